@@ -1,0 +1,96 @@
+// swift-tools-version:6.2
+import PackageDescription
+
+/// Every Swift target: language mode 6 (with it, strict concurrency), and no warning is let through.
+let strict: [SwiftSetting] = [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]
+
+let package = Package(
+    name: "dld",
+    products: [
+        .executable(name: "dld", targets: ["dld"]),
+        .executable(name: "dlctl", targets: ["dlctl"]),
+        .library(name: "TransferClient", targets: ["TransferClient"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+    ],
+    targets: [
+        // 0: words
+        .target(
+            name: "CCurl",
+            linkerSettings: [.linkedLibrary("curl")]
+        ),
+        .target(name: "CLinux"),
+        .target(name: "TransferModel", swiftSettings: strict),
+
+        // 1: decisions, and the wire beside them
+        .target(
+            name: "TransferCore",
+            dependencies: ["TransferModel"],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "TransferRPC",
+            dependencies: ["TransferModel"],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "JSONRPC",
+            dependencies: [
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: strict
+        ),
+
+        // 2: adapters
+        .target(
+            name: "CurlEngine",
+            dependencies: ["TransferCore", "TransferModel", "CCurl", "CLinux"],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "TransferStore",
+            dependencies: ["TransferModel", .product(name: "GRDB", package: "GRDB.swift")],
+            swiftSettings: strict
+        ),
+
+        // 3: assembly
+        .target(
+            name: "DaemonKit",
+            dependencies: [
+                "CurlEngine", "TransferStore", "TransferCore", "TransferRPC", "JSONRPC", "TransferModel", "CLinux",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "DequeModule", package: "swift-collections"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "Yams", package: "Yams"),
+            ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "TransferClient",
+            dependencies: ["TransferRPC", "JSONRPC", "TransferModel"],
+            swiftSettings: strict
+        ),
+
+        // 4: programs
+        .executableTarget(
+            name: "dld",
+            dependencies: ["DaemonKit", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "dlctl",
+            dependencies: ["TransferClient", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            swiftSettings: strict
+        ),
+    ]
+)

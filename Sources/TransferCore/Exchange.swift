@@ -1,0 +1,248 @@
+import TransferModel
+
+/// One request on the network (or one local copy), described completely: the engine performs it and decides nothing.
+package struct Exchange: Sendable {
+    package enum Kind: Sendable {
+        /// Fetch bytes into the part file from `startOffset` on.
+        case download
+        /// Learn size and modification time only (FTP, SFTP).
+        case probe
+    }
+
+    package var kind: Kind = .download
+    package var url: String
+    package var method: String?
+    /// Complete and in order, Range and If-Range included; HTTP only.
+    package var headers: [HeaderField] = []
+    /// In-memory request body; HTTP only.
+    package var body: [UInt8]?
+    /// FTP (REST), SFTP and file: where to start reading; HTTP says it in `headers`. Bytes are written from here
+    /// unless the judge says otherwise.
+    package var startOffset: ByteCount = 0
+    package var network = NetworkOptions()
+    /// Judges each answer before its first body byte reaches the file; called on the engine's thread, so pure and quick.
+    package var judge: any ResponseJudge
+
+    package init(url: String, judge: any ResponseJudge) {
+        self.url = url
+        self.judge = judge
+    }
+}
+
+/// Everything about how to reach the server; resolved from task, session and settings before the engine sees it.
+package struct NetworkOptions: Sendable, Hashable {
+    /// nil = the environment's proxies; "" = none; else a URL with scheme http, https, socks5 or socks5h.
+    package var proxy: String?
+    package var username: String?
+    package var password: String?
+    package var bearer: String?
+    package var netrcPath: String?
+    package var caFile: String?
+    package var clientCertificate: ClientCertificate?
+    package var tlsMinimumVersion: TLSVersion?
+    package var httpVersion: HTTPVersion?
+    package var knownHostsPath: String?
+    package var stallTimeout: Seconds = 60
+    package var connectTimeout: Seconds = 30
+    package var allowsPlaintext = true
+    package var redirectLimit = 20
+
+    package init() {}
+}
+
+/// The head of one final response (redirects, 1xx and answered challenges excluded), or what FTP, SFTP and file know
+/// in its place.
+package struct ResponseHead: Sendable, Hashable {
+    /// URL that answered, after redirects, user info removed.
+    package var url: String
+    /// nil for protocols without one.
+    package var status: Int?
+    package var httpVersion: String?
+    package var reason: String?
+    package var headers: [HeaderField]
+    /// Size by protocol means (SIZE, SFTP stat, fstat) where there are no headers.
+    package var size: ByteCount?
+    /// Modification time by protocol means, seconds since 1970.
+    package var modificationTime: Int64?
+    package var redirects: Int
+
+    package init(
+        url: String, status: Int? = nil, httpVersion: String? = nil, reason: String? = nil,
+        headers: [HeaderField] = [], size: ByteCount? = nil, modificationTime: Int64? = nil, redirects: Int = 0
+    ) {
+        self.url = url
+        self.status = status
+        self.httpVersion = httpVersion
+        self.reason = reason
+        self.headers = headers
+        self.size = size
+        self.modificationTime = modificationTime
+        self.redirects = redirects
+    }
+
+    /// Values of a field, in order.
+    package func values(_ name: String) -> [String] {
+        headers.filter { $0.name.lowercased() == name.lowercased() }.map(\.value)
+    }
+}
+
+package protocol ResponseJudge: Sendable {
+    func judge(_ head: ResponseHead) -> Verdict
+}
+
+/// What becomes of a response whose head has arrived.
+package enum Verdict: Sendable, Hashable {
+    /// Write the body from `offset` on. `truncate` first empties the part file (a 200 that replaces what was held).
+    /// `expected` bytes end it; nil where the length is unknown.
+    case accept(Acceptance)
+    /// Read nothing more; the strategy decides on the outcome what comes next.
+    case stop(StopReason)
+}
+
+package struct Acceptance: Sendable, Hashable {
+    package var offset: ByteCount
+    package var truncate: Bool
+    /// Bytes this body must have; nil = unknown.
+    package var expected: ByteCount?
+    /// Whole length of the representation; nil = unknown. The engine preallocates to it.
+    package var total: ByteCount?
+    /// What the engine's checkpoints carry from now on.
+    package var validators: Validators
+    package var contentCoding: String?
+    package var serverDigests: [String: String]
+
+    package init(
+        offset: ByteCount, truncate: Bool = false, expected: ByteCount? = nil, total: ByteCount? = nil,
+        validators: Validators = Validators(), contentCoding: String? = nil, serverDigests: [String: String] = [:]
+    ) {
+        self.offset = offset
+        self.truncate = truncate
+        self.expected = expected
+        self.total = total
+        self.validators = validators
+        self.contentCoding = contentCoding
+        self.serverDigests = serverDigests
+    }
+}
+
+package enum StopReason: Sendable, Hashable {
+    /// The answer cannot continue what is held: start over from 0 on a new request.
+    case restart(TransferError)
+    /// A 200 with the very validator and length that are held: try once with a bare Range.
+    case bareRange
+    /// Everything is held already (a 416 that proves it).
+    case complete
+    /// An error status, or a head that breaks the protocol; carries the delay of a Retry-After.
+    case failure(TransferError, retryAfter: Seconds?)
+}
+
+/// How an exchange ended.
+package struct ExchangeOutcome: Sendable {
+    package enum End: Sendable, Hashable {
+        /// The transport says the body is whole (length reached, last chunk, or clean close without a length).
+        case finished
+        /// The judge stopped it.
+        case stopped(StopReason)
+        /// The transport failed: the libcurl code (`CURLcode`) and its text.
+        case transport(code: Int, message: String)
+        /// Local input or output failed (errno).
+        case local(errno: Int32, operation: String)
+        /// The daemon ended it (pause, cancel, preemption, shutdown).
+        case aborted
+        /// No byte for `stallTimeout`.
+        case stalled
+        /// The body has more bytes than its head announced.
+        case overrun
+        /// A redirect was refused: limit, plain text, scheme.
+        case refusedRedirect(TransferError)
+    }
+
+    package var end: End
+    package var head: ResponseHead?
+    /// Trailer fields, where there were any.
+    package var trailers: [HeaderField]
+    /// Next offset in the part file: everything before it is written (not necessarily synced).
+    package var offset: ByteCount
+    /// Body bytes that arrived in this exchange.
+    package var received: ByteCount
+    /// True where the end of the body was delimited (length or chunks), false where only the connection's close did.
+    package var delimited: Bool
+    /// HTTP status of a proxy's refusal to CONNECT, where there was one.
+    package var proxyStatus: Int?
+
+    package init(
+        end: End, head: ResponseHead? = nil, trailers: [HeaderField] = [], offset: ByteCount = 0,
+        received: ByteCount = 0, delimited: Bool = true, proxyStatus: Int? = nil
+    ) {
+        self.end = end
+        self.head = head
+        self.trailers = trailers
+        self.offset = offset
+        self.received = received
+        self.delimited = delimited
+        self.proxyStatus = proxyStatus
+    }
+}
+
+/// A transfer protocol: says which exchange comes next, never performs one.
+package protocol TransferStrategy: Sendable {
+    /// What to do first, or after `outcome`.
+    mutating func next(after outcome: ExchangeOutcome?) -> Step
+    /// What a checkpoint stores with the offset; nil until an answer was accepted.
+    var progress: Acceptance? { get }
+}
+
+package enum Step: Sendable {
+    case run(Exchange)
+    /// Everything arrived; `verified` is false where only the connection's close ended a body of unknown length.
+    case finished(Arrival)
+    case failed(AttemptFailure)
+    /// Bytes are dropped and the part emptied before the next step; `reason` goes to `task.restarted`.
+    case restart(TransferError, then: Exchange)
+}
+
+/// A representation that is whole on disk.
+package struct Arrival: Sendable, Hashable {
+    package var total: ByteCount
+    package var lengthProven: Bool
+    package var head: ResponseHead?
+    package var contentCoding: String?
+    /// Digests the server gave for the whole file, by algorithm, lower-case hexadecimal.
+    package var serverDigests: [DigestAlgorithm: String]
+    package var modificationTime: Int64?
+
+    package init(
+        total: ByteCount, lengthProven: Bool, head: ResponseHead? = nil, contentCoding: String? = nil,
+        serverDigests: [DigestAlgorithm: String] = [:], modificationTime: Int64? = nil
+    ) {
+        self.total = total
+        self.lengthProven = lengthProven
+        self.head = head
+        self.contentCoding = contentCoding
+        self.serverDigests = serverDigests
+        self.modificationTime = modificationTime
+    }
+}
+
+/// Why an attempt ended without the file, classified for the machine.
+package struct AttemptFailure: Error, Sendable, Hashable {
+    package enum Disposition: Sendable, Hashable {
+        /// Try again later; `after` is the server's Retry-After.
+        case transient(after: Seconds?)
+        /// Wait until the disk or the target is back.
+        case disk
+        /// Wait for the network.
+        case network
+        case permanent
+    }
+    package var error: TransferError
+    package var disposition: Disposition
+    /// Bytes arrived in this attempt: resets the count of failures.
+    package var progressed: Bool
+
+    package init(error: TransferError, disposition: Disposition, progressed: Bool = false) {
+        self.error = error
+        self.disposition = disposition
+        self.progressed = progressed
+    }
+}

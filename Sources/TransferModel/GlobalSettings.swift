@@ -1,0 +1,27 @@
+/// The settings that `settings.get` and `settings.set` speak of, as they are in force.
+///
+/// `SettingName` lists them; DaemonKit's configuration says where each value comes from.
+public struct GlobalSettings: Hashable, Sendable {
+    public var maximumConcurrentTasks = 32
+    public var maximumConcurrentTasksPerHost = 6
+    public var downloadRateLimit: ByteRate = 0
+    public var uploadRateLimit: ByteRate = 0
+    public var minimumFreeSpace: ByteCount = 0
+    public var historyRetention = Seconds(30 * 86400)
+    public var eventRetention = Seconds(30 * 86400)
+    public var eventRetentionCount = 1_000_000
+    public var progressInterval: Seconds = 0.5
+    public var diskPollInterval: Seconds = 2
+
+    public init() {}
+}
+
+public enum SettingName: String, CaseIterable, Codable, Sendable, CodingKey {
+    case maximumConcurrentTasks, maximumConcurrentTasksPerHost, downloadRateLimit, uploadRateLimit, minimumFreeSpace,
+        historyRetention, eventRetention, eventRetentionCount, progressInterval, diskPollInterval
+}
+
+/// Where a setting's value comes from, weakest first.
+public enum SettingOrigin: String, Codable, Sendable, CaseIterable {
+    case `default`, systemFile, userFile, runtime, environment, flag
+}

@@ -1,0 +1,45 @@
+/// Names a task; unique for ever in one store, also after the task was removed.
+public struct TaskID: RawRepresentable, Hashable, Comparable, Codable, Sendable, CustomStringConvertible {
+    public let rawValue: Int64
+    public init(rawValue: Int64) { self.rawValue = rawValue }
+    public init(_ rawValue: Int64) { self.rawValue = rawValue }
+    public static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
+    public var description: String { String(rawValue) }
+}
+
+/// The kernel's user id of a peer or of an object's owner.
+public struct UserID: RawRepresentable, Hashable, Comparable, Codable, Sendable, CustomStringConvertible {
+    public let rawValue: UInt32
+    public init(rawValue: UInt32) { self.rawValue = rawValue }
+    public init(_ rawValue: UInt32) { self.rawValue = rawValue }
+    public static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
+    public var description: String { String(rawValue) }
+    public static let root = UserID(0)
+}
+
+/// Position of an event in the durable log: from 1, without a hole in one store.
+public struct SequenceNumber: RawRepresentable, Hashable, Comparable, Codable, Sendable, CustomStringConvertible {
+    public let rawValue: Int64
+    public init(rawValue: Int64) { self.rawValue = rawValue }
+    public init(_ rawValue: Int64) { self.rawValue = rawValue }
+    public static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
+    public var description: String { String(rawValue) }
+    /// Before the first event: what `after: "start"` means.
+    public static let zero = SequenceNumber(0)
+}
+
+/// A session is named by its owner and an identifier the owner chose.
+public struct SessionKey: Hashable, Codable, Sendable, CustomStringConvertible {
+    public var owner: UserID
+    public var identifier: String
+    public init(owner: UserID, identifier: String) {
+        self.owner = owner
+        self.identifier = identifier
+    }
+    public var description: String { "\(owner)/\(identifier)" }
+    /// The session that always exists for every user.
+    public static let sharedIdentifier = "shared"
+    public static func shared(of owner: UserID) -> SessionKey {
+        SessionKey(owner: owner, identifier: sharedIdentifier)
+    }
+}

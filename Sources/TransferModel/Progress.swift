@@ -1,0 +1,79 @@
+/// What proves that two answers carry the same version of a resource (RFC 9110 section 8.8).
+public struct Validators: Hashable, Sendable, Codable {
+    /// The entity tag with its quotes and, where weak, its `W/`.
+    public var etag: String?
+    /// Last-Modified, as received.
+    public var lastModified: String?
+    /// Date of the response that carried the two, as received.
+    public var date: String?
+
+    public init(etag: String? = nil, lastModified: String? = nil, date: String? = nil) {
+        self.etag = etag
+        self.lastModified = lastModified
+        self.date = date
+    }
+}
+
+/// How much of a download is on disk for sure, and of which version: the row that a resumption starts from.
+///
+/// Written at checkpoints only, after the bytes before `offset` were synced.
+public struct Checkpoint: Hashable, Sendable, Codable {
+    /// Bytes before this offset are durable in the part file.
+    public var offset: ByteCount
+    /// Length of the whole representation, where the server said it.
+    public var total: ByteCount?
+    public var validators: Validators
+    /// Content-Encoding other than identity that the stored bytes are coded in.
+    public var contentCoding: String?
+    /// The part file and what must not have changed about it.
+    public var partPath: String
+    public var device: UInt64
+    public var inode: UInt64
+    /// Digest fields the server gave for the whole representation (`sha-256` → hexadecimal).
+    public var serverDigests: [String: String]
+
+    public init(
+        offset: ByteCount, total: ByteCount? = nil, validators: Validators = Validators(),
+        contentCoding: String? = nil, partPath: String, device: UInt64, inode: UInt64,
+        serverDigests: [String: String] = [:]
+    ) {
+        self.offset = offset
+        self.total = total
+        self.validators = validators
+        self.contentCoding = contentCoding
+        self.partPath = partPath
+        self.device = device
+        self.inode = inode
+        self.serverDigests = serverDigests
+    }
+}
+
+/// What `task.get` says of the server's answer, and `task.response` announces.
+public struct ResponseInfo: Hashable, Sendable, Codable {
+    /// URL after redirects, without user info.
+    public var url: String
+    public var status: Int?
+    public var statusText: String?
+    /// Repeats are comma-joined (RFC 9110 section 5.3); names in the server's spelling, order kept.
+    public var headers: [HeaderField]
+    public var mimeType: String?
+    public var textEncoding: String?
+    /// -1 where unknown.
+    public var expectedLength: Int64
+    public var suggestedFilename: String?
+
+    public init(
+        url: String, status: Int? = nil, statusText: String? = nil, headers: [HeaderField] = [],
+        mimeType: String? = nil, textEncoding: String? = nil, expectedLength: Int64 = -1,
+        suggestedFilename: String? = nil
+    ) {
+        self.url = url
+        self.status = status
+        self.statusText = statusText
+        self.headers = headers
+        self.mimeType = mimeType
+        self.textEncoding = textEncoding
+        self.expectedLength = expectedLength
+        self.suggestedFilename = suggestedFilename
+    }
+}

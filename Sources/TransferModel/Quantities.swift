@@ -1,0 +1,49 @@
+/// A number of bytes, or an offset in a file.
+public struct ByteCount: RawRepresentable, Hashable, Comparable, Codable, Sendable, AdditiveArithmetic,
+    ExpressibleByIntegerLiteral, CustomStringConvertible
+{
+    public var rawValue: Int64
+    public init(rawValue: Int64) { self.rawValue = rawValue }
+    public init(_ rawValue: Int64) { self.rawValue = rawValue }
+    public init(integerLiteral value: Int64) { rawValue = value }
+    public static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
+    public static func + (a: Self, b: Self) -> Self { Self(a.rawValue + b.rawValue) }
+    public static func - (a: Self, b: Self) -> Self { Self(a.rawValue - b.rawValue) }
+    public static let zero = ByteCount(0)
+    public var description: String { String(rawValue) }
+    public static func kibibytes(_ n: Int64) -> Self { Self(n << 10) }
+    public static func mebibytes(_ n: Int64) -> Self { Self(n << 20) }
+}
+
+/// Bytes per second; 0 means unlimited, as on the wire.
+public struct ByteRate: RawRepresentable, Hashable, Comparable, Codable, Sendable, ExpressibleByIntegerLiteral,
+    CustomStringConvertible
+{
+    public var rawValue: Int64
+    public init(rawValue: Int64) { self.rawValue = rawValue }
+    public init(_ rawValue: Int64) { self.rawValue = rawValue }
+    public init(integerLiteral value: Int64) { rawValue = value }
+    public static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
+    public static let unlimited = ByteRate(0)
+    public var isUnlimited: Bool { rawValue == 0 }
+    public var description: String { String(rawValue) }
+}
+
+/// A length of time as the wire writes it: a JSON number of seconds.
+public struct Seconds: RawRepresentable, Hashable, Comparable, Codable, Sendable, ExpressibleByFloatLiteral,
+    ExpressibleByIntegerLiteral, CustomStringConvertible
+{
+    public var rawValue: Double
+    public init(rawValue: Double) { self.rawValue = rawValue }
+    public init(_ rawValue: Double) { self.rawValue = rawValue }
+    public init(floatLiteral value: Double) { rawValue = value }
+    public init(integerLiteral value: Int64) { rawValue = Double(value) }
+    public init(_ duration: Duration) {
+        let (seconds, attoseconds) = duration.components
+        rawValue = Double(seconds) + Double(attoseconds) * 1e-18
+    }
+    public static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
+    public var duration: Duration { .seconds(rawValue) }
+    public var milliseconds: Int64 { Int64((rawValue * 1000).rounded()) }
+    public var description: String { "\(rawValue)s" }
+}

@@ -1,0 +1,208 @@
+/// A header field as the caller wrote it; on the wire `[name, value]`. Order and repeats are kept.
+public struct HeaderField: Hashable, Sendable, Codable {
+    public var name: String
+    public var value: String
+
+    public init(_ name: String, _ value: String) {
+        self.name = name
+        self.value = value
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let pair = try decoder.singleValueContainer().decode([String].self)
+        guard pair.count == 2 else {
+            let path = fieldPath(decoder.codingPath)
+            throw TransferError(
+                .badField, "\(path): a header is [name, value].", details: ["field": .string(path)])
+        }
+        self.init(pair[0], pair[1])
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode([name, value])
+    }
+}
+
+/// What the delivered file must hash to; `value` in hexadecimal.
+public struct Checksum: Hashable, Sendable {
+    public var algorithm: DigestAlgorithm
+    public var value: String
+
+    public init(algorithm: DigestAlgorithm, value: String) {
+        self.algorithm = algorithm
+        self.value = value
+    }
+}
+
+extension Checksum: Codable {
+    public enum CodingKeys: String, CodingKey, CaseIterable {
+        case algorithm, value
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let fields = try StrictFields(decoder, CodingKeys.self)
+        algorithm = try fields.required(.algorithm)
+        value = try fields.required(.value)
+    }
+}
+
+/// Where a download is delivered: a path, or a folder and optionally a file name.
+public struct Destination: Hashable, Sendable {
+    /// Absolute path of the file.
+    public var path: String?
+    /// Absolute path of the folder.
+    public var directory: String?
+    /// Name in `directory`; without it the server's answer and the URL name the file.
+    public var filename: String?
+
+    public init() {}
+}
+
+extension Destination: Codable {
+    public enum CodingKeys: String, CodingKey, CaseIterable {
+        case path, directory, filename
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let fields = try StrictFields(decoder, CodingKeys.self)
+        path = try fields.value(.path)
+        directory = try fields.value(.directory)
+        filename = try fields.value(.filename)
+    }
+}
+
+/// The local file an upload reads.
+public struct SourceFile: Hashable, Sendable {
+    public var path: String
+
+    public init(path: String) {
+        self.path = path
+    }
+}
+
+extension SourceFile: Codable {
+    public enum CodingKeys: String, CodingKey, CaseIterable {
+        case path
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let fields = try StrictFields(decoder, CodingKeys.self)
+        path = try fields.required(.path)
+    }
+}
+
+/// A request body: exactly one of text, base64 or a file's path.
+public struct RequestBody: Hashable, Sendable {
+    public var text: String?
+    public var base64: String?
+    public var file: String?
+
+    public init() {}
+}
+
+extension RequestBody: Codable {
+    public enum CodingKeys: String, CodingKey, CaseIterable {
+        case text, base64, file
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let fields = try StrictFields(decoder, CodingKeys.self)
+        text = try fields.value(.text)
+        base64 = try fields.value(.base64)
+        file = try fields.value(.file)
+    }
+}
+
+/// How often and how late a transient failure is tried again.
+public struct RetryPolicySpec: Hashable, Sendable {
+    /// Attempts in all; 0 = unlimited.
+    public var attempts: Int?
+    public var firstDelay: Seconds?
+    public var longestDelay: Seconds?
+
+    public init() {}
+}
+
+extension RetryPolicySpec: Codable {
+    public enum CodingKeys: String, CodingKey, CaseIterable {
+        case attempts, firstDelay, longestDelay
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let fields = try StrictFields(decoder, CodingKeys.self)
+        attempts = try fields.value(.attempts)
+        firstDelay = try fields.value(.firstDelay)
+        longestDelay = try fields.value(.longestDelay)
+    }
+}
+
+/// Files of a TLS client certificate.
+public struct ClientCertificate: Hashable, Sendable {
+    /// Path of a PEM certificate (chain).
+    public var certificate: String
+    /// Path of the PEM key where it is not in `certificate`.
+    public var key: String?
+    /// Pass phrase of the key.
+    public var password: String?
+
+    public init(certificate: String) {
+        self.certificate = certificate
+    }
+}
+
+extension ClientCertificate: Codable {
+    public enum CodingKeys: String, CodingKey, CaseIterable {
+        case certificate, key, password
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let fields = try StrictFields(decoder, CodingKeys.self)
+        certificate = try fields.required(.certificate)
+        key = try fields.value(.key)
+        password = try fields.value(.password)
+    }
+}
+
+/// A task's place in the queue: a name (`low`, `normal`, `high`) or a number from 0 to 1, higher first.
+public struct TaskPriority: Hashable, Sendable, Codable, Comparable {
+    public var value: Double
+    public static let low = TaskPriority(0.25)
+    public static let normal = TaskPriority(0.5)
+    public static let high = TaskPriority(0.75)
+
+    public init(_ value: Double) { self.value = value }
+
+    public init?(name: String) {
+        switch name {
+        case "low": self = .low
+        case "normal": self = .normal
+        case "high": self = .high
+        default: return nil
+        }
+    }
+
+    public static func < (a: Self, b: Self) -> Bool { a.value < b.value }
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        let parsed: TaskPriority? =
+            if let name = try? container.decode(String.self) {
+                TaskPriority(name: name)
+            } else {
+                (try? container.decode(Double.self)).map { TaskPriority($0) }
+            }
+        guard let parsed, (0...1).contains(parsed.value) else {
+            let path = fieldPath(decoder.codingPath)
+            throw TransferError(
+                .badField, "\(path): say low, normal, high or a number from 0 to 1.",
+                details: ["field": .string(path)])
+        }
+        self = parsed
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(value)
+    }
+}

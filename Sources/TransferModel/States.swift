@@ -1,0 +1,96 @@
+/// Where a task stands; the transitions are `TransferCore.TaskMachine`'s.
+public enum TaskState: String, Codable, Sendable, CaseIterable {
+    case queued, running, waiting, paused, completed, failed, cancelled
+
+    public var isFinal: Bool {
+        switch self {
+        case .completed, .failed, .cancelled: true
+        case .queued, .running, .waiting, .paused: false
+        }
+    }
+}
+
+/// What a running task is doing.
+public enum TaskPhase: String, Codable, Sendable, CaseIterable {
+    case connecting, transferring, verifying, finishing
+}
+
+/// Why a waiting task cannot run now.
+public enum WaitReason: String, Codable, Sendable, CaseIterable {
+    case retry, network, schedule, disk, authentication, decision, metered
+}
+
+public enum TaskKind: String, Codable, Sendable, CaseIterable {
+    case download, upload, data
+}
+
+public enum SessionKind: String, Codable, Sendable, CaseIterable {
+    case background, `default`, ephemeral
+}
+
+public enum SessionState: String, Codable, Sendable, CaseIterable {
+    case active, finishing, invalidated
+}
+
+/// What delivery does where a file already has the final name.
+public enum ConflictPolicy: String, Codable, Sendable, CaseIterable {
+    case rename, overwrite, fail
+}
+
+public enum TLSVersion: String, Codable, Sendable, CaseIterable {
+    case v1_0 = "1.0"
+    case v1_1 = "1.1"
+    case v1_2 = "1.2"
+    case v1_3 = "1.3"
+}
+
+public enum HTTPVersion: String, Codable, Sendable, CaseIterable {
+    case v1_1 = "1.1"
+    case v2 = "2"
+}
+
+public enum Durability: String, Codable, Sendable, CaseIterable {
+    case full, relaxed
+}
+
+public enum DigestAlgorithm: String, Codable, Sendable, CaseIterable {
+    case md5
+    case sha1 = "sha-1"
+    case sha256 = "sha-256"
+    case sha384 = "sha-384"
+    case sha512 = "sha-512"
+
+    /// Hexadecimal digits in a value of this algorithm.
+    public var hexLength: Int {
+        switch self {
+        case .md5: 32
+        case .sha1: 40
+        case .sha256: 64
+        case .sha384: 96
+        case .sha512: 128
+        }
+    }
+}
+
+public enum EventType: String, Codable, Sendable, CaseIterable {
+    case taskAdded = "task.added"
+    case taskStarted = "task.started"
+    case taskRedirected = "task.redirected"
+    case taskResponse = "task.response"
+    case taskResumed = "task.resumed"
+    case taskRestarted = "task.restarted"
+    case taskProgress = "task.progress"
+    case taskWaiting = "task.waiting"
+    case taskPaused = "task.paused"
+    case taskQueued = "task.queued"
+    case taskUpdated = "task.updated"
+    case taskCompleted = "task.completed"
+    case taskFailed = "task.failed"
+    case taskCancelled = "task.cancelled"
+    case taskRemoved = "task.removed"
+    case sessionOpened = "session.opened"
+    case sessionDrained = "session.drained"
+    case sessionInvalidated = "session.invalidated"
+    case settingsChanged = "settings.changed"
+    case eventsLagged = "events.lagged"
+}

@@ -1,0 +1,83 @@
+/// Reads an object's members and refuses, by name, those its type does not know.
+///
+/// Errors carry the path of the field from the message's root (`tasks[3].priority`), so that a caller who sent a
+/// thousand tasks learns which one is wrong.
+public struct StrictFields<Key: CodingKey & CaseIterable> {
+    private let container: KeyedDecodingContainer<Key>
+
+    /// - Throws: `TransferError` `request.unknown_field` that names the first unknown member.
+    public init(_ decoder: any Decoder, _: Key.Type = Key.self) throws {
+        container = try decoder.container(keyedBy: Key.self)
+        let present = try decoder.container(keyedBy: AnyKey.self).allKeys
+        for key in present where Key(stringValue: key.stringValue) == nil {
+            let path = fieldPath(decoder.codingPath + [key])
+            throw TransferError(
+                .unknownField,
+                "\(path): no such field. Known here: \(Key.allCases.map(\.stringValue).sorted().joined(separator: ", ")).",
+                details: ["field": .string(path)]
+            )
+        }
+    }
+
+    /// The member's value, or nil where it is absent or null.
+    public func value<T: Decodable>(_ key: Key, as _: T.Type = T.self) throws -> T? {
+        try container.decodeIfPresent(T.self, forKey: key)
+    }
+
+    /// The member's value.
+    /// - Throws: `TransferError` `request.bad_field` where it is absent or null.
+    public func required<T: Decodable>(_ key: Key, as _: T.Type = T.self) throws -> T {
+        guard let value = try container.decodeIfPresent(T.self, forKey: key) else {
+            let path = fieldPath(container.codingPath + [key])
+            throw TransferError(.badField, "\(path): missing; it is required.", details: ["field": .string(path)])
+        }
+        return value
+    }
+
+    /// Whether the member is present, be it null.
+    public func contains(_ key: Key) -> Bool { container.contains(key) }
+}
+
+/// `tasks[3].checksum.value` of a coding path.
+public func fieldPath(_ path: [any CodingKey]) -> String {
+    var text = ""
+    for key in path {
+        if let index = key.intValue {
+            text += "[\(index)]"
+        } else {
+            text += text.isEmpty ? key.stringValue : ".\(key.stringValue)"
+        }
+    }
+    return text
+}
+
+extension TransferError {
+    /// What a failed decode says to the client: the field, what was expected, in the shared vocabulary.
+    public init(decoding error: any Error) {
+        switch error {
+        case let error as TransferError: self = error
+        case DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context),
+            DecodingError.dataCorrupted(let context), DecodingError.keyNotFound(_, let context):
+            let path = fieldPath(context.codingPath)
+            self.init(
+                .badField,
+                path.isEmpty ? context.debugDescription : "\(path): \(context.debugDescription)",
+                details: path.isEmpty ? [:] : ["field": .string(path)]
+            )
+        default: self.init(.badField, "\(error)")
+        }
+    }
+}
+
+struct AnyKey: CodingKey {
+    let stringValue: String
+    let intValue: Int?
+    init(stringValue: String) {
+        self.stringValue = stringValue
+        intValue = nil
+    }
+    init(intValue: Int) {
+        stringValue = String(intValue)
+        self.intValue = intValue
+    }
+}

@@ -1,0 +1,121 @@
+/// The part of a task that its machine changes: one value in, one value out of every transition.
+public struct TaskStatus: Hashable, Sendable, Codable {
+    public var state: TaskState
+    /// Only while `waiting`.
+    public var reason: WaitReason?
+    /// When the daemon itself tries again, where it knows.
+    public var nextAttemptAt: Timestamp?
+    /// Why it is waiting or failed.
+    public var error: TransferError?
+    /// Attempts begun, ever.
+    public var attempts: Int
+    /// Failures since the last progress; what back-off counts.
+    public var failuresInRow: Int
+    /// Restarts from 0 because of a digest mismatch; one is allowed.
+    public var integrityRestarts: Int
+    public var createdAt: Timestamp
+    public var startedAt: Timestamp?
+    public var finishedAt: Timestamp?
+    /// Time counted against `timeoutIntervalForResource` up to `budgetMark`.
+    public var budgetUsed: Seconds
+    /// Boot clock (milliseconds, CLOCK_BOOTTIME) since when time counts; nil while it does not (paused, final).
+    public var budgetMark: Int64?
+    /// First time a name did not resolve while nothing had been received; nil after any other outcome.
+    public var unresolvedSince: Timestamp?
+
+    public init(state: TaskState, createdAt: Timestamp) {
+        self.state = state
+        self.createdAt = createdAt
+        attempts = 0
+        failuresInRow = 0
+        integrityRestarts = 0
+        budgetUsed = 0
+    }
+}
+
+/// What a finished task left.
+public struct TaskResult: Hashable, Sendable, Codable {
+    /// Final path of the delivered file.
+    public var file: String?
+    public var bytes: ByteCount
+    /// Computed where a digest was checked or asked for.
+    public var sha256: String?
+    /// False where neither digest nor length proved the content complete.
+    public var verified: Bool
+
+    public init(file: String? = nil, bytes: ByteCount, sha256: String? = nil, verified: Bool) {
+        self.file = file
+        self.bytes = bytes
+        self.sha256 = sha256
+        self.verified = verified
+    }
+}
+
+/// One stored task, whole: what the store keeps and the daemon decides on. Holds secrets; never leaves the daemon.
+public struct TaskRecord: Hashable, Sendable {
+    public var id: TaskID
+    public var session: SessionKey
+    public var spec: TaskSpec
+    public var status: TaskStatus
+    /// Scheme, host name and port in lower case: `https://example.org:443`; the unit of per-host slots.
+    public var host: String
+    /// Order among tasks of one priority; smaller first. `task.update` with `position` changes it.
+    public var position: Double
+    /// Device of the destination folder when the task was added.
+    public var destinationDevice: UInt64?
+    public var checkpoint: Checkpoint?
+    public var response: ResponseInfo?
+    public var result: TaskResult?
+
+    public init(id: TaskID, session: SessionKey, spec: TaskSpec, status: TaskStatus, host: String, position: Double) {
+        self.id = id
+        self.session = session
+        self.spec = spec
+        self.status = status
+        self.host = host
+        self.position = position
+    }
+}
+
+/// One row of the durable log, or a progress event, which has no sequence number and is never stored.
+public struct EventRecord: Hashable, Sendable {
+    public var sequence: SequenceNumber?
+    public var time: Timestamp
+    public var type: EventType
+    public var session: SessionKey
+    public var task: TaskID?
+    /// Members that stand beside the fixed ones on the wire.
+    public var payload: [String: JSONValue]
+
+    public init(
+        sequence: SequenceNumber? = nil, time: Timestamp, type: EventType, session: SessionKey, task: TaskID? = nil,
+        payload: [String: JSONValue] = [:]
+    ) {
+        self.sequence = sequence
+        self.time = time
+        self.type = type
+        self.session = session
+        self.task = task
+        self.payload = payload
+    }
+}
+
+/// A stored session.
+public struct SessionRecord: Hashable, Sendable {
+    public var key: SessionKey
+    public var kind: SessionKind
+    public var state: SessionState
+    public var configuration: SessionConfiguration
+    public var createdAt: Timestamp
+
+    public init(
+        key: SessionKey, kind: SessionKind = .background, state: SessionState = .active,
+        configuration: SessionConfiguration = SessionConfiguration(), createdAt: Timestamp
+    ) {
+        self.key = key
+        self.kind = kind
+        self.state = state
+        self.configuration = configuration
+        self.createdAt = createdAt
+    }
+}

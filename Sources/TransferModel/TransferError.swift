@@ -1,0 +1,157 @@
+/// The vocabulary of causes that tasks, events, logs, the wire and the command line share.
+///
+/// One table: the raw value is the stable name, `summary` its line in docs/errors.md, `retryable` what a client that
+/// knows nothing else may assume.
+public enum ErrorCode: String, Codable, Sendable, CaseIterable {
+    case badURL = "request.bad_url"
+    case badField = "request.bad_field"
+    case unknownField = "request.unknown_field"
+    case tooLarge = "request.too_large"
+    case unsupported = "request.unsupported"
+    case sessionNotFound = "session.not_found"
+    case sessionInvalidated = "session.invalidated"
+    case taskNotFound = "task.not_found"
+    case taskWrongState = "task.wrong_state"
+    case permissionDenied = "permission.denied"
+    case destinationExists = "destination.exists"
+    case destinationNotWritable = "destination.not_writable"
+    case destinationBadPath = "destination.bad_path"
+    case sourceUnreadable = "source.unreadable"
+    case sourceChanged = "source.changed"
+    case diskFull = "disk.full"
+    case diskQuota = "disk.quota"
+    case diskIO = "disk.io"
+    case networkDNS = "network.dns"
+    case networkConnect = "network.connect"
+    case networkLost = "network.lost"
+    case networkTimeout = "network.timeout"
+    case tlsUntrusted = "tls.untrusted"
+    case tlsFailed = "tls.failed"
+    case httpStatus = "http.status"
+    case httpRedirectLimit = "http.redirect_limit"
+    case httpProtocol = "http.protocol"
+    case authRequired = "auth.required"
+    case authFailed = "auth.failed"
+    case validatorChanged = "resume.validator_changed"
+    case integrityChecksum = "integrity.checksum"
+    case integrityLength = "integrity.length"
+    case rpcMalformed = "rpc.malformed"
+    case rpcUnknownMethod = "rpc.unknown_method"
+    case deadlineExceeded = "deadline.exceeded"
+    case cancelled = "cancelled"
+    case plaintextRefused = "policy.plaintext_refused"
+    case limitReached = "limit.reached"
+    case shuttingDown = "daemon.shutting_down"
+    case `internal` = "internal"
+}
+
+extension ErrorCode {
+    /// Whether the same request may succeed later without being changed.
+    public var retryable: Bool {
+        switch self {
+        case .diskFull, .diskQuota, .diskIO, .networkDNS, .networkConnect, .networkLost, .networkTimeout,
+            .limitReached, .shuttingDown, .validatorChanged, .integrityLength:
+            true
+        case .badURL, .badField, .unknownField, .tooLarge, .unsupported, .sessionNotFound, .sessionInvalidated,
+            .taskNotFound, .taskWrongState, .permissionDenied, .destinationExists, .destinationNotWritable,
+            .destinationBadPath, .sourceUnreadable, .sourceChanged, .tlsUntrusted, .tlsFailed, .httpStatus,
+            .httpRedirectLimit, .httpProtocol, .authRequired, .authFailed, .integrityChecksum, .rpcMalformed,
+            .rpcUnknownMethod, .deadlineExceeded, .cancelled, .plaintextRefused, .internal:
+            false
+        }
+    }
+
+    /// What happened, in half a sentence; docs/errors.md prints it.
+    public var summary: String {
+        switch self {
+        case .badURL: "the URL is malformed, carries control characters or has a scheme dld does not speak"
+        case .badField: "a field has the wrong type, range or combination"
+        case .unknownField: "a field that this method does not know"
+        case .tooLarge: "the message or a part of it is over its limit"
+        case .unsupported: "a name of the contract that this version has not built yet"
+        case .sessionNotFound: "no such session of this owner"
+        case .sessionInvalidated: "the session takes no more tasks"
+        case .taskNotFound: "no such task of this owner"
+        case .taskWrongState: "the task's state does not allow this"
+        case .permissionDenied: "the peer may not do this, or not with this file"
+        case .destinationExists: "a file already has the final name and the policy is `fail`"
+        case .destinationNotWritable: "the folder cannot be written"
+        case .destinationBadPath: "the destination is not a usable path"
+        case .sourceUnreadable: "a local file cannot be read"
+        case .sourceChanged: "the local file changed while it was being sent"
+        case .diskFull: "no space is left where the bytes must go"
+        case .diskQuota: "the disk quota is used up"
+        case .diskIO: "the disk failed, or the target is not mounted"
+        case .networkDNS: "the host name does not resolve"
+        case .networkConnect: "the host does not accept the connection"
+        case .networkLost: "the connection broke"
+        case .networkTimeout: "the server was silent for too long"
+        case .tlsUntrusted: "the server's certificate or host key is not trusted"
+        case .tlsFailed: "the encrypted connection could not be made"
+        case .httpStatus: "the server answered with an error status"
+        case .httpRedirectLimit: "more redirects than allowed"
+        case .httpProtocol: "the server's answer breaks the protocol"
+        case .authRequired: "the server or proxy wants credentials that were not given or not accepted"
+        case .authFailed: "the credentials could not be used"
+        case .validatorChanged: "the resource changed; the download restarted from 0"
+        case .integrityChecksum: "the bytes do not match the digest"
+        case .integrityLength: "the body has not the length it was announced with"
+        case .rpcMalformed: "the message is not a JSON-RPC 2.0 request"
+        case .rpcUnknownMethod: "no method has this name"
+        case .deadlineExceeded: "the task's deadline or its time for the resource has passed"
+        case .cancelled: "the task was cancelled"
+        case .plaintextRefused: "the session or task forbids unencrypted transfers"
+        case .limitReached: "a limit of this daemon is reached"
+        case .shuttingDown: "the daemon is stopping"
+        case .internal: "a defect of dld; please report it"
+        }
+    }
+
+    /// The JSON-RPC 2.0 integer of an error answer with this cause.
+    public var rpcCode: Int {
+        switch self {
+        case .rpcMalformed: -32600
+        case .rpcUnknownMethod: -32601
+        case .badURL, .badField, .unknownField: -32602
+        case .internal: -32603
+        case .tooLarge, .unsupported, .sessionNotFound, .sessionInvalidated, .taskNotFound, .taskWrongState,
+            .permissionDenied, .destinationExists, .destinationNotWritable, .destinationBadPath, .sourceUnreadable,
+            .sourceChanged, .diskFull, .diskQuota, .diskIO, .networkDNS, .networkConnect, .networkLost,
+            .networkTimeout, .tlsUntrusted, .tlsFailed, .httpStatus, .httpRedirectLimit, .httpProtocol, .authRequired,
+            .authFailed, .validatorChanged, .integrityChecksum, .integrityLength, .deadlineExceeded, .cancelled,
+            .plaintextRefused, .limitReached, .shuttingDown:
+            -32000
+        }
+    }
+}
+
+/// A cause and a sentence that says what to do.
+public struct TransferError: Error, Hashable, Sendable, CustomStringConvertible {
+    public var code: ErrorCode
+    public var message: String
+    public var retryable: Bool
+    public var details: [String: JSONValue]
+
+    public init(
+        _ code: ErrorCode, _ message: String, retryable: Bool? = nil, details: [String: JSONValue] = [:]
+    ) {
+        self.code = code
+        self.message = message
+        self.retryable = retryable ?? code.retryable
+        self.details = details
+    }
+
+    public var description: String { "\(code.rawValue): \(message)" }
+}
+
+extension TransferError: Codable {
+    private enum CodingKeys: String, CodingKey { case code, message, retryable, details }
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        code = try container.decode(ErrorCode.self, forKey: .code)
+        message = try container.decodeIfPresent(String.self, forKey: .message) ?? code.summary
+        retryable = try container.decodeIfPresent(Bool.self, forKey: .retryable) ?? code.retryable
+        details = try container.decodeIfPresent([String: JSONValue].self, forKey: .details) ?? [:]
+    }
+}
