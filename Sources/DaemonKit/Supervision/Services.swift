@@ -1,0 +1,119 @@
+import TransferModel
+import TransferRPC
+
+/// Who is asking, as the kernel says (SO_PEERCRED), and what that identity may do here.
+package struct Peer: Sendable, Hashable {
+    package var uid: UserID
+    package var gid: UInt32
+    package var pid: Int32
+    /// root, or in system mode a member of the admin group: may see and touch everybody's objects.
+    package var isAdmin: Bool
+
+    package init(uid: UserID, gid: UInt32, pid: Int32, isAdmin: Bool) {
+        self.uid = uid
+        self.gid = gid
+        self.pid = pid
+        self.isAdmin = isAdmin
+    }
+}
+
+/// Whose objects a request speaks of.
+package enum OwnerScope: Sendable, Hashable {
+    case one(UserID)
+    case everybody
+
+    package func includes(_ owner: UserID) -> Bool {
+        switch self {
+        case .one(let uid): uid == owner
+        case .everybody: true
+        }
+    }
+
+    /// For queries where nil means all owners.
+    package var owner: UserID? {
+        switch self {
+        case .one(let uid): uid
+        case .everybody: nil
+        }
+    }
+}
+
+package enum TaskAction: Sendable, Hashable {
+    case pause, resume, retry
+    case cancel(keepPartial: Bool)
+    case remove(deleteFile: Bool)
+}
+
+/// The tasks a control method works on; `states` narrows either form.
+package struct TaskSelection: Sendable, Hashable {
+    package enum Scope: Sendable, Hashable {
+        case ids([TaskID])
+        case session(String)
+        case all
+    }
+    package var scope: Scope
+    package var states: Set<TaskState>?
+    package var owner: OwnerScope
+
+    package init(scope: Scope, states: Set<TaskState>? = nil, owner: OwnerScope) {
+        self.scope = scope
+        self.states = states
+        self.owner = owner
+    }
+}
+
+package struct ControlOutcome: Sendable, Hashable {
+    package var changed: [TaskID] = []
+    package var skipped: [Skipped] = []
+
+    package struct Skipped: Sendable, Hashable {
+        package var id: TaskID
+        package var code: ErrorCode
+    }
+
+    package init() {}
+}
+
+/// What is known of a running task beyond its stored record.
+package struct LiveFigures: Sendable, Hashable {
+    package var phase: TaskPhase
+    package var bytesReceived: Int64
+    /// -1 where unknown.
+    package var bytesExpected: Int64
+    /// Bytes per second over the last second or so.
+    package var rate: Int64
+    /// Seconds to go at that rate, where both are known.
+    package var eta: Double?
+    package var resumedFrom: Int64?
+}
+
+/// One running task's progress, for `task.progress` events.
+package struct ProgressFigures: Sendable, Hashable {
+    package var task: TaskID
+    package var session: SessionKey
+    package var live: LiveFigures
+}
+
+/// What the task methods of the socket need; implemented by `Supervisor`.
+package protocol TaskServing: Sendable {
+    /// Admits all tasks or none; durable when it returns.
+    func add(_ specs: [TaskSpec], session: String?, by peer: Peer) async throws -> [TaskRecord]
+    /// - Throws: `task.not_found`, also for a task of somebody the peer may not see.
+    func record(_ id: TaskID, for peer: Peer) async throws -> TaskRecord
+    func live(_ id: TaskID) -> LiveFigures?
+    func control(_ action: TaskAction, _ selection: TaskSelection) async throws -> ControlOutcome
+    func update(_ change: UpdateTask.Parameters, by peer: Peer) async throws -> TaskRecord
+    func resumeData(_ id: TaskID, by peer: Peer) async throws -> String
+    /// Every running task, for progress events and `daemon.stats`.
+    func progressSnapshot() -> [ProgressFigures]
+    /// Body bytes received per second now, and since the daemon started.
+    func throughput() -> (rate: Int64, total: Int64)
+}
+
+/// What the session methods need; implemented by `Supervisor`.
+package protocol SessionServing: Sendable {
+    /// Creates the session, or attaches to it and, with `configuration`, changes it.
+    func open(_ key: SessionKey, configuration: SessionConfiguration?, by peer: Peer) async throws -> SessionRecord
+    func finish(_ key: SessionKey) async throws -> SessionRecord
+    func invalidate(_ key: SessionKey) async throws -> SessionRecord
+}
