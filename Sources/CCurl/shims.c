@@ -1,0 +1,102 @@
+#include "CCurl.h"
+
+// Error 0xFFFFFFFF came in 7.87.0 (CURL_WRITEFUNC_ERROR); any short count does the same on all versions.
+
+const long DLD_AUTH_BASIC_DIGEST = (long)(CURLAUTH_BASIC | CURLAUTH_DIGEST);
+const long DLD_SSH_AUTH_ALL =
+    (long)(CURLSSH_AUTH_PUBLICKEY | CURLSSH_AUTH_PASSWORD | CURLSSH_AUTH_KEYBOARD | CURLSSH_AUTH_AGENT);
+const size_t DLD_WRITE_PAUSE = CURL_WRITEFUNC_PAUSE;
+const curl_socket_t DLD_SOCKET_TIMEOUT = CURL_SOCKET_TIMEOUT;
+
+CURLcode dld_easy_set_long(CURL *easy, CURLoption option, long value) {
+    return curl_easy_setopt(easy, option, value);
+}
+
+CURLcode dld_easy_set_offset(CURL *easy, CURLoption option, curl_off_t value) {
+    return curl_easy_setopt(easy, option, value);
+}
+
+CURLcode dld_easy_set_string(CURL *easy, CURLoption option, const char *value) {
+    return curl_easy_setopt(easy, option, value);
+}
+
+CURLcode dld_easy_set_list(CURL *easy, CURLoption option, struct curl_slist *value) {
+    return curl_easy_setopt(easy, option, value);
+}
+
+CURLcode dld_easy_set_pointer(CURL *easy, CURLoption option, void *value) {
+    return curl_easy_setopt(easy, option, value);
+}
+
+CURLcode dld_easy_set_response_callbacks(
+    CURL *easy, dld_body_callback body, dld_body_callback header, void *context) {
+    CURLcode code = curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, body);
+    if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_WRITEDATA, context);
+    if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, header);
+    if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_HEADERDATA, context);
+    if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_PRIVATE, context);
+    return code;
+}
+
+CURLcode dld_easy_set_body(CURL *easy, const void *bytes, size_t count) {
+    CURLcode code = curl_easy_setopt(easy, CURLOPT_POST, 1L);
+    if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)count);
+    if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_COPYPOSTFIELDS, count ? bytes : "");
+    return code;
+}
+
+static int only_matching_keys(
+    CURL *easy, const struct curl_khkey *known, const struct curl_khkey *found, enum curl_khmatch match,
+    void *context) {
+    (void)easy, (void)known, (void)found, (void)context;
+    return match == CURLKHMATCH_OK ? CURLKHSTAT_FINE : CURLKHSTAT_REJECT;
+}
+
+CURLcode dld_easy_set_known_hosts(CURL *easy, const char *path) {
+    CURLcode code = curl_easy_setopt(easy, CURLOPT_SSH_KNOWNHOSTS, path);
+    if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_SSH_KEYFUNCTION, only_matching_keys);
+    return code;
+}
+
+CURLcode dld_easy_get_long(CURL *easy, CURLINFO info, long *value) {
+    return curl_easy_getinfo(easy, info, value);
+}
+
+CURLcode dld_easy_get_offset(CURL *easy, CURLINFO info, curl_off_t *value) {
+    return curl_easy_getinfo(easy, info, value);
+}
+
+CURLcode dld_easy_get_string(CURL *easy, CURLINFO info, const char **value) {
+    return curl_easy_getinfo(easy, info, (char **)value);
+}
+
+CURLcode dld_easy_get_pointer(CURL *easy, void **value) {
+    return curl_easy_getinfo(easy, CURLINFO_PRIVATE, (char **)value);
+}
+
+CURLMcode dld_multi_set_long(CURLM *multi, CURLMoption option, long value) {
+    return curl_multi_setopt(multi, option, value);
+}
+
+CURLMcode dld_multi_set_callbacks(
+    CURLM *multi, dld_socket_callback on_socket, dld_timer_callback on_timer, void *context) {
+    CURLMcode code = curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, on_socket);
+    if (code == CURLM_OK) code = curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, context);
+    if (code == CURLM_OK) code = curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, on_timer);
+    if (code == CURLM_OK) code = curl_multi_setopt(multi, CURLMOPT_TIMERDATA, context);
+    return code;
+}
+
+CURL *dld_multi_next_done(CURLM *multi, CURLcode *result) {
+    int left = 0;
+    CURLMsg *message;
+    while ((message = curl_multi_info_read(multi, &left))) {
+        if (message->msg == CURLMSG_DONE) {
+            *result = message->data.result;
+            return message->easy_handle;
+        }
+    }
+    return NULL;
+}
+
+CURLcode dld_curl_global_init(void) { return curl_global_init(CURL_GLOBAL_DEFAULT); }

@@ -1,0 +1,86 @@
+#define _GNU_SOURCE
+#include "dld_events.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+_Static_assert(DLD_READABLE == EPOLLIN && DLD_WRITABLE == EPOLLOUT, "epoll's bits");
+_Static_assert(DLD_ERROR == EPOLLERR && DLD_HANGUP == EPOLLHUP, "epoll's bits");
+
+int dld_epoll_create(void) { return epoll_create1(EPOLL_CLOEXEC); }
+
+int dld_epoll_watch(int epoll, int fd, uint32_t events) {
+    struct epoll_event event = {.events = events, .data.fd = fd};
+    if (epoll_ctl(epoll, EPOLL_CTL_MOD, fd, &event) == 0) return 0;
+    if (errno != ENOENT) return -1;
+    return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event);
+}
+
+int dld_epoll_forget(int epoll, int fd) { return epoll_ctl(epoll, EPOLL_CTL_DEL, fd, NULL); }
+
+int dld_epoll_wait(int epoll, struct dld_ready *ready, int capacity, int milliseconds) {
+    struct epoll_event events[256];
+    if (capacity > 256) capacity = 256;
+    int count = epoll_wait(epoll, events, capacity, milliseconds);
+    for (int i = 0; i < count; i++) {
+        ready[i].fd = events[i].data.fd;
+        ready[i].events = events[i].events;
+    }
+    return count;
+}
+
+int dld_eventfd_create(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
+
+void dld_eventfd_signal(int fd) {
+    uint64_t one = 1;
+    ssize_t ignored = write(fd, &one, sizeof one);
+    (void)ignored;
+}
+
+void dld_eventfd_drain(int fd) {
+    uint64_t count;
+    ssize_t ignored = read(fd, &count, sizeof count);
+    (void)ignored;
+}
+
+int dld_timerfd_create(void) { return timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK); }
+
+int dld_timerfd_arm(int fd, int64_t nanoseconds) {
+    struct itimerspec when;
+    memset(&when, 0, sizeof when);
+    when.it_value.tv_sec = nanoseconds / 1000000000;
+    when.it_value.tv_nsec = nanoseconds % 1000000000;
+    return timerfd_settime(fd, TFD_TIMER_ABSTIME, &when, NULL);
+}
+
+void dld_timerfd_drain(int fd) { dld_eventfd_drain(fd); }
+
+int64_t dld_monotonic_nanoseconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+int64_t dld_boot_milliseconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+void dld_thread_prepare(const char *name) {
+    char short_name[16];
+    strncpy(short_name, name, sizeof short_name - 1);
+    short_name[sizeof short_name - 1] = 0;
+    pthread_setname_np(pthread_self(), short_name);
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, NULL);
+}

@@ -1,0 +1,25 @@
+#ifndef DLD_DISK_H
+#define DLD_DISK_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+// Calls on files that Glibc's module lacks. -1 and errno on failure.
+
+/// Reserves blocks without changing the size: fallocate(2) with FALLOC_FL_KEEP_SIZE.
+int dld_reserve(int fd, int64_t offset, int64_t length);
+
+/// renameat2(2) with RENAME_NOREPLACE: EEXIST where the new name is taken, EINVAL where the file system cannot.
+int dld_rename_noreplace(int old_folder, const char *old_name, int new_folder, const char *new_name);
+
+/// openat2(2) with RESOLVE_BENEATH and RESOLVE_NO_SYMLINKS: EXDEV or ELOOP where the path leads out.
+int dld_open_beneath(int folder, const char *path, uint64_t flags, uint64_t mode);
+
+/// copy_file_range(2): at `from_offset` and `to_offset`, which it does not move.
+ssize_t dld_copy_range(int from, int64_t from_offset, int to, int64_t to_offset, size_t length);
+
+/// O_TMPFILE, O_PATH and O_NOFOLLOW, which need _GNU_SOURCE.
+extern const int DLD_O_TMPFILE;
+extern const int DLD_O_PATH;
+
+#endif

@@ -1,0 +1,43 @@
+#ifndef DLD_EVENTS_H
+#define DLD_EVENTS_H
+
+#include <stdint.h>
+
+// epoll(7), eventfd(2), timerfd_create(2). Functions that fail return -1 and set errno; all descriptors are
+// close-on-exec and, where it applies, non-blocking.
+
+#define DLD_READABLE 0x001u
+#define DLD_WRITABLE 0x004u
+#define DLD_ERROR 0x008u
+#define DLD_HANGUP 0x010u
+
+struct dld_ready {
+    int32_t fd;
+    uint32_t events;
+};
+
+int dld_epoll_create(void);
+/// Watches `fd` for `events`, whether or not it is watched already.
+int dld_epoll_watch(int epoll, int fd, uint32_t events);
+int dld_epoll_forget(int epoll, int fd);
+/// Waits without a limit where `milliseconds` is -1; at most 256 are returned at once.
+int dld_epoll_wait(int epoll, struct dld_ready *ready, int capacity, int milliseconds);
+
+int dld_eventfd_create(void);
+void dld_eventfd_signal(int fd);
+void dld_eventfd_drain(int fd);
+
+int dld_timerfd_create(void);
+/// Fires once at `nanoseconds` on CLOCK_MONOTONIC; 0 disarms.
+int dld_timerfd_arm(int fd, int64_t nanoseconds);
+void dld_timerfd_drain(int fd);
+
+/// Nanoseconds on CLOCK_MONOTONIC.
+int64_t dld_monotonic_nanoseconds(void);
+/// Milliseconds on CLOCK_BOOTTIME: sleep counts.
+int64_t dld_boot_milliseconds(void);
+
+/// Names the calling thread (15 bytes are kept) and blocks every signal in it, so that they reach the main thread.
+void dld_thread_prepare(const char *name);
+
+#endif
