@@ -17,23 +17,19 @@ package struct Peer: Sendable, Hashable {
     }
 }
 
-/// Whose objects a request speaks of.
-package enum OwnerScope: Sendable, Hashable {
-    case one(UserID)
-    case everybody
-
+extension OwnerScope {
     package func includes(_ owner: UserID) -> Bool {
         switch self {
-        case .one(let uid): uid == owner
-        case .everybody: true
+        case .user(let uid): uid == owner
+        case .everyone: true
         }
     }
 
     /// For queries where nil means all owners.
     package var owner: UserID? {
         switch self {
-        case .one(let uid): uid
-        case .everybody: nil
+        case .user(let uid): uid
+        case .everyone: nil
         }
     }
 }
@@ -45,7 +41,7 @@ package enum TaskAction: Sendable, Hashable {
 }
 
 /// The tasks a control method works on; `states` narrows either form.
-package struct TaskSelection: Sendable, Hashable {
+package struct ControlTarget: Sendable, Hashable {
     package enum Scope: Sendable, Hashable {
         case ids([TaskID])
         case session(String)
@@ -101,7 +97,7 @@ package protocol TaskServing: Sendable {
     /// - Throws: `task.not_found`, also for a task of somebody the peer may not see.
     func record(_ id: TaskID, for peer: Peer) async throws -> TaskRecord
     func live(_ id: TaskID) -> LiveFigures?
-    func control(_ action: TaskAction, _ selection: TaskSelection) async throws -> ControlOutcome
+    func control(_ action: TaskAction, _ target: ControlTarget) async throws -> ControlOutcome
     func update(_ change: UpdateTask.Parameters, by peer: Peer) async throws -> TaskRecord
     func resumeData(_ id: TaskID, by peer: Peer) async throws -> String
     /// Every running task, for progress events and `daemon.stats`.

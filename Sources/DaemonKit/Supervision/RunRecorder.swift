@@ -1,0 +1,160 @@
+import CurlEngine
+import Logging
+import TransferCore
+import TransferModel
+import TransferStore
+
+/// Carries what the engine observes of one run into the store, in order, without making the engine wait.
+///
+/// Checkpoints that come faster than the store commits are merged: only the last one matters.
+final class RunRecorder: TransferObserver {
+    private enum Note: Sendable {
+        case redirected(to: String, status: Int)
+        case responded(ResponseHead, Verdict)
+        case checkpoint
+    }
+
+    private let record: TaskRecord
+    private let run: TransferRun
+    private let store: TransferStore
+    private let time: any TimeSource
+    private let logger: Logger
+    private let notes: AsyncStream<Note>
+    private let inbox: AsyncStream<Note>.Continuation
+    private let latest = Locked<Checkpoint?>(nil)
+
+    init(record: TaskRecord, run: TransferRun, store: TransferStore, time: any TimeSource, logger: Logger) {
+        self.record = record
+        self.run = run
+        self.store = store
+        self.time = time
+        self.logger = logger
+        (notes, inbox) = AsyncStream.makeStream()
+    }
+
+    func transferRedirected(to url: String, status: Int) {
+        inbox.yield(.redirected(to: url, status: status))
+    }
+
+    func transferResponded(_ head: ResponseHead, verdict: Verdict) {
+        if case .accept(let acceptance) = verdict {
+            run.set(resumedFrom: acceptance.offset > .zero ? acceptance.offset : nil)
+        }
+        inbox.yield(.responded(head, verdict))
+    }
+
+    func transferCheckpointed(_ checkpoint: Checkpoint) {
+        let isNew = latest.withLock { latest in
+            defer { latest = checkpoint }
+            return latest == nil
+        }
+        if isNew { inbox.yield(.checkpoint) }
+    }
+
+    /// No more notes come; `drain` returns once those that came are stored.
+    func close() { inbox.finish() }
+
+    /// Stores the notes until `close`. A store that fails loses a checkpoint, never a byte: the next one covers it.
+    func drain() async {
+        for await note in notes {
+            do {
+                try await keep(note)
+            } catch {
+                logger.warning(
+                    "cannot record progress", metadata: ["task": "\(record.id)", "error": "\(error)"])
+            }
+        }
+    }
+
+    private func keep(_ note: Note) async throws {
+        switch note {
+        case .redirected(let url, let status):
+            try await append(
+                .taskRedirected, ["url": .string(URLRules.withoutUserInfo(url)), "status": .integer(Int64(status))])
+        case .responded(let head, let verdict):
+            try await keep(head, verdict)
+        case .checkpoint:
+            guard let checkpoint = latest.withLock({ latest in
+                defer { latest = nil }
+                return latest
+            }) else { return }
+            let id = record.id
+            try await store.write { try $0.setCheckpoint(id, checkpoint) }
+        }
+    }
+
+    private func keep(_ head: ResponseHead, _ verdict: Verdict) async throws {
+        let response = ResponseInfo(head, requested: record.spec.url ?? "", verdict: verdict)
+        let now = time.reading().wall
+        let record = record
+        try await store.write { transaction in
+            try transaction.setResponse(record.id, response)
+            _ = try transaction.append(
+                EventRecord(
+                    time: now, type: .taskResponse, session: record.session, task: record.id,
+                    payload: ["response": response.jsonValue]))
+            guard case .accept(let acceptance) = verdict, acceptance.offset > .zero else { return }
+            _ = try transaction.append(
+                EventRecord(
+                    time: now, type: .taskResumed, session: record.session, task: record.id,
+                    payload: [
+                        "offset": .integer(acceptance.offset.rawValue),
+                        "expected": .integer(acceptance.total?.rawValue ?? -1),
+                    ]))
+        }
+    }
+
+    private func append(_ type: EventType, _ payload: [String: JSONValue]) async throws {
+        let event = EventRecord(
+            time: time.reading().wall, type: type, session: record.session, task: record.id, payload: payload)
+        try await store.write { _ = try $0.append(event) }
+    }
+}
+
+extension ResponseInfo {
+    init(_ head: ResponseHead, requested: String, verdict: Verdict) {
+        let contentType = head.values("Content-Type").last
+        let total: Int64 =
+            switch verdict {
+            case .accept(let acceptance): acceptance.total?.rawValue ?? -1
+            case .stop: head.size?.rawValue ?? -1
+            }
+        self.init(
+            url: URLRules.withoutUserInfo(head.url), status: head.status,
+            statusText: head.status.map { HTTPStatus.text($0) }, headers: Self.joined(head.headers),
+            mimeType: contentType.map { MediaType.essence($0) },
+            textEncoding: contentType.flatMap { MediaType.parameter("charset", of: $0) },
+            expectedLength: total,
+            suggestedFilename: FilenameRules.suggested(head: head, url: requested))
+    }
+
+    /// Repeats comma-joined (RFC 9110 section 5.3), in the order of first appearance.
+    private static func joined(_ headers: [HeaderField]) -> [HeaderField] {
+        var places: [String: Int] = [:]
+        var result: [HeaderField] = []
+        for header in headers {
+            let key = header.name.lowercased()
+            guard key != "set-cookie" else { continue }
+            if let place = places[key] {
+                result[place].value += ", " + header.value
+            } else {
+                places[key] = result.count
+                result.append(header)
+            }
+        }
+        return result
+    }
+
+    var jsonValue: JSONValue {
+        var members: [String: JSONValue] = [
+            "url": .string(url), "expectedLength": .integer(expectedLength),
+            "headers": .array(headers.map { .array([.string($0.name), .string($0.value)]) }),
+        ]
+        members["status"] = status.map { .integer(Int64($0)) }
+        members["statusText"] = statusText.map { .string($0) }
+        members["mimeType"] = mimeType.map { .string($0) }
+        members["textEncoding"] = textEncoding.map { .string($0) }
+        members["suggestedFilename"] = suggestedFilename.map { .string($0) }
+        return .object(members)
+    }
+}

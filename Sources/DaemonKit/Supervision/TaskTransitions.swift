@@ -1,0 +1,80 @@
+import TransferCore
+import TransferModel
+import TransferStore
+
+/// Applies machine events to stored tasks: the one place where a task changes state.
+///
+/// The status, its events and what follows for the session (`session.drained`) are one transaction, which the SQL
+/// guards again by the state it read.
+package struct TaskTransitions: Sendable {
+    package struct Outcome: Sendable {
+        package var record: TaskRecord
+        package var effects: [TaskEffect]
+
+        package var aborts: Bool { effects.contains(.abort) }
+        package var discardsPart: Bool { effects.contains(.discardPart) }
+    }
+
+    let time: any TimeSource
+    let settings: @Sendable () -> GlobalSettings
+
+    /// - Throws: `task.not_found`, `task.wrong_state`, or what the store throws.
+    package func apply(_ event: TaskEvent, to id: TaskID, in transaction: StoreTransaction) throws -> Outcome {
+        guard let record = try transaction.task(id) else {
+            throw TransferError(.taskNotFound, "There is no task \(id).", details: ["task": .integer(id.rawValue)])
+        }
+        return try apply(event, to: record, in: transaction)
+    }
+
+    /// `record` must have been read in `transaction`.
+    package func apply(
+        _ event: TaskEvent, to record: TaskRecord, in transaction: StoreTransaction
+    ) throws -> Outcome {
+        let now = time.reading()
+        var machine = TaskMachine(record.status)
+        let effects = try machine.handle(event, at: now)
+        var record = record
+        let before = record.status.state
+        record.status = machine.status
+        if effects.contains(.persist) {
+            let expiry = try expiry(of: record, at: now, in: transaction)
+            guard try transaction.update(record.id, from: before, to: record.status, expiresAt: expiry) else {
+                throw TransferError(.taskWrongState, "Task \(record.id) changed meanwhile; look at it again.")
+            }
+        }
+        if effects.contains(.discardPart) {
+            try transaction.setCheckpoint(record.id, nil)
+        }
+        for case .publish(let type, let payload) in effects {
+            _ = try transaction.append(
+                EventRecord(time: now.wall, type: type, session: record.session, task: record.id, payload: payload))
+        }
+        if record.status.state.isFinal, !before.isFinal {
+            try sessionMayHaveDrained(record.session, at: now.wall, in: transaction)
+        }
+        return Outcome(record: record, effects: effects)
+    }
+
+    /// Ends what waits for a session's last task: `session.drained`, and the end of a finishing session.
+    package func sessionMayHaveDrained(
+        _ key: SessionKey, at now: Timestamp, in transaction: StoreTransaction
+    ) throws {
+        guard try !transaction.hasUnfinishedTasks(key) else { return }
+        _ = try transaction.append(EventRecord(time: now, type: .sessionDrained, session: key))
+        guard var session = try transaction.session(key), session.state == .finishing else { return }
+        session.state = .invalidated
+        try transaction.updateSession(session)
+        _ = try transaction.append(EventRecord(time: now, type: .sessionInvalidated, session: key))
+    }
+
+    /// When `timeoutIntervalForResource` will have run out, on the wall clock, if time counts now.
+    package func expiry(
+        of record: TaskRecord, at now: ClockReading, in transaction: StoreTransaction
+    ) throws -> Timestamp? {
+        guard let mark = record.status.budgetMark else { return nil }
+        let configuration = try transaction.session(record.session)?.configuration ?? SessionConfiguration()
+        let policy = EffectivePolicy(spec: record.spec, session: configuration, settings: settings())
+        let used = record.status.budgetUsed.rawValue + Double(max(0, now.boot - mark)) / 1000
+        return now.wall.advanced(by: Seconds(max(0, policy.timeoutIntervalForResource.rawValue - used)))
+    }
+}

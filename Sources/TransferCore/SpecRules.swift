@@ -1,0 +1,228 @@
+import FoundationEssentials
+import TransferModel
+
+/// Checks what a client asks for before anything is stored: types are already right, values may not be.
+///
+/// Every refusal names the field by its path (`tasks[3].checksum.value`) and says what would be accepted.
+package struct SpecRules: Sendable {
+    /// Prefix of field names: `tasks[3]`.
+    package var path: String
+
+    package init(path: String) { self.path = path }
+
+    /// - Throws: `request.bad_url`, `request.bad_field`.
+    package func check(_ spec: TaskSpec) throws(TransferError) {
+        if spec.resumeData == nil {
+            guard let url = spec.url else { throw bad("url", "missing; it is required.") }
+            do {
+                _ = try URLRules.parse(url)
+            } catch {
+                throw TransferError(
+                    error.code, "\(name("url")): \(error.message)",
+                    details: ["field": .string(name("url"))])
+            }
+        }
+        try checkRequest(spec)
+        try checkDestination(spec.destination)
+        try checkChecksum(spec.checksum)
+        try checkTexts(spec)
+        try checkNumbers(spec)
+        try checkProxy(spec.proxy)
+        try checkFile(spec.netrc, "netrc")
+        try checkFile(spec.caFile, "caFile")
+        try checkFile(spec.clientCertificate?.certificate, "clientCertificate.certificate")
+        try checkFile(spec.clientCertificate?.key, "clientCertificate.key")
+        try checkRetry(spec.retry)
+    }
+
+    /// - Throws: `request.bad_field`.
+    package func check(_ configuration: SessionConfiguration) throws(TransferError) {
+        try checkHeaders(configuration.httpAdditionalHeaders, "httpAdditionalHeaders")
+        try checkProxy(configuration.proxy)
+        try checkFile(configuration.caFile, "caFile")
+        try checkFile(configuration.clientCertificate?.certificate, "clientCertificate.certificate")
+        try checkFile(configuration.clientCertificate?.key, "clientCertificate.key")
+        try checkRetry(configuration.retry)
+        try checkFile(configuration.directory, "directory")
+        try atLeast(configuration.httpMaximumConnectionsPerHost.map(Double.init), 1, "httpMaximumConnectionsPerHost")
+        try atLeast(configuration.maximumConcurrentTasks.map(Double.init), 1, "maximumConcurrentTasks")
+        try atLeast(configuration.downloadRateLimit.map { Double($0.rawValue) }, 0, "downloadRateLimit")
+        try atLeast(configuration.uploadRateLimit.map { Double($0.rawValue) }, 0, "uploadRateLimit")
+        try atLeast(configuration.launchInterval?.rawValue, 0, "launchInterval")
+        try checkTimeouts(configuration.timeoutIntervalForRequest, configuration.timeoutIntervalForResource)
+        if let launch = configuration.launch {
+            guard (launch.unit == nil) != (launch.argv == nil) else {
+                throw bad("launch", "say either unit or argv.")
+            }
+            if let argv = launch.argv, argv.first?.hasPrefix("/") != true {
+                throw bad("launch.argv", "begin with the program's absolute path.")
+            }
+        }
+        for (index, window) in (configuration.schedule ?? []).enumerated() {
+            for (field, text) in [("from", window.from), ("to", window.to)] where Self.minutes(text) == nil {
+                throw bad("schedule[\(index)].\(field)", "\"\(text)\" is not HH:MM between 00:00 and 23:59.")
+            }
+            if let days = window.days, days.isEmpty || !days.allSatisfy((0...6).contains) {
+                throw bad("schedule[\(index)].days", "use numbers from 0 (Sunday) to 6.")
+            }
+        }
+    }
+
+    /// Minutes after midnight of `HH:MM`, or nil.
+    package static func minutes(_ text: String) -> Int? {
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count == 2, parts.allSatisfy({ $0.utf8.count == 2 && $0.utf8.allSatisfy((48...57).contains) }),
+            let hours = Int(parts[0]), let minutes = Int(parts[1]), hours < 24, minutes < 60
+        else { return nil }
+        return hours * 60 + minutes
+    }
+}
+
+extension SpecRules {
+    private func name(_ field: String) -> String { path.isEmpty ? field : "\(path).\(field)" }
+
+    private func bad(_ field: String, _ message: String) -> TransferError {
+        TransferError(.badField, "\(name(field)): \(message)", details: ["field": .string(name(field))])
+    }
+
+    private func checkRequest(_ spec: TaskSpec) throws(TransferError) {
+        if let method = spec.method, method.isEmpty || !method.utf8.allSatisfy(Self.isTokenByte) {
+            throw bad("method", "\"\(method.prefix(40))\" is not an HTTP method.")
+        }
+        try checkHeaders(spec.headers, "headers")
+        if let body = spec.body {
+            let given = [body.text, body.base64, body.file].compactMap { $0 }.count
+            guard given == 1 else { throw bad("body", "say exactly one of text, base64 and file.") }
+            if let text = body.base64, Data(base64Encoded: text) == nil {
+                throw bad("body.base64", "not base64 (RFC 4648 section 4).")
+            }
+            try checkFile(body.file, "body.file")
+        }
+    }
+
+    private func checkHeaders(_ headers: [HeaderField]?, _ field: String) throws(TransferError) {
+        for (index, header) in (headers ?? []).enumerated() {
+            guard !header.name.isEmpty, header.name.utf8.allSatisfy(Self.isTokenByte) else {
+                throw bad("\(field)[\(index)]", "\"\(header.name.prefix(40))\" is not a header name.")
+            }
+            guard !header.value.utf8.contains(where: { $0 == 13 || $0 == 10 || $0 == 0 }) else {
+                throw bad("\(field)[\(index)]", "the value must not contain CR, LF or NUL.")
+            }
+        }
+    }
+
+    private func checkDestination(_ destination: Destination?) throws(TransferError) {
+        guard let destination else { return }
+        if destination.path != nil, destination.directory != nil || destination.filename != nil {
+            throw bad("destination", "say either path, or directory and filename.")
+        }
+        if destination.path == nil, destination.directory == nil, destination.filename == nil {
+            throw bad("destination", "say path, or directory.")
+        }
+        if destination.path?.hasSuffix("/") == true {
+            throw TransferError(
+                .destinationBadPath,
+                "\(name("destination.path")): ends in \"/\"; name the file, or say directory instead.",
+                details: ["field": .string(name("destination.path"))])
+        }
+        try checkFile(destination.path, "destination.path", code: .destinationBadPath)
+        try checkFile(destination.directory, "destination.directory", code: .destinationBadPath)
+        if let filename = destination.filename {
+            guard !filename.isEmpty, filename != ".", filename != "..", filename.utf8.count <= 255,
+                !filename.utf8.contains(where: { $0 == 47 || $0 == 0 })
+            else {
+                throw TransferError(
+                    .destinationBadPath,
+                    "\(name("destination.filename")): a file name of 1 to 255 bytes without \"/\".",
+                    details: ["field": .string(name("destination.filename"))])
+            }
+        }
+    }
+
+    private func checkFile(
+        _ path: String?, _ field: String, code: ErrorCode = .badField
+    ) throws(TransferError) {
+        guard let path else { return }
+        guard path.hasPrefix("/"), !path.utf8.contains(0), path.utf8.count < 4096 else {
+            throw TransferError(
+                code, "\(name(field)): give an absolute path below 4096 bytes without NUL.",
+                details: ["field": .string(name(field))])
+        }
+    }
+
+    private func checkChecksum(_ checksum: Checksum?) throws(TransferError) {
+        guard let checksum else { return }
+        let isHex = checksum.value.utf8.allSatisfy {
+            (48...57).contains($0) || (65...70).contains($0) || (97...102).contains($0)
+        }
+        guard isHex, checksum.value.utf8.count == checksum.algorithm.hexLength else {
+            throw bad(
+                "checksum.value",
+                "\(checksum.algorithm.rawValue) has \(checksum.algorithm.hexLength) hexadecimal digits.")
+        }
+    }
+
+    private func checkTexts(_ spec: TaskSpec) throws(TransferError) {
+        if let token = spec.clientToken, !(1...255).contains(token.utf8.count) {
+            throw bad("clientToken", "use 1 to 255 bytes.")
+        }
+        if let text = spec.description, text.utf8.count > 4096 { throw bad("description", "at most 4096 bytes.") }
+        if let tags = spec.tags, tags.count > 64 || tags.contains(where: { $0.isEmpty || $0.utf8.count > 255 }) {
+            throw bad("tags", "at most 64 tags of 1 to 255 bytes.")
+        }
+        for (field, value) in [("username", spec.username), ("password", spec.password), ("bearer", spec.bearer)] {
+            if let value, value.utf8.contains(where: { $0 == 0 || $0 == 10 || $0 == 13 }) {
+                throw bad(field, "must not contain CR, LF or NUL.")
+            }
+        }
+        if spec.username?.utf8.contains(58) == true {
+            throw bad("username", "must not contain \":\" (RFC 7617 section 2).")
+        }
+    }
+
+    private func checkNumbers(_ spec: TaskSpec) throws(TransferError) {
+        try atLeast(spec.rateLimit.map { Double($0.rawValue) }, 0, "rateLimit")
+        try atLeast(spec.connections.map(Double.init), 1, "connections")
+        try checkTimeouts(spec.timeoutIntervalForRequest, spec.timeoutIntervalForResource)
+    }
+
+    private func checkTimeouts(_ request: Seconds?, _ resource: Seconds?) throws(TransferError) {
+        for (field, value) in [("timeoutIntervalForRequest", request), ("timeoutIntervalForResource", resource)] {
+            if let value, !(value.rawValue > 0 && value.rawValue <= 10 * 366 * 86400) {
+                throw bad(field, "a number of seconds above 0, at most ten years.")
+            }
+        }
+    }
+
+    private func checkRetry(_ retry: RetryPolicySpec?) throws(TransferError) {
+        try atLeast(retry?.attempts.map(Double.init), 0, "retry.attempts")
+        for (field, value) in [("retry.firstDelay", retry?.firstDelay), ("retry.longestDelay", retry?.longestDelay)] {
+            if let value, !(value.rawValue > 0 && value.rawValue <= 86400) {
+                throw bad(field, "a number of seconds above 0, at most 86400.")
+            }
+        }
+    }
+
+    private func atLeast(_ value: Double?, _ minimum: Double, _ field: String) throws(TransferError) {
+        if let value, !(value >= minimum) { throw bad(field, "at least \(Int(minimum)).") }
+    }
+
+    private func checkProxy(_ proxy: String?) throws(TransferError) {
+        guard let proxy, proxy != "none", !proxy.isEmpty else { return }
+        let schemes = ["http://", "https://", "socks5://", "socks5h://"]
+        guard schemes.contains(where: { proxy.lowercased().hasPrefix($0) }),
+            !proxy.unicodeScalars.contains(where: { $0.value <= 32 || $0.value == 127 })
+        else {
+            throw bad("proxy", "a URL with scheme http, https, socks5 or socks5h, or \"none\".")
+        }
+    }
+
+    /// RFC 9110 section 5.6.2.
+    private static func isTokenByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 48...57, 65...90, 97...122: true
+        case 33, 35, 36, 37, 38, 39, 42, 43, 45, 46, 94, 95, 96, 124, 126: true
+        default: false
+        }
+    }
+}
