@@ -62,6 +62,10 @@ public struct ResponseInfo: Hashable, Sendable, Codable {
     public var expectedLength: Int64
     public var suggestedFilename: String?
 
+    public enum CodingKeys: String, CodingKey, CaseIterable {
+        case url, status, statusText, headers, mimeType, textEncoding, expectedLength, suggestedFilename
+    }
+
     public init(
         url: String, status: Int? = nil, statusText: String? = nil, headers: [HeaderField] = [],
         mimeType: String? = nil, textEncoding: String? = nil, expectedLength: Int64 = -1,

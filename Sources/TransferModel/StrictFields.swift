@@ -8,6 +8,7 @@ public struct StrictFields<Key: CodingKey & CaseIterable> {
     /// - Throws: `TransferError` `request.unknown_field` that names the first unknown member.
     public init(_ decoder: any Decoder, _: Key.Type = Key.self) throws {
         container = try decoder.container(keyedBy: Key.self)
+        if let lenient = CodingUserInfoKey.acceptsUnknownFields, decoder.userInfo[lenient] as? Bool == true { return }
         let present = try decoder.container(keyedBy: AnyKey.self).allKeys
         for key in present where Key(stringValue: key.stringValue) == nil {
             let path = fieldPath(decoder.codingPath + [key])
@@ -36,6 +37,11 @@ public struct StrictFields<Key: CodingKey & CaseIterable> {
 
     /// Whether the member is present, be it null.
     public func contains(_ key: Key) -> Bool { container.contains(key) }
+}
+
+extension CodingUserInfoKey {
+    /// Set to true by clients, so that they understand answers of newer daemons; never nil.
+    public static let acceptsUnknownFields = CodingUserInfoKey(rawValue: "acceptsUnknownFields")
 }
 
 /// `tasks[3].checksum.value` of a coding path.

@@ -145,7 +145,7 @@ public struct TransferError: Error, Hashable, Sendable, CustomStringConvertible 
 }
 
 extension TransferError: Codable {
-    private enum CodingKeys: String, CodingKey { case code, message, retryable, details }
+    public enum CodingKeys: String, CodingKey, CaseIterable { case code, message, retryable, details }
 
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)

@@ -1,0 +1,30 @@
+import TransferModel
+
+/// Whose objects a request means, where root or an administrator names somebody: a user id, or `"*"` for all.
+public enum OwnerFilter: Hashable, Sendable, Codable {
+    case user(UserID)
+    case everyone
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if let uid = try? container.decode(UInt32.self) {
+            self = .user(UserID(uid))
+        } else if (try? container.decode(String.self)) == "*" {
+            self = .everyone
+        } else {
+            let path = fieldPath(decoder.codingPath)
+            throw TransferError(.badField, "\(path): say a user id or \"*\".", details: ["field": .string(path)])
+        }
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch self {
+        case .user(let uid): try container.encode(uid)
+        case .everyone: try container.encode("*")
+        }
+    }
+
+    static let wireType = WireType.either([.userID, .choice(["*"])])
+    static let field = Field.optional(wireType, "Whose objects: administrators only; without it the peer's own.")
+}

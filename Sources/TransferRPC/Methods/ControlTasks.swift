@@ -1,0 +1,181 @@
+import TransferModel
+
+/// Which tasks a control method means: exactly one of `ids`, `session` and `all`, narrowed by `states`.
+public struct ControlSelection: WireObject, Hashable {
+    public var ids: [TaskID]?
+    public var session: String?
+    public var all: Bool?
+    public var states: [TaskState]?
+    public var owner: OwnerFilter?
+
+    public init(
+        ids: [TaskID]? = nil, session: String? = nil, all: Bool? = nil, states: [TaskState]? = nil,
+        owner: OwnerFilter? = nil
+    ) {
+        self.ids = ids
+        self.session = session
+        self.all = all
+        self.states = states
+        self.owner = owner
+    }
+
+    public enum CodingKeys: String, CodingKey, CaseIterable {
+        case ids, session, all, states, owner
+    }
+
+    public static func field(_ key: CodingKeys) -> Field {
+        switch key {
+        case .ids: .optional(.list(.taskID), "These tasks.")
+        case .session: .optional(.string, "All tasks of this session.")
+        case .all: .optional(.boolean, "True: all tasks.")
+        case .states:
+            .optional(.list(.oneOf(TaskState.self)), "Of the tasks named otherwise, only those in these states.")
+        case .owner: OwnerFilter.field
+        }
+    }
+}
+
+/// What a control method did.
+public struct ControlResult: WireObject, Hashable {
+    public struct Skipped: WireObject, Hashable {
+        public var id: TaskID
+        public var code: ErrorCode
+
+        public init(id: TaskID, code: ErrorCode) {
+            self.id = id
+            self.code = code
+        }
+
+        public enum CodingKeys: String, CodingKey, CaseIterable {
+            case id, code
+        }
+
+        public static let wireName = "SkippedTask"
+        public static func field(_ key: CodingKeys) -> Field {
+            switch key {
+            case .id: .required(.taskID, "The task.")
+            case .code: .required(.string, "Why not: `task.not_found` or `task.wrong_state`.")
+            }
+        }
+    }
+
+    public var changed: [TaskID]
+    public var skipped: [Skipped]
+
+    public init(changed: [TaskID] = [], skipped: [Skipped] = []) {
+        self.changed = changed
+        self.skipped = skipped
+    }
+
+    public enum CodingKeys: String, CodingKey, CaseIterable {
+        case changed, skipped
+    }
+
+    public static func field(_ key: CodingKeys) -> Field {
+        switch key {
+        case .changed: .required(.list(.taskID), "Tasks whose state is now as asked.")
+        case .skipped: .required(.list(.object(Skipped.self)), "Tasks that were left as they are, with the reason.")
+        }
+    }
+}
+
+public enum PauseTasks: RPCMethod {
+    public typealias Parameters = ControlSelection
+    public typealias Result = ControlResult
+    public static let name = "task.pause"
+    public static let summary = "Pauses tasks: no traffic, no timeout, until task.resume."
+    public static let errors: [ErrorCode] = [.badField, .permissionDenied, .sessionNotFound]
+}
+
+public enum ResumeTasks: RPCMethod {
+    public typealias Parameters = ControlSelection
+    public typealias Result = ControlResult
+    public static let name = "task.resume"
+    public static let summary = "Queues paused tasks again; they go on from the bytes they hold."
+    public static let errors: [ErrorCode] = [.badField, .permissionDenied, .sessionNotFound]
+}
+
+public enum RetryTasks: RPCMethod {
+    public typealias Parameters = ControlSelection
+    public typealias Result = ControlResult
+    public static let name = "task.retry"
+    public static let summary = "Queues failed, cancelled and waiting tasks now."
+    public static let errors: [ErrorCode] = [.badField, .permissionDenied, .sessionNotFound]
+}
+
+public enum CancelTasks: RPCMethod {
+    public typealias Result = ControlResult
+    public static let name = "task.cancel"
+    public static let summary = "Ends tasks for good; the bytes received so far are removed unless `keepPartial`."
+    public static let errors: [ErrorCode] = [.badField, .permissionDenied, .sessionNotFound]
+
+    public struct Parameters: WireObject, Hashable {
+        public var selection: ControlSelection
+        public var keepPartial: Bool?
+
+        public init(_ selection: ControlSelection, keepPartial: Bool? = nil) {
+            self.selection = selection
+            self.keepPartial = keepPartial
+        }
+
+        public enum CodingKeys: String, CodingKey, CaseIterable {
+            case ids, session, all, states, owner, keepPartial
+        }
+
+        public static let wireName = "CancelTasks"
+        public static func field(_ key: CodingKeys) -> Field {
+            ControlSelection.CodingKeys(rawValue: key.rawValue).map(ControlSelection.field)
+                ?? .optional(.boolean, "True: the part file stays.")
+        }
+
+        public init(from decoder: any Decoder) throws {
+            selection = try ControlSelection(from: decoder)
+            keepPartial = try decoder.container(keyedBy: CodingKeys.self).decodeIfPresent(
+                Bool.self, forKey: .keepPartial)
+        }
+
+        public func encode(to encoder: any Encoder) throws {
+            try selection.encode(to: encoder)
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encodeIfPresent(keepPartial, forKey: .keepPartial)
+        }
+    }
+}
+
+public enum RemoveTasks: RPCMethod {
+    public typealias Result = ControlResult
+    public static let name = "task.remove"
+    public static let summary = "Removes tasks from the history; unfinished ones are cancelled first."
+    public static let errors: [ErrorCode] = [.badField, .permissionDenied, .sessionNotFound]
+
+    public struct Parameters: WireObject, Hashable {
+        public var selection: ControlSelection
+        public var deleteFile: Bool?
+
+        public init(_ selection: ControlSelection, deleteFile: Bool? = nil) {
+            self.selection = selection
+            self.deleteFile = deleteFile
+        }
+
+        public enum CodingKeys: String, CodingKey, CaseIterable {
+            case ids, session, all, states, owner, deleteFile
+        }
+
+        public static let wireName = "RemoveTasks"
+        public static func field(_ key: CodingKeys) -> Field {
+            ControlSelection.CodingKeys(rawValue: key.rawValue).map(ControlSelection.field)
+                ?? .optional(.boolean, "True: the delivered file goes too.")
+        }
+
+        public init(from decoder: any Decoder) throws {
+            selection = try ControlSelection(from: decoder)
+            deleteFile = try decoder.container(keyedBy: CodingKeys.self).decodeIfPresent(Bool.self, forKey: .deleteFile)
+        }
+
+        public func encode(to encoder: any Encoder) throws {
+            try selection.encode(to: encoder)
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encodeIfPresent(deleteFile, forKey: .deleteFile)
+        }
+    }
+}

@@ -1,0 +1,165 @@
+import TransferModel
+
+/// What runs here, and what it can do.
+public enum DaemonInfo: RPCMethod {
+    public typealias Parameters = Nothing
+    public static let name = "daemon.info"
+    public static let summary = "What this daemon is, where it keeps its state and which features it has."
+    public static let errors: [ErrorCode] = []
+
+    public struct Result: WireObject {
+        public var name: String
+        public var version: String
+        public var `protocol`: Int
+        public var pid: Int32
+        public var uid: UserID
+        public var mode: DaemonMode
+        public var socket: String
+        public var stateDirectory: String
+        public var startedAt: Timestamp
+        public var libcurl: String
+        public var sqlite: String
+        public var features: [String]
+
+        public init(
+            name: String, version: String, protocol: Int, pid: Int32, uid: UserID, mode: DaemonMode, socket: String,
+            stateDirectory: String, startedAt: Timestamp, libcurl: String, sqlite: String, features: [String]
+        ) {
+            self.name = name
+            self.version = version
+            self.protocol = `protocol`
+            self.pid = pid
+            self.uid = uid
+            self.mode = mode
+            self.socket = socket
+            self.stateDirectory = stateDirectory
+            self.startedAt = startedAt
+            self.libcurl = libcurl
+            self.sqlite = sqlite
+            self.features = features
+        }
+
+        public enum CodingKeys: String, CodingKey, CaseIterable {
+            case name, version, `protocol`, pid, uid, mode, socket, stateDirectory, startedAt, libcurl, sqlite, features
+        }
+
+        public static let wireName = "DaemonInfo"
+        public static func field(_ key: CodingKeys) -> Field {
+            switch key {
+            case .name: .required(.string, "`dld`.")
+            case .version: .required(.string, "Version of the program.")
+            case .protocol: .required(.integer, "Version of this protocol: 1.")
+            case .pid: .required(.integer, "Process id.")
+            case .uid: .required(.userID, "User the daemon runs as.")
+            case .mode: .required(.oneOf(DaemonMode.self), "One daemon for one user, or one for the system.")
+            case .socket: .required(.string, "Path of the socket.")
+            case .stateDirectory: .required(.string, "Folder of the store.")
+            case .startedAt: .required(.time, "When the daemon started.")
+            case .libcurl: .required(.string, "Version of libcurl.")
+            case .sqlite: .required(.string, "Version of SQLite.")
+            case .features: .required(.list(.string), "Names of what is built; see Features.")
+            }
+        }
+    }
+}
+
+/// Whether one daemon serves its own user or every user of the system.
+public enum DaemonMode: String, Codable, Sendable, CaseIterable {
+    case user, system
+}
+
+/// Figures of the running daemon.
+public enum DaemonStats: RPCMethod {
+    public typealias Parameters = Nothing
+    public static let name = "daemon.stats"
+    public static let summary =
+        "Figures: the peer's tasks by state (all users' for administrators), transfers, rates, memory, connections."
+    public static let errors: [ErrorCode] = []
+
+    public struct Result: WireObject {
+        public var tasks: [String: Int]
+        public var activeTransfers: Int
+        public var downloadRate: ByteRate
+        public var uploadRate: ByteRate
+        public var bytesReceived: ByteCount
+        public var bytesSent: ByteCount
+        public var memory: ByteCount
+        public var connections: Int
+        public var head: SequenceNumber
+        public var uptime: Seconds
+
+        public init(
+            tasks: [String: Int], activeTransfers: Int, downloadRate: ByteRate, uploadRate: ByteRate,
+            bytesReceived: ByteCount, bytesSent: ByteCount, memory: ByteCount, connections: Int, head: SequenceNumber,
+            uptime: Seconds
+        ) {
+            self.tasks = tasks
+            self.activeTransfers = activeTransfers
+            self.downloadRate = downloadRate
+            self.uploadRate = uploadRate
+            self.bytesReceived = bytesReceived
+            self.bytesSent = bytesSent
+            self.memory = memory
+            self.connections = connections
+            self.head = head
+            self.uptime = uptime
+        }
+
+        public enum CodingKeys: String, CodingKey, CaseIterable {
+            case tasks, activeTransfers, downloadRate, uploadRate, bytesReceived, bytesSent, memory, connections, head,
+                uptime
+        }
+
+        public static let wireName = "DaemonStats"
+        public static func field(_ key: CodingKeys) -> Field {
+            switch key {
+            case .tasks: .required(.map(.integer), "Number of tasks in each state, every state present.")
+            case .activeTransfers: .required(.integer, "Transfers that run now.")
+            case .downloadRate: .required(.number, "Bytes per second received, over the last second.")
+            case .uploadRate: .required(.number, "Bytes per second sent, over the last second.")
+            case .bytesReceived: .required(.byteCount, "Received since the daemon started.")
+            case .bytesSent: .required(.byteCount, "Sent since the daemon started.")
+            case .memory: .required(.byteCount, "Resident memory.")
+            case .connections: .required(.integer, "Open connections of clients.")
+            case .head: .required(.sequence, "Sequence number of the newest stored event; 0 = none yet.")
+            case .uptime: .required(.seconds, "Since the daemon started.")
+            }
+        }
+    }
+}
+
+/// The description of this protocol for machines.
+public enum Discover: RPCMethod {
+    public typealias Parameters = Nothing
+    public static let name = "rpc.discover"
+    public static let summary = "The OpenRPC document of this daemon."
+    public static let errors: [ErrorCode] = []
+
+    public struct Result: WireObject {
+        public var openrpc: String
+        public var info: JSONValue
+        public var methods: JSONValue
+        public var components: JSONValue
+
+        public init(openrpc: String, info: JSONValue, methods: JSONValue, components: JSONValue) {
+            self.openrpc = openrpc
+            self.info = info
+            self.methods = methods
+            self.components = components
+        }
+
+        public enum CodingKeys: String, CodingKey, CaseIterable {
+            case openrpc, info, methods, components
+        }
+
+        public static let wireName = "OpenRPCDocument"
+        public static func field(_ key: CodingKeys) -> Field {
+            switch key {
+            case .openrpc: .required(.string, "Version of the OpenRPC format.")
+            case .info: .required(.any, "Title and version.")
+            case .methods: .required(.list(.any), "Every method with parameters, result and errors.")
+            case .components: .required(.any, "Schemas of the objects.")
+            }
+        }
+    }
+}

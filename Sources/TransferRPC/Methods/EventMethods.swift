@@ -1,0 +1,257 @@
+import TransferModel
+
+/// Where a subscription or a page of events begins, exclusive.
+public enum EventPosition: Hashable, Sendable, Codable {
+    case start, now
+    case after(SequenceNumber)
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if let number = try? container.decode(Int64.self), number >= 0 {
+            self = .after(SequenceNumber(number))
+            return
+        }
+        switch try? container.decode(String.self) {
+        case "start": self = .start
+        case "now": self = .now
+        case .some, nil:
+            let path = fieldPath(decoder.codingPath)
+            throw TransferError(
+                .badField, "\(path): say a sequence number, \"start\" or \"now\".", details: ["field": .string(path)])
+        }
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch self {
+        case .start: try container.encode("start")
+        case .now: try container.encode("now")
+        case .after(let number): try container.encode(number)
+        }
+    }
+
+    static let wireType = WireType.either([.sequence, .choice(["start", "now"])])
+}
+
+/// Replays and follows events on this connection.
+public enum Subscribe: RPCMethod {
+    public static let name = "events.subscribe"
+    public static let summary =
+        "Replays stored events from a place on, then follows, each once and without a gap, as `event` notifications."
+    public static let errors: [ErrorCode] = [.badField, .permissionDenied, .limitReached, .diskFull]
+
+    public struct Parameters: WireObject, Hashable {
+        public var after: EventPosition?
+        public var subscriber: String?
+        public var sessions: [String]?
+        public var tasks: [TaskID]?
+        public var types: [EventType]?
+        public var progressInterval: Seconds?
+        public var owner: OwnerFilter?
+
+        public init(
+            after: EventPosition? = nil, subscriber: String? = nil, sessions: [String]? = nil, tasks: [TaskID]? = nil,
+            types: [EventType]? = nil, progressInterval: Seconds? = nil, owner: OwnerFilter? = nil
+        ) {
+            self.after = after
+            self.subscriber = subscriber
+            self.sessions = sessions
+            self.tasks = tasks
+            self.types = types
+            self.progressInterval = progressInterval
+            self.owner = owner
+        }
+
+        public enum CodingKeys: String, CodingKey, CaseIterable {
+            case after, subscriber, sessions, tasks, types, progressInterval, owner
+        }
+
+        public static let wireName = "Subscribe"
+        public static func field(_ key: CodingKeys) -> Field {
+            switch key {
+            case .after:
+                .optional(
+                    EventPosition.wireType,
+                    "First event is the one after this. Without it: what `subscriber` acknowledged, else `now`.")
+            case .subscriber:
+                .optional(
+                    .string,
+                    "Durable name, 1 to 255 bytes; its acknowledged number is kept. New names begin at the head.")
+            case .sessions: .optional(.list(.string), "Only events of these sessions.")
+            case .tasks: .optional(.list(.taskID), "Only events of these tasks.")
+            case .types: .optional(.list(.oneOf(EventType.self)), "Only these types; without it all.")
+            case .progressInterval:
+                .optional(.seconds, "Between two progress events of a task, at least 0.1; 0 switches them off.")
+            case .owner: OwnerFilter.field
+            }
+        }
+    }
+
+    public struct Result: WireObject, Hashable {
+        public var subscription: String
+        public var head: SequenceNumber
+
+        public init(subscription: String, head: SequenceNumber) {
+            self.subscription = subscription
+            self.head = head
+        }
+
+        public enum CodingKeys: String, CodingKey, CaseIterable {
+            case subscription, head
+        }
+
+        public static let wireName = "Subscription"
+        public static func field(_ key: CodingKeys) -> Field {
+            switch key {
+            case .subscription: .required(.string, "Stands in each of its `event` notifications.")
+            case .head: .required(.sequence, "Newest stored event when the subscription began; replay is over there.")
+            }
+        }
+    }
+}
+
+public enum Unsubscribe: RPCMethod {
+    public typealias Result = Nothing
+    public static let name = "events.unsubscribe"
+    public static let summary = "Ends a subscription of this connection."
+    public static let errors: [ErrorCode] = [.badField]
+
+    public struct Parameters: WireObject, Hashable {
+        public var subscription: String
+
+        public init(subscription: String) { self.subscription = subscription }
+
+        public enum CodingKeys: String, CodingKey, CaseIterable {
+            case subscription
+        }
+
+        public static let wireName = "Unsubscribe"
+        public static func field(_ key: CodingKeys) -> Field {
+            switch key {
+            case .subscription: .required(.string, "What events.subscribe answered.")
+            }
+        }
+    }
+}
+
+/// Says that a durable name has seen everything up to a number.
+public enum AcknowledgeEvents: RPCMethod {
+    public typealias Result = Nothing
+    public static let name = "events.ack"
+    public static let summary = "A durable subscriber has dealt with every event up to this one; numbers never go back."
+    public static let errors: [ErrorCode] = [.badField, .diskFull]
+
+    public struct Parameters: WireObject, Hashable {
+        public var subscriber: String
+        public var sequence: SequenceNumber
+
+        public init(subscriber: String, sequence: SequenceNumber) {
+            self.subscriber = subscriber
+            self.sequence = sequence
+        }
+
+        public enum CodingKeys: String, CodingKey, CaseIterable {
+            case subscriber, sequence
+        }
+
+        public static let wireName = "AcknowledgeEvents"
+        public static func field(_ key: CodingKeys) -> Field {
+            switch key {
+            case .subscriber: .required(.string, "The durable name.")
+            case .sequence: .required(.sequence, "Not beyond the head.")
+            }
+        }
+    }
+}
+
+public enum ForgetSubscriber: RPCMethod {
+    public typealias Result = Nothing
+    public static let name = "events.forget"
+    public static let summary = "Removes a durable name and its acknowledged number."
+    public static let errors: [ErrorCode] = [.badField]
+
+    public struct Parameters: WireObject, Hashable {
+        public var subscriber: String
+
+        public init(subscriber: String) { self.subscriber = subscriber }
+
+        public enum CodingKeys: String, CodingKey, CaseIterable {
+            case subscriber
+        }
+
+        public static let wireName = "ForgetSubscriber"
+        public static func field(_ key: CodingKeys) -> Field {
+            switch key {
+            case .subscriber: .required(.string, "The durable name.")
+            }
+        }
+    }
+}
+
+public enum ListEvents: RPCMethod {
+    public static let name = "events.list"
+    public static let summary = "Stored events, oldest first."
+    public static let errors: [ErrorCode] = [.badField, .permissionDenied]
+
+    public static let defaultLimit = 100
+    public static let largestLimit = 1000
+
+    public struct Parameters: WireObject, Hashable {
+        public var after: EventPosition
+        public var sessions: [String]?
+        public var tasks: [TaskID]?
+        public var types: [EventType]?
+        public var limit: Int?
+        public var owner: OwnerFilter?
+
+        public init(
+            after: EventPosition, sessions: [String]? = nil, tasks: [TaskID]? = nil, types: [EventType]? = nil,
+            limit: Int? = nil, owner: OwnerFilter? = nil
+        ) {
+            self.after = after
+            self.sessions = sessions
+            self.tasks = tasks
+            self.types = types
+            self.limit = limit
+            self.owner = owner
+        }
+
+        public enum CodingKeys: String, CodingKey, CaseIterable {
+            case after, sessions, tasks, types, limit, owner
+        }
+
+        public static let wireName = "ListEvents"
+        public static func field(_ key: CodingKeys) -> Field {
+            switch key {
+            case .after: .required(EventPosition.wireType, "First event is the one after this.")
+            case .sessions: .optional(.list(.string), "Only events of these sessions.")
+            case .tasks: .optional(.list(.taskID), "Only events of these tasks.")
+            case .types: .optional(.list(.oneOf(EventType.self)), "Only these types; without it all.")
+            case .limit: .optional(.integer, "1 to \(largestLimit), \(defaultLimit) without it.")
+            case .owner: OwnerFilter.field
+            }
+        }
+    }
+
+    public struct Result: WireObject, Hashable {
+        public var events: [EventView]
+        public var head: SequenceNumber
+
+        public init(events: [EventView], head: SequenceNumber) {
+            self.events = events
+            self.head = head
+        }
+
+        public enum CodingKeys: String, CodingKey, CaseIterable {
+            case events, head
+        }
+
+        public static let wireName = "EventPage"
+        public static func field(_ key: CodingKeys) -> Field {
+            switch key {
+            case .events: .required(.list(.object(EventView.self)), "Oldest first.")
+            case .head: .required(.sequence, "Newest stored event; 0 = none yet.")
+            }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+import TransferModel
+
+/// Names one task: the parameters of the methods that take no more.
+public struct TaskReference: WireObject, Hashable {
+    public var id: TaskID
+
+    public init(id: TaskID) { self.id = id }
+
+    public enum CodingKeys: String, CodingKey, CaseIterable {
+        case id
+    }
+
+    public static func field(_ key: CodingKeys) -> Field {
+        switch key {
+        case .id: .required(.taskID, "The task.")
+        }
+    }
+}
+
+public enum GetTask: RPCMethod {
+    public typealias Parameters = TaskReference
+    public typealias Result = TaskView
+    public static let name = "task.get"
+    public static let summary = "Everything about one task."
+    public static let errors: [ErrorCode] = [.taskNotFound]
+}
+
+/// In which order `task.list` answers.
+public enum TaskOrder: String, Codable, Sendable, CaseIterable {
+    case oldest, newest
+}
+
+public enum ListTasks: RPCMethod {
+    public static let name = "task.list"
+    public static let summary = "Tasks page by page; `nextCursor` of one page is `cursor` of the next."
+    public static let errors: [ErrorCode] = [.badField, .permissionDenied]
+
+    public static let defaultLimit = 100
+    public static let largestLimit = 1000
+
+    public struct Parameters: WireObject, Hashable {
+        public var session: String?
+        public var states: [TaskState]?
+        public var kinds: [TaskKind]?
+        public var match: String?
+        public var order: TaskOrder?
+        public var cursor: String?
+        public var limit: Int?
+        public var owner: OwnerFilter?
+
+        public init(
+            session: String? = nil, states: [TaskState]? = nil, kinds: [TaskKind]? = nil, match: String? = nil,
+            order: TaskOrder? = nil, cursor: String? = nil, limit: Int? = nil, owner: OwnerFilter? = nil
+        ) {
+            self.session = session
+            self.states = states
+            self.kinds = kinds
+            self.match = match
+            self.order = order
+            self.cursor = cursor
+            self.limit = limit
+            self.owner = owner
+        }
+
+        public enum CodingKeys: String, CodingKey, CaseIterable {
+            case session, states, kinds, match, order, cursor, limit, owner
+        }
+
+        public static let wireName = "ListTasks"
+        public static func field(_ key: CodingKeys) -> Field {
+            switch key {
+            case .session: .optional(.string, "Only of this session.")
+            case .states: .optional(.list(.oneOf(TaskState.self)), "Only in these states.")
+            case .kinds: .optional(.list(.oneOf(TaskKind.self)), "Only of these kinds.")
+            case .match: .optional(.string, "Only where URL, description or file contain this text.")
+            case .order: .optional(.oneOf(TaskOrder.self), "By the time they were added; `oldest` first without it.")
+            case .cursor: .optional(.string, "`nextCursor` of the page before; everything else must stay the same.")
+            case .limit: .optional(.integer, "Tasks a page: 1 to \(largestLimit), \(defaultLimit) without it.")
+            case .owner: OwnerFilter.field
+            }
+        }
+    }
+
+    public struct Result: WireObject, Hashable {
+        public var tasks: [TaskView]
+        public var nextCursor: String?
+
+        public init(tasks: [TaskView], nextCursor: String? = nil) {
+            self.tasks = tasks
+            self.nextCursor = nextCursor
+        }
+
+        public enum CodingKeys: String, CodingKey, CaseIterable {
+            case tasks, nextCursor
+        }
+
+        public static let wireName = "TaskPage"
+        public static func field(_ key: CodingKeys) -> Field {
+            switch key {
+            case .tasks: .required(.list(.object(TaskView.self)), "One page.")
+            case .nextCursor: .optional(.string, "Absent on the last page.")
+            }
+        }
+    }
+}

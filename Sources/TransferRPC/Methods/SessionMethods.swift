@@ -1,0 +1,129 @@
+import TransferModel
+
+/// Opens a session, or attaches to it where it exists.
+public enum OpenSession: RPCMethod {
+    public typealias Result = SessionView
+    public static let name = "session.open"
+    public static let summary =
+        "Creates a session, or attaches to the one of that name; `configuration` replaces the one it had."
+    public static let errors: [ErrorCode] = [
+        .badField, .unsupported, .sessionInvalidated, .permissionDenied, .limitReached, .diskFull,
+    ]
+
+    public struct Parameters: WireObject, Hashable {
+        public var id: String
+        public var kind: SessionKind?
+        public var configuration: SessionConfiguration?
+        public var owner: UserID?
+
+        public init(
+            id: String, kind: SessionKind? = nil, configuration: SessionConfiguration? = nil, owner: UserID? = nil
+        ) {
+            self.id = id
+            self.kind = kind
+            self.configuration = configuration
+            self.owner = owner
+        }
+
+        public enum CodingKeys: String, CodingKey, CaseIterable {
+            case id, kind, configuration, owner
+        }
+
+        public static let wireName = "OpenSession"
+        public static func field(_ key: CodingKeys) -> Field {
+            switch key {
+            case .id:
+                .required(.string, "Identifier among the owner's sessions: 1 to 255 bytes, no control characters.")
+            case .kind: .optional(.choice([SessionKind.background.rawValue]), "`background`, also the default.")
+            case .configuration: .optional(.object(SessionConfiguration.self), "What its tasks inherit.")
+            case .owner: .optional(.userID, "Whose session: administrators only; without it the peer's own.")
+            }
+        }
+    }
+}
+
+/// Names one session: the parameters of the methods that take no more.
+public struct SessionReference: WireObject, Hashable {
+    public var id: String
+    public var owner: UserID?
+
+    public init(id: String, owner: UserID? = nil) {
+        self.id = id
+        self.owner = owner
+    }
+
+    public enum CodingKeys: String, CodingKey, CaseIterable {
+        case id, owner
+    }
+
+    public static func field(_ key: CodingKeys) -> Field {
+        switch key {
+        case .id: .required(.string, "Identifier of the session.")
+        case .owner: .optional(.userID, "Whose session: administrators only; without it the peer's own.")
+        }
+    }
+}
+
+public enum GetSession: RPCMethod {
+    public typealias Parameters = SessionReference
+    public typealias Result = SessionView
+    public static let name = "session.get"
+    public static let summary = "One session with its configuration, state, task counts and unacknowledged events."
+    public static let errors: [ErrorCode] = [.sessionNotFound, .permissionDenied]
+}
+
+public enum ListSessions: RPCMethod {
+    public static let name = "session.list"
+    public static let summary = "All sessions of the peer, or of the owner an administrator names."
+    public static let errors: [ErrorCode] = [.permissionDenied]
+
+    public struct Parameters: WireObject, Hashable {
+        public var owner: OwnerFilter?
+
+        public init(owner: OwnerFilter? = nil) { self.owner = owner }
+
+        public enum CodingKeys: String, CodingKey, CaseIterable {
+            case owner
+        }
+
+        public static let wireName = "ListSessions"
+        public static func field(_ key: CodingKeys) -> Field {
+            switch key {
+            case .owner: OwnerFilter.field
+            }
+        }
+    }
+
+    public struct Result: WireObject, Hashable {
+        public var sessions: [SessionView]
+
+        public init(sessions: [SessionView]) { self.sessions = sessions }
+
+        public enum CodingKeys: String, CodingKey, CaseIterable {
+            case sessions
+        }
+
+        public static let wireName = "SessionList"
+        public static func field(_ key: CodingKeys) -> Field {
+            switch key {
+            case .sessions: .required(.list(.object(SessionView.self)), "In the order of owner and identifier.")
+            }
+        }
+    }
+}
+
+public enum FinishSession: RPCMethod {
+    public typealias Parameters = SessionReference
+    public typealias Result = SessionView
+    public static let name = "session.finish"
+    public static let summary = "Takes no more tasks; the session is invalidated when the last one has ended."
+    public static let errors: [ErrorCode] = [.sessionNotFound, .permissionDenied, .badField]
+}
+
+public enum InvalidateSession: RPCMethod {
+    public typealias Parameters = SessionReference
+    public typealias Result = SessionView
+    public static let name = "session.invalidate"
+    public static let summary = "Cancels the session's tasks and invalidates it."
+    public static let errors: [ErrorCode] = [.sessionNotFound, .permissionDenied, .badField]
+}

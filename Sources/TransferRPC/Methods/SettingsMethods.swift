@@ -1,0 +1,120 @@
+import TransferModel
+
+/// Where a setting's value comes from, as clients see it.
+public enum SettingSource: String, Codable, Sendable, CaseIterable {
+    case `default`, file, runtime, environment, flag
+
+    public init(_ origin: SettingOrigin) {
+        switch origin {
+        case .default: self = .default
+        case .systemFile, .userFile: self = .file
+        case .runtime: self = .runtime
+        case .environment: self = .environment
+        case .flag: self = .flag
+        }
+    }
+}
+
+/// One global setting in force.
+public struct SettingView: WireObject, Hashable {
+    public var value: JSONValue
+    public var origin: SettingSource
+
+    public init(value: JSONValue, origin: SettingSource) {
+        self.value = value
+        self.origin = origin
+    }
+
+    public enum CodingKeys: String, CodingKey, CaseIterable {
+        case value, origin
+    }
+
+    public static let wireName = "Setting"
+    public static func field(_ key: CodingKeys) -> Field {
+        switch key {
+        case .value: .required(.any, "The value in force.")
+        case .origin: .required(.oneOf(SettingSource.self), "Where it comes from.")
+        }
+    }
+}
+
+/// Every global setting by name.
+public struct SettingsView: WireObject, Hashable {
+    public var settings: [SettingName: SettingView]
+
+    public init(_ settings: [SettingName: SettingView]) { self.settings = settings }
+
+    public subscript(name: SettingName) -> SettingView? { settings[name] }
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: SettingName.self)
+        settings = [:]
+        for name in container.allKeys { settings[name] = try container.decode(SettingView.self, forKey: name) }
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: SettingName.self)
+        for (name, view) in settings { try container.encode(view, forKey: name) }
+    }
+
+    public static let wireName = "Settings"
+    public static func field(_ key: SettingName) -> Field {
+        .required(.object(SettingView.self), key.documentation)
+    }
+}
+
+extension SettingName {
+    /// One sentence with unit and default.
+    public var documentation: String {
+        switch self {
+        case .maximumConcurrentTasks: "Tasks that run at the same time; 32."
+        case .maximumConcurrentTasksPerHost: "Tasks that run at the same time on one host, across all sessions; 6."
+        case .downloadRateLimit: "Bytes per second of all downloads together, 0 = unlimited; 0."
+        case .uploadRateLimit: "Bytes per second of all uploads together, 0 = unlimited; 0."
+        case .minimumFreeSpace: "Bytes that stay free on a destination's file system; 0."
+        case .historyRetention: "Seconds that a final task is kept; 30 days."
+        case .eventRetention: "Seconds that an event is kept; 30 days."
+        case .eventRetentionCount: "Number of newest events that are kept; 1000000."
+        case .progressInterval: "Seconds between two progress events of a task, where a subscriber names none; 0.5."
+        case .diskPollInterval: "Seconds between two looks at a disk that tasks wait for; 2."
+        }
+    }
+}
+
+public enum GetSettings: RPCMethod {
+    public typealias Parameters = Nothing
+    public typealias Result = SettingsView
+    public static let name = "settings.get"
+    public static let summary = "Every global setting with its value and origin."
+    public static let errors: [ErrorCode] = []
+}
+
+/// Changes global settings at run time.
+public enum SetSettings: RPCMethod {
+    public typealias Result = SettingsView
+    public static let name = "settings.set"
+    public static let summary =
+        "Changes settings, durably and for running transfers too; null removes a run-time value. Answers as settings.get."
+    public static let errors: [ErrorCode] = [.permissionDenied, .badField, .diskFull]
+
+    public struct Parameters: WireObject, Hashable {
+        /// `.null` removes the run-time value.
+        public var values: [SettingName: JSONValue]
+
+        public init(_ values: [SettingName: JSONValue]) { self.values = values }
+
+        public init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: SettingName.self)
+            values = [:]
+            for name in container.allKeys { values[name] = try container.decode(JSONValue.self, forKey: name) }
+        }
+
+        public func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: SettingName.self)
+            for (name, value) in values { try container.encode(value, forKey: name) }
+        }
+
+        public static let wireName = "SetSettings"
+        public static func field(_ key: SettingName) -> Field { .optional(.any, key.documentation) }
+    }
+}

@@ -1,0 +1,22 @@
+import TransferModel
+
+/// Every method of the protocol, in the order of the reference.
+public let allMethods: [any RPCMethod.Type] = [
+    DaemonInfo.self, DaemonStats.self, GetSettings.self, SetSettings.self, Discover.self,
+    OpenSession.self, GetSession.self, ListSessions.self, FinishSession.self, InvalidateSession.self,
+    AddTasks.self, GetTask.self, ListTasks.self,
+    PauseTasks.self, ResumeTasks.self, CancelTasks.self, RetryTasks.self, RemoveTasks.self,
+    UpdateTask.self, TakeResumeData.self,
+    Subscribe.self, Unsubscribe.self, AcknowledgeEvents.self, ForgetSubscriber.self, ListEvents.self,
+]
+
+/// What the protocol says once, beside its methods.
+public enum RPCCatalog {
+    public static let protocolVersion = 1
+    /// Name of the notification that carries events.
+    public static let eventNotification = "event"
+    /// Codes that any method may answer with.
+    public static let commonErrors: [ErrorCode] = [
+        .rpcMalformed, .rpcUnknownMethod, .unknownField, .badField, .tooLarge, .limitReached, .shuttingDown, .internal,
+    ]
+}

@@ -1,0 +1,78 @@
+import TransferModel
+
+extension TaskSpec {
+    /// The spec that may leave the daemon.
+    public var withoutSecrets: TaskSpec {
+        var spec = self
+        spec.url = url.map(removingUserInfo)
+        spec.mirrors = mirrors?.map(removingUserInfo)
+        spec.proxy = proxy.map(removingUserInfo)
+        spec.headers = headers?.map(\.masked)
+        spec.password = nil
+        spec.bearer = nil
+        spec.resumeData = nil
+        spec.clientToken = nil
+        spec.clientCertificate?.password = nil
+        // A body is as likely to hold a password as a header is, and may be megabytes long.
+        spec.body = body?.file.map { file in
+            var kept = RequestBody()
+            kept.file = file
+            return kept
+        }
+        spec.formFields = nil
+        spec.s3 = nil
+        return spec
+    }
+}
+
+extension SessionConfiguration {
+    /// The configuration that may leave the daemon.
+    public var withoutSecrets: SessionConfiguration {
+        var configuration = self
+        configuration.proxy = proxy.map(removingUserInfo)
+        configuration.httpAdditionalHeaders = httpAdditionalHeaders?.map(\.masked)
+        configuration.clientCertificate?.password = nil
+        return configuration
+    }
+}
+
+extension ResponseInfo {
+    /// The answer that may leave the daemon: cookies are credentials.
+    public var withoutSecrets: ResponseInfo {
+        var response = self
+        response.url = removingUserInfo(url)
+        response.headers = headers.map(\.masked)
+        return response
+    }
+}
+
+extension HeaderField {
+    /// What stands in place of a secret value.
+    public static let mask = "***"
+
+    /// The field with its value hidden where its name says that it is a credential.
+    public var masked: HeaderField { isSecret ? HeaderField(name, Self.mask) : self }
+
+    private var isSecret: Bool {
+        let name = name.lowercased()
+        let exact = ["authorization", "proxy-authorization", "cookie", "set-cookie", "cookie2", "authentication-info"]
+        let telling = ["token", "secret", "api-key", "apikey", "password", "credential", "session-id"]
+        return exact.contains(name) || name.hasSuffix("-authorization")
+            || telling.contains { piece in name.contains(piece) }
+    }
+}
+
+/// `url` without the user info of its authority (RFC 3986 section 3.2.1); works on text that is no valid URL too.
+func removingUserInfo(_ url: String) -> String {
+    let bytes = Array(url.utf8)
+    guard let scheme = firstRange(of: Array("://".utf8), in: bytes) else { return url }
+    let start = scheme + 3
+    let end = bytes[start...].firstIndex { [0x2F, 0x3F, 0x23].contains($0) } ?? bytes.count
+    guard let at = bytes[start..<end].lastIndex(of: 0x40) else { return url }
+    return String(decoding: bytes[..<start] + bytes[(at + 1)...], as: UTF8.self)
+}
+
+private func firstRange(of pattern: [UInt8], in bytes: [UInt8]) -> Int? {
+    guard bytes.count >= pattern.count else { return nil }
+    return (0...(bytes.count - pattern.count)).first { bytes[$0..<($0 + pattern.count)].elementsEqual(pattern) }
+}

@@ -1,0 +1,191 @@
+import TransferModel
+
+extension TaskPriority {
+    static let wireType = WireType.either([.choice(["low", "normal", "high"]), .number])
+}
+
+extension HeaderField {
+    static let wireType = WireType.list(.list(.string))
+}
+
+extension TaskSpec: WireObject {
+    public static func field(_ key: CodingKeys) -> Field {
+        switch key {
+        case .kind: .optional(.choice([TaskKind.download.rawValue]), "`download`, also the default.")
+        case .url: .optional(.string, "What to fetch; required but with `resumeData`.")
+        case .method: .optional(.string, "HTTP method; GET without it.")
+        case .headers: .optional(HeaderField.wireType, "HTTP header fields as [name, value], in order.")
+        case .body: .optional(.object(RequestBody.self), "HTTP request body.")
+        case .destination:
+            .optional(.object(Destination.self), "Where the file goes; the session's `directory` without it.")
+        case .conflictPolicy: .optional(.oneOf(ConflictPolicy.self), "Where a file already has the name, at delivery.")
+        case .checksum: .optional(.object(Checksum.self), "What the delivered file must hash to.")
+        case .priority: .optional(TaskPriority.wireType, "`low` (0.25), `normal` (0.5), `high` (0.75), or 0 to 1.")
+        case .startPaused: .optional(.boolean, "True: added as `paused`.")
+        case .earliestBeginAt: .optional(.time, "Not before this time.")
+        case .deadlineAt: .optional(.time, "Fails at this time where it has not ended.")
+        case .rateLimit: .optional(.byteRate, "Of this task.")
+        case .proxy: .optional(.string, "URL with scheme http, https, socks5 or socks5h, or `none`.")
+        case .username: .optional(.string, "For Basic, Digest, FTP and SFTP.")
+        case .password: .optional(.string, "Of `username`; never shown again.")
+        case .bearer: .optional(.string, "Token for `Authorization: Bearer`; never shown again.")
+        case .netrc: .optional(.string, "Path of a netrc file.")
+        case .httpVersion: .optional(.oneOf(HTTPVersion.self), "Newest version to use.")
+        case .preserveTime: .optional(.boolean, "True: the file gets the server's modification time.")
+        case .description: .optional(.string, "Free text.")
+        case .tags: .optional(.list(.string), "Free words.")
+        case .clientToken:
+            .optional(.string, "Within 24 h the same token of the same owner answers with the same task.")
+        case .resumeData: .optional(.string, "What task.resumeData answered.")
+        case .mirrors, .source, .uploadProtocol, .formField, .formFields, .fileName, .contentType, .uploadMetadata,
+            .interopVersion, .uploadCreation, .uploadChecksum, .s3, .connections, .requestCachePolicy:
+            .optional(.any, "Not built yet.")
+        case .caFile, .clientCertificate, .tlsMinimumVersion, .timeoutIntervalForRequest, .timeoutIntervalForResource,
+            .retry, .durability, .allowsArbitraryLoads:
+            inherited(key)
+        }
+    }
+
+    /// The settings that a task may override are documented once, at the session.
+    private static func inherited(_ key: CodingKeys) -> Field {
+        guard let setting = SessionConfiguration.CodingKeys(rawValue: key.rawValue) else {
+            return .optional(.any, "As the session's.")
+        }
+        return SessionConfiguration.field(setting)
+    }
+}
+
+extension SessionConfiguration: WireObject {
+    public static func field(_ key: CodingKeys) -> Field {
+        switch key {
+        case .timeoutIntervalForRequest: .optional(.seconds, "Longest time without a byte; 60.")
+        case .timeoutIntervalForResource: .optional(.seconds, "For the whole task, paused time excluded; 7 days.")
+        case .httpMaximumConnectionsPerHost:
+            .optional(.integer, "Tasks on one host; the smaller of this and the global setting holds.")
+        case .httpAdditionalHeaders:
+            .optional(HeaderField.wireType, "Sent with each request that does not name the field.")
+        case .proxy: .optional(.string, "URL with scheme http, https, socks5 or socks5h, or `none`.")
+        case .tlsMinimumVersion: .optional(.oneOf(TLSVersion.self), "Oldest TLS version to accept.")
+        case .caFile: .optional(.string, "Path of a PEM file with the authorities to trust, instead of the system's.")
+        case .clientCertificate: .optional(.object(ClientCertificate.self), "For servers that ask for one.")
+        case .allowsArbitraryLoads:
+            .optional(.boolean, "False: unencrypted transfers fail with `policy.plaintext_refused`; true without it.")
+        case .waitsForConnectivity:
+            .optional(.boolean, "True: without a network tasks wait rather than fail; the default.")
+        case .sendsLaunchEvents: .optional(.boolean, "True: `launch` is started for final events that nobody has seen.")
+        case .subscriber: .optional(.string, "Durable name that acknowledges for this session.")
+        case .launch: .optional(.object(LaunchSpec.self), "What is started.")
+        case .launchInterval: .optional(.seconds, "At most one launch in this time; 60.")
+        case .directory: .optional(.string, "Absolute path: folder of downloads without a destination.")
+        case .conflictPolicy: .optional(.oneOf(ConflictPolicy.self), "Where a file already has the name; `rename`.")
+        case .maximumConcurrentTasks: .optional(.integer, "Tasks of this session that run at the same time.")
+        case .downloadRateLimit: .optional(.byteRate, "Of this session's downloads together.")
+        case .uploadRateLimit: .optional(.byteRate, "Of this session's uploads together.")
+        case .schedule: .optional(.list(.object(ScheduleWindow.self)), "Tasks run only inside one of these windows.")
+        case .retry: .optional(.object(RetryPolicySpec.self), "How transient failures are tried again.")
+        case .durability:
+            .optional(.oneOf(Durability.self), "`full` (default): files are synced before they count as complete.")
+        case .requestCachePolicy, .httpCookieAcceptPolicy, .httpShouldSetCookies, .isDiscretionary,
+            .allowsExpensiveNetworkAccess, .allowsConstrainedNetworkAccess, .connectionsPerDownload:
+            .optional(.any, "Not built yet.")
+        }
+    }
+}
+
+extension Destination: WireObject {
+    public static func field(_ key: CodingKeys) -> Field {
+        switch key {
+        case .path: .optional(.string, "Absolute path of the file; alone.")
+        case .directory: .optional(.string, "Absolute path of the folder.")
+        case .filename: .optional(.string, "Name in `directory`; without it the server's answer and the URL say it.")
+        }
+    }
+}
+
+extension RequestBody: WireObject {
+    public static func field(_ key: CodingKeys) -> Field {
+        switch key {
+        case .text: .optional(.string, "UTF-8 text; exactly one of the three.")
+        case .base64: .optional(.string, "Any bytes, in base64.")
+        case .file: .optional(.string, "Absolute path of a file.")
+        }
+    }
+}
+
+extension Checksum: WireObject {
+    public static func field(_ key: CodingKeys) -> Field {
+        switch key {
+        case .algorithm: .required(.oneOf(DigestAlgorithm.self), "The digest.")
+        case .value: .required(.string, "Hexadecimal.")
+        }
+    }
+}
+
+extension RetryPolicySpec: WireObject {
+    public static let wireName = "RetryPolicy"
+    public static func field(_ key: CodingKeys) -> Field {
+        switch key {
+        case .attempts: .optional(.integer, "Attempts in all; 0 (default) = unlimited.")
+        case .firstDelay: .optional(.seconds, "Longest first delay; 1.")
+        case .longestDelay: .optional(.seconds, "No delay is longer; 600.")
+        }
+    }
+}
+
+extension ClientCertificate: WireObject {
+    public static func field(_ key: CodingKeys) -> Field {
+        switch key {
+        case .certificate: .required(.string, "Absolute path of a PEM certificate or chain.")
+        case .key: .optional(.string, "Absolute path of the PEM key, where it is elsewhere.")
+        case .password: .optional(.string, "Pass phrase of the key; never shown again.")
+        }
+    }
+}
+
+extension ScheduleWindow: WireObject {
+    public static func field(_ key: CodingKeys) -> Field {
+        switch key {
+        case .from: .required(.string, "HH:MM, local time.")
+        case .to: .required(.string, "HH:MM; past midnight where it is not later than `from`.")
+        case .days: .optional(.list(.integer), "Days it begins on, 0 = Sunday; all without it.")
+        }
+    }
+}
+
+extension LaunchSpec: WireObject {
+    public static let wireName = "Launch"
+    public static func field(_ key: CodingKeys) -> Field {
+        switch key {
+        case .unit: .optional(.string, "A systemd unit; exactly one of the two.")
+        case .argv: .optional(.list(.string), "Program (absolute path) and arguments; user mode only.")
+        }
+    }
+}
+
+extension ResponseInfo: WireObject {
+    public static let wireName = "Response"
+    public static func field(_ key: CodingKeys) -> Field {
+        switch key {
+        case .url: .required(.string, "After redirects, without user info.")
+        case .status: .optional(.integer, "HTTP status.")
+        case .statusText: .optional(.string, "The status in words.")
+        case .headers: .required(HeaderField.wireType, "[name, value]; repeats are joined with commas.")
+        case .mimeType: .optional(.string, "Media type without parameters.")
+        case .textEncoding: .optional(.string, "Its charset.")
+        case .expectedLength: .required(.byteCount, "-1 where unknown.")
+        case .suggestedFilename: .optional(.string, "Name that the answer and the URL suggest.")
+        }
+    }
+}
+
+extension TransferError: WireObject {
+    public static let wireName = "Error"
+    public static func field(_ key: CodingKeys) -> Field {
+        switch key {
+        case .code: .required(.string, "Cause; see Errors.")
+        case .message: .required(.string, "What happened and what to do.")
+        case .retryable: .required(.boolean, "Whether the same may succeed later.")
+        case .details: .required(.map(.any), "Depends on the code.")
+        }
+    }
+}

@@ -1,0 +1,189 @@
+import TransferModel
+
+/// A task as clients see it: its spec without secrets, and where it stands.
+public struct TaskView: Hashable, Sendable {
+    /// Without passwords, tokens, secret header values, body content, `resumeData` and `clientToken`.
+    public var spec: TaskSpec
+    public var id: TaskID
+    public var session: String
+    public var owner: UserID
+    public var state: TaskState
+    public var phase: TaskPhase?
+    public var reason: WaitReason?
+    public var bytesReceived: Int64
+    /// -1 where unknown.
+    public var bytesExpected: Int64
+    public var bytesSent: Int64
+    public var bytesToSend: Int64
+    public var resumedFrom: Int64?
+    public var rate: ByteRate
+    public var eta: Seconds?
+    public var attempts: Int
+    public var nextAttemptAt: Timestamp?
+    public var createdAt: Timestamp
+    public var startedAt: Timestamp?
+    public var finishedAt: Timestamp?
+    public var position: Double
+    public var file: String?
+    public var sha256: String?
+    public var verified: Bool?
+    public var response: ResponseInfo?
+    public var error: TransferError?
+
+    /// What only memory knows of a running task.
+    public struct Live: Hashable, Sendable {
+        public var phase: TaskPhase
+        public var bytesReceived: Int64
+        /// -1 where unknown.
+        public var bytesExpected: Int64
+        public var rate: ByteRate
+        public var eta: Seconds?
+        public var resumedFrom: Int64?
+
+        public init(
+            phase: TaskPhase, bytesReceived: Int64, bytesExpected: Int64, rate: ByteRate, eta: Seconds? = nil,
+            resumedFrom: Int64? = nil
+        ) {
+            self.phase = phase
+            self.bytesReceived = bytesReceived
+            self.bytesExpected = bytesExpected
+            self.rate = rate
+            self.eta = eta
+            self.resumedFrom = resumedFrom
+        }
+    }
+
+    /// What a client may see of a stored task, with `live` while it runs.
+    public init(_ record: TaskRecord, live: Live? = nil) {
+        let status = record.status
+        spec = record.spec.withoutSecrets
+        id = record.id
+        session = record.session.identifier
+        owner = record.session.owner
+        state = status.state
+        phase = status.state == .running ? live?.phase ?? .connecting : nil
+        reason = status.reason
+        bytesReceived = record.result?.bytes.rawValue ?? live?.bytesReceived ?? record.checkpoint?.offset.rawValue ?? 0
+        bytesExpected = record.result?.bytes.rawValue ?? Self.expected(record, live: live)
+        bytesSent = 0
+        bytesToSend = 0
+        resumedFrom = live?.resumedFrom
+        rate = live?.rate ?? 0
+        eta = live?.eta
+        attempts = status.attempts
+        nextAttemptAt = status.nextAttemptAt
+        createdAt = status.createdAt
+        startedAt = status.startedAt
+        finishedAt = status.finishedAt
+        position = record.position
+        file = record.result?.file
+        sha256 = record.result?.sha256
+        verified = record.result?.verified
+        response = record.response?.withoutSecrets
+        error = status.error
+    }
+
+    private static func expected(_ record: TaskRecord, live: Live?) -> Int64 {
+        if let live, live.bytesExpected >= 0 { return live.bytesExpected }
+        return record.checkpoint?.total?.rawValue ?? record.response?.expectedLength ?? -1
+    }
+}
+
+extension TaskView: WireObject {
+    /// The members beside the spec's.
+    public enum StatusKeys: String, CodingKey, CaseIterable, Sendable {
+        case id, session, owner, state, phase, reason, bytesReceived, bytesExpected, bytesSent, bytesToSend,
+            resumedFrom,
+            rate, eta, attempts, nextAttemptAt, createdAt, startedAt, finishedAt, position, file, sha256, verified,
+            response, error
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let fields = try decoder.container(keyedBy: StatusKeys.self)
+        spec = try TaskSpec(from: decoder)
+        id = try fields.decode(TaskID.self, forKey: .id)
+        session = try fields.decode(String.self, forKey: .session)
+        owner = try fields.decode(UserID.self, forKey: .owner)
+        state = try fields.decode(TaskState.self, forKey: .state)
+        phase = try fields.decodeIfPresent(TaskPhase.self, forKey: .phase)
+        reason = try fields.decodeIfPresent(WaitReason.self, forKey: .reason)
+        bytesReceived = try fields.decode(Int64.self, forKey: .bytesReceived)
+        bytesExpected = try fields.decode(Int64.self, forKey: .bytesExpected)
+        bytesSent = try fields.decode(Int64.self, forKey: .bytesSent)
+        bytesToSend = try fields.decode(Int64.self, forKey: .bytesToSend)
+        resumedFrom = try fields.decodeIfPresent(Int64.self, forKey: .resumedFrom)
+        rate = try fields.decode(ByteRate.self, forKey: .rate)
+        eta = try fields.decodeIfPresent(Seconds.self, forKey: .eta)
+        attempts = try fields.decode(Int.self, forKey: .attempts)
+        nextAttemptAt = try fields.decodeIfPresent(Timestamp.self, forKey: .nextAttemptAt)
+        createdAt = try fields.decode(Timestamp.self, forKey: .createdAt)
+        startedAt = try fields.decodeIfPresent(Timestamp.self, forKey: .startedAt)
+        finishedAt = try fields.decodeIfPresent(Timestamp.self, forKey: .finishedAt)
+        position = try fields.decode(Double.self, forKey: .position)
+        file = try fields.decodeIfPresent(String.self, forKey: .file)
+        sha256 = try fields.decodeIfPresent(String.self, forKey: .sha256)
+        verified = try fields.decodeIfPresent(Bool.self, forKey: .verified)
+        response = try fields.decodeIfPresent(ResponseInfo.self, forKey: .response)
+        error = try fields.decodeIfPresent(TransferError.self, forKey: .error)
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        try spec.encode(to: encoder)
+        var fields = encoder.container(keyedBy: StatusKeys.self)
+        try fields.encode(id, forKey: .id)
+        try fields.encode(session, forKey: .session)
+        try fields.encode(owner, forKey: .owner)
+        try fields.encode(state, forKey: .state)
+        try fields.encodeIfPresent(phase, forKey: .phase)
+        try fields.encodeIfPresent(reason, forKey: .reason)
+        try fields.encode(bytesReceived, forKey: .bytesReceived)
+        try fields.encode(bytesExpected, forKey: .bytesExpected)
+        try fields.encode(bytesSent, forKey: .bytesSent)
+        try fields.encode(bytesToSend, forKey: .bytesToSend)
+        try fields.encodeIfPresent(resumedFrom, forKey: .resumedFrom)
+        try fields.encode(rate, forKey: .rate)
+        try fields.encodeIfPresent(eta, forKey: .eta)
+        try fields.encode(attempts, forKey: .attempts)
+        try fields.encodeIfPresent(nextAttemptAt, forKey: .nextAttemptAt)
+        try fields.encode(createdAt, forKey: .createdAt)
+        try fields.encodeIfPresent(startedAt, forKey: .startedAt)
+        try fields.encodeIfPresent(finishedAt, forKey: .finishedAt)
+        try fields.encode(position, forKey: .position)
+        try fields.encodeIfPresent(file, forKey: .file)
+        try fields.encodeIfPresent(sha256, forKey: .sha256)
+        try fields.encodeIfPresent(verified, forKey: .verified)
+        try fields.encodeIfPresent(response, forKey: .response)
+        try fields.encodeIfPresent(error, forKey: .error)
+    }
+
+    public static let wireName = "Task"
+    public static func field(_ key: StatusKeys) -> Field {
+        switch key {
+        case .id: .required(.taskID, "Names the task for ever.")
+        case .session: .required(.string, "Identifier of its session.")
+        case .owner: .required(.userID, "Whose task it is.")
+        case .state: .required(.oneOf(TaskState.self), "Where it stands.")
+        case .phase: .optional(.oneOf(TaskPhase.self), "While `running`.")
+        case .reason: .optional(.oneOf(WaitReason.self), "While `waiting`.")
+        case .bytesReceived: .required(.byteCount, "Bytes written to the file so far.")
+        case .bytesExpected: .required(.byteCount, "Length of the whole file; -1 where unknown.")
+        case .bytesSent: .required(.byteCount, "Bytes of an upload sent so far; 0 for downloads.")
+        case .bytesToSend: .required(.byteCount, "Length of an upload; 0 for downloads.")
+        case .resumedFrom: .optional(.byteCount, "Offset that the running attempt began at.")
+        case .rate: .required(.number, "Bytes per second now; 0 while it does not run.")
+        case .eta: .optional(.seconds, "To the end at this rate, where both are known.")
+        case .attempts: .required(.integer, "Attempts begun.")
+        case .nextAttemptAt: .optional(.time, "When the daemon tries again by itself, where it knows.")
+        case .createdAt: .required(.time, "When it was added.")
+        case .startedAt: .optional(.time, "When it first ran.")
+        case .finishedAt: .optional(.time, "When it reached its final state.")
+        case .position: .required(.number, "Place among tasks of its priority; smaller first.")
+        case .file: .optional(.string, "Path of the delivered file.")
+        case .sha256: .optional(.string, "SHA-256 of the delivered file in hexadecimal, where computed.")
+        case .verified:
+            .optional(.boolean, "Once delivered: false where neither a digest nor a length proved the file complete.")
+        case .response: .optional(.object(ResponseInfo.self), "The server's answer.")
+        case .error: .optional(.object(TransferError.self), "Why it waits or failed.")
+        }
+    }
+}
