@@ -1,0 +1,44 @@
+import TransferModel
+
+/// The configuration in force: typed values, and which origin each came from.
+package struct Configuration: Hashable, Sendable {
+    package let settings: DaemonSettings
+    /// By setting name; absent = default.
+    package let origins: [String: SettingOrigin]
+    /// Files that were read, strongest first.
+    package let files: [String]
+    /// What was left out without stopping the start, such as a stored value that is no longer accepted.
+    package let warnings: [ConfigurationProblem]
+    package let paths: Paths
+    /// Absolute path of the state folder.
+    package let stateDirectory: String
+    /// Absolute path of the listening socket.
+    package let socket: String
+
+    package var global: GlobalSettings { settings.global }
+
+    package func origin(of name: String) -> SettingOrigin { origins[name] ?? .default }
+
+    /// Absolute path of the known_hosts file.
+    package var knownHosts: String { settings.knownHosts.map(paths.expanded) ?? paths.knownHosts }
+
+    /// Folder of downloads that name no destination; nil in system mode, where it depends on the owner.
+    package var downloadDirectory: String? {
+        settings.session.directory.map(paths.expanded) ?? (paths.system ? nil : paths.downloads)
+    }
+
+    /// A session's configuration with its open members filled from the defaults, paths absolute.
+    package func filled(_ session: SessionConfiguration) -> SessionConfiguration {
+        var defaults = settings.session
+        defaults.directory = downloadDirectory
+        defaults.caFile = defaults.caFile.map(paths.expanded)
+        return defaults.filling(session)
+    }
+
+    /// Every global setting as `settings.get` shows it.
+    package func globalValues() -> [(name: SettingName, value: JSONValue, origin: SettingOrigin)] {
+        SettingsTable.all.compactMap { setting in
+            setting.runtimeName.map { ($0, setting.read(settings), origin(of: setting.name)) }
+        }
+    }
+}

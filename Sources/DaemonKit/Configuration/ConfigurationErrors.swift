@@ -1,0 +1,38 @@
+/// Everything that is wrong with the configuration, so that one look is enough to repair all of it.
+package struct ConfigurationErrors: Error, Hashable, Sendable, CustomStringConvertible {
+    package var problems: [ConfigurationProblem]
+
+    package init(_ problems: [ConfigurationProblem]) { self.problems = problems }
+
+    /// One line per problem.
+    package var description: String { problems.map(\.description).joined(separator: "\n") }
+}
+
+/// One mistake: where it stands, which setting it is about, what is wrong and what to do.
+package struct ConfigurationProblem: Hashable, Sendable, CustomStringConvertible {
+    package enum Place: Hashable, Sendable {
+        case file(String, line: Int?)
+        /// A variable of the environment.
+        case environment(String)
+        /// An option of the command line.
+        case flag(String)
+        /// A value stored by `settings.set`.
+        case runtime
+    }
+
+    package var place: Place
+    /// Name of the setting; empty where the whole file is meant.
+    package var name: String
+    package var message: String
+
+    package var description: String {
+        let subject = name.isEmpty ? message : "\(name): \(message)"
+        return switch place {
+        case .file(let path, let line?): "\(path):\(line): \(subject)"
+        case .file(let path, nil): "\(path): \(subject)"
+        case .environment(let variable): "\(variable): \(subject)"
+        case .flag(let flag): "\(flag): \(subject)"
+        case .runtime: "settings.set: \(subject)"
+        }
+    }
+}

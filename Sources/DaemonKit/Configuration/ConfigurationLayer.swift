@@ -1,0 +1,88 @@
+import TransferModel
+
+/// What one origin says: checked values by setting name, and what was wrong with the rest.
+struct ConfigurationLayer: Sendable {
+    let origin: SettingOrigin
+    private(set) var values: [String: JSONValue] = [:]
+    private(set) var problems: [ConfigurationProblem] = []
+
+    init(origin: SettingOrigin) { self.origin = origin }
+
+    /// Takes `text` as the value of `setting`, or notes why not.
+    mutating func take(_ setting: Setting, text: String, at place: ConfigurationProblem.Place) {
+        guard let value = setting.kind.value(ofText: text) else {
+            refuse(setting, shown: setting.kind == .proxy ? "the value" : "\"\(text)\"", at: place)
+            return
+        }
+        values[setting.name] = value
+    }
+
+    /// Takes a value that is JSON already, or notes why not.
+    mutating func take(_ setting: Setting, value: JSONValue, at place: ConfigurationProblem.Place) {
+        guard let value = setting.kind.checked(value) else {
+            refuse(setting, shown: "the value", at: place)
+            return
+        }
+        values[setting.name] = value
+    }
+
+    mutating func note(_ problem: ConfigurationProblem) { problems.append(problem) }
+
+    mutating func remove(_ name: String) { values[name] = nil }
+
+    /// Proxies may carry a password, so `shown` is not always the value itself.
+    private mutating func refuse(_ setting: Setting, shown: String, at place: ConfigurationProblem.Place) {
+        let unit = setting.kind.unit
+        let article = unit == "none" ? "" : " (unit: \(unit))"
+        problems.append(
+            ConfigurationProblem(
+                place: place, name: setting.name,
+                message: "\(shown) is not accepted\(article); give \(setting.kind.accepts)."))
+    }
+}
+
+extension ConfigurationLayer {
+    /// Reads every `DLD_…` variable that names a setting. Others are left to whoever knows them.
+    static func environment(_ variables: [String: String]) -> ConfigurationLayer {
+        var layer = ConfigurationLayer(origin: .environment)
+        for setting in SettingsTable.all {
+            let variable = setting.environmentName
+            // An empty variable is an unset one, as in the XDG specification.
+            guard let text = variables[variable], !text.isEmpty else { continue }
+            layer.take(setting, text: text, at: .environment(variable))
+        }
+        return layer
+    }
+
+    /// Reads what `settings.set` stored. A value of another version that is no longer accepted is left out and noted.
+    static func runtime(_ stored: [String: JSONValue]) -> ConfigurationLayer {
+        var layer = ConfigurationLayer(origin: .runtime)
+        for setting in SettingsTable.all {
+            guard let name = setting.runtimeName?.rawValue, let value = stored[name], value != .null else { continue }
+            layer.take(setting, value: value, at: .runtime)
+        }
+        return layer
+    }
+
+    /// Reads the command line's options.
+    static func flags(_ arguments: DaemonArguments) -> ConfigurationLayer {
+        var layer = ConfigurationLayer(origin: .flag)
+        for (flag, name, text) in arguments.settingFlags {
+            if let setting = SettingsTable.setting(named: name) {
+                layer.take(setting, text: text, at: .flag(flag))
+            } else {
+                layer.note(.unknown(name, at: .flag(flag)))
+            }
+        }
+        return layer
+    }
+}
+
+extension ConfigurationProblem {
+    /// A name that is no setting, with the one that was probably meant.
+    static func unknown(_ name: String, at place: Place) -> ConfigurationProblem {
+        let nearest = Suggestion.nearest(to: name, among: SettingsTable.all.map(\.name))
+        let advice = nearest.map { "did you mean \($0)?" } ?? "remove it; docs/configuration.md lists the settings."
+        return ConfigurationProblem(place: place, name: name, message: "no such setting; \(advice)")
+    }
+}

@@ -1,0 +1,98 @@
+import TransferModel
+
+/// Puts the layers on each other: flags > environment > settings.set > user file > /etc file > defaults.
+package struct ConfigurationLoader: Sendable {
+    package let arguments: DaemonArguments
+    package let environment: [String: String]
+    /// Replaced in tests.
+    private let systemFile: String
+    private let paths: Paths
+
+    package init(
+        arguments: DaemonArguments, environment: [String: String], systemFile: String = Paths.systemFile
+    ) {
+        self.arguments = arguments
+        self.environment = environment
+        self.systemFile = systemFile
+        paths = Paths(system: arguments.system, environment: environment)
+    }
+
+    package static func load(
+        arguments: DaemonArguments, environment: [String: String], runtime: [String: JSONValue] = [:]
+    ) throws(ConfigurationErrors) -> Configuration {
+        try ConfigurationLoader(arguments: arguments, environment: environment).load(runtime: runtime)
+    }
+
+    /// - Parameter runtime: what `settings.set` stored, by `SettingName`.
+    /// - Throws: every mistake in files, environment and flags at once.
+    package func load(runtime: [String: JSONValue] = [:]) throws(ConfigurationErrors) -> Configuration {
+        let fileLayers = files()
+        let stored = ConfigurationLayer.runtime(runtime)
+        // Weakest first, so that later ones overwrite.
+        let layers =
+            fileLayers.map(\.layer)
+            + [stored, ConfigurationLayer.environment(environment), ConfigurationLayer.flags(arguments)]
+        var problems = layers.filter { $0.origin != .runtime }.flatMap(\.problems)
+
+        var settings = DaemonSettings()
+        var origins: [String: SettingOrigin] = [:]
+        for layer in layers {
+            for (name, value) in layer.values {
+                guard let setting = SettingsTable.setting(named: name) else { continue }
+                setting.write(value, &settings)
+                origins[name] = layer.origin
+            }
+        }
+        problems += contradictions(settings)
+        let stateDirectory = settings.stateDirectory.map(paths.expanded) ?? paths.stateDirectory
+        let socket = settings.socket.map(paths.expanded) ?? paths.socket(stateDirectory: stateDirectory)
+        if let fault = Paths.socketPathFault(socket) {
+            problems.append(ConfigurationProblem(place: place(of: "socket", origins), name: "socket", message: fault))
+        }
+        guard problems.isEmpty else { throw ConfigurationErrors(problems) }
+        return Configuration(
+            settings: settings, origins: origins, files: fileLayers.map(\.path).reversed(), warnings: stored.problems,
+            paths: paths, stateDirectory: stateDirectory, socket: socket)
+    }
+
+    /// The layers of the files that exist, weakest first.
+    private func files() -> [(path: String, layer: ConfigurationLayer)] {
+        if let path = arguments.configFile {
+            let file = ConfigurationFile(path: path, origin: .userFile, skipsPerDaemonSettings: false)
+            return file.read(required: true).map { [(path, $0)] } ?? []
+        }
+        var found: [(String, ConfigurationLayer)] = []
+        let shared = ConfigurationFile(
+            path: systemFile, origin: .systemFile, skipsPerDaemonSettings: !arguments.system)
+        if let layer = shared.read(required: false) { found.append((systemFile, layer)) }
+        // The system daemon is nobody's: it has no user file.
+        if !arguments.system {
+            let own = ConfigurationFile(path: paths.userFile, origin: .userFile, skipsPerDaemonSettings: false)
+            if let layer = own.read(required: false) { found.append((paths.userFile, layer)) }
+        }
+        return found
+    }
+
+    /// Values that are fine alone but not together.
+    private func contradictions(_ settings: DaemonSettings) -> [ConfigurationProblem] {
+        let session = settings.session
+        guard session.retryFirstDelay > session.retryLongestDelay else { return [] }
+        let first = QuantityText.text(seconds: session.retryFirstDelay.rawValue)
+        let longest = QuantityText.text(seconds: session.retryLongestDelay.rawValue)
+        return [
+            ConfigurationProblem(
+                place: .file(arguments.configFile ?? paths.userFile, line: nil), name: "session.retry.firstDelay",
+                message: "is \(first), longer than session.retry.longestDelay (\(longest)); make it at most that.")
+        ]
+    }
+
+    private func place(of name: String, _ origins: [String: SettingOrigin]) -> ConfigurationProblem.Place {
+        switch origins[name] ?? .default {
+        case .flag: .flag("--\(name)")
+        case .environment, .default: .environment(SettingsTable.setting(named: name)?.environmentName ?? name)
+        case .runtime: .runtime
+        case .userFile: .file(arguments.configFile ?? paths.userFile, line: nil)
+        case .systemFile: .file(systemFile, line: nil)
+        }
+    }
+}

@@ -1,0 +1,79 @@
+import TransferModel
+
+/// Every setting of the daemon as a typed value; what stands here before a layer is read is the documented default.
+///
+/// `SettingsTable` names, documents and checks each of them.
+package struct DaemonSettings: Hashable, Sendable {
+    /// Path of the listening socket; nil = where protocol.md's rules put it.
+    package var socket: String?
+    /// Folder of the database, the journal and, in system mode, the users' files; nil = the rules of `Paths`.
+    package var stateDirectory: String?
+    package var logLevel: LogThreshold = .info
+    /// Group that may connect, in system mode.
+    package var socketGroup = "dld"
+    /// Group whose members see and control everybody's tasks, in system mode.
+    package var adminGroup = "dld-admin"
+    /// Patterns of the units that sessions may start in system mode; `*` and `?` as in a shell.
+    package var allowedUnits: [String] = []
+    /// Connections to the socket held at one time.
+    package var maximumConnections = 1024
+    /// Connections of one user (root excepted) held at one time.
+    package var maximumConnectionsPerUser = 768
+    package var userAgent: String?
+    /// OpenSSH known_hosts file for sftp; nil = the rules of `Paths`.
+    package var knownHosts: String?
+    /// What `settings.get` and `settings.set` speak of.
+    package var global = GlobalSettings()
+    /// What a session that sets nothing itself falls back to.
+    package var session = SessionDefaults()
+
+    package init() {}
+}
+
+/// Defaults for members of a session's configuration, network options included.
+package struct SessionDefaults: Hashable, Sendable {
+    /// Folder of downloads without a destination; nil = the rules of `Paths`.
+    package var directory: String?
+    package var conflictPolicy: ConflictPolicy = .rename
+    package var timeoutIntervalForRequest: Seconds = 60
+    package var timeoutIntervalForResource = Seconds(7 * 86400)
+    package var retryAttempts = 0
+    package var retryFirstDelay: Seconds = 1
+    package var retryLongestDelay: Seconds = 600
+    package var httpMaximumConnectionsPerHost: Int?
+    package var maximumConcurrentTasks: Int?
+    package var allowsArbitraryLoads = true
+    package var launchInterval: Seconds = 60
+    package var proxy: String?
+    package var caFile: String?
+    package var tlsMinimumVersion: TLSVersion = .v1_2
+
+    package init() {}
+
+    /// `configuration` with every member it leaves open taken from these defaults.
+    package func filling(_ configuration: SessionConfiguration) -> SessionConfiguration {
+        var filled = configuration
+        filled.directory = filled.directory ?? directory
+        filled.conflictPolicy = filled.conflictPolicy ?? conflictPolicy
+        filled.timeoutIntervalForRequest = filled.timeoutIntervalForRequest ?? timeoutIntervalForRequest
+        filled.timeoutIntervalForResource = filled.timeoutIntervalForResource ?? timeoutIntervalForResource
+        var retry = filled.retry ?? RetryPolicySpec()
+        retry.attempts = retry.attempts ?? retryAttempts
+        retry.firstDelay = retry.firstDelay ?? retryFirstDelay
+        retry.longestDelay = retry.longestDelay ?? retryLongestDelay
+        filled.retry = retry
+        filled.httpMaximumConnectionsPerHost = filled.httpMaximumConnectionsPerHost ?? httpMaximumConnectionsPerHost
+        filled.maximumConcurrentTasks = filled.maximumConcurrentTasks ?? maximumConcurrentTasks
+        filled.allowsArbitraryLoads = filled.allowsArbitraryLoads ?? allowsArbitraryLoads
+        filled.launchInterval = filled.launchInterval ?? launchInterval
+        filled.proxy = filled.proxy ?? proxy
+        filled.caFile = filled.caFile ?? caFile
+        filled.tlsMinimumVersion = filled.tlsMinimumVersion ?? tlsMinimumVersion
+        return filled
+    }
+}
+
+/// The least important kind of message that is logged; names follow syslog where it has one.
+package enum LogThreshold: String, CaseIterable, Sendable {
+    case trace, debug, info, notice, warning, error, critical
+}

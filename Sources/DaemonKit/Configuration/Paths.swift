@@ -1,0 +1,100 @@
+import Glibc
+
+/// Where the daemon's folders are: the XDG base directory specification, systemd.exec(5)'s variables, protocol.md.
+package struct Paths: Hashable, Sendable {
+    package let system: Bool
+    /// The user's home folder; `/` where neither $HOME nor the user database has one.
+    package let home: String
+    private let environment: [String: String]
+
+    /// `sun_path` less its terminating NUL; unix(7).
+    package static let socketPathLimit = 107
+    package static let systemFile = "/etc/dld/dld.yaml"
+
+    package init(system: Bool, environment: [String: String]) {
+        self.system = system
+        self.environment = environment
+        home = Self.absolute(environment["HOME"]) ?? Self.homeFromUserDatabase() ?? "/"
+    }
+
+    /// `$XDG_CONFIG_HOME/dld/dld.yaml`.
+    package var userFile: String { "\(configHome)/dld/dld.yaml" }
+
+    /// `$STATE_DIRECTORY`, else `$XDG_STATE_HOME/dld`; /var/lib/dld for the system daemon.
+    package var stateDirectory: String {
+        // systemd separates several folders by colons; the first is ours.
+        let given = environment["STATE_DIRECTORY"]?.split(separator: ":").first.map(String.init)
+        if let given = Self.absolute(given) { return given }
+        return system ? "/var/lib/dld" : "\(Self.absolute(environment["XDG_STATE_HOME"]) ?? home + "/.local/state")/dld"
+    }
+
+    /// Where the socket is unless a setting says otherwise.
+    package func socket(stateDirectory: String) -> String {
+        if system { return "/run/dld/dld.sock" }
+        if let runtime = Self.absolute(environment["XDG_RUNTIME_DIR"]) { return "\(runtime)/dld/dld.sock" }
+        return "\(stateDirectory)/dld.sock"
+    }
+
+    /// `$RUNTIME_DIRECTORY` where systemd made one: the socket's folder then is not ours to remove.
+    package var runtimeDirectory: String? {
+        Self.absolute(environment["RUNTIME_DIRECTORY"]?.split(separator: ":").first.map(String.init))
+    }
+
+    /// Folder of downloads that name none, in user mode: xdg-user-dirs' DOWNLOAD, else ~/Downloads.
+    package var downloads: String {
+        if let given = Self.absolute(environment["XDG_DOWNLOAD_DIR"]) { return given }
+        if case .text(let text) = FileText.read("\(configHome)/user-dirs.dirs", limit: 65536),
+            let folder = downloadFolder(in: text)
+        {
+            return folder
+        }
+        return "\(home)/Downloads"
+    }
+
+    /// Where ssh keeps the keys of known servers.
+    package var knownHosts: String { system ? "/etc/ssh/ssh_known_hosts" : "\(home)/.ssh/known_hosts" }
+
+    /// `path` with a leading `~/` replaced by the home folder.
+    package func expanded(_ path: String) -> String {
+        path.hasPrefix("~/") ? home + path.dropFirst() : path
+    }
+
+    /// The sentence that refuses a socket path which does not fit into a socket address; nil where it fits.
+    package static func socketPathFault(_ path: String) -> String? {
+        let length = path.utf8.count
+        guard length > socketPathLimit else { return nil }
+        return "\(path) has \(length) bytes, but a socket's path has at most \(socketPathLimit); name a shorter one."
+    }
+
+    private var configHome: String { Self.absolute(environment["XDG_CONFIG_HOME"]) ?? home + "/.config" }
+
+    /// `XDG_DOWNLOAD_DIR="$HOME/Downloads"`: the value is absolute or starts with $HOME (user-dirs.dirs(5)).
+    private func downloadFolder(in text: String) -> String? {
+        for line in text.split(separator: "\n") where line.hasPrefix("XDG_DOWNLOAD_DIR=\"") && line.hasSuffix("\"") {
+            let value = line.dropFirst("XDG_DOWNLOAD_DIR=\"".count).dropLast()
+            let path = value.hasPrefix("$HOME") ? home + value.dropFirst("$HOME".count) : String(value)
+            // The home folder itself means that the user switched this folder off.
+            return path.hasPrefix("/") && path != home && path != home + "/" ? path : nil
+        }
+        return nil
+    }
+
+    /// The specifications say to ignore relative values.
+    private static func absolute(_ path: String?) -> String? {
+        guard var path, path.hasPrefix("/") else { return nil }
+        while path.count > 1, path.hasSuffix("/") { path.removeLast() }
+        return path
+    }
+
+    private static func homeFromUserDatabase() -> String? {
+        var entry = passwd()
+        var found: UnsafeMutablePointer<passwd>?
+        var buffer = [CChar](repeating: 0, count: 16384)
+        return buffer.withUnsafeMutableBufferPointer { buffer in
+            guard let start = buffer.baseAddress, getpwuid_r(getuid(), &entry, start, buffer.count, &found) == 0,
+                found != nil, let folder = entry.pw_dir
+            else { return nil }
+            return absolute(String(cString: folder))
+        }
+    }
+}

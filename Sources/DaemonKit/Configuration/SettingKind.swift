@@ -1,0 +1,133 @@
+import TransferModel
+
+/// What values a setting takes: one place that checks text (files, environment, flags) and JSON (`settings.set`).
+package enum SettingKind: Hashable, Sendable {
+    case integer(ClosedRange<Int64>)
+    /// Bytes.
+    case size(ClosedRange<Int64>)
+    /// Bytes per second, 0 = unlimited.
+    case rate
+    /// Seconds.
+    case duration(ClosedRange<Double>)
+    case boolean
+    case choice([String])
+    /// Absolute, or below the home folder with a leading `~/`.
+    case path
+    /// A line of printable text.
+    case text
+    /// `none`, or a URL with scheme http, https, socks5 or socks5h.
+    case proxy
+    case list
+
+    package var name: String {
+        switch self {
+        case .integer: "integer"
+        case .size: "size"
+        case .rate: "rate"
+        case .duration: "duration"
+        case .boolean: "boolean"
+        case .choice: "choice"
+        case .path: "path"
+        case .text: "text"
+        case .proxy: "proxy URL"
+        case .list: "list of texts"
+        }
+    }
+
+    package var unit: String {
+        switch self {
+        case .integer, .boolean, .choice, .path, .text, .proxy, .list: "none"
+        case .size: "bytes"
+        case .rate: "bytes per second"
+        case .duration: "seconds"
+        }
+    }
+
+    /// The sentence that says what is accepted, with the range.
+    package var accepts: String {
+        switch self {
+        case .integer(let range): "a whole number from \(range.lowerBound) to \(range.upperBound)"
+        case .size(let range):
+            "a size in bytes from \(QuantityText.text(bytes: range.lowerBound)) to "
+                + "\(QuantityText.text(bytes: range.upperBound)); k, M, G, T multiply by 1024: 500k, 1.5G"
+        case .rate: "a rate in bytes per second, 0 = unlimited; k, M, G multiply by 1024: 500k, 2M"
+        case .duration(let range):
+            "a time in seconds from \(QuantityText.text(seconds: range.lowerBound)) to "
+                + "\(QuantityText.text(seconds: range.upperBound)); or with ms, s, m, h, d, w: 500ms, 12h, 30d"
+        case .boolean: "true or false"
+        case .choice(let names): "one of \(names.joined(separator: ", "))"
+        case .path: "an absolute path, or one that starts with ~/"
+        case .text: "one line of text, at most 1024 bytes"
+        case .proxy: "none, or a URL that starts with http://, https://, socks5:// or socks5h://"
+        case .list: "a list of texts"
+        }
+    }
+
+    /// The value that `text` stands for; nil where this kind does not accept it.
+    package func value(ofText text: String) -> JSONValue? {
+        switch self {
+        case .integer: Int64(text).flatMap { checked(.integer($0)) }
+        case .size, .rate: QuantityText.bytes(text).flatMap { checked(.integer($0)) }
+        case .duration: QuantityText.seconds(text).flatMap { checked(.number($0)) }
+        case .boolean: text == "true" ? true : text == "false" ? false : nil
+        case .choice, .path, .text, .proxy: checked(.string(text))
+        case .list:
+            checked(
+                .array(
+                    text.split(separator: ",").map { .string(String($0.drop(while: { $0 == " " }))) }))
+        }
+    }
+
+    /// `value` in its normal form; nil where this kind does not accept it.
+    package func checked(_ value: JSONValue) -> JSONValue? {
+        switch (self, value) {
+        case (.integer(let range), .integer(let number)), (.size(let range), .integer(let number)):
+            range.contains(number) ? value : nil
+        case (.rate, .integer(let number)): number >= 0 ? value : nil
+        case (.duration(let range), .integer), (.duration(let range), .number):
+            value.numberValue.flatMap { range.contains($0) ? .number($0) : nil }
+        case (.boolean, .bool): value
+        case (.choice(let names), .string(let text)): names.contains(text) ? value : nil
+        case (.path, .string(let text)):
+            (text.hasPrefix("/") || text.hasPrefix("~/")) && Self.isLine(text, limit: 4095) ? value : nil
+        case (.text, .string(let text)): !text.isEmpty && Self.isLine(text, limit: 1024) ? value : nil
+        case (.proxy, .string(let text)): Self.isProxy(text) ? value : nil
+        case (.list, .array(let items)):
+            items.allSatisfy { $0.stringValue.map { !$0.isEmpty && Self.isLine($0, limit: 1024) } ?? false }
+                ? value : nil
+        case (.integer, _), (.size, _), (.rate, _), (.duration, _), (.boolean, _), (.choice, _), (.path, _),
+            (.text, _), (.proxy, _), (.list, _):
+            nil
+        }
+    }
+
+    /// `value` as a configuration file writes it.
+    package func text(of value: JSONValue) -> String {
+        switch (self, value) {
+        case (.size, .integer(let number)), (.rate, .integer(let number)): QuantityText.text(bytes: number)
+        case (.duration, _): value.numberValue.map { QuantityText.text(seconds: $0) } ?? ""
+        case (_, .integer(let number)): String(number)
+        case (_, .number(let number)): String(number)
+        case (_, .bool(let flag)): String(flag)
+        case (_, .string(let text)): Self.needsQuotes(text) ? "\"\(text)\"" : text
+        case (_, .array(let items)): "[\(items.compactMap(\.stringValue).joined(separator: ", "))]"
+        case (_, .null), (_, .object): ""
+        }
+    }
+
+    private static func isLine(_ text: String, limit: Int) -> Bool {
+        text.utf8.count <= limit && text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7f }
+    }
+
+    private static func isProxy(_ text: String) -> Bool {
+        guard text != "none" else { return true }
+        guard isLine(text, limit: 1024), let colon = text.range(of: "://") else { return false }
+        return ["http", "https", "socks5", "socks5h"].contains(text[..<colon.lowerBound])
+            && !text[colon.upperBound...].isEmpty && !text.contains(" ")
+    }
+
+    /// YAML would read these as a number or a truth.
+    private static func needsQuotes(_ text: String) -> Bool {
+        Double(text) != nil || ["true", "false", "null", "none", "yes", "no"].contains(text) && text != "none"
+    }
+}

@@ -1,0 +1,142 @@
+import TransferModel
+
+/// Holds the configuration that is in force, for every thread, and says what a change may touch.
+package final class SettingsRegistry: Sendable {
+    /// What a reload did, by setting name.
+    package struct Reload: Hashable, Sendable {
+        package var applied: [String]
+        /// Changed in the files, but in force only after a restart.
+        package var needsRestart: [String]
+    }
+
+    private struct State {
+        var configuration: Configuration
+        var runtime: [String: JSONValue]
+    }
+
+    private let loader: ConfigurationLoader
+    private let state: Guarded<State>
+
+    /// - Parameter runtime: what the store holds from earlier `settings.set`.
+    /// - Throws: every mistake in files, environment and flags.
+    package init(
+        loader: ConfigurationLoader, runtime: [String: JSONValue]
+    ) throws(ConfigurationErrors) {
+        self.loader = loader
+        state = Guarded(State(configuration: try loader.load(runtime: runtime), runtime: runtime))
+    }
+
+    package var current: Configuration { state.withLock { $0.configuration } }
+
+    /// Checks a `settings.set` before it is stored: known names, accepted values, none pinned by a stronger origin.
+    ///
+    /// - Returns: the values in their normal form; null removes the stored one.
+    /// - Throws: `request.unknown_field` or `request.bad_field` that names the setting.
+    package func check(_ changes: [String: JSONValue]) throws(TransferError) -> [SettingName: JSONValue] {
+        let configuration = current
+        var checked: [SettingName: JSONValue] = [:]
+        for (text, value) in changes.sorted(by: { $0.key < $1.key }) {
+            guard let name = SettingName(rawValue: text), let setting = SettingsTable.setting(named: text) else {
+                throw Self.unknown(text)
+            }
+            let origin = configuration.origin(of: text)
+            if let pin = Self.pin(origin, setting) {
+                throw TransferError(
+                    .badField, "\(text): pinned by \(pin); change it there.",
+                    details: ["field": .string(text), "origin": .string(origin.rawValue)])
+            }
+            if value == .null {
+                checked[name] = .null
+            } else if let normal = setting.kind.checked(value) {
+                checked[name] = normal
+            } else {
+                throw TransferError(
+                    .badField, "\(text): the value is not accepted; give \(Self.wireForm(setting.kind)).",
+                    details: ["field": .string(text)])
+            }
+        }
+        return checked
+    }
+
+    /// Puts stored changes in force.
+    ///
+    /// - Parameter changes: what `check` returned, after the store has it.
+    /// - Returns: the configuration that holds now.
+    @discardableResult
+    package func set(runtime changes: [SettingName: JSONValue]) throws(ConfigurationErrors) -> Configuration {
+        try state.withLock { state throws(ConfigurationErrors) in
+            var runtime = state.runtime
+            for (name, value) in changes { runtime[name.rawValue] = value == .null ? nil : value }
+            let next = try loader.load(runtime: runtime)
+            // Files may have changed since the last reload: only what was asked for takes effect now.
+            let configuration = state.configuration.adopting(
+                next, settings: SettingsTable.all.filter { $0.runtimeName.map { changes[$0] != nil } ?? false })
+            state = State(configuration: configuration, runtime: runtime)
+            return configuration
+        }
+    }
+
+    /// Reads files again and applies what can change while running.
+    ///
+    /// - Throws: every mistake; then everything stays as it was.
+    package func reload() throws(ConfigurationErrors) -> Reload {
+        try state.withLock { state throws(ConfigurationErrors) in
+            let next = try loader.load(runtime: state.runtime)
+            var outcome = Reload(applied: [], needsRestart: [])
+            for setting in SettingsTable.all
+            where setting.read(next.settings) != setting.read(state.configuration.settings) {
+                switch setting.effect {
+                case .reload: outcome.applied.append(setting.name)
+                case .restart: outcome.needsRestart.append(setting.name)
+                }
+            }
+            state.configuration = state.configuration.adopting(
+                next, settings: SettingsTable.all.filter { $0.effect == .reload })
+            return outcome
+        }
+    }
+
+    private static func pin(_ origin: SettingOrigin, _ setting: Setting) -> String? {
+        switch origin {
+        case .flag: "the daemon's command line"
+        case .environment: "the environment variable \(setting.environmentName)"
+        case .runtime, .userFile, .systemFile, .default: nil
+        }
+    }
+
+    private static func unknown(_ name: String) -> TransferError {
+        let names = SettingName.allCases.map(\.rawValue)
+        let advice =
+            SettingsTable.setting(named: name) != nil
+            ? "only configuration files, environment and flags set it."
+            : Suggestion.nearest(to: name, among: names).map { "did you mean \($0)?" }
+                ?? "known are \(names.joined(separator: ", "))."
+        return TransferError(
+            .unknownField, "\(name): no setting of settings.set; \(advice)", details: ["field": .string(name)])
+    }
+
+    /// On the wire quantities are numbers, without the file's suffixes.
+    private static func wireForm(_ kind: SettingKind) -> String {
+        switch kind {
+        case .size(let range): "a number of bytes from \(range.lowerBound) to \(range.upperBound)"
+        case .rate: "a number of bytes per second, 0 = unlimited"
+        case .duration(let range): "a number of seconds from \(range.lowerBound) to \(range.upperBound)"
+        case .integer, .boolean, .choice, .path, .text, .proxy, .list: kind.accepts
+        }
+    }
+}
+
+extension Configuration {
+    /// This configuration with the values and origins of `settings` from `next`.
+    func adopting(_ next: Configuration, settings adopted: [Setting]) -> Configuration {
+        var values = settings
+        var origins = origins
+        for setting in adopted {
+            setting.write(setting.read(next.settings), &values)
+            origins[setting.name] = next.origins[setting.name]
+        }
+        return Configuration(
+            settings: values, origins: origins, files: next.files, warnings: next.warnings, paths: paths,
+            stateDirectory: stateDirectory, socket: socket)
+    }
+}

@@ -1,0 +1,62 @@
+import TransferModel
+
+extension SettingsTable {
+    /// Defaults of every session; a session's own configuration and a task's own fields are stronger.
+    static let session: [Setting] = [
+        Setting(
+            "session.directory", .path, .optionalText(\.session.directory), example: "~/Downloads/incoming",
+            default:
+                "the desktop's download folder, else ~/Downloads; for the system daemon files/UID in the state folder",
+            "Folder of downloads that name no destination."),
+        Setting(
+            "session.conflictPolicy", .choice(of: ConflictPolicy.self), .choice(\.session.conflictPolicy),
+            example: "overwrite",
+            "What delivery does where a file already has the name: take another name, replace it, or fail the task."),
+        Setting(
+            "session.timeoutIntervalForRequest", .duration(1...86400), .duration(\.session.timeoutIntervalForRequest),
+            example: "30s",
+            "Time without a byte after which an attempt ends and is tried again."),
+        Setting(
+            "session.timeoutIntervalForResource", .duration(1...(36500.0 * 86400)),
+            .duration(\.session.timeoutIntervalForResource), example: "12h",
+            "Time after which an unfinished task fails, from its first queueing; paused time does not count."),
+        Setting(
+            "session.retry.attempts", .integer(0...1_000_000), .integer(\.session.retryAttempts), example: "10",
+            "Attempts before a transient failure is final; 0 = unlimited."),
+        Setting(
+            "session.retry.firstDelay", .duration(0.01...86400), .duration(\.session.retryFirstDelay), example: "5s",
+            "Upper bound of the first delay before another attempt; it doubles with each failure in a row."),
+        Setting(
+            "session.retry.longestDelay", .duration(0.01...86400), .duration(\.session.retryLongestDelay),
+            example: "1h",
+            "Upper bound of every delay before another attempt."),
+        Setting(
+            "session.httpMaximumConnectionsPerHost", .integer(1...10000),
+            .optionalInteger(\.session.httpMaximumConnectionsPerHost), example: "2",
+            default: "maximumConcurrentTasksPerHost",
+            "Tasks of one session that run at one time for one host; the smaller of this and the global value holds."),
+        Setting(
+            "session.maximumConcurrentTasks", .integer(1...10000),
+            .optionalInteger(\.session.maximumConcurrentTasks), example: "4",
+            default: "maximumConcurrentTasks",
+            "Tasks of one session that run at one time; the smaller of this and the global value holds."),
+        Setting(
+            "session.allowsArbitraryLoads", .boolean, .boolean(\.session.allowsArbitraryLoads), example: "false",
+            "False refuses plain http and ftp, also as the target of a redirect (policy.plaintext_refused)."),
+        Setting(
+            "session.launchInterval", .duration(1...86400), .duration(\.session.launchInterval), example: "10m",
+            "Shortest time between two starts of a session's `launch`."),
+        Setting(
+            "session.proxy", .proxy, .optionalText(\.session.proxy), example: "socks5h://127.0.0.1:1080",
+            default: "the environment: https_proxy, http_proxy, all_proxy, no_proxy",
+            "Proxy of all transfers; none switches proxies off. May carry user:password@; then keep the file private."),
+        Setting(
+            "session.caFile", .path, .optionalText(\.session.caFile), example: "/etc/ssl/certs/example-ca.pem",
+            default: "the system's store",
+            "File of PEM certificates that TLS servers are checked against, instead of the system's store."),
+        Setting(
+            "session.tlsMinimumVersion", .choice(of: TLSVersion.self), .choice(\.session.tlsMinimumVersion),
+            example: "\"1.3\"",
+            "Oldest version of TLS that is spoken."),
+    ]
+}

@@ -1,0 +1,123 @@
+import TransferModel
+
+/// The one list of settings: configuration files, environment, `settings.get`, config/dld.yaml and
+/// docs/configuration.md are all read or written from it.
+package enum SettingsTable {
+    package static let all: [Setting] = places + access + limits + retention + pace + session
+
+    package static func setting(named name: String) -> Setting? { byName[name] }
+
+    private static let byName = Dictionary(all.map { ($0.name, $0) }) { first, _ in first }
+
+    private static let century = 36500.0 * 86400
+    private static let counts: ClosedRange<Int64> = 1...10000
+
+    private static let places: [Setting] = [
+        Setting(
+            "socket", .path, .optionalText(\.socket), example: "/run/user/1000/dld/dld.sock", effect: .restart,
+            default: "dld/dld.sock in $XDG_RUNTIME_DIR; /run/dld/dld.sock for the system daemon",
+            sharedFileHoldsForUsers: false,
+            """
+            Unix socket that clients connect to, at most 107 bytes. Without XDG_RUNTIME_DIR it is dld.sock in the
+            state folder. A socket handed over by systemd takes its place.
+            """),
+        Setting(
+            "stateDirectory", .path, .optionalText(\.stateDirectory), example: "~/.local/state/dld", effect: .restart,
+            default: "$STATE_DIRECTORY, else dld in $XDG_STATE_HOME; /var/lib/dld for the system daemon",
+            sharedFileHoldsForUsers: false,
+            """
+            Folder of the database and of the offset journal; one daemon at a time holds it. Keep it on a local
+            disk.
+            """),
+        Setting(
+            "logLevel", .choice(of: LogThreshold.self), .choice(\.logLevel), example: "debug",
+            "The least important kind of message that is logged to standard error."),
+        Setting(
+            "knownHosts", .path, .optionalText(\.knownHosts), example: "/etc/ssh/ssh_known_hosts",
+            default: "~/.ssh/known_hosts; /etc/ssh/ssh_known_hosts for the system daemon",
+            """
+            OpenSSH known_hosts file that sftp servers are checked against. A server whose key is not in it is
+            refused (tls.untrusted).
+            """),
+        Setting(
+            "userAgent", .text, .optionalText(\.userAgent), example: "dld (ops@example.org)", effect: .restart,
+            default: "dld/VERSION",
+            "User-Agent of HTTP requests that do not set their own."),
+    ]
+
+    private static let access: [Setting] = [
+        Setting(
+            "socketGroup", .text, .text(\.socketGroup), example: "users", effect: .restart,
+            "Group that may connect to the system daemon. A user's daemon serves that user alone and ignores it."),
+        Setting(
+            "adminGroup", .text, .text(\.adminGroup), example: "adm",
+            """
+            Group whose members see and control the tasks of all users on the system daemon, as root does. A
+            user's daemon ignores it.
+            """),
+        Setting(
+            "allowedUnits", .list, .list(\.allowedUnits), example: "[import-*.service]",
+            """
+            Units that sessions of the system daemon may name in `launch`; * and ? match as in a shell. Whoever
+            may connect can then have these units started, so list only units that are harmless to start. A
+            user's daemon asks that user's own systemd and ignores it.
+            """),
+    ]
+
+    private static let limits: [Setting] = [
+        Setting(
+            "maximumConnections", .integer(8...15000), .integer(\.maximumConnections), example: "4096",
+            effect: .restart,
+            "Client connections to the socket at one time; further ones are closed at once."),
+        Setting(
+            "maximumConnectionsPerUser", .integer(1...15000), .integer(\.maximumConnectionsPerUser), example: "64",
+            effect: .restart,
+            "The same for one user; root is exempt."),
+        Setting(
+            "maximumConcurrentTasks", .integer(counts), .integer(\.global.maximumConcurrentTasks), example: "8",
+            runtime: .maximumConcurrentTasks,
+            "Tasks that run at one time, all sessions together."),
+        Setting(
+            "maximumConcurrentTasksPerHost", .integer(counts), .integer(\.global.maximumConcurrentTasksPerHost),
+            example: "2", runtime: .maximumConcurrentTasksPerHost,
+            "Tasks that run at one time for one host (scheme, name and port), all sessions together."),
+        Setting(
+            "downloadRateLimit", .rate, .rate(\.global.downloadRateLimit), example: "2M",
+            runtime: .downloadRateLimit,
+            "Bytes received per second, all tasks together; 0 = unlimited."),
+        Setting(
+            "uploadRateLimit", .rate, .rate(\.global.uploadRateLimit), example: "500k",
+            runtime: .uploadRateLimit,
+            "Bytes sent per second, all tasks together; 0 = unlimited."),
+        Setting(
+            "minimumFreeSpace", .size(0...(1 << 50)), .size(\.global.minimumFreeSpace), example: "1G",
+            runtime: .minimumFreeSpace,
+            "Space that downloads leave free on a file system; a task that would go below it waits (disk)."),
+    ]
+
+    private static let retention: [Setting] = [
+        Setting(
+            "historyRetention", .duration(0...century), .duration(\.global.historyRetention), example: "7d",
+            runtime: .historyRetention,
+            "How long completed, failed and cancelled tasks are kept in the list; delivered files stay."),
+        Setting(
+            "eventRetention", .duration(0...century), .duration(\.global.eventRetention), example: "90d",
+            runtime: .eventRetention,
+            "How long events are kept for subscribers that are away."),
+        Setting(
+            "eventRetentionCount", .integer(1...100_000_000), .integer(\.global.eventRetentionCount),
+            example: "100000", runtime: .eventRetentionCount,
+            "How many events are kept at most; the oldest go first."),
+    ]
+
+    private static let pace: [Setting] = [
+        Setting(
+            "progressInterval", .duration(0.05...3600), .duration(\.global.progressInterval), example: "2s",
+            runtime: .progressInterval,
+            "Shortest time between two progress events of one task."),
+        Setting(
+            "diskPollInterval", .duration(0.1...3600), .duration(\.global.diskPollInterval), example: "30s",
+            runtime: .diskPollInterval,
+            "How often free space and mounts are looked at while tasks wait for a disk."),
+    ]
+}
