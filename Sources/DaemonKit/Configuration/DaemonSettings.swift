@@ -1,3 +1,4 @@
+import Logging
 import TransferModel
 
 /// Every setting of the daemon as a typed value; what stands here before a layer is read is the documented default.
@@ -8,7 +9,7 @@ package struct DaemonSettings: Hashable, Sendable {
     package var socket: String?
     /// Folder of the database, the journal and, in system mode, the users' files; nil = the rules of `Paths`.
     package var stateDirectory: String?
-    package var logLevel: LogThreshold = .info
+    package var logLevel: Logger.Level = .info
     /// Group that may connect, in system mode.
     package var socketGroup = "dld"
     /// Group whose members see and control everybody's tasks, in system mode.
@@ -71,9 +72,4 @@ package struct SessionDefaults: Hashable, Sendable {
         filled.tlsMinimumVersion = filled.tlsMinimumVersion ?? tlsMinimumVersion
         return filled
     }
-}
-
-/// The least important kind of message that is logged; names follow syslog where it has one.
-package enum LogThreshold: String, CaseIterable, Sendable {
-    case trace, debug, info, notice, warning, error, critical
 }

@@ -1,3 +1,4 @@
+import Logging
 import TransferModel
 
 /// The one list of settings: configuration files, environment, `settings.get`, config/dld.yaml and
@@ -30,7 +31,7 @@ package enum SettingsTable {
             disk.
             """),
         Setting(
-            "logLevel", .choice(of: LogThreshold.self), .choice(\.logLevel), example: "debug",
+            "logLevel", .choice(of: Logger.Level.self), .choice(\.logLevel), example: "debug",
             "The least important kind of message that is logged to standard error."),
         Setting(
             "knownHosts", .path, .optionalText(\.knownHosts), example: "/etc/ssh/ssh_known_hosts",

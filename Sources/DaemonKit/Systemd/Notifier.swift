@@ -1,0 +1,98 @@
+import Glibc
+
+/// Tells the service manager how the daemon is, as sd_notify(3) does, without libsystemd.
+package final class Notifier: Sendable {
+    private let socket: NotifySocket?
+
+    /// - Parameter environment: of the process; NOTIFY_SOCKET names the manager's socket. Without it nothing is sent.
+    package init(environment: [String: String]) {
+        socket = environment["NOTIFY_SOCKET"].flatMap { NotifySocket(address: $0) }
+    }
+
+    /// Whether anybody listens.
+    package var isConnected: Bool { socket != nil }
+
+    /// Start is complete: clients are served.
+    package func ready(status: String) { send(["READY=1", "STATUS=\(status)", "MAINPID=\(getpid())"]) }
+
+    package func status(_ text: String) { send(["STATUS=\(text)"]) }
+
+    /// Configuration is being read again; `ready` ends it. The time lets the manager tell one reload from the next.
+    package func reloading() {
+        var now = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &now)
+        send(["RELOADING=1", "MONOTONIC_USEC=\(Int64(now.tv_sec) * 1_000_000 + Int64(now.tv_nsec) / 1000)"])
+    }
+
+    package func stopping(status: String) { send(["STOPPING=1", "STATUS=\(status)"]) }
+
+    package func watchdog() { send(["WATCHDOG=1"]) }
+
+    /// A start that takes long (a large journal to check) asks for more time.
+    package func extendTimeout(seconds: Int64) { send(["EXTEND_TIMEOUT_USEC=\(seconds * 1_000_000)"]) }
+
+    /// A line break in a value would begin another assignment.
+    private func send(_ assignments: [String]) {
+        let lines = assignments.map { $0.split(whereSeparator: \.isNewline).joined(separator: " ") }
+        socket?.send(Array(lines.joined(separator: "\n").utf8))
+    }
+}
+
+/// The manager's datagram socket: a path, or a name in the abstract namespace (`@…`).
+final class NotifySocket: Sendable {
+    private let descriptor: Int32
+    private let address: UnixAddress
+
+    /// Nil where the address is neither, or no socket is to be had: notification is a courtesy, not a duty.
+    init?(address: String) {
+        guard let address = UnixAddress(address) else { return nil }
+        let descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { return nil }
+        self.descriptor = descriptor
+        self.address = address
+    }
+
+    deinit { close(descriptor) }
+
+    /// Never waits: a manager that does not read misses a message rather than stopping the daemon.
+    func send(_ message: [UInt8]) {
+        address.withSocketAddress { pointer, length in
+            _ = sendto(
+                descriptor, message, message.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT), pointer,
+                length)
+        }
+    }
+}
+
+/// A socket address of unix(7).
+struct UnixAddress: Hashable, Sendable {
+    private let bytes: [UInt8]
+    private static let capacity = 108
+
+    /// - Parameter text: an absolute path, or `@name` in the abstract namespace; nil for anything else or too long.
+    init?(_ text: String) {
+        var bytes = Array(text.utf8)
+        guard bytes.count > 1, !bytes.contains(0) else { return nil }
+        switch bytes[0] {
+        case UInt8(ascii: "@"):
+            bytes[0] = 0
+            guard bytes.count <= Self.capacity else { return nil }
+        case UInt8(ascii: "/"):
+            // The terminating NUL of a path counts.
+            bytes.append(0)
+            guard bytes.count <= Self.capacity else { return nil }
+        default: return nil
+        }
+        self.bytes = bytes
+    }
+
+    func withSocketAddress<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
+        let length = socklen_t(MemoryLayout<sa_family_t>.size + bytes.count)
+        return withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, length) }
+        }
+    }
+}
