@@ -1,0 +1,92 @@
+import Foundation
+import TransferModel
+
+/// The files of one store: creates the folder, holds the instance lock, keeps everything private to the owner.
+struct StateFolder: Sendable {
+    let path: String
+    var database: String { path + "/dld.sqlite" }
+    var lock: String { path + "/lock" }
+    var reserve: String { path + "/reserve" }
+
+    /// Creates missing folders with mode 0700.
+    /// - Throws: `TransferError` that names the folder and the cause.
+    func create() throws {
+        var partial = path.hasPrefix("/") ? "" : "."
+        for component in path.split(separator: "/") {
+            partial += "/" + component
+            guard mkdir(partial, 0o700) != 0, errno != EEXIST else { continue }
+            let code = errno
+            var info = stat()
+            guard stat(partial, &info) == 0 else {
+                throw StoreFailure.system("Cannot create the state folder", path: partial, errno: code)
+            }
+        }
+        guard access(path, R_OK | W_OK | X_OK) == 0 else {
+            throw StoreFailure.system("Cannot use the state folder", path: path, errno: errno)
+        }
+    }
+
+    /// Creates the database file empty with mode 0600, from which SQLite takes the mode of -wal and -shm
+    /// (sqlite.org/wal.html); takes away others' access from files that have it.
+    func prepareDatabaseFile() throws {
+        let descriptor = open(database, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else {
+            throw StoreFailure.system("Cannot open the state database", path: database, errno: errno)
+        }
+        defer { Glibc.close(descriptor) }
+        for file in [database, database + "-wal", database + "-shm"] {
+            var info = stat()
+            guard stat(file, &info) == 0, info.st_mode & 0o077 != 0 else { continue }
+            guard chmod(file, 0o600) == 0 else {
+                throw StoreFailure.system("Cannot make private the file", path: file, errno: errno)
+            }
+        }
+    }
+}
+
+/// Holds `flock` on the lock file: one daemon per state folder. The kernel releases it when the process dies.
+final class InstanceLock: Sendable {
+    private let descriptor: Int32
+
+    /// - Throws: `TransferError` `limit.reached` that names the pid of the holder.
+    init(path: String) throws {
+        descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else {
+            throw StoreFailure.system("Cannot open the lock", path: path, errno: errno)
+        }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            let code = errno
+            let holder = Self.holder(descriptor)
+            Glibc.close(descriptor)
+            guard code == EWOULDBLOCK else {
+                throw StoreFailure.system("Cannot lock", path: path, errno: code)
+            }
+            throw TransferError(
+                .limitReached,
+                "Another dld (\(holder.map { "pid \($0)" } ?? "pid unknown")) uses this state folder; "
+                    + "talk to that one or stop it. Lock: \(path)",
+                details: ["path": .string(path), "pid": holder.map { .integer(Int64($0)) } ?? .null])
+        }
+        let text = "\(getpid())\n"
+        guard ftruncate(descriptor, 0) == 0, pwrite(descriptor, text, text.utf8.count, 0) == text.utf8.count else {
+            // The lock itself holds; only the name of its holder is missing (a full disk).
+            return
+        }
+    }
+
+    private static func holder(_ descriptor: Int32) -> Int32? {
+        var buffer = [UInt8](repeating: 0, count: 32)
+        let count = pread(descriptor, &buffer, buffer.count, 0)
+        guard count > 0 else { return nil }
+        let text = String(decoding: buffer[..<count], as: UTF8.self)
+        return Int32(text.trimmingCharacters(in: .whitespacesAndNewlines))
+    }
+
+    func release() {
+        _ = flock(descriptor, LOCK_UN)
+    }
+
+    deinit {
+        Glibc.close(descriptor)
+    }
+}

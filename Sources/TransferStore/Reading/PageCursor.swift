@@ -1,0 +1,58 @@
+import TransferModel
+
+/// Where a listing goes on: the sort key of the last record, as text that clients hand back and cannot compose.
+struct PageCursor: Hashable {
+    var order: TaskOrder
+    /// First sort key (priority, or time of the end), where the order has one.
+    var major = 0.0
+    /// Second sort key (position).
+    var minor = 0.0
+    var id: TaskID
+
+    init(order: TaskOrder, after record: TaskRecord) {
+        self.order = order
+        id = record.id
+        switch order {
+        case .oldest, .newest: break
+        case .queue:
+            major = record.spec.priority?.value ?? TaskPriority.normal.value
+            minor = record.position
+        case .finished:
+            major = record.status.finishedAt.map { Double($0.rawValue) } ?? -1
+        }
+    }
+
+    /// - Throws: `TransferError` `request.bad_field` where the text is not a cursor this store made for `order`.
+    init(_ text: String, order: TaskOrder, store: String) throws {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        guard parts.count == 5, parts[0] == order.rawValue, let major = UInt64(parts[1], radix: 36),
+            let minor = UInt64(parts[2], radix: 36), let id = Int64(parts[3], radix: 36),
+            parts[4] == Self.seal(parts[0..<4], store)
+        else {
+            throw TransferError(
+                .badField, "cursor: pass `nextCursor` of the page before unchanged, with the same order.",
+                details: ["field": "cursor"])
+        }
+        self.order = order
+        self.major = Double(bitPattern: major)
+        self.minor = Double(bitPattern: minor)
+        self.id = TaskID(id)
+    }
+
+    func text(store: String) -> String {
+        let parts = [
+            order.rawValue, String(major.bitPattern, radix: 36), String(minor.bitPattern, radix: 36),
+            String(id.rawValue, radix: 36),
+        ]
+        return (parts + [Self.seal(parts[...], store)]).joined(separator: ".")
+    }
+
+    /// FNV-1a: finds mistakes, not attacks; a forged cursor shows nothing that its owner could not list.
+    private static func seal(_ parts: ArraySlice<String>, _ store: String) -> String {
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        for byte in (parts.joined(separator: ".") + store).utf8 {
+            hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3
+        }
+        return String(hash, radix: 36)
+    }
+}

@@ -1,0 +1,137 @@
+import TransferModel
+
+/// Order of a listing; each has a keyset, so that a page costs the same at the end as at the beginning.
+package enum TaskOrder: String, CaseIterable, Sendable, Codable {
+    /// By id, ascending or descending.
+    case oldest, newest
+    /// As the scheduler would take them: priority descending, position, id.
+    case queue
+    /// Latest end first; unfinished tasks after all finished ones.
+    case finished
+}
+
+/// A page of `task.list`.
+package struct TaskQuery: Sendable {
+    /// nil = everybody's.
+    package var owner: UserID?
+    /// Identifier of the session.
+    package var session: String?
+    package var states: Set<TaskState>?
+    package var kinds: Set<TaskKind>?
+    /// Substring of URL, description or delivered file; ASCII letters match in either case.
+    package var match: String?
+    package var order: TaskOrder = .oldest
+    /// What the page before returned as `nextCursor`.
+    package var cursor: String?
+    package var limit = 100
+
+    package init(owner: UserID? = nil, session: String? = nil, states: Set<TaskState>? = nil) {
+        self.owner = owner
+        self.session = session
+        self.states = states
+    }
+}
+
+package struct TaskPage: Sendable {
+    package var records: [TaskRecord]
+    /// Continues after the last record; nil on the last page.
+    package var nextCursor: String?
+}
+
+/// Which tasks an action means; members that are given must all hold.
+package struct TaskSelector: Sendable {
+    /// nil = everybody's.
+    package var owner: UserID?
+    package var ids: [TaskID]?
+    /// Identifier of the session.
+    package var session: String?
+    package var states: Set<TaskState>?
+
+    package init(
+        owner: UserID? = nil, ids: [TaskID]? = nil, session: String? = nil, states: Set<TaskState>? = nil
+    ) {
+        self.owner = owner
+        self.ids = ids
+        self.session = session
+        self.states = states
+    }
+}
+
+/// What the scheduler wants to choose from.
+package struct CandidateQuery: Sendable {
+    /// Best tasks of each lane (session and host).
+    package var perLane = 6
+    /// In all.
+    package var limit = 64
+    package var excludedHosts: Set<String> = []
+    package var excludedSessions: Set<SessionKey> = []
+    /// Tasks of the look-ahead that the caller already holds.
+    package var excludedTasks: Set<TaskID> = []
+    /// Only tasks of a higher priority than this (what may preempt).
+    package var abovePriority: Double?
+
+    package init(perLane: Int = 6, limit: Int = 64) {
+        self.perLane = perLane
+        self.limit = limit
+    }
+}
+
+/// A queued task, as much of it as the scheduler needs.
+package struct QueuedTask: Sendable, Hashable {
+    package var id: TaskID
+    package var session: SessionKey
+    package var host: String
+    package var priority: Double
+    package var position: Double
+}
+
+/// When something falls due next; nil where nothing does.
+package struct NextTimes: Sendable, Hashable {
+    /// A waiting task's next attempt.
+    package var attempt: Timestamp?
+    package var deadline: Timestamp?
+    /// The time for the resource of some task runs out.
+    package var resourceTimeout: Timestamp?
+
+    package var earliest: Timestamp? { [attempt, deadline, resourceTimeout].compactMap { $0 }.min() }
+}
+
+/// A stretch of the event log.
+package struct EventQuery: Sendable {
+    /// Exclusive.
+    package var after: SequenceNumber = .zero
+    /// nil = everybody's.
+    package var owner: UserID?
+    /// Identifiers.
+    package var sessions: Set<String>?
+    package var tasks: Set<TaskID>?
+    package var types: Set<EventType>?
+    package var limit = 100
+
+    package init(after: SequenceNumber = .zero, owner: UserID? = nil, limit: Int = 100) {
+        self.after = after
+        self.owner = owner
+        self.limit = limit
+    }
+}
+
+/// A task to be stored.
+package struct NewTask: Sendable {
+    package var session: SessionKey
+    package var spec: TaskSpec
+    package var status: TaskStatus
+    package var host: String
+    /// nil = behind all others.
+    package var position: Double?
+    package var destinationDevice: UInt64?
+    /// When the time for the resource will run out, were nothing to change; ignored while time does not count.
+    package var resourceTimeoutAt: Timestamp?
+    package var checkpoint: Checkpoint?
+
+    package init(session: SessionKey, spec: TaskSpec, status: TaskStatus, host: String) {
+        self.session = session
+        self.spec = spec
+        self.status = status
+        self.host = host
+    }
+}

@@ -1,0 +1,75 @@
+import GRDB
+import TransferModel
+
+extension StoreSnapshot {
+    /// Events after `query.after` that match, in order.
+    package func events(_ query: EventQuery) throws -> [EventRecord] {
+        let (sql, arguments) = Self.eventSQL(query)
+        let rows = try Row.fetchCursor(try statement(sql), arguments: arguments)
+        var events: [EventRecord] = []
+        while let row = try rows.next() { events.append(try Self.event(row)) }
+        return events
+    }
+
+    /// Number of the last event ever stored; zero before the first.
+    package func eventHead() throws -> SequenceNumber {
+        SequenceNumber(try integer("SELECT value FROM counter WHERE name = 'event'") ?? 0)
+    }
+
+    /// Number of the first event still in the log; the one after the head where retention has emptied it.
+    package func firstEventKept() throws -> SequenceNumber {
+        if let first = try integer("SELECT min(sequence) FROM event") { return SequenceNumber(first) }
+        return SequenceNumber(try eventHead().rawValue + 1)
+    }
+
+    /// What the durable subscriber acknowledged last; nil where there is none of this name.
+    package func subscriber(_ name: String, owner: UserID) throws -> SequenceNumber? {
+        try integer("SELECT sequence FROM subscriber WHERE owner = ? AND name = ?", [owner.rawValue, name])
+            .map { SequenceNumber($0) }
+    }
+
+    /// What `settings.set` stored, by name.
+    package func settings() throws -> [String: JSONValue] {
+        let rows = try Row.fetchCursor(try statement("SELECT name, value FROM setting"))
+        var settings: [String: JSONValue] = [:]
+        while let row = try rows.next() { settings[row[0]] = try JSONColumn.decode(row[1]) }
+        return settings
+    }
+
+    /// The range of the primary key is the only way in: `+` keeps the planner off `event_final`.
+    static func eventSQL(_ query: EventQuery) -> (String, StatementArguments) {
+        var conditions = ["sequence > ?"]
+        var arguments: [(any DatabaseValueConvertible)?] = [query.after.rawValue]
+        if let owner = query.owner {
+            conditions.append("+owner = ?")
+            arguments.append(owner.rawValue)
+        }
+        func oneOf(_ column: String, _ values: [any DatabaseValueConvertible]) {
+            conditions.append("+\(column) IN (\(placeholders(values.count)))")
+            arguments.append(contentsOf: values)
+        }
+        if let sessions = query.sessions { oneOf("session", sessions.sorted()) }
+        if let tasks = query.tasks { oneOf("task", tasks.sorted().map(\.rawValue)) }
+        if let types = query.types { oneOf("type", types.map(\.rawValue).sorted()) }
+        arguments.append(query.limit)
+        let sql = """
+            SELECT sequence, time, type, owner, session, task, payload FROM event \
+            WHERE \(conditions.joined(separator: " AND ")) ORDER BY sequence LIMIT ?
+            """
+        return (sql, StatementArguments(arguments))
+    }
+
+    private static func event(_ row: Row) throws -> EventRecord {
+        EventRecord(
+            sequence: SequenceNumber(row[0] as Int64), time: Timestamp(milliseconds: row[1]),
+            type: try JSONColumn.word(row[2]),
+            session: SessionKey(owner: UserID(row[3] as UInt32), identifier: row[4]),
+            task: (row[5] as Int64?).map { TaskID($0) },
+            payload: try (row[6] as String?).map { try JSONColumn.decode($0) } ?? [:])
+    }
+}
+
+/// `?,?,?` for `count` arguments.
+func placeholders(_ count: Int) -> String {
+    repeatElement("?", count: count).joined(separator: ",")
+}

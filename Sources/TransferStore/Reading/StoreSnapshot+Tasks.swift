@@ -1,0 +1,69 @@
+import GRDB
+import TransferModel
+
+extension StoreSnapshot {
+    /// The task, whole; nil where there is none.
+    package func task(_ id: TaskID) throws -> TaskRecord? {
+        try records("WHERE task.id = ?", [id.rawValue]).first
+    }
+
+    /// Those of the tasks that exist, in the order asked for.
+    package func tasks(_ ids: [TaskID]) throws -> [TaskRecord] {
+        try ids.compactMap { try task($0) }
+    }
+
+    /// Every task that is `running`, by id.
+    package func running() throws -> [TaskRecord] {
+        try records("WHERE task.state = 'running' ORDER BY task.id", [])
+    }
+
+    /// Tasks that wait for `reason`, by id from `after` (exclusive).
+    package func waiting(reason: WaitReason, after: TaskID? = nil, limit: Int) throws -> [TaskRecord] {
+        try records(
+            "WHERE task.state = 'waiting' AND task.reason = ? AND task.id > ? ORDER BY task.id LIMIT ?",
+            [reason.rawValue, after?.rawValue ?? 0, limit])
+    }
+
+    /// The task that `owner` added with this token at `notBefore` or later and that still exists.
+    package func taskID(clientToken: String, owner: UserID, notBefore: Timestamp) throws -> TaskID? {
+        try taskIDs(
+            "SELECT task FROM client_token WHERE owner = ? AND token = ? AND created_at >= ?",
+            [owner.rawValue, clientToken, notBefore.rawValue]
+        ).first
+    }
+
+    /// Tasks per state, from the counters: O(sessions counted), whatever the number of tasks. States without any are 0.
+    package func counts(owner: UserID? = nil, session: SessionKey? = nil) throws -> [TaskState: Int] {
+        var counts: [TaskState: Int] = [:]
+        for state in TaskState.allCases { counts[state] = 0 }
+        let rows: RowCursor
+        if let session {
+            guard owner == nil || owner == session.owner else { return counts }
+            rows = try Row.fetchCursor(
+                try statement(
+                    """
+                    SELECT state, count FROM task_count JOIN session ON session.id = task_count.session \
+                    WHERE session.owner = ? AND session.identifier = ?
+                    """), arguments: [session.owner.rawValue, session.identifier])
+        } else if let owner {
+            rows = try Row.fetchCursor(
+                try statement(
+                    """
+                    SELECT state, sum(count) FROM task_count JOIN session ON session.id = task_count.session \
+                    WHERE session.owner = ? GROUP BY state
+                    """), arguments: [owner.rawValue])
+        } else {
+            rows = try Row.fetchCursor(try statement("SELECT state, sum(count) FROM task_count GROUP BY state"))
+        }
+        while let row = try rows.next() { counts[try JSONColumn.word(row[0])] = row[1] }
+        return counts
+    }
+
+    func records(_ tail: String, _ arguments: StatementArguments) throws -> [TaskRecord] {
+        let sql = "SELECT \(TaskRow.columns) FROM task \(TaskRow.joins) \(tail)"
+        let rows = try Row.fetchCursor(try statement(sql), arguments: arguments)
+        var records: [TaskRecord] = []
+        while let row = try rows.next() { records.append(try TaskRow.record(row)) }
+        return records
+    }
+}

@@ -1,0 +1,66 @@
+import GRDB
+import TransferModel
+
+/// Reads a task with its session, checkpoint and response from one row, by column position: names cost a search each.
+enum TaskRow {
+    static let columns = """
+        task.id, session.owner, session.identifier, task.spec, task.state, task.reason, task.next_attempt_at, \
+        task.error, task.attempts, task.failures_in_row, task.integrity_restarts, task.created_at, task.started_at, \
+        task.finished_at, task.budget_used, task.budget_mark, task.unresolved_since, lane.host, task.position, \
+        task.destination_device, task.result_file, task.result_bytes, task.result_sha256, task.result_verified, \
+        checkpoint.part_offset, checkpoint.total, checkpoint.etag, checkpoint.last_modified, \
+        checkpoint.response_date, checkpoint.content_coding, checkpoint.part_path, checkpoint.device, \
+        checkpoint.inode, checkpoint.server_digests, response.document
+        """
+
+    static let joins = """
+        JOIN session ON session.id = task.session \
+        JOIN lane ON lane.id = task.lane \
+        LEFT JOIN checkpoint ON checkpoint.task = task.id \
+        LEFT JOIN response ON response.task = task.id
+        """
+
+    static func record(_ row: Row) throws -> TaskRecord {
+        let position: Double = row[18]
+        var record = TaskRecord(
+            id: TaskID(row[0] as Int64),
+            session: SessionKey(owner: UserID(row[1] as UInt32), identifier: row[2]),
+            spec: try JSONColumn.decode(row[3]), status: try status(row), host: row[17], position: position)
+        record.destinationDevice = (row[19] as Int64?).map { UInt64(bitPattern: $0) }
+        record.result = (row[21] as Int64?).map { bytes in
+            TaskResult(file: row[20], bytes: ByteCount(bytes), sha256: row[22], verified: row[23])
+        }
+        record.checkpoint = try checkpoint(row)
+        record.response = try (row[34] as String?).map { try JSONColumn.decode($0) }
+        return record
+    }
+
+    private static func status(_ row: Row) throws -> TaskStatus {
+        var status = TaskStatus(state: try JSONColumn.word(row[4]), createdAt: Timestamp(milliseconds: row[11]))
+        status.reason = try (row[5] as String?).map { try JSONColumn.word($0) }
+        status.nextAttemptAt = timestamp(row[6])
+        status.error = try (row[7] as String?).map { try JSONColumn.decode($0) }
+        status.attempts = row[8]
+        status.failuresInRow = row[9]
+        status.integrityRestarts = row[10]
+        status.startedAt = timestamp(row[12])
+        status.finishedAt = timestamp(row[13])
+        status.budgetUsed = Seconds(row[14] as Double)
+        status.budgetMark = row[15]
+        status.unresolvedSince = timestamp(row[16])
+        return status
+    }
+
+    private static func checkpoint(_ row: Row) throws -> Checkpoint? {
+        guard let offset = row[24] as Int64? else { return nil }
+        return Checkpoint(
+            offset: ByteCount(offset), total: (row[25] as Int64?).map { ByteCount($0) },
+            validators: Validators(etag: row[26], lastModified: row[27], date: row[28]), contentCoding: row[29],
+            partPath: row[30], device: UInt64(bitPattern: row[31]), inode: UInt64(bitPattern: row[32]),
+            serverDigests: try (row[33] as String?).map { try JSONColumn.decode($0) } ?? [:])
+    }
+
+    private static func timestamp(_ value: Int64?) -> Timestamp? {
+        value.map { Timestamp(milliseconds: $0) }
+    }
+}

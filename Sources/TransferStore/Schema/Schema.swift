@@ -1,0 +1,46 @@
+import GRDB
+import TransferModel
+
+/// The list of migrations, and what a database must look like before this version touches it.
+enum Schema {
+    struct Migration: Sendable {
+        var identifier: String
+        var sql: String
+    }
+
+    /// In order; shipped ones never change (a test holds their fingerprints).
+    static let migrations = [
+        Migration(identifier: Migration0001.identifier, sql: Migration0001.sql)
+    ]
+
+    static var migrator: DatabaseMigrator {
+        var migrator = DatabaseMigrator()
+        for migration in migrations {
+            migrator.registerMigration(migration.identifier) { database in
+                try database.execute(sql: migration.sql)
+            }
+        }
+        return migrator
+    }
+
+    /// Refuses a database that this version must not write to; reads only.
+    /// - Throws: `TransferError` that says which file and what to do.
+    static func verify(_ database: Database, path: String) throws {
+        let hasTables = try Bool.fetchOne(database, sql: "SELECT EXISTS (SELECT 1 FROM sqlite_schema)") ?? false
+        guard hasTables else { return }
+        guard try database.tableExists("grdb_migrations") else {
+            throw TransferError(
+                .internal, "\(path) is a database of another program; move it away or choose another state folder.",
+                retryable: false, details: ["path": .string(path)])
+        }
+        let applied = try String.fetchAll(database, sql: "SELECT identifier FROM grdb_migrations ORDER BY rowid")
+        let known = Set(migrations.map(\.identifier))
+        if let unknown = applied.first(where: { !known.contains($0) }) {
+            throw TransferError(
+                .internal,
+                "\(path) was written by a newer dld (schema \(unknown)); start that version or a newer one. "
+                    + "The file was left as it is.",
+                retryable: false, details: ["path": .string(path), "schema": .string(unknown)])
+        }
+    }
+}

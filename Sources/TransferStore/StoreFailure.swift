@@ -1,0 +1,53 @@
+import Foundation
+import GRDB
+import TransferModel
+
+/// Turns what SQLite and the system say into the shared vocabulary.
+enum StoreFailure {
+    static func transferError(_ error: any Error) -> any Error {
+        switch error {
+        case let error as TransferError: error
+        case let error as DatabaseError: transferError(error)
+        case is CancellationError: error
+        default: TransferError(.internal, "The store failed: \(error).")
+        }
+    }
+
+    static func transferError(_ error: DatabaseError) -> TransferError {
+        let text = error.message ?? error.resultCode.description
+        return switch error.resultCode {
+        case .SQLITE_FULL:
+            TransferError(.diskFull, "No space is left in the state folder; free some.")
+        case .SQLITE_IOERR, .SQLITE_CANTOPEN, .SQLITE_READONLY, .SQLITE_CORRUPT, .SQLITE_NOTADB:
+            TransferError(.diskIO, "The state database cannot be used: \(text).")
+        default:
+            TransferError(.internal, "The state database refused a statement: \(text).")
+        }
+    }
+
+    /// Failures after which the whole transaction is void, not only the body that met them.
+    static func voidsTransaction(_ error: any Error) -> Bool {
+        guard let error = error as? DatabaseError else { return false }
+        return switch error.resultCode {
+        case .SQLITE_FULL, .SQLITE_IOERR, .SQLITE_NOMEM, .SQLITE_BUSY, .SQLITE_CORRUPT, .SQLITE_READONLY,
+            .SQLITE_CANTOPEN, .SQLITE_INTERRUPT, .SQLITE_NOTADB:
+            true
+        default: false
+        }
+    }
+
+    /// A failed system call as a sentence.
+    static func system(_ what: String, path: String, errno code: Int32) -> TransferError {
+        let cause = String(cString: strerror(code))
+        let kind: ErrorCode =
+            switch code {
+            case EACCES, EPERM, EROFS: .permissionDenied
+            case ENOSPC: .diskFull
+            case EDQUOT: .diskQuota
+            default: .diskIO
+            }
+        return TransferError(
+            kind, "\(what) \(path): \(cause). Check the state folder or name another with --state-dir.",
+            details: ["path": .string(path), "errno": .integer(Int64(code))])
+    }
+}

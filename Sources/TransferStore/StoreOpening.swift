@@ -1,0 +1,85 @@
+import Foundation
+import GRDB
+import TransferModel
+
+/// Opens the database the one way that keeps the promises: looked at before it is touched, private, durable.
+enum StoreOpening {
+    /// - Returns: the pool, migrated, and the store's random name.
+    static func open(_ folder: StateFolder) throws -> (DatabasePool, String) {
+        do {
+            try inspect(folder.database)
+            try folder.prepareDatabaseFile()
+            let pool = try DatabasePool(path: folder.database, configuration: configuration)
+            try pool.writeWithoutTransaction { try makeDurable($0) }
+            try Schema.migrator.migrate(pool)
+            return (pool, try pool.write { try identify($0) })
+        } catch let error as DatabaseError {
+            throw refusal(of: folder.database, error)
+        }
+    }
+
+    /// Reads the schema through a read-only connection, which neither checkpoints nor deletes the WAL.
+    private static func inspect(_ path: String) throws {
+        var info = stat()
+        guard stat(path, &info) == 0, info.st_size > 0 || FileManager.default.fileExists(atPath: path + "-wal") else {
+            return
+        }
+        var configuration = Configuration()
+        configuration.readonly = true
+        configuration.busyMode = .timeout(10)
+        let queue = try DatabaseQueue(path: path, configuration: configuration)
+        defer { try? queue.close() }
+        try queue.read { try Schema.verify($0, path: path) }
+    }
+
+    private static var configuration: Configuration {
+        var configuration = Configuration()
+        configuration.label = "dld-store"
+        configuration.busyMode = .timeout(10)
+        configuration.maximumReaderCount = 4
+        configuration.prepareDatabase { database in
+            guard !database.configuration.readonly else { return }
+            // Only works before the first page is written; lets the file shrink after retention has removed rows.
+            try database.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL")
+        }
+        return configuration
+    }
+
+    /// GRDB sets synchronous=NORMAL in WAL mode, with which a power loss takes acknowledged commits back.
+    private static func makeDurable(_ database: Database) throws {
+        try database.execute(
+            sql: """
+                PRAGMA synchronous = FULL;
+                PRAGMA wal_autocheckpoint = 1000;
+                PRAGMA journal_size_limit = 16777216;
+                """)
+    }
+
+    private static func identify(_ database: Database) throws -> String {
+        let key = "store_id"
+        if let known = try String.fetchOne(database, sql: "SELECT value FROM meta WHERE name = ?", arguments: [key]) {
+            return known
+        }
+        let made = UUID().uuidString.lowercased()
+        try database.execute(
+            sql: "INSERT INTO meta (name, value) VALUES (?, ?), ('created_at', ?)",
+            arguments: [key, made, String(Timestamp.now().rawValue)])
+        return made
+    }
+
+    private static func refusal(of path: String, _ error: DatabaseError) -> TransferError {
+        switch error.resultCode {
+        case .SQLITE_NOTADB, .SQLITE_CORRUPT:
+            TransferError(
+                .diskIO,
+                "\(path) is not a readable database (\(error.message ?? "damaged")); it was left as it is. "
+                    + "Restore it from a backup, or move it away to start empty.",
+                retryable: false, details: ["path": .string(path)])
+        default:
+            TransferError(
+                StoreFailure.transferError(error).code,
+                "Cannot open \(path): \(error.message ?? error.resultCode.description).",
+                details: ["path": .string(path)])
+        }
+    }
+}

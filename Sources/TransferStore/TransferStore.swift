@@ -1,0 +1,95 @@
+import Foundation
+import GRDB
+import TransferModel
+
+/// Keeps tasks, sessions, events and settings in one SQLite database: the only place that speaks SQL.
+///
+/// What `write` has returned is on the disk (WAL with synchronous=FULL); reads see the last commit and never wait for
+/// a writer.
+package final class TransferStore: Sendable {
+    /// Version of the SQLite library in use.
+    package static var sqliteVersion: String { SQLiteLibrary.version }
+
+    let pool: DatabasePool
+    /// Random name of this store; what it was before never matches another one's part files.
+    package let identifier: String
+    private let folder: StateFolder
+    private let lock: InstanceLock
+    private let reserve: Reserve
+    private let committer: GroupCommitter
+    private let isClosed = Guarded(false)
+
+    /// Locks `folder/lock`, opens `folder/dld.sqlite` and migrates it; missing folders are created with mode 0700.
+    /// - Throws: `TransferError`: the lock is held (with the pid), the folder or database cannot be used, or a newer
+    ///   dld wrote it. A refused database is not changed.
+    package init(folder path: String) throws {
+        folder = StateFolder(path: path)
+        try folder.create()
+        lock = try InstanceLock(path: folder.lock)
+        reserve = Reserve(path: folder.reserve)
+        (pool, identifier) = try StoreOpening.open(folder)
+        reserve.restore()
+        committer = GroupCommitter(pool: pool, reserve: reserve)
+        committer.start()
+    }
+
+    deinit {
+        close()
+    }
+
+    /// Runs `body` in the next grouped commit, in a savepoint of its own, and returns when that commit is durable.
+    ///
+    /// The body has no effect but on the transaction: it runs again where a full disk made the first run void.
+    /// - Throws: what the body throws (its changes alone are undone); `disk.full`, `disk.io` where the commit failed
+    ///   (nothing of it remains); `daemon.shutting_down` after `close`.
+    package func write<Value: Sendable>(
+        _ body: @escaping @Sendable (StoreTransaction) throws -> Value
+    ) async throws -> Value {
+        let result = await withCheckedContinuation { continuation in
+            committer.submit(WriteRequest(body, continuation))
+        }
+        return try result.get()
+    }
+
+    /// Runs `body` on a snapshot of the last commit.
+    /// - Throws: what the body throws; SQLite's failures as `TransferError`; `CancellationError`.
+    package func read<Value: Sendable>(
+        _ body: @escaping @Sendable (StoreSnapshot) throws -> Value
+    ) async throws -> Value {
+        do {
+            return try await pool.read { try body(StoreSnapshot($0)) }
+        } catch {
+            throw StoreFailure.transferError(error)
+        }
+    }
+
+    /// Calls `body` after each commit that appended events, in commit order and before the writers are resumed, on the
+    /// writer's thread: it must be quick and must not wait for a write. Set before the first write.
+    package func onCommit(_ body: @escaping @Sendable ([EventRecord]) -> Void) {
+        committer.observeCommits(body)
+    }
+
+    /// True while the reserve is given away because the state folder's file system is full: adds are refused then.
+    package var isStorageLow: Bool { reserve.isLow }
+
+    /// The same, under the name the design uses.
+    package var storageIsFull: Bool { reserve.isLow }
+
+    /// Takes the reserve again where there is room now.
+    /// - Returns: whether adds are accepted from now on.
+    @discardableResult
+    package func restoreReserve() -> Bool { reserve.restore() }
+
+    /// Performs the queued writes, closes the database and gives the lock back. Further calls do nothing.
+    package func close() {
+        let first = isClosed.withLock { closed in
+            defer { closed = true }
+            return !closed
+        }
+        guard first else { return }
+        committer.close()
+        // A reader that still runs keeps its connection; SQLite then leaves the WAL for the next start.
+        try? pool.close()
+        lock.release()
+    }
+}

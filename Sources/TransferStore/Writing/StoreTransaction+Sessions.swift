@@ -1,0 +1,75 @@
+import GRDB
+import TransferModel
+
+extension StoreTransaction {
+    /// Stores a new session.
+    /// - Throws: `internal` where the owner has one of this identifier: look it up in the same transaction first.
+    package func insertSession(_ session: SessionRecord) throws {
+        try execute(
+            """
+            INSERT INTO session (owner, identifier, kind, state, configuration, created_at) VALUES (?, ?, ?, ?, ?, ?)
+            """,
+            [
+                session.key.owner.rawValue, session.key.identifier, session.kind.rawValue, session.state.rawValue,
+                try JSONColumn.encode(session.configuration), session.createdAt.rawValue,
+            ])
+    }
+
+    /// Replaces kind, state and configuration of a stored session, or of `shared`, which need not be stored before.
+    /// - Throws: `session.not_found`.
+    package func updateSession(_ session: SessionRecord) throws {
+        _ = try existingSession(session.key)
+        try execute(
+            "UPDATE session SET kind = ?, state = ?, configuration = ? WHERE owner = ? AND identifier = ?",
+            [
+                session.kind.rawValue, session.state.rawValue, try JSONColumn.encode(session.configuration),
+                session.key.owner.rawValue, session.key.identifier,
+            ])
+    }
+
+    /// Row of the session; `shared` is written when it is first needed.
+    /// - Throws: `session.not_found`.
+    func existingSession(_ key: SessionKey) throws -> Int64 {
+        if let row = try sessionRow(key) { return row }
+        guard let unwritten = try session(key) else {
+            throw TransferError(
+                .sessionNotFound, "There is no session \"\(key.identifier)\"; open it first.",
+                details: ["session": .string(key.identifier)])
+        }
+        try insertSession(unwritten)
+        return database.lastInsertedRowID
+    }
+
+    /// Notes that the durable subscriber has handled everything up to `sequence`; never goes back.
+    /// - Returns: the number now acknowledged.
+    /// - Throws: `request.bad_field` beyond the head of the log.
+    @discardableResult
+    package func acknowledge(_ name: String, owner: UserID, _ sequence: SequenceNumber) throws -> SequenceNumber {
+        let head = try eventHead()
+        guard sequence <= head, sequence >= .zero else {
+            throw TransferError(
+                .badField, "sequence: the log ends at \(head).", details: ["field": "sequence"])
+        }
+        try execute(
+            """
+            INSERT INTO subscriber (owner, name, sequence) VALUES (?, ?, ?) \
+            ON CONFLICT (owner, name) DO UPDATE SET sequence = max(sequence, excluded.sequence)
+            """, [owner.rawValue, name, sequence.rawValue])
+        return try subscriber(name, owner: owner) ?? sequence
+    }
+
+    /// Forgets a durable subscriber.
+    /// - Returns: whether there was one.
+    @discardableResult
+    package func forget(_ name: String, owner: UserID) throws -> Bool {
+        try changes("DELETE FROM subscriber WHERE owner = ? AND name = ?", [owner.rawValue, name])
+    }
+
+    /// Stores a setting; nil removes it.
+    package func setSetting(_ name: String, _ value: JSONValue?) throws {
+        guard let value else { return try execute("DELETE FROM setting WHERE name = ?", [name]) }
+        try execute(
+            "INSERT INTO setting (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+            [name, try JSONColumn.encode(value)])
+    }
+}

@@ -1,0 +1,168 @@
+import GRDB
+import TransferModel
+
+extension StoreTransaction {
+    /// Stores a new task with the next id; creates the owner's `shared` session where it is meant and missing.
+    /// - Throws: `session.not_found`; `disk.full` while the reserve is given away.
+    @discardableResult
+    package func insert(_ task: NewTask) throws -> TaskRecord {
+        guard !storageIsLow else {
+            throw TransferError(
+                .diskFull, "No space is left in the state folder: free some, then add again. Known tasks are safe.")
+        }
+        let session = try existingSession(task.session)
+        let id = TaskID(try next(.task))
+        var record = TaskRecord(
+            id: id, session: task.session, spec: task.spec, status: task.status, host: task.host,
+            position: task.position ?? Double(id.rawValue))
+        record.destinationDevice = task.destinationDevice
+        record.checkpoint = task.checkpoint
+        try insertRow(record, session: session, resourceTimeoutAt: task.resourceTimeoutAt)
+        if let checkpoint = task.checkpoint { try setCheckpoint(id, checkpoint) }
+        if let token = task.spec.clientToken { try remember(token, of: record) }
+        return record
+    }
+
+    /// Moves the task to `status` if it still is in `state`.
+    /// - Parameter resourceTimeoutAt: wall time at which its time for the resource runs out; omitted, what is stored
+    ///   stays. Always forgotten while time does not count (`budgetMark` nil).
+    /// - Returns: false where the task does not exist or is in another state; nothing is changed then.
+    package func update(
+        _ id: TaskID, from state: TaskState, to status: TaskStatus, resourceTimeoutAt: Timestamp?? = nil
+    ) throws -> Bool {
+        let keep = resourceTimeoutAt == nil && status.budgetMark != nil
+        let expiry = status.budgetMark == nil ? nil : (resourceTimeoutAt ?? nil)
+        return try changes(
+            """
+            UPDATE task SET state = ?, reason = ?, next_attempt_at = ?, error = ?, attempts = ?, failures_in_row = ?, \
+            integrity_restarts = ?, started_at = ?, finished_at = ?, budget_used = ?, budget_mark = ?, \
+            unresolved_since = ?, expires_at = CASE ? WHEN 1 THEN expires_at ELSE ? END \
+            WHERE id = ? AND state = ?
+            """,
+            [
+                status.state.rawValue, status.reason?.rawValue, status.nextAttemptAt?.rawValue,
+                try status.error.map { try JSONColumn.encode($0) }, status.attempts, status.failuresInRow,
+                status.integrityRestarts, status.startedAt?.rawValue, status.finishedAt?.rawValue,
+                status.budgetUsed.rawValue, status.budgetMark, status.unresolvedSince?.rawValue, keep,
+                expiry?.rawValue, id.rawValue, state.rawValue,
+            ])
+    }
+
+    /// Stores how much of the download is durable; nil forgets it.
+    package func setCheckpoint(_ id: TaskID, _ checkpoint: Checkpoint?) throws {
+        guard let checkpoint else {
+            return try execute("DELETE FROM checkpoint WHERE task = ?", [id.rawValue])
+        }
+        try execute(
+            """
+            INSERT INTO checkpoint (task, part_offset, total, etag, last_modified, response_date, content_coding, \
+            part_path, device, inode, server_digests) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
+            ON CONFLICT (task) DO UPDATE SET part_offset = excluded.part_offset, total = excluded.total, \
+            etag = excluded.etag, last_modified = excluded.last_modified, response_date = excluded.response_date, \
+            content_coding = excluded.content_coding, part_path = excluded.part_path, device = excluded.device, \
+            inode = excluded.inode, server_digests = excluded.server_digests
+            """,
+            [
+                id.rawValue, checkpoint.offset.rawValue, checkpoint.total?.rawValue, checkpoint.validators.etag,
+                checkpoint.validators.lastModified, checkpoint.validators.date, checkpoint.contentCoding,
+                checkpoint.partPath, Int64(bitPattern: checkpoint.device), Int64(bitPattern: checkpoint.inode),
+                checkpoint.serverDigests.isEmpty ? nil : try JSONColumn.encode(checkpoint.serverDigests),
+            ])
+    }
+
+    /// Stores the server's answer; nil forgets it.
+    package func setResponse(_ id: TaskID, _ response: ResponseInfo?) throws {
+        guard let response else {
+            return try execute("DELETE FROM response WHERE task = ?", [id.rawValue])
+        }
+        try execute(
+            "INSERT INTO response (task, document) VALUES (?, ?) ON CONFLICT (task) DO UPDATE SET document = excluded.document",
+            [id.rawValue, try JSONColumn.encode(response)])
+    }
+
+    /// Stores what the finished task left; nil forgets it.
+    package func setResult(_ id: TaskID, _ result: TaskResult?) throws {
+        try execute(
+            """
+            UPDATE task SET result_file = ?, result_bytes = ?, result_sha256 = ?, result_verified = ? WHERE id = ?
+            """, [result?.file, result?.bytes.rawValue, result?.sha256, result?.verified, id.rawValue])
+    }
+
+    /// Replaces what the client asked for (`task.update`), and the host that counts its slot.
+    /// - Throws: `task.not_found`.
+    package func setSpec(_ id: TaskID, _ spec: TaskSpec, host: String) throws {
+        guard let session = try integer("SELECT session FROM task WHERE id = ?", [id.rawValue]) else {
+            throw TransferError(.taskNotFound, "There is no task \(id).")
+        }
+        try execute(
+            """
+            UPDATE task SET spec = ?, url = ?, description = ?, kind = ?, priority = ?, deadline_at = ?, lane = ? \
+            WHERE id = ?
+            """,
+            [
+                try JSONColumn.encode(spec), spec.url ?? "", spec.description, spec.kind.rawValue,
+                (spec.priority ?? .normal).value, spec.deadlineAt?.rawValue, try lane(session, host), id.rawValue,
+            ])
+    }
+
+    /// Moves the task among those of its priority; smaller runs first.
+    package func setPosition(_ id: TaskID, _ position: Double) throws {
+        try execute("UPDATE task SET position = ? WHERE id = ?", [position, id.rawValue])
+    }
+
+    /// Remembers the device of the destination folder.
+    package func setDestinationDevice(_ id: TaskID, _ device: UInt64?) throws {
+        try execute(
+            "UPDATE task SET destination_device = ? WHERE id = ?",
+            [device.map { Int64(bitPattern: $0) }, id.rawValue])
+    }
+
+    /// Removes the task with its checkpoint, response and token; its events stay. Its id is never used again.
+    /// - Returns: whether it was there.
+    @discardableResult
+    package func delete(_ id: TaskID) throws -> Bool {
+        try changes("DELETE FROM task WHERE id = ?", [id.rawValue])
+    }
+
+    private func insertRow(_ record: TaskRecord, session: Int64, resourceTimeoutAt: Timestamp?) throws {
+        let status = record.status
+        let spec = record.spec
+        try execute(
+            """
+            INSERT INTO task (id, session, lane, kind, priority, position, state, reason, next_attempt_at, error, \
+            attempts, failures_in_row, integrity_restarts, created_at, started_at, finished_at, budget_used, \
+            budget_mark, unresolved_since, deadline_at, expires_at, destination_device, url, description, spec) \
+            VALUES (\(placeholders(25)))
+            """,
+            [
+                record.id.rawValue, session, try lane(session, record.host), spec.kind.rawValue,
+                (spec.priority ?? .normal).value, record.position, status.state.rawValue, status.reason?.rawValue,
+                status.nextAttemptAt?.rawValue, try status.error.map { try JSONColumn.encode($0) }, status.attempts,
+                status.failuresInRow, status.integrityRestarts, status.createdAt.rawValue,
+                status.startedAt?.rawValue, status.finishedAt?.rawValue, status.budgetUsed.rawValue,
+                status.budgetMark, status.unresolvedSince?.rawValue, spec.deadlineAt?.rawValue,
+                status.budgetMark == nil ? nil : resourceTimeoutAt?.rawValue,
+                record.destinationDevice.map { Int64(bitPattern: $0) }, spec.url ?? "", spec.description,
+                try JSONColumn.encode(spec),
+            ])
+    }
+
+    /// The row of a session and host that counts queued tasks; made where missing.
+    private func lane(_ session: Int64, _ host: String) throws -> Int64 {
+        let known = try integer("SELECT id FROM lane WHERE session = ? AND host = ?", [session, host])
+        if let known { return known }
+        try execute("INSERT INTO lane (session, host) VALUES (?, ?)", [session, host])
+        return database.lastInsertedRowID
+    }
+
+    private func remember(_ token: String, of record: TaskRecord) throws {
+        try execute(
+            """
+            INSERT INTO client_token (owner, token, task, created_at) VALUES (?, ?, ?, ?) \
+            ON CONFLICT (owner, token) DO UPDATE SET task = excluded.task, created_at = excluded.created_at
+            """,
+            [
+                record.session.owner.rawValue, token, record.id.rawValue, record.status.createdAt.rawValue,
+            ])
+    }
+}
