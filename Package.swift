@@ -27,7 +27,7 @@ let package = Package(
             name: "CCurl",
             linkerSettings: [.linkedLibrary("curl")]
         ),
-        .target(name: "CLinux"),
+        .target(name: "CLinux", linkerSettings: [.linkedLibrary("z")]),
         .target(name: "TransferModel", swiftSettings: strict),
 
         // 1: decisions, and the wire beside them
@@ -70,7 +70,7 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "DequeModule", package: "swift-collections"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
                 .product(name: "Yams", package: "Yams"),
             ],
             swiftSettings: strict

@@ -10,10 +10,13 @@ actor Dispatcher {
     private let transitions: TaskTransitions
     private let time: any TimeSource
     private let settings: @Sendable () -> GlobalSettings
+    private let closedUntil: @Sendable (SessionRecord, Timestamp) -> Timestamp?
     private let begin: @Sendable (TaskRecord, SessionRecord) -> Void
     private let logger: Logger
 
     private var breaker = CircuitBreaker()
+    /// Hosts of queued tasks that the breaker holds back.
+    private var heldHosts: Set<String> = []
     private var isPumping = false
     private var isKicked = false
     private var isStopped = false
@@ -21,6 +24,7 @@ actor Dispatcher {
     init(
         store: TransferStore, runs: RunTable, transitions: TaskTransitions, time: any TimeSource,
         settings: @escaping @Sendable () -> GlobalSettings, logger: Logger,
+        closedUntil: @escaping @Sendable (SessionRecord, Timestamp) -> Timestamp?,
         begin: @escaping @Sendable (TaskRecord, SessionRecord) -> Void
     ) {
         self.store = store
@@ -29,6 +33,7 @@ actor Dispatcher {
         self.time = time
         self.settings = settings
         self.logger = logger
+        self.closedUntil = closedUntil
         self.begin = begin
     }
 
@@ -52,58 +57,109 @@ actor Dispatcher {
     /// Starts nothing from now on.
     func stop() { isStopped = true }
 
-    func recordSuccess(host: String) { breaker.recordSuccess(host: host) }
+    /// What an attempt showed of its host.
+    enum HostReport: Sendable { case answered, failed, nothing }
 
-    func recordFailure(host: String, task: TaskID) {
-        breaker.recordFailure(host: host, task: task, at: time.reading())
+    func report(_ report: HostReport, host: String, task: TaskID) {
+        switch report {
+        case .answered: breaker.recordSuccess(host: host)
+        case .failed: breaker.recordFailure(host: host, task: task, at: time.reading())
+        case .nothing: breaker.ended(host: host, task: task)
+        }
+        if !breaker.isOpen(host: host) { heldHosts.remove(host) }
     }
 
-    /// When a host that is held back may be probed again; the alarms wake the dispatcher then.
-    func nextProbe() -> Int64? { breaker.nextProbe(after: time.reading()) }
+    /// When a host that is held back may be probed next (boot clock, milliseconds).
+    func nextProbe() -> Int64? { heldHosts.compactMap { breaker.nextProbe(host: $0) }.min() }
 
     /// One round; true where another may start more.
     private func fill() async throws -> Bool {
         let now = time.reading()
         let limits = settings()
-        let running = runs.all.map {
-            Scheduler.Slot(
-                id: $0.task, session: $0.session, host: $0.host, priority: $0.priority, position: $0.position)
+        let active = runs.all
+        let (candidates, sessions) = try await lookAhead(limits, holding: Set(active.map(\.task)))
+        let closed = candidates.filter { candidate in
+            sessions[candidate.session].flatMap { closedUntil($0, now.wall) } != nil
         }
-        let (candidates, sessions) = try await store.read { snapshot in
-            let sessions = try snapshot.sessions(owner: nil)
-            let found = try snapshot.candidates(
-                CandidateQuery(limit: limits.maximumConcurrentTasks + 1, perLane: limits.maximumConcurrentTasks))
-            return (found, Dictionary(uniqueKeysWithValues: sessions.map { ($0.key, $0) }))
+        if !closed.isEmpty {
+            try await block(closed, sessions, now)
+            return true
         }
-        let offered = candidates.filter { runs[$0.id] == nil }.map {
-            Scheduler.Slot(
-                id: $0.id, session: $0.session, host: $0.host, priority: $0.priority, position: $0.position)
+        heldHosts.formUnion(candidates.map(\.host).filter { breaker.isOpen(host: $0) })
+        let decision = Scheduler.pick(
+            candidates: candidates.map(Scheduler.Candidate.init),
+            running: active.map(Scheduler.Candidate.init),
+            stopping: Set(active.filter(\.isAborting).map(\.task)),
+            limits: SlotLimits(limits, sessions), breaker: breaker, at: now)
+        for id in decision.preempt { runs[id]?.requestAbort() }
+        guard !decision.start.isEmpty else { return false }
+        for record in try await claim(decision.start) {
+            breaker.started(host: record.host, task: record.id)
+            begin(record, sessions[record.session] ?? SessionRecord(key: record.session, createdAt: now.wall))
         }
-        let choice = Scheduler.pick(
-            candidates: offered, running: running, limits: slotLimits(limits, sessions), breaker: breaker, at: now)
-        for id in choice.preempt { runs[id]?.requestAbort() }
-        guard !choice.start.isEmpty else { return false }
+        return true
+    }
+
+    private func lookAhead(
+        _ limits: GlobalSettings, holding held: Set<TaskID>
+    ) async throws -> ([QueuedTask], [SessionKey: SessionRecord]) {
+        var query = CandidateQuery(
+            perLane: min(limits.maximumConcurrentTasks, limits.maximumConcurrentTasksPerHost) + 1,
+            limit: limits.maximumConcurrentTasks + 1)
+        query.excludedTasks = held
+        return try await store.read { [query] snapshot in
+            let candidates = try snapshot.candidates(query)
+            let keys = Set(candidates.map(\.session)).union(held.isEmpty ? [] : try snapshot.sessions(owner: nil).map(\.key))
+            let sessions = try keys.compactMap { try snapshot.session($0) }
+            return (candidates, Dictionary(uniqueKeysWithValues: sessions.map { ($0.key, $0) }))
+        }
+    }
+
+    private func claim(_ ids: [TaskID]) async throws -> [TaskRecord] {
         let transitions = transitions
-        let claimed = try await store.write { transaction in
-            try choice.start.compactMap { id -> TaskRecord? in
+        return try await store.write { transaction in
+            try ids.compactMap { id in
                 do {
                     return try transitions.apply(.claimed, to: id, in: transaction).record
-                } catch let error as TransferError where [.taskWrongState, .taskNotFound].contains(error.code) {
+                } catch let error as TransferError
+                where error.code == .taskWrongState || error.code == .taskNotFound {
                     return nil  // paused, cancelled or removed since it was read
                 }
             }
         }
-        for record in claimed {
-            if breaker.isProbe(host: record.host) { breaker.probeStarted(host: record.host, task: record.id) }
-            begin(record, sessions[record.session] ?? SessionRecord(key: record.session, createdAt: now.wall))
-        }
-        return !claimed.isEmpty
     }
 
-    private func slotLimits(_ settings: GlobalSettings, _ sessions: [SessionKey: SessionRecord]) -> SlotLimits {
-        SlotLimits(
-            global: settings.maximumConcurrentTasks,
-            perHost: settings.maximumConcurrentTasksPerHost,
+    /// Tasks of a session outside its time windows wait for the next one.
+    private func block(
+        _ tasks: [QueuedTask], _ sessions: [SessionKey: SessionRecord], _ now: ClockReading
+    ) async throws {
+        let openings = tasks.map { task in sessions[task.session].flatMap { closedUntil($0, now.wall) } }
+        let transitions = transitions
+        try await store.write { transaction in
+            for (task, opening) in zip(tasks, openings) {
+                guard let record = try transaction.task(task.id), record.status.state == .queued else { continue }
+                _ = try transitions.apply(
+                    .blocked(.schedule, nil, nextAttemptAt: opening), to: record, in: transaction)
+            }
+        }
+    }
+}
+
+extension Scheduler.Candidate {
+    init(_ task: QueuedTask) {
+        self.init(
+            id: task.id, session: task.session, host: task.host, priority: task.priority, position: task.position)
+    }
+
+    init(_ run: TransferRun) {
+        self.init(id: run.task, session: run.session, host: run.host, priority: run.priority, position: run.position)
+    }
+}
+
+extension SlotLimits {
+    init(_ settings: GlobalSettings, _ sessions: [SessionKey: SessionRecord]) {
+        self.init(
+            global: settings.maximumConcurrentTasks, perHost: settings.maximumConcurrentTasksPerHost,
             perSession: sessions.compactMapValues(\.configuration.maximumConcurrentTasks),
             perHostOfSession: sessions.compactMapValues(\.configuration.httpMaximumConnectionsPerHost))
     }

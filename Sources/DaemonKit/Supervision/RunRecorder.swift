@@ -21,7 +21,7 @@ final class RunRecorder: TransferObserver {
     private let logger: Logger
     private let notes: AsyncStream<Note>
     private let inbox: AsyncStream<Note>.Continuation
-    private let latest = Locked<Checkpoint?>(nil)
+    private let latest = Guarded<Checkpoint?>(nil)
 
     init(record: TaskRecord, run: TransferRun, store: TransferStore, time: any TimeSource, logger: Logger) {
         self.record = record

@@ -16,7 +16,8 @@ package struct TaskTransitions: Sendable {
     }
 
     let time: any TimeSource
-    let settings: @Sendable () -> GlobalSettings
+    /// What is in force for a task of a session.
+    let policy: @Sendable (TaskSpec, SessionConfiguration) -> EffectivePolicy
 
     /// - Throws: `task.not_found`, `task.wrong_state`, or what the store throws.
     package func apply(_ event: TaskEvent, to id: TaskID, in transaction: StoreTransaction) throws -> Outcome {
@@ -61,10 +62,18 @@ package struct TaskTransitions: Sendable {
     ) throws {
         guard try !transaction.hasUnfinishedTasks(key) else { return }
         _ = try transaction.append(EventRecord(time: now, type: .sessionDrained, session: key))
-        guard var session = try transaction.session(key), session.state == .finishing else { return }
+        guard let session = try transaction.session(key), session.state == .finishing else { return }
+        try endSession(session, at: now, in: transaction)
+    }
+
+    /// The session is over: it takes no tasks and has none that is not.
+    package func endSession(
+        _ session: SessionRecord, at now: Timestamp, in transaction: StoreTransaction
+    ) throws {
+        var session = session
         session.state = .invalidated
         try transaction.updateSession(session)
-        _ = try transaction.append(EventRecord(time: now, type: .sessionInvalidated, session: key))
+        _ = try transaction.append(EventRecord(time: now, type: .sessionInvalidated, session: session.key))
     }
 
     /// When `timeoutIntervalForResource` will have run out, on the wall clock, if time counts now.
@@ -73,7 +82,7 @@ package struct TaskTransitions: Sendable {
     ) throws -> Timestamp? {
         guard let mark = record.status.budgetMark else { return nil }
         let configuration = try transaction.session(record.session)?.configuration ?? SessionConfiguration()
-        let policy = EffectivePolicy(spec: record.spec, session: configuration, settings: settings())
+        let policy = policy(record.spec, configuration)
         let used = record.status.budgetUsed.rawValue + Double(max(0, now.boot - mark)) / 1000
         return now.wall.advanced(by: Seconds(max(0, policy.timeoutIntervalForResource.rawValue - used)))
     }

@@ -17,3 +17,14 @@ package struct SystemTime: TimeSource {
         return ClockReading(wall: .now(), boot: Int64(boot.tv_sec) * 1000 + Int64(boot.tv_nsec) / 1_000_000)
     }
 }
+
+/// What the machine's time zone adds to UTC (localtime_r(3)).
+enum LocalTime {
+    /// Seconds ahead of UTC at `time`.
+    @Sendable static func utcOffset(_ time: Timestamp) -> Int {
+        var seconds = time_t(time.rawValue / 1000)
+        var parts = tm()
+        localtime_r(&seconds, &parts)
+        return parts.tm_gmtoff
+    }
+}

@@ -10,7 +10,8 @@ final class TransferRun: Sendable {
 
     private struct State {
         var stage = Stage.active
-        var abortRequested = false
+        /// What happens to the task once the run has stopped, should it still be `running` then.
+        var abort: TaskEvent?
         var phase: TaskPhase?
         var resumedFrom: Int64?
         var meter = RateMeter()
@@ -24,7 +25,7 @@ final class TransferRun: Sendable {
     let priority: Double
     let position: Double
     let counters: TransferCounters
-    private let state = Locked(State())
+    private let state = Guarded(State())
 
     init(_ record: TaskRecord) {
         task = record.id
@@ -39,15 +40,15 @@ final class TransferRun: Sendable {
         let work = Task { await body() }
         state.withLock { state in
             state.work = work
-            if state.abortRequested, state.stage == .active { work.cancel() }
+            if state.abort != nil, state.stage == .active { work.cancel() }
         }
     }
 
     /// Asks the run to stop reading. A run that is already delivering its file is left to finish.
-    func requestAbort() {
+    func requestAbort(_ event: TaskEvent = .preempted) {
         let work = state.withLock { state -> Task<Void, Never>? in
             guard state.stage == .active else { return nil }
-            state.abortRequested = true
+            if state.abort == nil { state.abort = event }
             return state.work
         }
         work?.cancel()
@@ -56,13 +57,14 @@ final class TransferRun: Sendable {
     /// From here to the end nothing stops the run. False where a stop was asked for before.
     func enterCommit() -> Bool {
         state.withLock { state in
-            guard state.stage == .active, !state.abortRequested else { return false }
+            guard state.stage == .active, state.abort == nil else { return false }
             state.stage = .committing
             return true
         }
     }
 
-    var isAborting: Bool { state.withLock { $0.abortRequested } }
+    var isAborting: Bool { state.withLock { $0.abort != nil } }
+    var abortEvent: TaskEvent? { state.withLock { $0.abort } }
     var isCommitting: Bool { state.withLock { $0.stage == .committing } }
 
     func ended() {
@@ -133,8 +135,8 @@ struct RateMeter: Sendable {
 
 /// The runs that exist now, by task.
 final class RunTable: Sendable {
-    private let runs = Locked([TaskID: TransferRun]())
-    private let finishedBytes = Locked<Int64>(0)
+    private let runs = Guarded([TaskID: TransferRun]())
+    private let finishedBytes = Guarded<Int64>(0)
 
     subscript(id: TaskID) -> TransferRun? { runs.withLock { $0[id] } }
     var all: [TransferRun] { runs.withLock { Array($0.values) } }

@@ -1,0 +1,123 @@
+import Logging
+import TransferCore
+import TransferModel
+import TransferStore
+
+/// Wakes what waits for a time: next attempts, deadlines, schedules, monitors' polls and the keeping of the house.
+///
+/// One loop sleeps until the earliest of them, at most `longestSleep`: a wall clock that jumps is noticed by then.
+final class Alarms: Sendable {
+    private struct State {
+        var loop: Task<Void, Never>?
+        var sleeper: Task<Void, Never>?
+        var isRung = false
+        var ticker: Task<Void, Never>?
+    }
+
+    private static let longestSleep: Duration = .seconds(30)
+    private static let housekeepingInterval: Int64 = 60_000
+    private static let batch = 500
+
+    private let supervisor: Supervisor
+    private let dispatcher: Dispatcher
+    private let state = Guarded(State())
+
+    init(supervisor: Supervisor, dispatcher: Dispatcher) {
+        self.supervisor = supervisor
+        self.dispatcher = dispatcher
+    }
+
+    func start() {
+        let loop = Task { await run() }
+        state.withLock { $0.loop = loop }
+    }
+
+    func stop() {
+        state.withLock { state in
+            state.loop?.cancel()
+            state.sleeper?.cancel()
+            state.ticker?.cancel()
+        }
+    }
+
+    /// Times may have changed: look again now.
+    func rearm() {
+        state.withLock { state in
+            state.isRung = true
+            state.sleeper?.cancel()
+        }
+    }
+
+    private func run() async {
+        var housekeeping: Int64 = 0
+        while !Task.isCancelled {
+            state.withLock { $0.isRung = false }
+            let boot = supervisor.time.reading().boot
+            if boot >= housekeeping {
+                await supervisor.keepHouse()
+                housekeeping = boot + Self.housekeepingInterval
+            }
+            await supervisor.pollConditions()
+            do {
+                let next = try await ring()
+                await sleep(for: min(next, Self.longestSleep))
+            } catch {
+                supervisor.logger.error("cannot read what is due", metadata: ["error": "\(error)"])
+                await sleep(for: .seconds(1))
+            }
+        }
+    }
+
+    /// Does what is due; returns how long nothing else is.
+    private func ring() async throws -> Duration {
+        let now = supervisor.time.reading()
+        try await supervisor.passDeadlines(at: now, limit: Self.batch)
+        let cleared = try await supervisor.wakeWaiting(at: now, limit: Self.batch)
+        try await supervisor.closeSchedules(at: now)
+        if cleared > 0 { await dispatcher.kick() }
+        if cleared == Self.batch { return .zero }
+        var wait = Self.longestSleep
+        if let next = try await supervisor.store.read({ try $0.nextTimes(after: now.wall).earliest }) {
+            wait = min(wait, .milliseconds(max(0, next.rawValue - now.wall.rawValue)))
+        }
+        if let probe = await dispatcher.nextProbe() {
+            if probe <= now.boot {
+                await dispatcher.kick()
+            } else {
+                wait = min(wait, .milliseconds(probe - now.boot))
+            }
+        }
+        if supervisor.conditions.needsPolling {
+            wait = min(wait, supervisor.configuration().global.diskPollInterval.duration)
+        }
+        return wait
+    }
+
+    private func sleep(for duration: Duration) async {
+        let sleeper = Task { _ = try? await Task.sleep(for: duration) }
+        let isRung = state.withLock { state in
+            state.sleeper = sleeper
+            return state.isRung
+        }
+        if isRung || Task.isCancelled { sleeper.cancel() }
+        await sleeper.value
+        state.withLock { $0.sleeper = nil }
+    }
+
+    /// Samples the rates of what runs, once a second, while anything does.
+    func sampleRates() {
+        state.withLock { state in
+            guard state.ticker == nil else { return }
+            state.ticker = Task { [weak self] in
+                while !Task.isCancelled, let self, self.supervisor.runs.count > 0 {
+                    let boot = self.supervisor.time.reading().boot
+                    for run in self.supervisor.runs.all { run.sample(at: boot) }
+                    try? await Task.sleep(for: .milliseconds(500))
+                }
+                guard let self else { return }
+                self.state.withLock { $0.ticker = nil }
+                if self.supervisor.runs.count > 0, !Task.isCancelled { self.sampleRates() }
+            }
+        }
+    }
+}

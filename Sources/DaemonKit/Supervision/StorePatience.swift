@@ -1,0 +1,45 @@
+import CurlEngine
+import TransferCore
+import TransferModel
+import TransferStore
+
+/// Stores what has already happened outside the store, however long the store is out of space.
+struct StorePatience: Sendable {
+    let store: TransferStore
+    let time: any TimeSource
+    let isStopping: @Sendable () -> Bool
+
+    /// Tries again each second while the state folder is full or fails; gives up only when the daemon stops.
+    func persistently<T: Sendable>(
+        _ body: @escaping @Sendable (StoreTransaction) throws -> T
+    ) async throws -> T {
+        while true {
+            do {
+                return try await store.write(body)
+            } catch let error as TransferError where Self.passes(error.code) && !isStopping() {
+                try? await Task.sleep(for: .seconds(1))
+            }
+        }
+    }
+
+    private static func passes(_ code: ErrorCode) -> Bool {
+        code == .diskFull || code == .diskQuota || code == .diskIO
+    }
+}
+
+/// What an attempt works with; narrow, so that it can be tested without a daemon.
+struct AttemptTools: Sendable {
+    let store: TransferStore
+    let engine: CurlEngine
+    let files: TransferFiles
+    let transitions: TaskTransitions
+    let time: any TimeSource
+    let minimumFreeSpace: @Sendable () -> ByteCount
+    let isStopping: @Sendable () -> Bool
+
+    func persistently<T: Sendable>(
+        _ body: @escaping @Sendable (StoreTransaction) throws -> T
+    ) async throws -> T {
+        try await StorePatience(store: store, time: time, isStopping: isStopping).persistently(body)
+    }
+}

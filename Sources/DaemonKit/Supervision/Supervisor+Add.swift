@@ -1,0 +1,147 @@
+import TransferCore
+import TransferModel
+import TransferRPC
+import TransferStore
+
+/// Admits tasks: everything that can be refused is refused here, before anything is stored.
+extension Supervisor: TaskServing {
+    package func add(_ specs: [TaskSpec], session identifier: String?, by peer: Peer) async throws -> [TaskRecord] {
+        guard !isStopping else {
+            throw TransferError(.shuttingDown, "The daemon is stopping; try again in a moment.")
+        }
+        let key = SessionKey(owner: peer.uid, identifier: identifier ?? SessionKey.sharedIdentifier)
+        let session = try await store.read { try $0.session(key) }
+        if session == nil, key.identifier != SessionKey.sharedIdentifier { throw Self.noSession(key.identifier) }
+        try Self.checkTakesTasks(session)
+        var admission = Admission(
+            owner: peer.uid, session: session ?? SessionRecord(key: key, createdAt: time.reading().wall),
+            configuration: configuration(), files: files)
+        var admitted: [AdmittedTask] = []
+        admitted.reserveCapacity(specs.count)
+        for (index, spec) in specs.enumerated() {
+            admitted.append(try await admission.admit(spec, path: "tasks[\(index)]"))
+        }
+        let records = try await insert(admitted, key)
+        kick()
+        return records
+    }
+
+    private static func checkTakesTasks(_ session: SessionRecord?) throws {
+        guard let session, session.state != .active else { return }
+        throw TransferError(
+            .sessionInvalidated, "The session \"\(session.key.identifier)\" is ending and takes no more tasks.",
+            details: ["session": .string(session.key.identifier)])
+    }
+
+    /// All or none, in one transaction; what a client token already added is returned as it stands.
+    private func insert(_ tasks: [AdmittedTask], _ key: SessionKey) async throws -> [TaskRecord] {
+        let now = time.reading()
+        let transitions = transitions
+        return try await store.write { transaction in
+            if let session = try transaction.session(key) {
+                try Self.checkTakesTasks(session)
+            } else {
+                try transaction.insertSession(SessionRecord(key: key, createdAt: now.wall))
+            }
+            let horizon = now.wall.advanced(by: Seconds(-Self.tokenLifetime))
+            return try tasks.map { task in
+                if let token = task.spec.clientToken,
+                    let known = try transaction.taskID(clientToken: token, owner: key.owner, notBefore: horizon),
+                    let record = try transaction.task(known)
+                {
+                    return record
+                }
+                return try Self.insert(task, key, now, transitions, in: transaction)
+            }
+        }
+    }
+
+    private static let tokenLifetime: Double = 86400
+
+    private static func insert(
+        _ task: AdmittedTask, _ key: SessionKey, _ now: ClockReading, _ transitions: TaskTransitions,
+        in transaction: StoreTransaction
+    ) throws -> TaskRecord {
+        let (status, effects) = TaskMachine.added(
+            startPaused: task.spec.startPaused ?? false, earliestBeginAt: task.spec.earliestBeginAt, at: now)
+        let record = try transaction.insert(
+            NewTask(
+                session: key, spec: task.spec, status: status, host: task.host,
+                destinationDevice: task.destinationDevice, checkpoint: task.checkpoint))
+        if let expiry = try transitions.expiry(of: record, at: now, in: transaction) {
+            _ = try transaction.update(record.id, from: status.state, to: status, expiresAt: expiry)
+        }
+        for case .publish(let type, let payload) in effects {
+            _ = try transaction.append(
+                EventRecord(time: now.wall, type: type, session: key, task: record.id, payload: payload))
+        }
+        return record
+    }
+}
+
+/// A task that may be stored: its destination is settled and everything it names was looked at.
+struct AdmittedTask: Sendable {
+    var spec: TaskSpec
+    var host: String
+    var destinationDevice: UInt64?
+    /// What resume data brought along.
+    var checkpoint: Checkpoint?
+}
+
+/// Checks the tasks of one `task.add`; remembers folders so that a thousand tasks for one of them cost one look.
+struct Admission {
+    let owner: UserID
+    let session: SessionRecord
+    let configuration: Configuration
+    let files: TransferFiles
+    private var devices: [String: UInt64] = [:]
+
+    init(owner: UserID, session: SessionRecord, configuration: Configuration, files: TransferFiles) {
+        self.owner = owner
+        self.session = session
+        self.configuration = configuration
+        self.files = files
+    }
+
+    /// - Throws: `request.*`, `destination.*`, `permission.denied`, `source.unreadable`.
+    mutating func admit(_ spec: TaskSpec, path: String) async throws -> AdmittedTask {
+        do {
+            try UnbuiltNames.check(spec, path: path)
+            try SpecRules(path: path).check(spec)
+            var spec = spec
+            var checkpoint: Checkpoint?
+            if let text = spec.resumeData {
+                let resumed = try await files.resume(from: text, into: spec, owner: owner)
+                spec = resumed.spec
+                checkpoint = resumed.checkpoint
+                try SpecRules(path: path).check(spec)
+            }
+            spec.destination = try settledDestination(of: spec)
+            try await files.checkReadable(spec, owner: owner)
+            let folder = try DestinationPlan(spec: spec).folder
+            let device: UInt64
+            if let known = devices[folder] {
+                device = known
+            } else {
+                device = try await files.prepare(folder: folder, owner: owner)
+                devices[folder] = device
+            }
+            let url = try URLRules.parse(spec.url ?? "")
+            return AdmittedTask(
+                spec: spec, host: url.hostKey, destinationDevice: device, checkpoint: checkpoint)
+        } catch var error as TransferError {
+            if error.details["field"] == nil { error.details["task"] = .string(path) }
+            throw error
+        }
+    }
+
+    /// The destination with its folder: the task's, the session's, the configured or the conventional one.
+    private func settledDestination(of spec: TaskSpec) throws -> Destination {
+        var destination = spec.destination ?? Destination()
+        if destination.path == nil, destination.directory == nil {
+            destination.directory =
+                session.configuration.directory ?? configuration.downloadDirectory ?? files.ownFolder(of: owner)
+        }
+        return destination
+    }
+}

@@ -1,0 +1,162 @@
+import TransferCore
+import TransferModel
+import TransferRPC
+import TransferStore
+
+/// Pause, resume, cancel, retry, remove: a machine event for each selected task, in pieces that hold nobody up.
+extension Supervisor {
+    package func record(_ id: TaskID, for peer: Peer) async throws -> TaskRecord {
+        let record = try await store.read { try $0.task(id) }
+        guard let record, peer.isAdmin || record.session.owner == peer.uid else { throw Self.notFound(id) }
+        return record
+    }
+
+    package func live(_ id: TaskID) -> LiveFigures? { runs[id]?.figures() }
+
+    package func progressSnapshot() -> [ProgressFigures] {
+        runs.all.map { ProgressFigures(task: $0.task, session: $0.session, live: $0.figures()) }
+    }
+
+    package func throughput() -> (rate: Int64, total: Int64) {
+        (runs.all.reduce(0) { $0 + $1.rate }, runs.totalBytes)
+    }
+
+    package func control(_ action: TaskAction, _ target: ControlTarget) async throws -> ControlOutcome {
+        var outcome = ControlOutcome()
+        switch target.scope {
+        case .ids(let ids):
+            for chunk in ids.chunked(Self.chunkSize) {
+                try await control(action, chunk, target, isNamed: true, into: &outcome)
+            }
+        case .session(let identifier):
+            try await controlSelected(action, identifier, target, into: &outcome)
+        case .all:
+            try await controlSelected(action, nil, target, into: &outcome)
+        }
+        if !outcome.changed.isEmpty { kick() }
+        return outcome
+    }
+
+    private static let chunkSize = 500
+
+    private func controlSelected(
+        _ action: TaskAction, _ session: String?, _ target: ControlTarget, into outcome: inout ControlOutcome
+    ) async throws {
+        let states = target.states ?? action.natural
+        let selector = TaskSelector(owner: target.owner.owner, session: session, states: states)
+        var last: TaskID?
+        while true {
+            let after = last
+            let ids = try await store.read { try $0.select(selector, after: after, limit: Self.chunkSize) }
+            guard let end = ids.last else { return }
+            try await control(action, ids, target, isNamed: false, into: &outcome)
+            last = end
+        }
+    }
+
+    private func control(
+        _ action: TaskAction, _ ids: [TaskID], _ target: ControlTarget, isNamed: Bool,
+        into outcome: inout ControlOutcome
+    ) async throws {
+        if action.stopsRuns { await stopRuns(ids, target) }
+        let transitions = transitions
+        let results = try await store.write { transaction in
+            try ids.map { id -> ControlResult in
+                guard let record = try transaction.task(id), target.owner.includes(record.session.owner) else {
+                    return .skipped(id, .taskNotFound)
+                }
+                if let states = target.states, !states.contains(record.status.state) {
+                    return .skipped(id, .taskWrongState)
+                }
+                do {
+                    return .changed(try action.perform(on: record, transitions, in: transaction))
+                } catch let error as TransferError where error.code == .taskWrongState {
+                    return .skipped(id, error.code)
+                }
+            }
+        }
+        var changed: [TaskTransitions.Outcome] = []
+        for result in results {
+            switch result {
+            case .changed(let change):
+                outcome.changed.append(change.record.id)
+                changed.append(change)
+            case .skipped(let id, let code):
+                if isNamed || code != .taskNotFound { outcome.skipped.append(.init(id: id, code: code)) }
+            }
+        }
+        if case .remove = action {
+            for change in changed { await forget(change.record, action) }
+        } else {
+            for change in changed { log(change) }
+            await afterwards(changed)
+        }
+    }
+
+    /// Stops what runs before the change is stored, so that no run delivers a file of a task that is paused.
+    private func stopRuns(_ ids: [TaskID], _ target: ControlTarget) async {
+        for run in ids.compactMap({ runs[$0] }) where target.owner.includes(run.session.owner) {
+            if target.states?.contains(.running) == false { continue }
+            run.requestAbort()
+            if run.isCommitting { await run.waitForEnd() }
+        }
+    }
+
+    /// Files of a removed task: the part always, the delivered file where asked.
+    private func forget(_ record: TaskRecord, _ action: TaskAction) async {
+        logger.info("removed", metadata: ["task": "\(record.id)"])
+        await discardPart(of: record)
+        if case .remove(deleteFile: true) = action { await files.deleteDelivered(record) }
+    }
+
+    static func notFound(_ id: TaskID) -> TransferError {
+        TransferError(.taskNotFound, "There is no task \(id).", details: ["task": .integer(id.rawValue)])
+    }
+}
+
+private enum ControlResult: Sendable {
+    case changed(TaskTransitions.Outcome)
+    case skipped(TaskID, ErrorCode)
+}
+
+extension TaskAction {
+    /// The states that an action without a selector of states means when it is asked of many tasks.
+    var natural: Set<TaskState> {
+        switch self {
+        case .pause: [.queued, .running, .waiting]
+        case .resume: [.paused]
+        case .retry: [.waiting, .failed, .cancelled]
+        case .cancel: [.queued, .running, .waiting, .paused]
+        case .remove: [.completed, .failed, .cancelled]
+        }
+    }
+
+    var stopsRuns: Bool {
+        switch self {
+        case .pause, .cancel: true
+        case .resume, .retry, .remove: false
+        }
+    }
+
+    func perform(
+        on record: TaskRecord, _ transitions: TaskTransitions, in transaction: StoreTransaction
+    ) throws -> TaskTransitions.Outcome {
+        switch self {
+        case .pause: return try transitions.apply(.pause, to: record, in: transaction)
+        case .resume: return try transitions.apply(.resume, to: record, in: transaction)
+        case .retry: return try transitions.apply(.retry, to: record, in: transaction)
+        case .cancel(let keepPartial):
+            return try transitions.apply(.cancel(keepPartial: keepPartial), to: record, in: transaction)
+        case .remove:
+            guard record.status.state.isFinal else {
+                throw TransferError(.taskWrongState, "Task \(record.id) is not over; cancel it first.")
+            }
+            try transaction.delete(record.id)
+            _ = try transaction.append(
+                EventRecord(
+                    time: transitions.time.reading().wall, type: .taskRemoved, session: record.session,
+                    task: record.id))
+            return TaskTransitions.Outcome(record: record, effects: [.discardPart])
+        }
+    }
+}

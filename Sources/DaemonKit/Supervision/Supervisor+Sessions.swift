@@ -1,0 +1,75 @@
+import TransferCore
+import TransferModel
+import TransferRPC
+import TransferStore
+
+/// Sessions: opened by attaching, changed while their tasks run, ended with them.
+extension Supervisor: SessionServing {
+    package func open(
+        _ key: SessionKey, configuration: SessionConfiguration?, by peer: Peer
+    ) async throws -> SessionRecord {
+        if let configuration {
+            try SpecRules(path: "configuration").check(configuration)
+            try launches.check(configuration, by: peer)
+            if let directory = configuration.directory {
+                try await files.check(directory: directory, owner: key.owner)
+            }
+        }
+        let now = time.reading().wall
+        let session = try await store.write { transaction in
+            guard var session = try transaction.session(key) else {
+                let session = SessionRecord(
+                    key: key, configuration: configuration ?? SessionConfiguration(), createdAt: now)
+                try transaction.insertSession(session)
+                _ = try transaction.append(EventRecord(time: now, type: .sessionOpened, session: key))
+                return session
+            }
+            let reopens = session.state == .invalidated
+            if let configuration { session.configuration = configuration }
+            if reopens { session.state = .active }
+            if reopens || configuration != nil { try transaction.updateSession(session) }
+            if reopens { _ = try transaction.append(EventRecord(time: now, type: .sessionOpened, session: key)) }
+            return session
+        }
+        applyRateLimit(of: session)
+        kick()
+        return session
+    }
+
+    package func finish(_ key: SessionKey) async throws -> SessionRecord {
+        try await end(key, as: .finishing)
+    }
+
+    package func invalidate(_ key: SessionKey) async throws -> SessionRecord {
+        _ = try await end(key, as: .finishing)
+        _ = try await control(
+            .cancel(keepPartial: false),
+            ControlTarget(scope: .session(key.identifier), owner: .user(key.owner)))
+        return try await end(key, as: .finishing)
+    }
+
+    /// Takes no more tasks; a session without unfinished ones is over at once.
+    private func end(_ key: SessionKey, as state: SessionState) async throws -> SessionRecord {
+        guard key.identifier != SessionKey.sharedIdentifier else {
+            throw TransferError(.badField, "id: the session \"shared\" always exists; cancel its tasks instead.")
+        }
+        let transitions = transitions
+        let now = time.reading().wall
+        return try await store.write { transaction in
+            guard var session = try transaction.session(key) else { throw Self.noSession(key.identifier) }
+            guard session.state == .active else { return session }
+            session.state = state
+            try transaction.updateSession(session)
+            guard try !transaction.hasUnfinishedTasks(key) else { return session }
+            try transitions.endSession(session, at: now, in: transaction)
+            session.state = .invalidated
+            return session
+        }
+    }
+
+    static func noSession(_ identifier: String) -> TransferError {
+        TransferError(
+            .sessionNotFound, "There is no session \"\(identifier)\"; open it with session.open.",
+            details: ["session": .string(identifier)])
+    }
+}

@@ -1,0 +1,116 @@
+import TransferCore
+import TransferModel
+import TransferStore
+
+/// What the passing of time does to tasks.
+extension Supervisor {
+    /// Fails tasks whose deadline or time for the resource has passed.
+    func passDeadlines(at now: ClockReading, limit: Int) async throws {
+        let due = try await store.read { try $0.dueDeadlines(at: now.wall, limit: limit) }
+        guard !due.isEmpty else { return }
+        for run in due.compactMap({ runs[$0] }) {
+            run.requestAbort()
+            if run.isCommitting { await run.waitForEnd() }
+        }
+        let transitions = transitions
+        let outcomes = try await store.write { transaction in
+            try due.compactMap { id -> TaskTransitions.Outcome? in
+                guard let record = try transaction.task(id) else { return nil }
+                let isDeadline = record.spec.deadlineAt.map { $0 <= now.wall } ?? false
+                do {
+                    return try transitions.apply(
+                        isDeadline ? .deadlinePassed : .resourceTimeoutPassed, to: record, in: transaction)
+                } catch let error as TransferError where error.code == .taskWrongState {
+                    return nil
+                }
+            }
+        }
+        for outcome in outcomes { log(outcome) }
+        await afterwards(outcomes)
+    }
+
+    /// Queues waiting tasks whose next attempt is due; returns how many were due.
+    func wakeWaiting(at now: ClockReading, limit: Int) async throws -> Int {
+        let due = try await store.read { try $0.dueWaiting(at: now.wall, limit: limit) }
+        try await clear(due)
+        return due.count
+    }
+
+    /// The condition of these waiting tasks holds no more.
+    func clear(_ ids: [TaskID]) async throws {
+        guard !ids.isEmpty else { return }
+        let transitions = transitions
+        try await store.write { transaction in
+            for id in ids {
+                do {
+                    _ = try transitions.apply(.conditionCleared, to: id, in: transaction)
+                } catch let error as TransferError
+                where error.code == .taskWrongState || error.code == .taskNotFound {
+                    continue  // a client was faster
+                }
+            }
+        }
+    }
+
+    /// Queues every task that waits for `reason` and that `holds` says may go on.
+    func clear(_ reason: WaitReason, where holds: @escaping @Sendable (TaskRecord) async -> Bool) async throws {
+        var last: TaskID?
+        while true {
+            let after = last
+            let records = try await store.read { try $0.waiting(reason: reason, after: after, limit: 200) }
+            guard let end = records.last else { break }
+            var ids: [TaskID] = []
+            for record in records where await holds(record) { ids.append(record.id) }
+            try await clear(ids)
+            last = end.id
+        }
+        kick()
+    }
+
+    /// Stops runs of sessions whose time window has closed.
+    func closeSchedules(at now: ClockReading) async throws {
+        let active = runs.all
+        guard !active.isEmpty else { return }
+        let sessions = try await store.read { snapshot in
+            try Set(active.map(\.session)).compactMap { try snapshot.session($0) }
+        }
+        for session in sessions {
+            guard let opening = closedUntil(session, at: now.wall) else { continue }
+            for run in active where run.session == session.key {
+                run.requestAbort(.blocked(.schedule, nil, nextAttemptAt: opening))
+            }
+        }
+    }
+
+    /// When the session's closed time window opens next; nil while it is open.
+    func closedUntil(_ session: SessionRecord, at now: Timestamp) -> Timestamp? {
+        guard let windows = session.configuration.schedule, !windows.isEmpty else { return nil }
+        guard let schedule = try? ScheduleWindows(windows), !schedule.isOpen(at: now, utcOffset: LocalTime.utcOffset)
+        else { return nil }
+        return schedule.nextOpening(after: now, utcOffset: LocalTime.utcOffset)
+    }
+
+    /// Retention, the reserve, and what a crash left: nothing here is urgent.
+    func keepHouse() async {
+        do {
+            store.restoreReserve()
+            let settings = configuration().global
+            let now = time.reading().wall
+            let horizon = now.advanced(by: Seconds(-settings.historyRetention.rawValue))
+            while true {
+                let expired = try await store.write { try $0.expireHistory(before: horizon, limit: 200) }
+                for record in expired { await discardPart(of: record) }
+                if expired.count < 200 { break }
+            }
+            let eventHorizon = now.advanced(by: Seconds(-settings.eventRetention.rawValue))
+            while true {
+                let dropped = try await store.write {
+                    try $0.expireEvents(before: eventHorizon, keeping: settings.eventRetentionCount, limit: 2000)
+                }
+                if dropped < 2000 { break }
+            }
+        } catch {
+            logger.warning("cannot drop old history", metadata: ["error": "\(error)"])
+        }
+    }
+}

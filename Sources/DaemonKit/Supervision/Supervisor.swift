@@ -1,0 +1,264 @@
+import CurlEngine
+import Logging
+import TransferCore
+import TransferModel
+import TransferStore
+
+/// Owns the daemon's transfers: starts what may run, ends what must stop, and does what clients ask of tasks.
+///
+/// It decides nothing itself: `TaskMachine` says what becomes of a task, `Scheduler` what runs, strategies what is
+/// fetched; this type hands them to the store and the engine.
+package final class Supervisor: Sendable {
+    let store: TransferStore
+    let engine: CurlEngine
+    let files: TransferFiles
+    let configuration: @Sendable () -> Configuration
+    let time: any TimeSource
+    let logger: Logger
+    let runs = RunTable()
+    let transitions: TaskTransitions
+    let conditions: Conditions
+    let launches: any LaunchServing
+    private let stopping = Guarded(false)
+    private let dispatcherBox = Guarded<Dispatcher?>(nil)
+    private let alarmsBox = Guarded<Alarms?>(nil)
+
+    package init(
+        store: TransferStore, engine: CurlEngine, access: FileAccess, conditions: Conditions,
+        launches: any LaunchServing, configuration: @escaping @Sendable () -> Configuration,
+        time: any TimeSource = SystemTime(), logger: Logger
+    ) {
+        self.store = store
+        self.engine = engine
+        self.configuration = configuration
+        self.time = time
+        self.logger = logger
+        self.conditions = conditions
+        self.launches = launches
+        files = TransferFiles(access: access, storeID: store.identifier)
+        transitions = TaskTransitions(time: time) { spec, session in
+            Self.policy(of: spec, session, configuration())
+        }
+    }
+
+    var isStopping: Bool { stopping.withLock { $0 } }
+
+    /// Takes up where the last daemon stopped: what ran is queued again, then slots are filled.
+    package func start() async throws {
+        try await recover()
+        applyRateLimits()
+        for session in try await store.read({ try $0.sessions(owner: nil) }) { applyRateLimit(of: session) }
+        let dispatcher = Dispatcher(
+            store: store, runs: runs, transitions: transitions, time: time,
+            settings: { [configuration] in configuration().global }, logger: logger,
+            closedUntil: { [weak self] session, now in self?.closedUntil(session, at: now) },
+            begin: { [weak self] record, session in self?.begin(record, session) })
+        let alarms = Alarms(supervisor: self, dispatcher: dispatcher)
+        dispatcherBox.withLock { $0 = dispatcher }
+        alarmsBox.withLock { $0 = alarms }
+        alarms.start()
+        await dispatcher.kick()
+    }
+
+    /// Stops every run at its checkpoint; the tasks are queued again for the next daemon.
+    package func stop() async {
+        stopping.withLock { $0 = true }
+        alarmsBox.withLock { $0 }?.stop()
+        await dispatcherBox.withLock { $0 }?.stop()
+        let active = runs.all
+        for run in active { run.requestAbort() }
+        for run in active { await run.waitForEnd() }
+    }
+
+    /// Something changed that may let a task run or must be waited for; returns at once.
+    func kick() {
+        guard let dispatcher = dispatcherBox.withLock({ $0 }), !isStopping else { return }
+        alarmsBox.withLock { $0 }?.rearm()
+        Task { await dispatcher.kick() }
+    }
+
+    /// Global settings changed: limits hold at once, also for what runs.
+    package func settingsChanged() {
+        applyRateLimits()
+        kick()
+    }
+
+    func policy(of record: TaskRecord, in session: SessionRecord) -> EffectivePolicy {
+        Self.policy(of: record.spec, session.configuration, configuration())
+    }
+
+    private static func policy(
+        of spec: TaskSpec, _ session: SessionConfiguration, _ configuration: Configuration
+    ) -> EffectivePolicy {
+        var policy = EffectivePolicy(
+            spec: spec, session: configuration.filled(session), settings: configuration.global)
+        policy.network.knownHostsPath = configuration.knownHosts
+        return policy
+    }
+
+    // MARK: Recovery
+
+    /// Rows that say `running` are of a daemon that is gone.
+    private func recover() async throws {
+        let interrupted = try await store.read { try $0.running() }
+        for chunk in interrupted.chunked(500) {
+            let transitions = transitions
+            try await store.write { transaction in
+                for record in chunk {
+                    _ = try transitions.apply(.daemonRestarted, to: record.id, in: transaction)
+                }
+            }
+        }
+        if !interrupted.isEmpty {
+            logger.notice("resuming after an interruption", metadata: ["tasks": "\(interrupted.count)"])
+        }
+        try await discardLeftovers()
+    }
+
+    // MARK: Runs
+
+    private func begin(_ record: TaskRecord, _ session: SessionRecord) {
+        let run = TransferRun(record)
+        runs.insert(run)
+        alarmsBox.withLock { $0 }?.sampleRates()
+        let policy = policy(of: record, in: session)
+        engine.setRateLimit(task: record.id, policy.rateLimit)
+        logger.info(
+            "started",
+            metadata: [
+                "task": "\(record.id)", "attempt": "\(record.status.attempts)",
+                "url": "\(URLRules.redacted(record.spec.url ?? ""))",
+            ])
+        run.start { [self] in
+            let tools = AttemptTools(
+                store: store, engine: engine, files: files, transitions: transitions, time: time,
+                minimumFreeSpace: { [configuration] in configuration().global.minimumFreeSpace },
+                isStopping: { [self] in isStopping })
+            let attempt = DownloadAttempt(record: record, policy: policy, run: run, tools: tools, logger: logger)
+            let ending = await attempt.perform()
+            await finish(run, record, policy, ending)
+        }
+    }
+
+    private func finish(
+        _ run: TransferRun, _ record: TaskRecord, _ policy: EffectivePolicy, _ ending: DownloadAttempt.Ending
+    ) async {
+        await note(ending, of: record)
+        do {
+            if let outcome = try await settle(ending, record, policy, run) {
+                log(outcome)
+                if outcome.discardsPart { await files.discardPart(of: outcome.record) }
+                tellLaunches(outcome)
+            }
+        } catch {
+            logger.error("cannot store how an attempt ended", metadata: ["task": "\(record.id)", "error": "\(error)"])
+        }
+        engine.setRateLimit(task: record.id, .unlimited)
+        runs.remove(run)
+        run.ended()
+        kick()
+    }
+
+    /// Tells the circuit breaker how the host did.
+    private func note(_ ending: DownloadAttempt.Ending, of record: TaskRecord) async {
+        let report: Dispatcher.HostReport =
+            switch ending {
+            case .completed, .integrityFailed: .answered
+            case .blocked, .aborted: .nothing
+            case .failed(let failure):
+                switch failure.disposition {
+                case .transient: .failed
+                case .permanent: .answered
+                case .network, .disk: .nothing
+                }
+            }
+        await dispatcherBox.withLock { $0 }?.report(report, host: record.host, task: record.id)
+    }
+
+    /// Stores how an attempt ended; nil where a client's request had already changed the task.
+    private func settle(
+        _ ending: DownloadAttempt.Ending, _ record: TaskRecord, _ policy: EffectivePolicy, _ run: TransferRun
+    ) async throws -> TaskTransitions.Outcome? {
+        let event: TaskEvent
+        switch ending {
+        case .completed(let outcome): return outcome
+        case .aborted: event = run.abortEvent ?? .preempted
+        case .integrityFailed(let error): event = .integrityFailed(error)
+        case .blocked(let reason, let error):
+            event = .blocked(reason, error, nextAttemptAt: nextLook(reason))
+        case .failed(let failure):
+            let seen = conditions.adjusted(failure, for: record.host)
+            event = .attemptFailed(
+                seen, policy.retry, jitter: Double.random(in: 0..<1), earliest: nil)
+        }
+        return try await settle(event, record)
+    }
+
+    private func settle(_ event: TaskEvent, _ record: TaskRecord) async throws -> TaskTransitions.Outcome? {
+        let transitions = transitions
+        let tools = StorePatience(store: store, time: time, isStopping: { [self] in isStopping })
+        do {
+            return try await tools.persistently { transaction in
+                guard let now = try transaction.task(record.id), now.status.state == .running else { return nil }
+                return try transitions.apply(event, to: now, in: transaction)
+            }
+        } catch let error as TransferError where error.code == .taskWrongState || error.code == .taskNotFound {
+            return nil
+        }
+    }
+
+    /// Where no monitor speaks first, a blocked task is looked at again after this.
+    private func nextLook(_ reason: WaitReason) -> Timestamp? {
+        switch reason {
+        case .disk: time.reading().wall.advanced(by: Seconds(Self.longestDiskWait))
+        case .network, .retry, .schedule, .authentication, .decision, .metered: nil
+        }
+    }
+
+    private static let longestDiskWait: Double = 60
+
+    /// What follows a stored transition outside the store: part files, launches.
+    func afterwards(_ outcomes: [TaskTransitions.Outcome]) async {
+        for outcome in outcomes {
+            if outcome.discardsPart { await discardPart(of: outcome.record) }
+            tellLaunches(outcome)
+        }
+    }
+
+    private func tellLaunches(_ outcome: TaskTransitions.Outcome) {
+        if outcome.record.status.state.isFinal { launches.finalEvent(in: outcome.record.session) }
+    }
+
+    /// Removes a part file once nothing writes to it any more.
+    func discardPart(of record: TaskRecord) async {
+        await runs[record.id]?.waitForEnd()
+        await files.discardPart(of: record)
+    }
+
+    func log(_ outcome: TaskTransitions.Outcome) {
+        let record = outcome.record
+        var metadata: Logger.Metadata = ["task": "\(record.id)"]
+        if let reason = record.status.reason { metadata["reason"] = "\(reason.rawValue)" }
+        if let error = record.status.error { metadata["code"] = "\(error.code.rawValue)" }
+        if let next = record.status.nextAttemptAt { metadata["next"] = "\(next)" }
+        if let file = record.result?.file { metadata["file"] = "\(file)" }
+        logger.info("\(record.status.state.rawValue)", metadata: metadata)
+    }
+
+    // MARK: Rates
+
+    private func applyRateLimits() {
+        engine.setRateLimits(global: configuration().global.downloadRateLimit)
+    }
+
+    func applyRateLimit(of session: SessionRecord) {
+        engine.setRateLimit(session: session.key, session.configuration.downloadRateLimit ?? .unlimited)
+    }
+}
+
+extension Array {
+    /// Consecutive pieces of at most `size` elements.
+    func chunked(_ size: Int) -> [[Element]] {
+        stride(from: 0, to: count, by: size).map { Array(self[$0..<Swift.min($0 + size, count)]) }
+    }
+}
