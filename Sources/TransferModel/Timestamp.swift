@@ -31,7 +31,8 @@ public struct Timestamp: RawRepresentable, Hashable, Comparable, Sendable, Custo
     public func since(_ earlier: Timestamp) -> Seconds { Seconds(Double(rawValue - earlier.rawValue) / 1000) }
 
     public var description: String {
-        Date(timeIntervalSince1970: Double(rawValue) / 1000)
+        // The style cuts off what is below a millisecond, and a binary fraction may lie just below one.
+        Date(timeIntervalSince1970: (Double(rawValue) + 0.5) / 1000)
             .formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     }
 }

@@ -69,35 +69,38 @@ package enum SettingKind: Hashable, Sendable {
         case .integer: Int64(text).flatMap { checked(.integer($0)) }
         case .size, .rate: QuantityText.bytes(text).flatMap { checked(.integer($0)) }
         case .duration: QuantityText.seconds(text).flatMap { checked(.number($0)) }
-        case .boolean: text == "true" ? true : text == "false" ? false : nil
+        case .boolean: Bool(text).map { .bool($0) }
         case .choice, .path, .text, .proxy: checked(.string(text))
         case .list:
-            checked(
-                .array(
-                    text.split(separator: ",").map { .string(String($0.drop(while: { $0 == " " }))) }))
+            checked(.array(text.split(separator: ",").map { .string(String($0.drop { $0 == " " })) }))
         }
     }
 
     /// `value` in its normal form; nil where this kind does not accept it.
     package func checked(_ value: JSONValue) -> JSONValue? {
+        guard accepts(value) else { return Optional.none }
+        if case .duration = self { return value.numberValue.map { .number($0) } }
+        return value
+    }
+
+    private func accepts(_ value: JSONValue) -> Bool {
         switch (self, value) {
         case (.integer(let range), .integer(let number)), (.size(let range), .integer(let number)):
-            range.contains(number) ? value : nil
-        case (.rate, .integer(let number)): number >= 0 ? value : nil
+            range.contains(number)
+        case (.rate, .integer(let number)): number >= 0
         case (.duration(let range), .integer), (.duration(let range), .number):
-            value.numberValue.flatMap { range.contains($0) ? .number($0) : nil }
-        case (.boolean, .bool): value
-        case (.choice(let names), .string(let text)): names.contains(text) ? value : nil
+            value.numberValue.map { range.contains($0) } ?? false
+        case (.boolean, .bool): true
+        case (.choice(let names), .string(let text)): names.contains(text)
         case (.path, .string(let text)):
-            (text.hasPrefix("/") || text.hasPrefix("~/")) && Self.isLine(text, limit: 4095) ? value : nil
-        case (.text, .string(let text)): !text.isEmpty && Self.isLine(text, limit: 1024) ? value : nil
-        case (.proxy, .string(let text)): Self.isProxy(text) ? value : nil
+            (text.hasPrefix("/") || text.hasPrefix("~/")) && Self.isLine(text, limit: 4095)
+        case (.text, .string(let text)): !text.isEmpty && Self.isLine(text, limit: 1024)
+        case (.proxy, .string(let text)): Self.isProxy(text)
         case (.list, .array(let items)):
             items.allSatisfy { $0.stringValue.map { !$0.isEmpty && Self.isLine($0, limit: 1024) } ?? false }
-                ? value : nil
         case (.integer, _), (.size, _), (.rate, _), (.duration, _), (.boolean, _), (.choice, _), (.path, _),
             (.text, _), (.proxy, _), (.list, _):
-            nil
+            false
         }
     }
 
@@ -128,6 +131,6 @@ package enum SettingKind: Hashable, Sendable {
 
     /// YAML would read these as a number or a truth.
     private static func needsQuotes(_ text: String) -> Bool {
-        Double(text) != nil || ["true", "false", "null", "none", "yes", "no"].contains(text) && text != "none"
+        Double(text) != nil || ["true", "false", "null", "yes", "no", "on", "off"].contains(text)
     }
 }

@@ -66,7 +66,8 @@ package final class SettingsRegistry: Sendable {
     package func set(runtime changes: [SettingName: JSONValue]) throws(ConfigurationErrors) -> Configuration {
         try state.withLock { state throws(ConfigurationErrors) in
             var runtime = state.runtime
-            for (name, value) in changes { runtime[name.rawValue] = value == .null ? nil : value }
+            for (name, value) in changes where value != .null { runtime[name.rawValue] = value }
+            for (name, value) in changes where value == .null { runtime.removeValue(forKey: name.rawValue) }
             let next = try loader.load(runtime: runtime)
             // Files may have changed since the last reload: only what was asked for takes effect now.
             let configuration = state.configuration.adopting(

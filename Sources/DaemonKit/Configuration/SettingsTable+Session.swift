@@ -33,12 +33,12 @@ extension SettingsTable {
         Setting(
             "session.httpMaximumConnectionsPerHost", .integer(1...10000),
             .optionalInteger(\.session.httpMaximumConnectionsPerHost), example: "2",
-            default: "maximumConcurrentTasksPerHost",
+            default: "the global maximumConcurrentTasksPerHost",
             "Tasks of one session that run at one time for one host; the smaller of this and the global value holds."),
         Setting(
             "session.maximumConcurrentTasks", .integer(1...10000),
             .optionalInteger(\.session.maximumConcurrentTasks), example: "4",
-            default: "maximumConcurrentTasks",
+            default: "the global maximumConcurrentTasks",
             "Tasks of one session that run at one time; the smaller of this and the global value holds."),
         Setting(
             "session.allowsArbitraryLoads", .boolean, .boolean(\.session.allowsArbitraryLoads), example: "false",

@@ -1,0 +1,161 @@
+import Testing
+import TransferModel
+
+@testable import DaemonKit
+
+@Suite struct ConfigurationLoaderTests {
+    @Test func withoutAnyLayerTheDefaultsHold() throws {
+        let fixture = try ConfigurationFixture()
+        let configuration = try fixture.loader.load()
+        #expect(configuration.settings == DaemonSettings())
+        #expect(configuration.global == GlobalSettings())
+        #expect(configuration.origin(of: "maximumConcurrentTasks") == .default)
+        #expect(configuration.files.isEmpty)
+    }
+
+    /// Each stronger layer is added in turn and must win over all weaker ones, which stay in place.
+    @Test func layersWinInTheDocumentedOrder() throws {
+        var fixture = try ConfigurationFixture()
+        try fixture.write("maximumConcurrentTasks: 2", to: fixture.systemFile)
+        var configuration = try fixture.loader.load()
+        #expect(configuration.global.maximumConcurrentTasks == 2)
+        #expect(configuration.origin(of: "maximumConcurrentTasks") == .systemFile)
+
+        try fixture.write("maximumConcurrentTasks: 3", to: fixture.userFile)
+        configuration = try fixture.loader.load()
+        #expect(configuration.global.maximumConcurrentTasks == 3)
+        #expect(configuration.origin(of: "maximumConcurrentTasks") == .userFile)
+        #expect(configuration.files == [fixture.userFile, fixture.systemFile])
+
+        let runtime: [String: JSONValue] = ["maximumConcurrentTasks": 4]
+        configuration = try fixture.loader.load(runtime: runtime)
+        #expect(configuration.global.maximumConcurrentTasks == 4)
+        #expect(configuration.origin(of: "maximumConcurrentTasks") == .runtime)
+
+        fixture.environment["DLD_MAXIMUM_CONCURRENT_TASKS"] = "5"
+        configuration = try fixture.loader.load(runtime: runtime)
+        #expect(configuration.global.maximumConcurrentTasks == 5)
+        #expect(configuration.origin(of: "maximumConcurrentTasks") == .environment)
+
+        fixture.arguments.settings["maximumConcurrentTasks"] = "6"
+        configuration = try fixture.loader.load(runtime: runtime)
+        #expect(configuration.global.maximumConcurrentTasks == 6)
+        #expect(configuration.origin(of: "maximumConcurrentTasks") == .flag)
+    }
+
+    @Test func configFlagReplacesBothFiles() throws {
+        var fixture = try ConfigurationFixture()
+        try fixture.write("maximumConcurrentTasks: 2", to: fixture.systemFile)
+        try fixture.write("logLevel: debug", to: fixture.userFile)
+        try fixture.write("minimumFreeSpace: 1G", to: "\(fixture.root)/own.yaml")
+        fixture.arguments.configFile = "\(fixture.root)/own.yaml"
+        let configuration = try fixture.loader.load()
+        #expect(configuration.global.minimumFreeSpace == ByteCount(1 << 30))
+        #expect(configuration.global.maximumConcurrentTasks == 32)
+        #expect(configuration.settings.logLevel == .info)
+        #expect(configuration.files == ["\(fixture.root)/own.yaml"])
+    }
+
+    @Test func aMissingNamedFileIsRefusedButAMissingOrdinaryOneIsNot() throws {
+        var fixture = try ConfigurationFixture()
+        #expect(fixture.problems().isEmpty)
+        fixture.arguments.configFile = "\(fixture.root)/none.yaml"
+        #expect(fixture.problems() == ["~/none.yaml: no such file; name an existing one with --config."])
+    }
+
+    @Test func allMistakesOfAllLayersAreToldAtOnce() throws {
+        var fixture = try ConfigurationFixture()
+        try fixture.write("maximumConcurrentTasks: 0\nprogressIntervall: 2s\n", to: fixture.userFile)
+        fixture.environment["DLD_DOWNLOAD_RATE_LIMIT"] = "fast"
+        fixture.arguments.logLevel = "loud"
+        #expect(
+            fixture.problems() == [
+                "dld.yaml:1: maximumConcurrentTasks: \"0\" is not accepted; give a whole number from 1 to 10000.",
+                "dld.yaml:2: progressIntervall: no such setting; did you mean progressInterval?",
+                "DLD_DOWNLOAD_RATE_LIMIT: downloadRateLimit: \"fast\" is not accepted (unit: bytes per second); "
+                    + "give a rate in bytes per second, 0 = unlimited; k, M, G multiply by 1024: 500k, 2M.",
+                "--log-level: logLevel: \"loud\" is not accepted; give one of trace, debug, info, notice, warning, "
+                    + "error, critical.",
+            ])
+    }
+
+    @Test func aStoredValueThatIsNoLongerAcceptedIsLeftOutWithAWarning() throws {
+        let fixture = try ConfigurationFixture()
+        let configuration = try fixture.loader.load(runtime: ["progressInterval": -1, "maximumConcurrentTasks": 7])
+        #expect(configuration.global.progressInterval == 0.5)
+        #expect(configuration.global.maximumConcurrentTasks == 7)
+        #expect(configuration.warnings.map(\.name) == ["progressInterval"])
+    }
+
+    @Test func firstDelayAboveTheLongestIsAContradiction() throws {
+        let fixture = try ConfigurationFixture()
+        try fixture.write("session:\n  retry:\n    firstDelay: 2h\n", to: fixture.userFile)
+        #expect(
+            fixture.problems() == [
+                "dld.yaml: session.retry.firstDelay: is 2h, longer than session.retry.longestDelay (10m); "
+                    + "make it at most that."
+            ])
+    }
+
+    @Test func systemDaemonHasNoUserFile() throws {
+        var fixture = try ConfigurationFixture()
+        try fixture.write("logLevel: debug", to: fixture.userFile)
+        try fixture.write("socket: /run/other/dld.sock", to: fixture.systemFile)
+        fixture.arguments.system = true
+        let configuration = try fixture.loader.load()
+        #expect(configuration.settings.logLevel == .info)
+        #expect(configuration.socket == "/run/other/dld.sock")
+        #expect(configuration.downloadDirectory == nil)
+    }
+
+    /// The system daemon's socket in /etc must not become the socket of every user's daemon.
+    @Test func usersIgnoreSocketAndStateFolderOfTheSystemFile() throws {
+        let fixture = try ConfigurationFixture()
+        try fixture.write(
+            "socket: /run/other/dld.sock\nstateDirectory: /srv/dld\nlogLevel: debug", to: fixture.systemFile)
+        let configuration = try fixture.loader.load()
+        #expect(configuration.socket == "\(fixture.root)/run/dld/dld.sock")
+        #expect(configuration.stateDirectory == "\(fixture.root)/home/.local/state/dld")
+        #expect(configuration.settings.logLevel == .debug)
+    }
+
+    @Test func socketPathsBeyondTheKernelsLimitAreRefused() throws {
+        var fixture = try ConfigurationFixture()
+        fixture.arguments.socket = "/" + String(repeating: "s", count: 107)
+        let problems = fixture.problems()
+        #expect(problems.count == 1)
+        #expect(problems.first?.contains("has 108 bytes, but a socket's path has at most 107") == true)
+        fixture.arguments.socket = "/" + String(repeating: "s", count: 106)
+        #expect(fixture.problems().isEmpty)
+    }
+
+    @Test func sessionDefaultsFillOnlyWhatASessionLeavesOpen() throws {
+        let fixture = try ConfigurationFixture()
+        try fixture.write(
+            """
+            session:
+              directory: ~/in
+              conflictPolicy: overwrite
+              proxy: none
+              retry: {attempts: 3, firstDelay: 2s}
+            """, to: fixture.userFile)
+        var session = SessionConfiguration()
+        session.conflictPolicy = .fail
+        session.retry = RetryPolicySpec()
+        session.retry?.attempts = 9
+        let filled = try fixture.loader.load().filled(session)
+        #expect(filled.conflictPolicy == .fail)
+        #expect(filled.directory == "\(fixture.root)/home/in")
+        #expect(filled.proxy == "none")
+        #expect(filled.retry?.attempts == 9)
+        #expect(filled.retry?.firstDelay == 2)
+        #expect(filled.retry?.longestDelay == 600)
+        #expect(filled.timeoutIntervalForRequest == 60)
+    }
+
+    @Test func emptyVariablesAreUnset() throws {
+        var fixture = try ConfigurationFixture()
+        fixture.environment["DLD_LOG_LEVEL"] = ""
+        #expect(try fixture.loader.load().origin(of: "logLevel") == .default)
+    }
+}
