@@ -1,0 +1,33 @@
+import Glibc
+import NIOCore
+
+/// Who is at the other end of a Unix socket, as the kernel knows since `connect` (unix(7), SO_PEERCRED).
+package struct PeerIdentity: Hashable, Sendable {
+    package var uid: UInt32
+    package var gid: UInt32
+    package var pid: Int32
+
+    package init(uid: UInt32, gid: UInt32, pid: Int32) {
+        self.uid = uid
+        self.gid = gid
+        self.pid = pid
+    }
+
+    /// `struct ucred`, which Glibc's module does not show.
+    private struct Credentials {
+        var pid: Int32 = 0
+        var uid: UInt32 = .max
+        var gid: UInt32 = .max
+    }
+
+    /// Asks the kernel; to be called on the channel's event loop.
+    /// - Throws: where the channel is no socket, or the kernel refuses.
+    static func of(_ channel: any Channel) -> EventLoopFuture<PeerIdentity> {
+        guard let options = channel as? any SocketOptionProvider else {
+            return channel.eventLoop.makeFailedFuture(ChannelError.operationUnsupported)
+        }
+        let name = NIOBSDSocket.Option(rawValue: SO_PEERCRED)
+        let credentials: EventLoopFuture<Credentials> = options.unsafeGetSocketOption(level: .socket, name: name)
+        return credentials.map { PeerIdentity(uid: $0.uid, gid: $0.gid, pid: $0.pid) }
+    }
+}

@@ -1,0 +1,167 @@
+import NIOConcurrencyHelpers
+import NIOCore
+import NIOPosix
+
+/// The client's end of the wire: sends requests, matches answers to them, hands on notifications.
+package final class RPCClientConnection: Sendable {
+    /// Why a request has no answer.
+    package enum Failure: Error, Sendable {
+        case refused(Refusal)
+        /// The daemon went away, or sent what is no JSON-RPC.
+        case connectionLost(String)
+    }
+
+    /// An error answer as it came.
+    package struct Refusal: Error, Sendable {
+        /// JSON text of the `error` object.
+        package var text: [UInt8]
+    }
+
+    private struct Waiting: Sendable {
+        /// Runs on the event loop before anything that came after the answer is looked at.
+        var intercept: (@Sendable ([UInt8]) -> Void)?
+        var continuation: CheckedContinuation<Result<[UInt8], Failure>, Never>
+    }
+
+    private struct State {
+        var nextID: Int64 = 0
+        var waiting: [Int64: Waiting] = [:]
+        var lost: String?
+    }
+
+    private let state = NIOLockedValueBox(State())
+    private let channel: any Channel
+
+    private init(channel: any Channel) { self.channel = channel }
+
+    /// - Parameters:
+    ///   - notified: gets each notification's method and parameters (JSON text), in order, on the event loop.
+    ///   - closed: called once, with the reason, when the connection has ended.
+    /// - Throws: the system's error of connect(2).
+    package static func connect(
+        to path: String, notified: @escaping @Sendable (String, [UInt8]) -> Void,
+        closed: @escaping @Sendable (String) -> Void
+    ) async throws -> RPCClientConnection {
+        let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .channelOption(.autoRead, value: false)
+            .connect(unixDomainSocketPath: path).get()
+        let connection = RPCClientConnection(channel: channel)
+        try await channel.eventLoop.submit {
+            let handler = ClientChannelHandler(connection: connection, notified: notified, closed: closed)
+            try channel.pipeline.syncOperations.addHandler(handler)
+        }.get()
+        try await channel.setOption(.autoRead, value: true).get()
+        return connection
+    }
+
+    package func request(
+        _ method: String, _ parameters: [UInt8], intercept: (@Sendable ([UInt8]) -> Void)? = nil
+    ) async throws(Failure) -> [UInt8] {
+        let result = await withCheckedContinuation { continuation in
+            let sent = state.withLockedValue { state -> Result<Int64, Failure> in
+                if let lost = state.lost { return .failure(.connectionLost(lost)) }
+                state.nextID += 1
+                state.waiting[state.nextID] = Waiting(intercept: intercept, continuation: continuation)
+                return .success(state.nextID)
+            }
+            switch sent {
+            case .failure(let failure): continuation.resume(returning: .failure(failure))
+            case .success(let id):
+                let line = RPCText.request(id: id, method: method, parameters: parameters) + [UInt8(ascii: "\n")]
+                channel.writeAndFlush(ByteBuffer(bytes: line), promise: nil)
+            }
+        }
+        return try result.get()
+    }
+
+    package func close() async {
+        channel.close(promise: nil)
+        try? await channel.closeFuture.get()
+    }
+
+    fileprivate func answered(_ id: Int64, _ result: Result<[UInt8], Refusal>) {
+        guard let waiting = state.withLockedValue({ $0.waiting.removeValue(forKey: id) }) else { return }
+        switch result {
+        case .success(let text):
+            waiting.intercept?(text)
+            waiting.continuation.resume(returning: .success(text))
+        case .failure(let error): waiting.continuation.resume(returning: .failure(.refused(error)))
+        }
+    }
+
+    fileprivate func lost(_ why: String) {
+        let waiting = state.withLockedValue { state in
+            state.lost = state.lost ?? why
+            defer { state.waiting = [:] }
+            return state.waiting
+        }
+        for entry in waiting.values { entry.continuation.resume(returning: .failure(.connectionLost(why))) }
+    }
+}
+
+/// Cuts what the daemon sends into lines and sorts answers from notifications.
+private final class ClientChannelHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    private let connection: RPCClientConnection
+    private let notified: @Sendable (String, [UInt8]) -> Void
+    private let closed: @Sendable (String) -> Void
+    private var framer = LineFramer(limit: 256 << 20)
+    private var reason = "the daemon closed the connection"
+
+    init(
+        connection: RPCClientConnection, notified: @escaping @Sendable (String, [UInt8]) -> Void,
+        closed: @escaping @Sendable (String) -> Void
+    ) {
+        self.connection = connection
+        self.notified = notified
+        self.closed = closed
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        framer.append(unwrapInboundIn(data))
+        while let piece = framer.next() {
+            guard case .line(let line) = piece, dispatch(line) else {
+                reason = "the daemon sent what is no JSON-RPC"
+                context.close(promise: nil)
+                return
+            }
+        }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        connection.lost(reason)
+        closed(reason)
+        context.fireChannelInactive()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        reason = "the connection broke: \(error)"
+        context.close(promise: nil)
+    }
+
+    private func dispatch(_ line: [UInt8]) -> Bool {
+        guard let structure = try? JSONStructure(line), case .object(let members) = structure.root else { return false }
+        var values: [String: Range<Int>] = [:]
+        for member in members { values[RPCText.string(line[member.name]) ?? ""] = member.value }
+        if let method = values["method"].flatMap({ RPCText.string(line[$0]) }) {
+            notified(method, values["params"].map { Array(line[$0]) } ?? Array("{}".utf8))
+            return true
+        }
+        if let error = values["error"] {
+            let refused = RPCClientConnection.Refusal(text: Array(line[error]))
+            guard let id = values["id"].flatMap({ Int64(String(decoding: line[$0], as: UTF8.self)) }) else {
+                // Of no request: the daemon refuses the connection as a whole, and closes it.
+                reason = String(decoding: line[error], as: UTF8.self)
+                return true
+            }
+            connection.answered(id, .failure(refused))
+            return true
+        }
+        guard let result = values["result"], let id = values["id"],
+            let number = Int64(String(decoding: line[id], as: UTF8.self))
+        else { return false }
+        connection.answered(number, .success(Array(line[result])))
+        return true
+    }
+}

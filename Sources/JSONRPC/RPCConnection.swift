@@ -1,0 +1,244 @@
+import NIOConcurrencyHelpers
+import NIOCore
+
+/// One client: its requests begin in order, its answers and notifications leave through one bounded queue.
+package final class RPCConnection: Sendable {
+    /// What waits between the socket and the handler.
+    private struct State {
+        var lines: [[UInt8]] = []
+        var requests: [Pending] = []
+        /// Index of the next entry of `requests`.
+        var next = 0
+        var inFlight = 0
+        var isPumping = false
+        var isReadHeld = false
+        var isInputEnded = false
+        var isClosed = false
+
+        var hasWork: Bool { next < requests.count || !lines.isEmpty }
+    }
+
+    private struct Pending: Sendable {
+        var entry: RPCLine.Entry
+        var batch: BatchAnswers?
+    }
+
+    private enum Work {
+        case line([UInt8])
+        case request(Pending)
+    }
+
+    /// Unique among the connections of this process.
+    package let id: Int
+    package let peer: PeerIdentity
+
+    private let state = NIOLockedValueBox(State())
+    private let channel: any Channel
+    private let limits: RPCLimits
+    private let handler: any RequestHandler
+    private let queue: OutgoingQueue
+
+    init(id: Int, peer: PeerIdentity, channel: any Channel, limits: RPCLimits, handler: any RequestHandler) {
+        self.id = id
+        self.peer = peer
+        self.channel = channel
+        self.limits = limits
+        self.handler = handler
+        let box = WeakConnection()
+        queue = OutgoingQueue(channel: channel, limits: limits) { box.connection?.resumeReading() }
+        box.set(self)
+    }
+
+    package var isClosed: Bool { state.withLockedValue { $0.isClosed } }
+    /// Bytes that wait to be sent.
+    package var queuedBytes: Int { queue.bytes }
+
+    /// Sends one line made of `pieces`; the LF is added. A client that is too far behind is dropped.
+    package func send(_ pieces: [UInt8]...) {
+        queue.append { buffer in
+            for piece in pieces { buffer.writeBytes(piece) }
+            buffer.writeInteger(UInt8(ascii: "\n"))
+        }
+    }
+
+    /// Suspends while much waits to be sent; false where the connection is closed.
+    package func waitForRoom() async -> Bool { await queue.waitForRoom() }
+
+    package func close() { queue.close() }
+}
+
+// MARK: - From the channel
+
+extension RPCConnection {
+    func receive(_ line: [UInt8]) {
+        state.withLockedValue { $0.lines.append(line) }
+        kick()
+    }
+
+    /// Whether more may be read now; where not, reading goes on by itself later.
+    func mayRead() -> Bool {
+        state.withLockedValue { state in
+            state.isReadHeld = !hasRoom(state)
+            return !state.isReadHeld
+        }
+    }
+
+    /// The client will send nothing more: it gets the answers to what it sent, then the connection closes.
+    func inputEnded() {
+        state.withLockedValue { $0.isInputEnded = true }
+        closeIfDone()
+    }
+
+    /// Answers with an error that belongs to no request, then closes.
+    func refuse(_ error: RPCError) {
+        send(RPCText.answer(id: nil, error: error))
+        queue.closeWhenEmpty()
+    }
+
+    func channelClosed() {
+        let isFirst = state.withLockedValue { state in
+            defer {
+                state.isClosed = true
+                state.lines = []
+                state.requests = []
+                state.next = 0
+            }
+            return !state.isClosed
+        }
+        queue.close()
+        if isFirst { handler.closed(self) }
+    }
+
+    private func hasRoom(_ state: State) -> Bool {
+        state.lines.count + (state.requests.count - state.next) + state.inFlight < limits.inFlight && !queue.isCrowded
+    }
+
+    fileprivate func resumeReading() {
+        let resumes = state.withLockedValue { state in
+            guard state.isReadHeld, hasRoom(state) else { return false }
+            state.isReadHeld = false
+            return true
+        }
+        if resumes { channel.read() }
+    }
+
+    private func closeIfDone() {
+        let isDone = state.withLockedValue { $0.isInputEnded && !$0.hasWork && $0.inFlight == 0 && !$0.isPumping }
+        if isDone { queue.closeWhenEmpty() }
+    }
+}
+
+// MARK: - Requests
+
+extension RPCConnection {
+    /// Starts the pump where there is work and none runs: one at a time keeps requests in order.
+    private func kick() {
+        let starts = state.withLockedValue { state in
+            guard !state.isPumping, state.hasWork, !state.isClosed else { return false }
+            state.isPumping = true
+            return true
+        }
+        if starts { Task { self.pump() } }
+    }
+
+    private func pump() {
+        while let work = nextWork() {
+            switch work {
+            case .line(let line): unpack(line)
+            case .request(let pending): begin(pending)
+            }
+        }
+        resumeReading()
+        closeIfDone()
+    }
+
+    private func nextWork() -> Work? {
+        state.withLockedValue { state in
+            if state.next < state.requests.count {
+                guard state.inFlight < limits.inFlight else {
+                    state.isPumping = false
+                    return nil
+                }
+                state.inFlight += 1
+                defer { state.next += 1 }
+                return .request(state.requests[state.next])
+            }
+            state.requests = []
+            state.next = 0
+            guard !state.lines.isEmpty else {
+                state.isPumping = false
+                return nil
+            }
+            return .line(state.lines.removeFirst())
+        }
+    }
+
+    private func unpack(_ line: [UInt8]) {
+        guard line.contains(where: { $0 != 0x20 && $0 != 0x09 && $0 != 0x0D }) else { return }
+        do throws(RPCError) {
+            let parsed = try RPCLine(line, batchLimit: limits.batch)
+            let batch = parsed.isBatch ? BatchAnswers(expected: parsed.entries.count) : nil
+            let pending = parsed.entries.map { Pending(entry: $0, batch: batch) }
+            state.withLockedValue { if !$0.isClosed { $0.requests = pending } }
+        } catch {
+            send(RPCText.answer(id: nil, error: error))
+        }
+    }
+
+    private func begin(_ pending: Pending) {
+        switch pending.entry {
+        case .invalid(let id, let error): finish(pending, with: RPCText.answer(id: id, error: error))
+        case .request(let request):
+            Task.immediate {
+                let answer = await self.handler.answer(request, from: self)
+                self.finish(pending, with: request.id.map { Self.text(answer.result, id: $0) })
+                answer.afterwards?()
+            }
+        }
+    }
+
+    private static func text(_ result: Result<[UInt8], RPCError>, id: [UInt8]) -> [UInt8] {
+        switch result {
+        case .success(let result): RPCText.answer(id: id, result: result)
+        case .failure(let error): RPCText.answer(id: id, error: error)
+        }
+    }
+
+    private func finish(_ pending: Pending, with text: [UInt8]?) {
+        if let batch = pending.batch {
+            if let all = batch.add(text) { send(all) }
+        } else if let text {
+            send(text)
+        }
+        state.withLockedValue { $0.inFlight -= 1 }
+        kick()
+        resumeReading()
+        closeIfDone()
+    }
+}
+
+/// Collects the answers to one batch.
+private final class BatchAnswers: Sendable {
+    private let state: NIOLockedValueBox<(missing: Int, texts: [[UInt8]])>
+
+    init(expected: Int) { state = NIOLockedValueBox((expected, [])) }
+
+    /// The whole answer once the last one is in; nil before, and where nothing is to be answered.
+    func add(_ text: [UInt8]?) -> [UInt8]? {
+        state.withLockedValue { state in
+            state.missing -= 1
+            if let text { state.texts.append(text) }
+            guard state.missing == 0, !state.texts.isEmpty else { return nil }
+            return [UInt8(ascii: "[")] + Array(state.texts.joined(separator: [UInt8(ascii: ",")]))
+                + [UInt8(ascii: "]")]
+        }
+    }
+}
+
+/// Lets a queue call back the connection that owns it without keeping it alive.
+private final class WeakConnection: Sendable {
+    private struct Reference: Sendable { weak var value: RPCConnection? }
+    private let reference = NIOLockedValueBox(Reference())
+    func set(_ connection: RPCConnection) { reference.withLockedValue { $0.value = connection } }
+    var connection: RPCConnection? { reference.withLockedValue { $0.value } }
+}

@@ -1,0 +1,20 @@
+/// How much one client, and all of them together, may ask of the server's memory.
+package struct RPCLimits: Sendable {
+    /// Longest line, bytes.
+    package var line = 8 << 20
+    /// Most requests in a batch.
+    package var batch = 1000
+    /// Requests of one connection that are answered at the same time; further ones are not read.
+    package var inFlight = 64
+    /// Connections at the same time, and those of one user among them.
+    package var connections = 2048
+    package var connectionsPerUser = 1024
+    /// Bytes that wait to be sent on one connection; beyond it the client is dropped.
+    package var outgoing = 8 << 20
+    /// Above this many waiting bytes nothing more is read from the client.
+    package var outgoingHighWater = 256 << 10
+    /// Bytes of unfinished lines on all connections together, beyond the first 64 KiB of each.
+    package var unfinishedLines = 256 << 20
+
+    package init() {}
+}

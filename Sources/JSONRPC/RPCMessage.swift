@@ -1,0 +1,138 @@
+import FoundationEssentials
+
+/// One request, with its parameters still as text.
+package struct RPCRequest: Sendable, Equatable {
+    /// JSON text of the id, as it came; nil for a notification, which is not answered.
+    package var id: [UInt8]?
+    package var method: String
+    /// JSON text of an object or array; nil where absent.
+    package var parameters: [UInt8]?
+
+    package init(id: [UInt8]?, method: String, parameters: [UInt8]?) {
+        self.id = id
+        self.method = method
+        self.parameters = parameters
+    }
+}
+
+/// What one line holds: each entry is a request, or the error that answers what is none.
+package struct RPCLine: Sendable {
+    package enum Entry: Sendable, Equatable {
+        case request(RPCRequest)
+        case invalid(id: [UInt8]?, RPCError)
+    }
+
+    package var entries: [Entry]
+    /// Answers to a batch go into one array (JSON-RPC 2.0 section 6).
+    package var isBatch: Bool
+
+    /// Longest id that is echoed.
+    package static let idLimit = 1024
+
+    /// - Parameter batchLimit: most requests in one line.
+    /// - Throws: `RPCError` where the line as a whole cannot be taken.
+    package init(_ line: [UInt8], batchLimit: Int) throws(RPCError) {
+        guard String(validating: line, as: UTF8.self) != nil else { throw .unparsable("it is not UTF-8") }
+        let structure: JSONStructure
+        do throws(JSONStructure.Invalid) {
+            structure = try JSONStructure(line)
+        } catch {
+            throw .unparsable("\(error.reason), at byte \(error.offset)")
+        }
+        switch structure.root {
+        case .scalar: throw .invalidRequest("it is neither an object nor an array")
+        case .object(let members):
+            isBatch = false
+            entries = [Self.entry(members, of: line)]
+        case .array(let elements):
+            isBatch = true
+            guard !elements.isEmpty else { throw .invalidRequest("the batch is empty") }
+            guard elements.count <= batchLimit else {
+                throw .tooLarge("A batch holds at most \(batchLimit) requests; send several.")
+            }
+            entries = elements.map { Self.entry($0, of: line) }
+        }
+    }
+
+    private static func entry(_ element: Range<Int>, of line: [UInt8]) -> Entry {
+        guard let structure = try? JSONStructure(line, in: element), case .object(let members) = structure.root else {
+            return .invalid(id: nil, .invalidRequest("a batch holds objects only"))
+        }
+        return entry(members, of: line)
+    }
+
+    private static func entry(_ members: [JSONStructure.Member], of line: [UInt8]) -> Entry {
+        var id: [UInt8]?
+        var version: String?
+        var method: String?
+        var parameters: [UInt8]?
+        for member in members {
+            let value = Array(line[member.value])
+            switch RPCText.string(line[member.name]) {
+            case "id": id = value
+            case "jsonrpc": version = RPCText.string(line[member.value])
+            case "method": method = RPCText.string(line[member.value])
+            case "params": parameters = value
+            default: break
+            }
+        }
+        if let given = id, !isAcceptableID(given) {
+            return .invalid(
+                id: nil, .invalidRequest("`id` is a whole number, a string or null, of at most \(idLimit) bytes"))
+        }
+        guard version == "2.0" else { return .invalid(id: id, .invalidRequest("`jsonrpc` must be \"2.0\"")) }
+        guard let method else { return .invalid(id: id, .invalidRequest("`method` must be a string")) }
+        if let first = parameters?.first, first != UInt8(ascii: "{"), first != UInt8(ascii: "[") {
+            return .invalid(id: id, .invalidRequest("`params` must be an object"))
+        }
+        return .request(RPCRequest(id: id, method: method, parameters: parameters))
+    }
+
+    private static func isAcceptableID(_ id: [UInt8]) -> Bool {
+        guard let first = id.first, id.count <= idLimit else { return false }
+        switch first {
+        case UInt8(ascii: "\""), UInt8(ascii: "n"): return true
+        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
+            return id.allSatisfy { $0 == UInt8(ascii: "-") || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        default: return false
+        }
+    }
+}
+
+/// Reads and writes the envelopes of JSON-RPC as text.
+package enum RPCText {
+    /// The JSON string at `slice`, or nil where it is something else.
+    package static func string(_ slice: ArraySlice<UInt8>) -> String? {
+        guard slice.first == UInt8(ascii: "\""), slice.count >= 2 else { return nil }
+        let inner = slice.dropFirst().dropLast()
+        guard inner.contains(UInt8(ascii: "\\")) else { return String(decoding: inner, as: UTF8.self) }
+        return try? JSONDecoder().decode(String.self, from: Data(slice))
+    }
+
+    /// `{"jsonrpc":"2.0","id":…,"result":…}`, without the LF.
+    package static func answer(id: [UInt8]?, result: [UInt8]) -> [UInt8] {
+        head(id) + Array(",\"result\":".utf8) + result + [UInt8(ascii: "}")]
+    }
+
+    /// `{"jsonrpc":"2.0","id":…,"error":{…}}`, without the LF.
+    package static func answer(id: [UInt8]?, error: RPCError) -> [UInt8] {
+        var bytes = head(id) + Array(",\"error\":{\"code\":\(error.code),\"message\":".utf8)
+        bytes += JSONText.quoted(error.message)
+        bytes += Array(",\"data\":{\"code\":".utf8)
+        bytes += JSONText.quoted(error.cause)
+        bytes += Array(",\"retryable\":\(error.retryable),\"details\":".utf8)
+        bytes += error.details
+        bytes += Array("}}}".utf8)
+        return bytes
+    }
+
+    /// A request, without the LF.
+    package static func request(id: Int64, method: String, parameters: [UInt8]) -> [UInt8] {
+        Array("{\"jsonrpc\":\"2.0\",\"id\":\(id),\"method\":".utf8) + JSONText.quoted(method)
+            + Array(",\"params\":".utf8) + parameters + [UInt8(ascii: "}")]
+    }
+
+    private static func head(_ id: [UInt8]?) -> [UInt8] {
+        Array("{\"jsonrpc\":\"2.0\",\"id\":".utf8) + (id ?? Array("null".utf8))
+    }
+}

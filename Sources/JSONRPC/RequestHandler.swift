@@ -1,0 +1,20 @@
+/// What the server does with requests; it knows nothing of their meaning.
+package protocol RequestHandler: Sendable {
+    /// Answers one request. Requests of one connection begin in order, up to the first suspension.
+    func answer(_ request: RPCRequest, from connection: RPCConnection) async -> RPCAnswer
+    /// The connection is gone; called once.
+    func closed(_ connection: RPCConnection)
+}
+
+/// The answer to one request.
+package struct RPCAnswer: Sendable {
+    /// JSON text of the result, or the error.
+    package var result: Result<[UInt8], RPCError>
+    /// Runs once the answer stands in the connection's queue: what must reach the client after it.
+    package var afterwards: (@Sendable () -> Void)?
+
+    package init(_ result: Result<[UInt8], RPCError>, afterwards: (@Sendable () -> Void)? = nil) {
+        self.result = result
+        self.afterwards = afterwards
+    }
+}

@@ -1,0 +1,95 @@
+import FoundationEssentials
+import JSONRPC
+import TransferModel
+import TransferRPC
+
+/// One connection to a daemon: typed calls and streams of events. Reconnecting is the caller's decision.
+public final class DaemonClient: Sendable {
+    private let connection: RPCClientConnection
+    private let streams: EventStreams
+
+    private init(connection: RPCClientConnection, streams: EventStreams) {
+        self.connection = connection
+        self.streams = streams
+    }
+
+    /// - Throws: `ClientError.noDaemon`, also where the path is too long for a socket.
+    public static func connect(to socketPath: String) async throws -> DaemonClient {
+        let streams = EventStreams()
+        do {
+            _ = try SocketPath(socketPath)
+            let connection = try await RPCClientConnection.connect(to: socketPath) { method, parameters in
+                if method == RPCCatalog.eventNotification { streams.received(parameters) }
+            } closed: { reason in
+                streams.finish(throwing: ClientError.connectionLost(reason))
+            }
+            return DaemonClient(connection: connection, streams: streams)
+        } catch let error as SocketPath.Unusable {
+            throw ClientError.noDaemon(socket: socketPath, reason: error.description)
+        } catch {
+            throw ClientError.noDaemon(socket: socketPath, reason: ConnectFailure.sentence(error))
+        }
+    }
+
+    /// Calls a method.
+    /// - Throws: `TransferError` as the daemon answered, or `ClientError`.
+    public func call<M: RPCMethod>(_ method: M.Type, _ parameters: M.Parameters) async throws -> M.Result {
+        try await send(method, parameters, intercept: nil)
+    }
+
+    /// Subscribes; the stream ends when it is dropped, after `unsubscribe`, or with a `ClientError` when the daemon goes.
+    ///
+    /// Every event that the daemon sent is kept until it is read: read on, or cancel.
+    /// - Throws: `TransferError` as the daemon answered, or `ClientError`.
+    public func subscribe(
+        _ parameters: Subscribe.Parameters
+    ) async throws -> (subscription: String, head: SequenceNumber, events: AsyncThrowingStream<EventView, any Error>) {
+        let (events, continuation) = AsyncThrowingStream<EventView, any Error>.makeStream()
+        let streams = streams
+        let result = try await send(Subscribe.self, parameters) { text in
+            // On the event loop, before the first event can be looked at.
+            if let answer = try? WireCoding.decode(Subscribe.Result.self, from: text) {
+                streams.open(answer.subscription, continuation)
+            }
+        }
+        continuation.onTermination = { [weak self] termination in
+            guard case .cancelled = termination, let self else { return }
+            self.streams.forget(result.subscription)
+            Task { _ = try? await self.call(Unsubscribe.self, .init(subscription: result.subscription)) }
+        }
+        return (result.subscription, result.head, events)
+    }
+
+    /// Ends a subscription and its stream.
+    /// - Throws: `TransferError` as the daemon answered, or `ClientError`.
+    public func unsubscribe(_ subscription: String) async throws {
+        _ = try await call(Unsubscribe.self, .init(subscription: subscription))
+        streams.close(subscription)
+    }
+
+    /// Closes the connection; open calls fail, open streams end.
+    public func close() async {
+        streams.finish(throwing: nil)
+        await connection.close()
+    }
+
+    private func send<M: RPCMethod>(
+        _ method: M.Type, _ parameters: M.Parameters, intercept: (@Sendable ([UInt8]) -> Void)?
+    ) async throws -> M.Result {
+        let request = try WireCoding.encode(parameters)
+        let answer: [UInt8]
+        do throws(RPCClientConnection.Failure) {
+            answer = try await connection.request(M.name, request, intercept: intercept)
+        } catch {
+            switch error {
+            case .connectionLost(let reason): throw ClientError.connectionLost(reason)
+            case .refused(let refusal): throw WireCoding.error(from: refusal.text)
+            }
+        }
+        do {
+            return try WireCoding.decode(M.Result.self, from: answer)
+        } catch {
+            throw ClientError.protocolMismatch(method: M.name, reason: TransferError(decoding: error).message)
+        }
+    }
+}

@@ -1,0 +1,47 @@
+import FoundationEssentials
+import TransferModel
+
+/// The one way values become JSON text and back.
+public enum WireCoding {
+    /// Compact, members in no particular order.
+    public static func encode(_ value: some Encodable) throws -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.withoutEscapingSlashes]
+        return Array(try encoder.encode(value))
+    }
+
+    /// Decodes leniently: what a newer daemon added is passed over.
+    public static func decode<T: Decodable>(_: T.Type, from text: [UInt8]) throws -> T {
+        let decoder = JSONDecoder()
+        if let lenient = CodingUserInfoKey.acceptsUnknownFields { decoder.userInfo[lenient] = true }
+        return try decoder.decode(T.self, from: Data(text))
+    }
+
+    /// Decodes a method's parameters; members that it does not know are refused by name.
+    /// - Throws: `TransferError` `request.unknown_field` or `request.bad_field`.
+    public static func parameters<M: RPCMethod>(of _: M.Type, from text: [UInt8]) throws(TransferError) -> M.Parameters
+    {
+        do {
+            return try JSONDecoder().decode(StrictParameters<M.Parameters>.self, from: Data(text)).value
+        } catch {
+            throw TransferError(decoding: error)
+        }
+    }
+
+    /// The error in an answer's `error` object; a cause this client does not know becomes `internal`, its name kept.
+    public static func error(from text: [UInt8]) -> TransferError {
+        guard let object = try? decode(JSONValue.self, from: text) else {
+            return TransferError(.internal, "The daemon refused without saying why.")
+        }
+        let message = object["message"]?.stringValue ?? "The daemon refused without saying why."
+        let data = object["data"]
+        let name = data?["code"]?.stringValue ?? ""
+        var details: [String: JSONValue] = [:]
+        if case .object(let given)? = data?["details"] { details = given }
+        guard let code = ErrorCode(rawValue: name) else {
+            details["code"] = .string(name)
+            return TransferError(.internal, message, details: details)
+        }
+        return TransferError(code, message, retryable: data?["retryable"]?.boolValue, details: details)
+    }
+}
