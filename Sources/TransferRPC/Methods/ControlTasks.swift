@@ -6,11 +6,11 @@ public struct ControlSelection: WireObject, Hashable {
     public var session: String?
     public var all: Bool?
     public var states: [TaskState]?
-    public var owner: OwnerFilter?
+    public var owner: OwnerScope?
 
     public init(
         ids: [TaskID]? = nil, session: String? = nil, all: Bool? = nil, states: [TaskState]? = nil,
-        owner: OwnerFilter? = nil
+        owner: OwnerScope? = nil
     ) {
         self.ids = ids
         self.session = session
@@ -30,7 +30,7 @@ public struct ControlSelection: WireObject, Hashable {
         case .all: .optional(.boolean, "True: all tasks.")
         case .states:
             .optional(.list(.oneOf(TaskState.self)), "Of the tasks named otherwise, only those in these states.")
-        case .owner: OwnerFilter.field
+        case .owner: OwnerScope.field
         }
     }
 }

@@ -47,11 +47,11 @@ public enum Subscribe: RPCMethod {
         public var tasks: [TaskID]?
         public var types: [EventType]?
         public var progressInterval: Seconds?
-        public var owner: OwnerFilter?
+        public var owner: OwnerScope?
 
         public init(
             after: EventPosition? = nil, subscriber: String? = nil, sessions: [String]? = nil, tasks: [TaskID]? = nil,
-            types: [EventType]? = nil, progressInterval: Seconds? = nil, owner: OwnerFilter? = nil
+            types: [EventType]? = nil, progressInterval: Seconds? = nil, owner: OwnerScope? = nil
         ) {
             self.after = after
             self.subscriber = subscriber
@@ -82,7 +82,7 @@ public enum Subscribe: RPCMethod {
             case .types: .optional(.list(.oneOf(EventType.self)), "Only these types; without it all.")
             case .progressInterval:
                 .optional(.seconds, "Between two progress events of a task, at least 0.1; 0 switches them off.")
-            case .owner: OwnerFilter.field
+            case .owner: OwnerScope.field
             }
         }
     }
@@ -202,11 +202,11 @@ public enum ListEvents: RPCMethod {
         public var tasks: [TaskID]?
         public var types: [EventType]?
         public var limit: Int?
-        public var owner: OwnerFilter?
+        public var owner: OwnerScope?
 
         public init(
             after: EventPosition, sessions: [String]? = nil, tasks: [TaskID]? = nil, types: [EventType]? = nil,
-            limit: Int? = nil, owner: OwnerFilter? = nil
+            limit: Int? = nil, owner: OwnerScope? = nil
         ) {
             self.after = after
             self.sessions = sessions
@@ -228,7 +228,7 @@ public enum ListEvents: RPCMethod {
             case .tasks: .optional(.list(.taskID), "Only events of these tasks.")
             case .types: .optional(.list(.oneOf(EventType.self)), "Only these types; without it all.")
             case .limit: .optional(.integer, "1 to \(largestLimit), \(defaultLimit) without it.")
-            case .owner: OwnerFilter.field
+            case .owner: OwnerScope.field
             }
         }
     }

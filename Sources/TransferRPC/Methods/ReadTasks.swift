@@ -26,8 +26,8 @@ public enum GetTask: RPCMethod {
 }
 
 /// In which order `task.list` answers.
-public enum TaskOrder: String, Codable, Sendable, CaseIterable {
-    case oldest, newest
+public enum ListOrder: String, Codable, Sendable, CaseIterable {
+    case oldest, newest, queue, finished
 }
 
 public enum ListTasks: RPCMethod {
@@ -43,14 +43,14 @@ public enum ListTasks: RPCMethod {
         public var states: [TaskState]?
         public var kinds: [TaskKind]?
         public var match: String?
-        public var order: TaskOrder?
+        public var order: ListOrder?
         public var cursor: String?
         public var limit: Int?
-        public var owner: OwnerFilter?
+        public var owner: OwnerScope?
 
         public init(
             session: String? = nil, states: [TaskState]? = nil, kinds: [TaskKind]? = nil, match: String? = nil,
-            order: TaskOrder? = nil, cursor: String? = nil, limit: Int? = nil, owner: OwnerFilter? = nil
+            order: ListOrder? = nil, cursor: String? = nil, limit: Int? = nil, owner: OwnerScope? = nil
         ) {
             self.session = session
             self.states = states
@@ -73,10 +73,14 @@ public enum ListTasks: RPCMethod {
             case .states: .optional(.list(.oneOf(TaskState.self)), "Only in these states.")
             case .kinds: .optional(.list(.oneOf(TaskKind.self)), "Only of these kinds.")
             case .match: .optional(.string, "Only where URL, description or file contain this text.")
-            case .order: .optional(.oneOf(TaskOrder.self), "By the time they were added; `oldest` first without it.")
+            case .order:
+                .optional(
+                    .oneOf(ListOrder.self),
+                    "`oldest` (default) and `newest` go by the time they were added, `queue` by turn, `finished` by the latest end."
+                )
             case .cursor: .optional(.string, "`nextCursor` of the page before; everything else must stay the same.")
             case .limit: .optional(.integer, "Tasks a page: 1 to \(largestLimit), \(defaultLimit) without it.")
-            case .owner: OwnerFilter.field
+            case .owner: OwnerScope.field
             }
         }
     }

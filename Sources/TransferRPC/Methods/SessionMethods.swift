@@ -78,9 +78,9 @@ public enum ListSessions: RPCMethod {
     public static let errors: [ErrorCode] = [.permissionDenied]
 
     public struct Parameters: WireObject, Hashable {
-        public var owner: OwnerFilter?
+        public var owner: OwnerScope?
 
-        public init(owner: OwnerFilter? = nil) { self.owner = owner }
+        public init(owner: OwnerScope? = nil) { self.owner = owner }
 
         public enum CodingKeys: String, CodingKey, CaseIterable {
             case owner
@@ -89,7 +89,7 @@ public enum ListSessions: RPCMethod {
         public static let wireName = "ListSessions"
         public static func field(_ key: CodingKeys) -> Field {
             switch key {
-            case .owner: OwnerFilter.field
+            case .owner: OwnerScope.field
             }
         }
     }

@@ -1,7 +1,7 @@
 import TransferModel
 
 /// Whose objects a request means, where root or an administrator names somebody: a user id, or `"*"` for all.
-public enum OwnerFilter: Hashable, Sendable, Codable {
+public enum OwnerScope: Hashable, Sendable, Codable {
     case user(UserID)
     case everyone
 

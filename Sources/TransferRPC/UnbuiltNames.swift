@@ -1,0 +1,113 @@
+import TransferModel
+
+/// Names of the contract that this version has not built: refused by name, and left out of the reference.
+public enum UnbuiltNames {
+    /// Fields of a task that are refused whatever they say.
+    public static let task: Set<TaskSpec.CodingKeys> = [
+        .mirrors, .source, .uploadProtocol, .formField, .formFields, .fileName, .contentType, .uploadMetadata,
+        .interopVersion, .uploadCreation, .uploadChecksum, .s3, .requestCachePolicy,
+    ]
+
+    /// Fields of a session's configuration that are refused whatever they say.
+    public static let session: Set<SessionConfiguration.CodingKeys> = [
+        .requestCachePolicy, .httpCookieAcceptPolicy, .httpShouldSetCookies, .isDiscretionary,
+        .allowsExpensiveNetworkAccess, .allowsConstrainedNetworkAccess,
+    ]
+
+    /// Fields that are known but take one value only, and the reason.
+    static let taskKinds: Set<TaskKind> = [.download]
+    static let sessionKinds: Set<SessionKind> = [.background]
+
+    /// - Parameter path: of the spec in the message, `tasks[3]`.
+    /// - Throws: `request.unsupported` that names the field.
+    public static func check(_ spec: TaskSpec, path: String) throws(TransferError) {
+        guard taskKinds.contains(spec.kind) else {
+            throw unsupported(path, "kind", "only `download` is built, not `\(spec.kind.rawValue)`")
+        }
+        for key in TaskSpec.CodingKeys.allCases where task.contains(key) && spec.has(key) {
+            throw unsupported(path, key.stringValue, "this is not built yet")
+        }
+        if let connections = spec.connections, connections > 1 {
+            throw unsupported(path, "connections", "more than one connection a download is not built yet")
+        }
+    }
+
+    /// - Throws: `request.unsupported` that names the field.
+    public static func check(_ configuration: SessionConfiguration, path: String) throws(TransferError) {
+        for key in SessionConfiguration.CodingKeys.allCases where session.contains(key) && configuration.has(key) {
+            throw unsupported(path, key.stringValue, "this is not built yet")
+        }
+        if let connections = configuration.connectionsPerDownload, connections > 1 {
+            throw unsupported(
+                path, "connectionsPerDownload", "more than one connection a download is not built yet")
+        }
+    }
+
+    /// - Throws: `request.unsupported` that names the field.
+    public static func check(_ kind: SessionKind, path: String) throws(TransferError) {
+        guard sessionKinds.contains(kind) else {
+            throw unsupported("", path, "only `background` sessions are built, not `\(kind.rawValue)`")
+        }
+    }
+
+    private static func unsupported(_ path: String, _ name: String, _ why: String) -> TransferError {
+        let field = path.isEmpty ? name : "\(path).\(name)"
+        return TransferError(
+            .unsupported, "\(field): \(why); daemon.info.features lists what is.", details: ["field": .string(field)])
+    }
+}
+
+extension TaskSpec {
+    /// Whether a field that is not built is given.
+    fileprivate func has(_ key: CodingKeys) -> Bool {
+        switch key {
+        case .mirrors: mirrors != nil
+        case .source: source != nil
+        case .uploadProtocol: uploadProtocol != nil
+        case .formField: formField != nil
+        case .formFields: formFields != nil
+        case .fileName: fileName != nil
+        case .contentType: contentType != nil
+        case .uploadMetadata: uploadMetadata != nil
+        case .interopVersion: interopVersion != nil
+        case .uploadCreation: uploadCreation != nil
+        case .uploadChecksum: uploadChecksum != nil
+        case .s3: s3 != nil
+        case .requestCachePolicy: requestCachePolicy != nil
+        case .kind, .url, .method, .headers, .body, .destination, .conflictPolicy, .checksum, .priority, .startPaused,
+            .earliestBeginAt, .deadlineAt, .rateLimit, .connections, .proxy, .username, .password, .bearer, .netrc,
+            .httpVersion, .preserveTime, .description, .tags, .clientToken, .resumeData, .caFile, .clientCertificate,
+            .tlsMinimumVersion, .timeoutIntervalForRequest, .timeoutIntervalForResource, .retry, .durability,
+            .allowsArbitraryLoads:
+            false
+        }
+    }
+}
+
+extension SessionConfiguration {
+    /// Whether a field that is not built is given.
+    fileprivate func has(_ key: CodingKeys) -> Bool {
+        switch key {
+        case .requestCachePolicy: requestCachePolicy != nil
+        case .httpCookieAcceptPolicy: httpCookieAcceptPolicy != nil
+        case .httpShouldSetCookies: httpShouldSetCookies != nil
+        case .isDiscretionary: isDiscretionary != nil
+        case .allowsExpensiveNetworkAccess: allowsExpensiveNetworkAccess != nil
+        case .allowsConstrainedNetworkAccess: allowsConstrainedNetworkAccess != nil
+        case .timeoutIntervalForRequest, .timeoutIntervalForResource, .httpMaximumConnectionsPerHost,
+            .httpAdditionalHeaders, .proxy, .tlsMinimumVersion, .caFile, .clientCertificate, .allowsArbitraryLoads,
+            .waitsForConnectivity, .sendsLaunchEvents, .subscriber, .launch, .launchInterval, .directory,
+            .conflictPolicy, .maximumConcurrentTasks, .downloadRateLimit, .uploadRateLimit, .schedule, .retry,
+            .connectionsPerDownload, .durability:
+            false
+        }
+    }
+}
+
+/// Names of what is built, for `daemon.info`.
+public enum Feature: String, CaseIterable, Sendable {
+    case download, resume, resumeData, checksum, events, durableSubscribers, launchEvents, schedule, rateLimits,
+        priorities, proxies, clientCertificates, netrc
+    case sessionsBackground = "sessions.background"
+    case http, https, http2, ftp, ftps, sftp, file, data
+}
