@@ -6,6 +6,7 @@
 #include "dld_crc32c.h"
 #include "dld_disk.h"
 #include "dld_events.h"
+#include "dld_files.h"
 #include "dld_sockets.h"
 
 #endif

@@ -1,0 +1,114 @@
+#define _GNU_SOURCE
+#include "dld_files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+int dld_syncfs(int descriptor) { return syncfs(descriptor); }
+int dld_set_modification_time(int descriptor, int64_t seconds) {
+    struct timespec times[2] = {{.tv_sec = 0, .tv_nsec = UTIME_OMIT}, {.tv_sec = (time_t)seconds, .tv_nsec = 0}};
+    return futimens(descriptor, times);
+}
+
+short dld_spawn_setsid(void) { return POSIX_SPAWN_SETSID; }
+
+int dld_pipe(int *reader, int *writer) {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return -1;
+    *reader = ends[0];
+    *writer = ends[1];
+    return 0;
+}
+
+int dld_route_socket(void) {
+    int descriptor = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
+    if (descriptor < 0) return -1;
+    struct sockaddr_nl address;
+    memset(&address, 0, sizeof address);
+    address.nl_family = AF_NETLINK;
+    address.nl_groups =
+        RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR | RTMGRP_IPV4_ROUTE | RTMGRP_IPV6_ROUTE;
+    if (bind(descriptor, (struct sockaddr *)&address, sizeof address) != 0) {
+        int saved = errno;
+        close(descriptor);
+        errno = saved;
+        return -1;
+    }
+    return descriptor;
+}
+
+int dld_route_drain(int descriptor) {
+    char buffer[16384];
+    int seen = 0;
+    for (;;) {
+        ssize_t length = recv(descriptor, buffer, sizeof buffer, 0);
+        if (length > 0) {
+            seen = 1;
+        } else if (length < 0 && errno == EINTR) {
+            continue;
+        } else if (length < 0 && errno == ENOBUFS) {
+            // The kernel dropped messages: something changed, and what it was is read afresh anyway.
+            seen = 1;
+        } else if (length < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+            return seen;
+        } else {
+            return -1;
+        }
+    }
+}
+
+struct dld_inflater {
+    z_stream stream;
+};
+
+dld_inflater *dld_inflater_create(int is_gzip, const uint8_t *first, size_t first_length) {
+    dld_inflater *inflater = calloc(1, sizeof *inflater);
+    if (inflater == NULL) return NULL;
+    // RFC 1950: low nibble of the first byte is 8 and the two bytes are a multiple of 31.
+    int is_zlib = first_length >= 2 && (first[0] & 0x0f) == 8 && ((first[0] << 8) | first[1]) % 31 == 0;
+    int window = is_gzip ? 15 + 16 : is_zlib ? 15 : -15;
+    if (inflateInit2(&inflater->stream, window) != Z_OK) {
+        free(inflater);
+        return NULL;
+    }
+    return inflater;
+}
+
+int dld_inflater_step(dld_inflater *inflater, const uint8_t *input, size_t *input_length, uint8_t *output,
+                      size_t *output_length) {
+    z_stream *stream = &inflater->stream;
+    size_t in = *input_length, out = *output_length;
+    stream->next_in = (Bytef *)input;
+    stream->avail_in = (uInt)in;
+    stream->next_out = output;
+    stream->avail_out = (uInt)out;
+    int result = inflate(stream, Z_NO_FLUSH);
+    *input_length = in - stream->avail_in;
+    *output_length = out - stream->avail_out;
+    switch (result) {
+    case Z_OK:
+    case Z_BUF_ERROR: return DLD_INFLATE_MORE;
+    case Z_STREAM_END: return DLD_INFLATE_END;
+    case Z_MEM_ERROR: return DLD_INFLATE_MEMORY;
+    default: return DLD_INFLATE_BAD;
+    }
+}
+
+int dld_inflater_reset(dld_inflater *inflater) {
+    return inflateReset(&inflater->stream) == Z_OK ? DLD_INFLATE_MORE : DLD_INFLATE_BAD;
+}
+
+void dld_inflater_destroy(dld_inflater *inflater) {
+    if (inflater == NULL) return;
+    inflateEnd(&inflater->stream);
+    free(inflater);
+}

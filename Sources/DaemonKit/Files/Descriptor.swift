@@ -1,0 +1,44 @@
+import Glibc
+
+/// Owns one file descriptor; closes it when the last reference goes.
+package final class Descriptor: Sendable {
+    package let rawValue: Int32
+
+    package init(_ rawValue: Int32) { self.rawValue = rawValue }
+
+    deinit { close(rawValue) }
+}
+
+/// Who a file is: what a rename does not change and a replacement does.
+package struct FileIdentity: Hashable, Sendable, Codable {
+    package var device: UInt64
+    package var inode: UInt64
+
+    package init(device: UInt64, inode: UInt64) {
+        self.device = device
+        self.inode = inode
+    }
+
+    init(_ status: stat) {
+        device = UInt64(status.st_dev)
+        inode = UInt64(status.st_ino)
+    }
+}
+
+extension stat {
+    var isRegular: Bool { st_mode & S_IFMT == S_IFREG }
+    var isFolder: Bool { st_mode & S_IFMT == S_IFDIR }
+    var isLink: Bool { st_mode & S_IFMT == S_IFLNK }
+}
+
+/// fstat(2); nil with errno set where it fails.
+func status(of descriptor: Int32) -> stat? {
+    var result = stat()
+    return fstat(descriptor, &result) == 0 ? result : nil
+}
+
+/// fstatat(2) that does not follow a symbolic link; nil with errno set where it fails.
+func status(of name: String, in folder: Int32) -> stat? {
+    var result = stat()
+    return fstatat(folder, name, &result, AT_SYMLINK_NOFOLLOW) == 0 ? result : nil
+}

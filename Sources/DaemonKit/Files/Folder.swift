@@ -1,0 +1,47 @@
+import CLinux
+import Glibc
+import TransferModel
+
+/// An open folder. Everything that delivery does is relative to its descriptor, so that a folder which somebody moves
+/// or replaces by a symbolic link in the meantime does no harm.
+package final class Folder: Sendable {
+    /// As the client named it; for messages and stored paths only.
+    package let path: String
+    package let device: UInt64
+    private let descriptor: Descriptor
+
+    package var fileDescriptor: Int32 { descriptor.rawValue }
+
+    init(path: String, descriptor: Descriptor) throws(TransferError) {
+        guard let status = DaemonKit.status(of: descriptor.rawValue) else {
+            throw .destination(errno: errno, "open", path)
+        }
+        self.path = path
+        self.descriptor = descriptor
+        device = UInt64(status.st_dev)
+    }
+
+    /// Absolute path of `name` in this folder.
+    package func path(of name: String) -> String { path.hasSuffix("/") ? path + name : path + "/" + name }
+
+    /// Makes the folder's entries durable; where the folder itself cannot be synced, its whole file system is.
+    /// - Parameter file: a file of the same file system, for that case.
+    func sync(besides file: Int32) throws(TransferError) {
+        let (result, code) = retrying { fsync(fileDescriptor) }
+        guard result != 0 else { return }
+        switch code {
+        case EBADF, EINVAL, EOPNOTSUPP:
+            let (result, code) = retrying { dld_syncfs(file) }
+            if result != 0 { throw .destination(errno: code, "sync", path) }
+        default: throw .destination(errno: code, "sync", path)
+        }
+    }
+
+    /// - Throws: `destination.not_writable`, or `disk.io` on a read-only file system.
+    func requireWritable() throws(TransferError) {
+        // An O_PATH descriptor is good for "." too.
+        guard faccessat(fileDescriptor, ".", W_OK | X_OK, AT_EACCESS) == 0 else {
+            throw .destination(errno: errno == EROFS ? EACCES : errno, "write in", path)
+        }
+    }
+}

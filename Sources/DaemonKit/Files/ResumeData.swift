@@ -1,0 +1,121 @@
+import FoundationEssentials
+import Glibc
+import TransferModel
+
+/// The self-contained blob that `task.resumeData` returns and `task.add` takes back: enough to go on with a part file
+/// also after the daemon's store is gone. No bytes of the file, no secrets.
+///
+/// It is untrusted when it comes back: the client may have written it itself. `openPart` proves what it names.
+package struct ResumeData: Hashable, Sendable, Codable {
+    static let currentVersion = 1
+
+    package var version: Int
+    /// Without user info.
+    package var url: String
+    package var destination: Destination
+    package var conflictPolicy: ConflictPolicy?
+    package var checksum: Checksum?
+    package var preserveTime: Bool?
+    package var description: String?
+    package var checkpoint: Checkpoint?
+
+    /// - Parameters:
+    ///   - url: as the task has it; user info is removed by the caller.
+    ///   - checkpoint: nil where nothing was received.
+    package init(url: String, destination: Destination, checkpoint: Checkpoint?) {
+        version = Self.currentVersion
+        self.url = url
+        self.destination = destination
+        self.checkpoint = checkpoint
+    }
+
+    /// Base64 of JSON.
+    package func encoded() throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys]
+        return try encoder.encode(self).base64EncodedString()
+    }
+
+    /// - Throws: `request.bad_field` for anything that `encoded` does not make.
+    package init(decoding text: String) throws(TransferError) {
+        guard text.utf8.count <= 1 << 20, let data = Data(base64Encoded: text) else {
+            throw Self.bad("it is not what task.resumeData returned")
+        }
+        let decoded: ResumeData
+        do {
+            decoded = try JSONDecoder().decode(ResumeData.self, from: data)
+        } catch {
+            throw Self.bad("it is damaged or of another version")
+        }
+        guard decoded.version == Self.currentVersion else {
+            throw Self.bad("it is of version \(decoded.version), and this dld knows \(Self.currentVersion)")
+        }
+        if let checkpoint = decoded.checkpoint {
+            guard checkpoint.offset >= .zero, checkpoint.total.map({ $0 >= checkpoint.offset }) ?? true else {
+                throw Self.bad("its offset is impossible")
+            }
+        }
+        self = decoded
+    }
+
+    static func bad(_ reason: String) -> TransferError {
+        TransferError(.badField, "resumeData: \(reason).", details: ["field": "resumeData"])
+    }
+}
+
+/// The part file of resume data, proven to be one that this peer may have continued.
+package struct ClaimablePart: Sendable {
+    package let folder: Folder
+    package let name: String
+    package let checkpoint: Checkpoint
+}
+
+extension ResumeData {
+    /// Opens and proves the part: a regular file named as parts are, in the destination's folder, of the peer or the
+    /// daemon itself, with one link and the same device and inode, and as long as the offset says.
+    /// - Parameter plan: of the destination in this very blob.
+    /// - Returns: nil where there is no part to continue: it starts from 0.
+    /// - Throws: `permission.denied` for a part outside what the peer may name, `request.bad_field` for one that is
+    ///   no part file.
+    package func openPart(
+        plan: DestinationPlan, access: FileAccess, owner: UserID
+    ) throws(TransferError) -> ClaimablePart? {
+        guard let checkpoint else { return nil }
+        try PathRules.requireAbsolute(checkpoint.partPath)
+        guard let slash = checkpoint.partPath.lastIndex(of: "/") else { return nil }
+        let name = String(checkpoint.partPath[checkpoint.partPath.index(after: slash)...])
+        let folderPath = String(checkpoint.partPath[..<slash])
+        guard PartName.isPartName(name) else { throw Self.bad("it names a file that is no part of a download") }
+        guard PathRules.normalized(folderPath) == PathRules.normalized(plan.folder) else {
+            throw Self.bad("its part is not beside its destination")
+        }
+        let folder = try access.openFolder(plan.folder, owner: owner, create: false)
+        guard let status = status(of: name, in: folder.fileDescriptor) else { return nil }
+        guard status.isRegular, status.st_nlink == 1,
+            status.st_uid == owner.rawValue || status.st_uid == geteuid()
+        else { throw Self.bad("its part is not a regular file of yours with one name") }
+        guard FileIdentity(status) == FileIdentity(device: checkpoint.device, inode: checkpoint.inode),
+            Int64(status.st_size) >= checkpoint.offset.rawValue
+        else { return nil }
+        return ClaimablePart(folder: folder, name: name, checkpoint: checkpoint)
+    }
+}
+
+extension ClaimablePart {
+    /// Takes the part for one task by giving it that task's name; of two tasks with the same blob one gets it.
+    /// - Returns: the checkpoint with the new path; nil where somebody else was first.
+    package func claim(as newName: String) throws(TransferError) -> Checkpoint? {
+        let directory = folder.fileDescriptor
+        let (result, code) = retrying { renameat(directory, name, directory, newName) }
+        if result != 0 {
+            if code == ENOENT { return nil }
+            throw .destination(errno: code, "take over", folder.path(of: name))
+        }
+        guard let status = status(of: newName, in: directory), status.isRegular, status.st_nlink == 1,
+            FileIdentity(status) == FileIdentity(device: checkpoint.device, inode: checkpoint.inode)
+        else { return nil }
+        var claimed = checkpoint
+        claimed.partPath = folder.path(of: newName)
+        return claimed
+    }
+}

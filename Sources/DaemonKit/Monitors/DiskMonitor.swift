@@ -1,0 +1,134 @@
+import CLinux
+import Glibc
+import TransferModel
+
+/// What a task that waits for the disk needs before it can run again.
+package struct DiskNeed: Hashable, Sendable {
+    package var plan: DestinationPlan
+    package var owner: UserID
+    /// Remembered at add; nil where it was not.
+    package var device: UInt64?
+    /// Bytes still to be written, where the length is known.
+    package var remaining: ByteCount?
+    /// The part file's name in the folder: space that it reserved already need not be free again.
+    package var partName: String?
+
+    package init(
+        plan: DestinationPlan, owner: UserID, device: UInt64?, remaining: ByteCount? = nil, partName: String? = nil
+    ) {
+        self.plan = plan
+        self.owner = owner
+        self.device = device
+        self.remaining = remaining
+        self.partName = partName
+    }
+}
+
+package enum DiskVerdict: Hashable, Sendable {
+    case ready
+    /// Why the task goes on waiting: `disk.full`, `disk.quota`, `disk.io`.
+    case notYet(TransferError)
+}
+
+/// Says whether folders that tasks wait for are back and have room, by asking statvfs(3); nothing in the kernel tells.
+package struct DiskMonitor: Sendable {
+    private let access: FileAccess
+    private let pool: BlockingPool
+
+    /// Room that must be free where nothing says how much is needed; the engine writes pieces of this size.
+    static let leastRoom = ByteCount.mebibytes(1)
+    /// Most that a trial allocation takes for a moment, to meet a quota or a reserve that statvfs does not show.
+    static let trialSize: Int64 = 1 << 20
+
+    package init(access: FileAccess, pool: BlockingPool) {
+        self.access = access
+        self.pool = pool
+    }
+
+    /// Judges one need. Does not block the caller's thread.
+    /// - Parameter minimumFree: the setting `minimumFreeSpace`: what must stay free.
+    package func check(_ need: DiskNeed, minimumFree: ByteCount) async -> DiskVerdict {
+        await pool.run { () -> DiskVerdict in judge(need, minimumFree: minimumFree) }
+    }
+
+    /// Those of `waiting` that can run again. Needs of one file system share its room, first come first served, so
+    /// that a thousand tasks do not all start for the room of one.
+    package func ready<ID: Hashable & Sendable>(
+        among waiting: [(id: ID, need: DiskNeed)], minimumFree: ByteCount
+    ) async -> [ID] {
+        await pool.run { () -> [ID] in
+            var promised: [UInt64: ByteCount] = [:]
+            var result: [ID] = []
+            for (id, need) in waiting {
+                let key = need.device ?? 0
+                let taken = promised[key] ?? .zero
+                if judge(need, minimumFree: minimumFree + taken) == .ready {
+                    promised[key] = taken + (need.remaining ?? Self.leastRoom)
+                    result.append(id)
+                }
+            }
+            return result
+        }
+    }
+
+    /// Bytes free for unprivileged users in the file system of `folder`; nil where it cannot be asked. Blocks.
+    package static func freeSpace(of folder: Int32) -> ByteCount? {
+        var status = statvfs()
+        guard fstatvfs(folder, &status) == 0 else { return nil }
+        let blocks = geteuid() == 0 ? status.f_bfree : status.f_bavail
+        return ByteCount(
+            Int64(clamping: UInt64(blocks).multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue))
+    }
+
+    private func judge(_ need: DiskNeed, minimumFree: ByteCount) -> DiskVerdict {
+        do {
+            let folder = try need.plan.open(access, owner: need.owner, device: need.device)
+            try folder.requireWritable()
+            try requireReadWrite(folder)
+            try requireRoom(in: folder, for: need, minimumFree: minimumFree)
+            return .ready
+        } catch {
+            return .notYet(error)
+        }
+    }
+
+    private func requireReadWrite(_ folder: Folder) throws(TransferError) {
+        var status = statvfs()
+        guard fstatvfs(folder.fileDescriptor, &status) == 0 else {
+            throw .destination(errno: errno, "ask", folder.path)
+        }
+        if status.f_flag & UInt(ST_RDONLY) != 0 {
+            throw .destination(errno: EROFS, "write in", folder.path)
+        }
+    }
+
+    private func requireRoom(in folder: Folder, for need: DiskNeed, minimumFree: ByteCount) throws(TransferError) {
+        guard let free = Self.freeSpace(of: folder.fileDescriptor) else { return }
+        let wanted = max(.zero, (need.remaining ?? Self.leastRoom) - reserved(in: folder, by: need)) + minimumFree
+        guard free >= wanted else {
+            throw TransferError(
+                .diskFull, "\(folder.path): \(free) bytes are free and \(wanted) are needed. Free some.",
+                details: [
+                    "path": .string(folder.path), "free": .integer(free.rawValue), "needed": .integer(wanted.rawValue),
+                ])
+        }
+        if wanted > minimumFree { try tryAllocation(in: folder) }
+    }
+
+    /// Blocks beyond the size that preallocation holds for the part.
+    private func reserved(in folder: Folder, by need: DiskNeed) -> ByteCount {
+        guard let name = need.partName, let status = status(of: name, in: folder.fileDescriptor), status.isRegular
+        else { return .zero }
+        return ByteCount(max(0, Int64(status.st_blocks) * 512 - Int64(status.st_size)))
+    }
+
+    private func tryAllocation(in folder: Folder) throws(TransferError) {
+        let descriptor = openat(folder.fileDescriptor, ".", DLD_O_TMPFILE | O_WRONLY | O_CLOEXEC, 0o600)
+        // Not every file system has unnamed files; then the next attempt finds out.
+        guard descriptor >= 0 else { return }
+        defer { close(descriptor) }
+        if dld_reserve(descriptor, 0, Self.trialSize) != 0, errno == ENOSPC || errno == EDQUOT {
+            throw .destination(errno: errno, "write in", folder.path)
+        }
+    }
+}

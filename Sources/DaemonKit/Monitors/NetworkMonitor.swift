@@ -1,0 +1,171 @@
+import CLinux
+import Glibc
+import TransferModel
+
+/// What the host's links and addresses allow at this moment.
+package struct NetworkState: Hashable, Sendable {
+    /// An interface other than the loopback is up, has its carrier and an address beyond link-local scope.
+    package var isUp: Bool
+
+    package init(isUp: Bool) { self.isUp = isUp }
+
+    /// Reads the state from getifaddrs(3).
+    package static func current() -> NetworkState {
+        var list: UnsafeMutablePointer<ifaddrs>?
+        // Where the question fails, transfers are tried rather than held back.
+        guard getifaddrs(&list) == 0 else { return NetworkState(isUp: true) }
+        defer { freeifaddrs(list) }
+        var next = list
+        while let entry = next?.pointee {
+            if entry.carriesTraffic { return NetworkState(isUp: true) }
+            next = entry.ifa_next
+        }
+        return NetworkState(isUp: false)
+    }
+
+    /// Whether a connection to `host` may succeed now; true in doubt. Loopback hosts are reachable on every machine, a
+    /// literal address where the kernel has a route to it, a name where any network is up.
+    ///
+    /// A host that /etc/hosts maps to the loopback is a name like any other: ask after a failure, not before the
+    /// first attempt.
+    package func isReachable(host: String) -> Bool {
+        let name = host.lowercased().trimmingBrackets()
+        if name.isEmpty || name == "localhost" || name.hasSuffix(".localhost") { return true }
+        if let address = SocketAddress(name) { return address.hasRoute }
+        return isUp
+    }
+}
+
+/// Watches the kernel's route messages (rtnetlink(7)) and tells when links, addresses or routes change.
+///
+/// One thread of its own waits on the socket; a burst of messages becomes one change.
+package final class NetworkMonitor: Sendable {
+    /// The state after each change. One consumer; a change that nobody took yet is replaced by the next.
+    package let changes: AsyncStream<NetworkState>
+    private let continuation: AsyncStream<NetworkState>.Continuation
+    private let latest: ConditionLock<NetworkState>
+    private let wake: Descriptor?
+
+    /// Starts to watch. Without a route socket (a sandbox may forbid it) there are no changes and `state` is read afresh.
+    package init() {
+        (changes, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+        latest = ConditionLock(NetworkState.current())
+        let route = dld_route_socket()
+        var (reader, writer): (Int32, Int32) = (-1, -1)
+        guard route >= 0, dld_pipe(&reader, &writer) == 0 else {
+            if route >= 0 { close(route) }
+            wake = nil
+            continuation.finish()
+            return
+        }
+        wake = Descriptor(writer)
+        let watcher = RouteWatcher(
+            route: Descriptor(route), stop: Descriptor(reader), latest: latest, continuation: continuation)
+        if !startThread({ watcher.run() }) { continuation.finish() }
+    }
+
+    /// Closing the pipe's end makes the thread leave.
+    deinit { continuation.finish() }
+
+    package var state: NetworkState {
+        let fresh = NetworkState.current()
+        latest.withLock { $0 = fresh }
+        return fresh
+    }
+
+    package var isUp: Bool { state.isUp }
+
+    package func isReachable(host: String) -> Bool { state.isReachable(host: host) }
+}
+
+private struct RouteWatcher: Sendable {
+    let route: Descriptor
+    let stop: Descriptor
+    let latest: ConditionLock<NetworkState>
+    let continuation: AsyncStream<NetworkState>.Continuation
+    /// Messages of one change (link, address, routes) come within this time of each other.
+    static let settleMilliseconds: Int32 = 100
+
+    func run() {
+        while waitForChange(timeout: -1) == .changed {
+            var outcome = Wait.changed
+            while outcome == .changed {
+                guard dld_route_drain(route.rawValue) >= 0 else { return continuation.finish() }
+                outcome = waitForChange(timeout: Self.settleMilliseconds)
+            }
+            if outcome == .stopped { return }
+            let state = NetworkState.current()
+            latest.withLock { $0 = state }
+            continuation.yield(state)
+        }
+    }
+
+    private enum Wait { case changed, quiet, stopped }
+
+    private func waitForChange(timeout: Int32) -> Wait {
+        var watched = [
+            pollfd(fd: route.rawValue, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: stop.rawValue, events: Int16(POLLIN), revents: 0),
+        ]
+        let (count, _) = retrying { poll(&watched, nfds_t(watched.count), timeout) }
+        if count < 0 || watched[1].revents != 0 { return .stopped }
+        return count == 0 ? .quiet : .changed
+    }
+}
+
+extension ifaddrs {
+    fileprivate var carriesTraffic: Bool {
+        let wanted = UInt32(IFF_UP) | UInt32(IFF_RUNNING)
+        guard ifa_flags & UInt32(IFF_LOOPBACK) == 0, ifa_flags & wanted == wanted, let address = ifa_addr
+        else { return false }
+        switch Int32(address.pointee.sa_family) {
+        case AF_INET: return true
+        case AF_INET6:
+            return address.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { address in
+                withUnsafeBytes(of: address.pointee.sin6_addr) { $0[0] != 0xfe || $0[1] & 0xc0 != 0x80 }
+            }
+        default: return false
+        }
+    }
+}
+
+/// A literal IPv4 or IPv6 address.
+private struct SocketAddress {
+    private var storage = sockaddr_storage()
+    private let length: socklen_t
+
+    init?(_ text: String) {
+        var v4 = sockaddr_in()
+        var v6 = sockaddr_in6()
+        if inet_pton(AF_INET, text, &v4.sin_addr) == 1 {
+            v4.sin_family = sa_family_t(AF_INET)
+            v4.sin_port = UInt16(9).bigEndian
+            length = socklen_t(MemoryLayout<sockaddr_in>.size)
+            withUnsafeMutableBytes(of: &storage) { $0.storeBytes(of: v4, as: sockaddr_in.self) }
+        } else if inet_pton(AF_INET6, text, &v6.sin6_addr) == 1 {
+            v6.sin6_family = sa_family_t(AF_INET6)
+            v6.sin6_port = UInt16(9).bigEndian
+            length = socklen_t(MemoryLayout<sockaddr_in6>.size)
+            withUnsafeMutableBytes(of: &storage) { $0.storeBytes(of: v6, as: sockaddr_in6.self) }
+        } else {
+            return nil
+        }
+    }
+
+    /// Connecting a datagram socket sends nothing and fails at once where no route leads there.
+    var hasRoute: Bool {
+        let descriptor = socket(Int32(storage.ss_family), Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { return true }
+        defer { close(descriptor) }
+        let result = withUnsafePointer(to: storage) { storage in
+            storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, length) }
+        }
+        return result == 0 || (errno != ENETUNREACH && errno != EHOSTUNREACH && errno != EADDRNOTAVAIL)
+    }
+}
+
+extension String {
+    fileprivate func trimmingBrackets() -> String {
+        hasPrefix("[") && hasSuffix("]") ? String(dropFirst().dropLast()) : self
+    }
+}
