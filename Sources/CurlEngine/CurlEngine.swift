@@ -1,0 +1,164 @@
+import CCurl
+import Glibc
+import TransferCore
+import TransferModel
+
+/// Performs exchanges: one thread for the network, one writer per file system, and no decision of its own.
+package final class CurlEngine: Sendable {
+    package struct Configuration: Sendable {
+        /// The offset journal's file; its folder exists.
+        package var journalPath: String
+        /// Exchanges that may run at once without losing connection reuse or journal slots.
+        package var maximumTransfers: Int
+        package var userAgent: String
+        /// Bytes that bodies may take in memory before they reach their files.
+        package var bufferBound: ByteCount
+
+        package init(
+            journalPath: String, maximumTransfers: Int = 256, userAgent: String = "dld",
+            bufferBound: ByteCount = .mebibytes(96)
+        ) {
+            self.journalPath = journalPath
+            self.maximumTransfers = maximumTransfers
+            self.userAgent = userAgent
+            self.bufferBound = bufferBound
+        }
+    }
+
+    /// nil where the state folder has no room for it; resumption then starts from checkpoints.
+    package let journal: OffsetJournal?
+    private let reactor: Reactor
+    private let lanes: DeviceLanes
+    /// Short calls that may block: reopening, creating, looking for keys.
+    private let errands: WorkQueue<@Sendable () -> Void>
+
+    /// - Throws: internal, where the system gives no descriptors or threads.
+    package init(_ configuration: Configuration) throws(TransferError) {
+        guard Self.initialized == CURLE_OK else {
+            throw TransferError(.internal, "libcurl cannot be initialized.")
+        }
+        journal = try? OffsetJournal(path: configuration.journalPath, slots: max(256, configuration.maximumTransfers))
+        lanes = DeviceLanes()
+        errands = WorkQueue(name: "dld-errand", threads: 4) { $0() }
+        let reactor = Reactor(
+            maximumTransfers: configuration.maximumTransfers, userAgent: configuration.userAgent,
+            buffers: BufferPool(bound: Int(configuration.bufferBound.rawValue)), lanes: lanes, journal: journal)
+        guard let reactor, reactor.start() else {
+            throw TransferError(.internal, "The network thread cannot start: descriptors or threads are used up.")
+        }
+        self.reactor = reactor
+    }
+
+    private static let initialized = dld_curl_global_init()
+
+    /// The libcurl that runs.
+    package static func versionInfo() -> (version: String, protocols: [String]) {
+        (CurlVersion.current.text, CurlVersion.current.protocols)
+    }
+
+    /// Performs one exchange. Where the calling task is cancelled it ends with `.aborted`, after what arrived is written.
+    ///
+    /// The part must stay open until this returns.
+    package func perform(
+        _ exchange: Exchange, into part: PartFile?, context: TransferContext
+    ) async -> ExchangeOutcome {
+        context.counters.setTransferring(false)
+        guard let url = CurlURL(exchange.url) else {
+            let code = Int(CURLE_URL_MALFORMAT.rawValue)
+            return ExchangeOutcome(
+                end: .transport(code: code, message: "the URL is malformed"), offset: exchange.startOffset)
+        }
+        let request: RequestState
+        do {
+            request = try RequestState(exchange, url: url)
+        } catch {
+            return ExchangeOutcome(end: .refusedRedirect(error), offset: exchange.startOffset)
+        }
+        let keys = url.scheme == "sftp" ? await findKeys(exchange.network.knownHostsPath) : nil
+        return await run(exchange, part, context, request, keys)
+    }
+
+    private func run(
+        _ exchange: Exchange, _ part: PartFile?, _ context: TransferContext, _ request: RequestState, _ keys: SSHKeys?
+    ) async -> ExchangeOutcome {
+        let running = PthreadMutex<(transfer: Transfer?, cancelled: Bool)>((nil, false))
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let transfer = Transfer(
+                    exchange: exchange, part: part, context: context, request: request, keys: keys
+                ) { continuation.resume(returning: $0) }
+                let cancelled = running.withLock { state in
+                    state.transfer = transfer
+                    return state.cancelled
+                }
+                if cancelled {
+                    transfer.refuse(.aborted)
+                } else {
+                    reactor.post(.start(transfer))
+                }
+            }
+        } onCancel: {
+            let transfer = running.withLock { state in
+                state.cancelled = true
+                return state.transfer
+            }
+            if let transfer { reactor.post(.abort(transfer)) }
+        }
+    }
+
+    private func findKeys(_ knownHosts: String?) async -> SSHKeys {
+        await errand { SSHKeys.find(knownHosts: knownHosts, home: getenv("HOME").map { String(cString: $0) }) }
+    }
+
+    private func errand<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
+        await withCheckedContinuation { continuation in
+            errands.post { continuation.resume(returning: body()) }
+        }
+    }
+
+    // MARK: Part files
+
+    /// `PartFile.create` off the cooperative pool.
+    package func createPart(
+        path: String, directory: Int32? = nil, replacing: Bool = false
+    ) async throws(TransferError) -> PartFile {
+        let result: Result<PartFile, TransferError> = await errand {
+            Result { () throws(TransferError) in
+                try PartFile.create(path: path, directory: directory, replacing: replacing)
+            }
+        }
+        return try result.get()
+    }
+
+    /// `PartFile.reopen` with this engine's journal, off the cooperative pool.
+    package func reopenPart(
+        _ checkpoint: Checkpoint, task: TaskID, directory: Int32? = nil
+    ) async throws(TransferError) -> (part: PartFile, provenOffset: ByteCount)? {
+        let journal = self.journal
+        let result: Result<(part: PartFile, provenOffset: ByteCount)?, TransferError> = await errand {
+            Result { () throws(TransferError) in
+                try PartFile.reopen(checkpoint, task: task, journal: journal, directory: directory)
+            }
+        }
+        return try result.get()
+    }
+
+    // MARK: Rates
+
+    /// Takes effect on running transfers at once; 0 lifts the limit.
+    package func setRateLimits(global rate: ByteRate) { reactor.post(.globalRate(rate)) }
+    package func setRateLimit(session: SessionKey, _ rate: ByteRate) { reactor.post(.sessionRate(session, rate)) }
+    /// Stays until it is set to 0, across the task's exchanges.
+    package func setRateLimit(task: TaskID, _ rate: ByteRate) { reactor.post(.taskRate(task, rate)) }
+
+    // MARK: The end
+
+    /// Ends every exchange with `.aborted` after a checkpoint, then the threads. Later exchanges are aborted at once.
+    package func shutdown() async {
+        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+            reactor.post(.stop { continuation.resume() })
+        }
+        lanes.close()
+        errands.close()
+    }
+}

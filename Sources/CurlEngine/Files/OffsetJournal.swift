@@ -1,0 +1,119 @@
+import CLinux
+import Glibc
+import TransferModel
+
+/// Remembers how far active part files are written, in a memory-mapped file: `kill -9` loses none of it, at no cost.
+///
+/// A slot holds two copies written in turn, so that one torn by a crash leaves the one before it. Slots of an earlier
+/// run stay until their task comes back or the room is needed.
+package final class OffsetJournal: @unchecked Sendable {
+    static let slotSize = 256
+    private static let copyDistance = 128
+
+    /// A slot held by one exchange; only that exchange's sink writes it, under the sink's lock.
+    struct Slot: Sendable {
+        let index: Int
+    }
+
+    private struct Table {
+        /// Held slots, by index.
+        var held: [Bool]
+        /// Where the last claims of tasks are that nobody holds, oldest first.
+        var left: [(task: TaskID, index: Int)]
+        var free: [Int]
+    }
+
+    private let memory: UnsafeMutableRawPointer
+    private let length: Int
+    let boot: BootID?
+    private let table: PthreadMutex<Table>
+
+    /// Maps the file, creating or growing it to `slots` slots.
+    /// - Throws: disk.full or disk.io; without a journal a transfer falls back to its checkpoints.
+    package convenience init(path: String, slots: Int) throws(TransferError) {
+        try self.init(path: path, slots: slots, boot: BootID.current())
+    }
+
+    init(path: String, slots: Int, boot: BootID?) throws(TransferError) {
+        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode_t(0o600))
+        guard descriptor >= 0 else { throw LocalFailure("open").transferError(path) }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw LocalFailure("fstat").transferError(path) }
+        let wanted = max(slots, Int(status.st_size) / Self.slotSize, 1)
+        length = wanted * Self.slotSize
+        // Blocks are there before the mapping is written: a full disk must not become a SIGBUS.
+        let code = posix_fallocate(descriptor, 0, off_t(length))
+        guard code == 0 else { throw LocalFailure("posix_fallocate", errno: code).transferError(path) }
+        guard let memory = mmap(nil, length, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0), memory != MAP_FAILED
+        else { throw LocalFailure("mmap").transferError(path) }
+        self.memory = memory
+        self.boot = boot
+        var initial = Table(held: Array(repeating: false, count: wanted), left: [], free: [])
+        for index in (0..<wanted).reversed() {
+            if let current = Self.current(memory + index * Self.slotSize), current.entry.boot == boot {
+                initial.left.append((current.entry.task, index))
+            } else {
+                initial.free.append(index)
+            }
+        }
+        table = PthreadMutex(initial)
+    }
+
+    deinit { munmap(memory, length) }
+
+    /// A slot for an exchange of `task`: the one its last exchange left, else an empty one, else the oldest left behind.
+    /// nil where all are held.
+    func claim(_ task: TaskID) -> Slot? {
+        table.withLock { table in
+            let index: Int
+            if let own = table.left.firstIndex(where: { $0.task == task }) {
+                index = table.left.remove(at: own).index
+            } else if let free = table.free.popLast() {
+                index = free
+            } else if !table.left.isEmpty {
+                index = table.left.removeFirst().index
+            } else {
+                return nil
+            }
+            table.held[index] = true
+            return Slot(index: index)
+        }
+    }
+
+    func write(_ entry: JournalEntry, to slot: Slot) {
+        let place = memory + slot.index * Self.slotSize
+        let generation = (Self.current(place)?.generation ?? 0) + 1
+        entry.encode(to: place + Int(generation % 2) * Self.copyDistance, generation: generation)
+    }
+
+    /// Gives a slot back; `keeping` leaves its claim readable for a resumption, else it is wiped.
+    func release(_ slot: Slot, task: TaskID, keeping: Bool) {
+        if !keeping {
+            (memory + slot.index * Self.slotSize).initializeMemory(as: UInt8.self, repeating: 0, count: Self.slotSize)
+        }
+        table.withLock { table in
+            table.held[slot.index] = false
+            if keeping {
+                table.left.append((task, slot.index))
+            } else {
+                table.free.append(slot.index)
+            }
+        }
+    }
+
+    /// The newest claim about this very file in this boot.
+    func entry(task: TaskID, device: UInt64, inode: UInt64) -> JournalEntry? {
+        table.withLock { table in
+            table.left.lazy.filter { $0.task == task }
+                .compactMap { Self.current(self.memory + $0.index * Self.slotSize) }
+                .filter { $0.entry.device == device && $0.entry.inode == inode && $0.entry.boot == self.boot }
+                .max { $0.generation < $1.generation }?.entry
+        }
+    }
+
+    private static func current(_ place: UnsafeMutableRawPointer) -> (entry: JournalEntry, generation: UInt64)? {
+        let copies = [JournalEntry.decode(place), JournalEntry.decode(place + copyDistance)]
+        return copies.compactMap(\.self).max { $0.generation < $1.generation }
+    }
+}

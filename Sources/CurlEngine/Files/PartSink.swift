@@ -1,0 +1,316 @@
+import CLinux
+import Glibc
+import TransferCore
+import TransferModel
+
+/// The file side of one exchange: what was written, what is durable, and what the journal may claim.
+///
+/// The reactor hands buffers in, one writer thread empties them in order, sync threads make them durable. The three
+/// meet in `state` only; no system call is made under its lock.
+final class PartSink: @unchecked Sendable {
+    /// How the file stands when the exchange ends.
+    struct Ending: Sendable {
+        /// Everything before is written; where the file failed, everything before is durable.
+        var offset: Int64
+        var failure: LocalFailure?
+    }
+
+    struct Services: Sendable {
+        var lane: DeviceLane
+        var journal: OffsetJournal?
+        var buffers: BufferPool
+        /// A buffer came back while somebody had been refused one.
+        var onBuffersFreed: @Sendable () -> Void
+    }
+
+    struct State {
+        var written: Int64
+        /// Everything before survives power loss.
+        var durable: Int64
+        /// CRC of the bytes from the exchange's start to `written`, and of those to `durable`.
+        var crcWritten: UInt32 = 0
+        var crcDurable: UInt32 = 0
+        var announced = false
+        var syncing = false
+        var syncStarted: Int64 = 0
+        /// When the oldest byte that is not durable was written.
+        var oldestUnsynced: Int64?
+        var failure: LocalFailure?
+        var buffersOutstanding = 0
+        var readerWaits = false
+        var slot: OffsetJournal.Slot?
+        var finishing: (@Sendable (Ending) -> Void)?
+        /// False where the bytes will be delivered (and synced) at once.
+        var syncAtEnd = true
+        var ended = false
+    }
+
+    static let checkpointInterval: Int64 = 1_000_000_000
+    static let checkpointBytes: Int64 = 64 << 20
+    /// A checkpoint later than this stops the reading until it is done.
+    static let checkpointPatience: Int64 = 1_800_000_000
+    /// Buffers given to the writer while the next one fills.
+    static let buffersInFlight = 1
+    private static let announceBytes: Int64 = 256 << 10
+    static let announceDelay: Int64 = 100_000_000
+    private static let reserveThreshold: Int64 = 256 << 10
+    private static let smallEnding: Int64 = 4 << 20
+
+    let part: PartFile
+    let acceptance: Acceptance
+    private let context: TransferContext
+    private let services: Services
+    private let identity: UInt32
+    private let start: Int64
+    private let began: Int64
+    let state: PthreadMutex<State>
+    /// The reader may go on, or the file failed; called on any thread.
+    private let onChange: @Sendable () -> Void
+
+    init(
+        part: PartFile, acceptance: Acceptance, context: TransferContext, services: Services,
+        onChange: @escaping @Sendable () -> Void
+    ) {
+        self.part = part
+        self.acceptance = acceptance
+        self.context = context
+        self.services = services
+        self.onChange = onChange
+        start = acceptance.offset.rawValue
+        began = dld_monotonic_nanoseconds()
+        state = PthreadMutex(State(written: start, durable: start))
+        identity = JournalEntry.identity(of: Self.checkpoint(part, acceptance, offset: start))
+        services.lane.post(.begin(self))
+    }
+
+    /// What a checkpoint at `offset` says.
+    static func checkpoint(_ part: PartFile, _ acceptance: Acceptance, offset: Int64) -> Checkpoint {
+        Checkpoint(
+            offset: ByteCount(offset), total: acceptance.total, validators: acceptance.validators,
+            contentCoding: acceptance.contentCoding, partPath: part.path, device: part.device, inode: part.inode,
+            serverDigests: acceptance.serverDigests)
+    }
+
+    // MARK: Reader's side
+
+    /// Whether another buffer may be handed over now; where not, `onChange` tells when to ask again.
+    func admits(at now: Int64) -> Bool {
+        state.withLock { state in
+            let late = state.syncing && state.oldestUnsynced.map { now - $0 > Self.checkpointPatience } ?? false
+            guard state.buffersOutstanding >= Self.buffersInFlight || late else { return true }
+            state.readerWaits = true
+            return false
+        }
+    }
+
+    func submit(_ buffer: Buffer) {
+        state.withLock { $0.buffersOutstanding += 1 }
+        services.lane.post(.bytes(self, buffer))
+    }
+
+    var failure: LocalFailure? { state.withLock { $0.failure } }
+
+    /// No buffer follows. `completion` is called once, when all is written and, where `syncing`, durable.
+    func finish(syncing: Bool, _ completion: @escaping @Sendable (Ending) -> Void) {
+        state.withLock { state in
+            state.finishing = completion
+            state.syncAtEnd = syncing
+        }
+        services.lane.post(.finish(self))
+    }
+
+    /// Ends at once with what is durable: the disk does not answer and the daemon must stop.
+    func abandon() {
+        let (completion, ending) = state.withLock { state in
+            defer { state.finishing = nil }
+            return (state.finishing, Ending(offset: state.durable, failure: state.failure))
+        }
+        completion?(ending)
+    }
+
+    // MARK: Writer's side
+
+    /// Cuts the file where the body begins, and reserves room for it.
+    func begin() {
+        state.withLock { $0.slot = services.journal?.claim(context.task) }
+        // The journal first: from here on it vetoes a checkpoint of the version that is being replaced.
+        state.withLock { claim($0) }
+        var status = stat()
+        guard fstat(part.fileDescriptor, &status) == 0 else { return fail(LocalFailure("fstat")) }
+        guard status.st_size >= off_t(start) else { return fail(LocalFailure("lseek", errno: EIO)) }
+        if status.st_size > off_t(start), ftruncate(part.fileDescriptor, off_t(start)) != 0 {
+            return fail(LocalFailure("ftruncate"))
+        }
+        context.counters.setReceived(ByteCount(start))
+        guard let total = acceptance.total?.rawValue, total - start >= Self.reserveThreshold else { return }
+        if dld_reserve(part.fileDescriptor, start, total - start) != 0,
+            [ENOSPC, EDQUOT, EFBIG, EIO].contains(errno)
+        {
+            fail(LocalFailure("fallocate"))
+        }
+    }
+
+    func write(_ buffer: Buffer) {
+        defer { recycle(buffer) }
+        guard state.withLock({ $0.failure == nil }) else { return }
+        let (done, failure) = writeAll(buffer.bytes, buffer.count, at: buffer.offset)
+        if done > 0 { wrote(buffer.offset + Int64(done), crcOf: buffer.bytes, done) }
+        if let failure { fail(failure) }
+    }
+
+    /// Takes note of bytes that were written at the end of what was.
+    func wrote(_ end: Int64, crcOf bytes: UnsafeRawPointer?, _ count: Int) {
+        // Only this thread changes `crcWritten`, so it may be carried over the lock.
+        let before = state.withLock { $0.crcWritten }
+        let crc = bytes.map { dld_crc32c(before, $0, count) } ?? before
+        state.withLock { state in
+            state.written = end
+            state.crcWritten = crc
+            if state.oldestUnsynced == nil { state.oldestUnsynced = dld_monotonic_nanoseconds() }
+            if bytes != nil { claim(state) }
+        }
+        context.counters.setReceived(ByteCount(end))
+        checkpointIfDue(at: dld_monotonic_nanoseconds())
+    }
+
+    private func writeAll(
+        _ bytes: UnsafeRawPointer, _ count: Int, at offset: Int64
+    ) -> (done: Int, failure: LocalFailure?) {
+        var done = 0
+        while done < count {
+            let result = pwrite(part.fileDescriptor, bytes + done, count - done, off_t(offset) + off_t(done))
+            if result < 0 {
+                if errno == EINTR { continue }
+                return (done, LocalFailure("pwrite"))
+            }
+            if result == 0 { return (done, LocalFailure("pwrite", errno: ENOSPC)) }
+            done += result
+        }
+        return (done, nil)
+    }
+
+    private func recycle(_ buffer: Buffer) {
+        if services.buffers.release(buffer) { services.onBuffersFreed() }
+        let waited = state.withLock { state in
+            state.buffersOutstanding -= 1
+            defer { state.readerWaits = false }
+            return state.readerWaits
+        }
+        if waited { onChange() }
+    }
+
+    func fail(_ failure: LocalFailure) {
+        state.withLock { state in
+            guard state.failure == nil else { return }
+            state.failure = failure
+        }
+        onChange()
+    }
+
+    /// Rewrites the journal's slot; under the lock of `state`.
+    private func claim(_ state: State) {
+        guard let slot = state.slot, let journal = services.journal, let boot = journal.boot else { return }
+        let crc = dld_crc32c_suffix(state.crcDurable, state.crcWritten, UInt64(state.written - state.durable))
+        let entry = JournalEntry(
+            task: context.task, device: part.device, inode: part.inode, identity: identity, base: state.durable,
+            offset: state.written, crc: crc, boot: boot)
+        journal.write(entry, to: slot)
+    }
+
+    // MARK: Checkpoints
+
+    /// Starts a checkpoint where one is due; any thread.
+    func checkpointIfDue(at now: Int64) {
+        enum Due { case nothing, announcement(Int64), sync }
+        let due: Due = state.withLock { state in
+            guard state.failure == nil, state.finishing == nil, !state.ended else { return .nothing }
+            if !state.announced, state.written - start >= Self.announceBytes || now - began >= Self.announceDelay {
+                state.announced = true
+                state.syncStarted = now
+                return .announcement(state.durable)
+            }
+            guard !state.syncing, state.written > state.durable,
+                now - max(state.syncStarted, began) >= Self.checkpointInterval
+                    || state.written - state.durable >= Self.checkpointBytes
+            else { return .nothing }
+            state.syncing = true
+            state.syncStarted = now
+            return .sync
+        }
+        switch due {
+        case .nothing: break
+        case .announcement(let offset):
+            context.observer.transferCheckpointed(Self.checkpoint(part, acceptance, offset: offset))
+        case .sync: services.lane.sync(self)
+        }
+    }
+
+    /// fdatasync, then the checkpoint; on a sync thread.
+    func synchronize() {
+        let now = dld_monotonic_nanoseconds()
+        let (offset, crc) = state.withLock { ($0.written, $0.crcWritten) }
+        let failure = fdatasync(part.fileDescriptor) == 0 ? nil : LocalFailure("fdatasync")
+        if failure == nil {
+            context.observer.transferCheckpointed(Self.checkpoint(part, acceptance, offset: offset))
+        }
+        let (waited, ends) = state.withLock { state in
+            state.syncing = false
+            if let failure {
+                state.failure = failure
+            } else {
+                state.announced = true
+                state.durable = offset
+                state.crcDurable = crc
+                state.oldestUnsynced = state.written > offset ? now : nil
+                claim(state)
+            }
+            defer { state.readerWaits = false }
+            return (state.readerWaits || failure != nil, state.finishing != nil)
+        }
+        if waited { onChange() }
+        if ends { services.lane.post(.finish(self)) }
+    }
+
+    /// All buffers are written: makes them durable where asked, and ends.
+    func finishWriting() {
+        enum Next { case wait, sync, end }
+        let next: Next = state.withLock { state in
+            if state.syncing { return .wait }
+            let unsynced = state.written - state.durable
+            let sound = state.failure?.sparesWritten ?? true
+            let wanted = state.syncAtEnd || state.failure != nil || unsynced > Self.smallEnding
+            guard sound, unsynced > 0, wanted else { return .end }
+            state.syncing = true
+            return .sync
+        }
+        switch next {
+        case .wait: break
+        case .sync: services.lane.sync(self)
+        case .end: end()
+        }
+    }
+
+    private func end() {
+        let failure = state.withLock { $0.failure }
+        if let failure, !failure.sparesWritten {
+            // What the kernel holds beyond the last checkpoint may be lost or unwritten: it must be written again.
+            state.withLock { state in
+                state.written = state.durable
+                state.crcWritten = state.crcDurable
+            }
+        }
+        // Also gives back what was reserved beyond the end.
+        if failure != nil { _ = ftruncate(part.fileDescriptor, off_t(state.withLock { $0.written })) }
+        let (completion, ending) = state.withLock { state in
+            if let slot = state.slot {
+                services.journal?.release(slot, task: context.task, keeping: state.written > state.durable)
+                state.slot = nil
+            }
+            state.ended = true
+            defer { state.finishing = nil }
+            return (state.finishing, Ending(offset: state.written, failure: state.failure))
+        }
+        context.counters.setReceived(ByteCount(ending.offset))
+        completion?(ending)
+    }
+}

@@ -1,0 +1,58 @@
+import CCurl
+
+/// A URL as libcurl itself reads it, so that what is checked is what will be requested (curl_url_get(3)).
+struct CurlURL: Hashable, Sendable {
+    /// Without user info and fragment.
+    var text: String
+    var scheme: String
+    var host: String
+    var port: String
+    /// User info of the URL, decoded.
+    var user: String?
+    var password: String?
+
+    /// nil where libcurl cannot read it.
+    init?(_ text: String) { self.init(base: nil, reference: text) }
+
+    /// `reference` as a Location field gives it, seen from this URL (RFC 3986 section 5).
+    func resolving(_ reference: String) -> CurlURL? { CurlURL(base: text, reference: reference) }
+
+    private init?(base: String?, reference: String) {
+        guard let handle = curl_url() else { return nil }
+        defer { curl_url_cleanup(handle) }
+        // Bits of curl/urlapi.h: NON_SUPPORT_SCHEME 1<<3, URLENCODE 1<<7, ALLOW_SPACE 1<<11.
+        let flags = UInt32(1 << 3 | 1 << 7 | 1 << 11)
+        if let base, curl_url_set(handle, CURLUPART_URL, base, flags) != CURLUE_OK { return nil }
+        guard curl_url_set(handle, CURLUPART_URL, reference, flags) == CURLUE_OK else { return nil }
+        user = Self.part(handle, CURLUPART_USER, decoding: true)
+        password = Self.part(handle, CURLUPART_PASSWORD, decoding: true)
+        for part in [CURLUPART_USER, CURLUPART_PASSWORD, CURLUPART_OPTIONS, CURLUPART_FRAGMENT] {
+            curl_url_set(handle, part, nil, 0)
+        }
+        guard let text = Self.part(handle, CURLUPART_URL), let scheme = Self.part(handle, CURLUPART_SCHEME),
+            let host = Self.part(handle, CURLUPART_HOST), !host.isEmpty
+        else { return nil }
+        self.text = text
+        self.scheme = scheme.lowercased()
+        self.host = host.lowercased()
+        // DEFAULT_PORT 1<<0.
+        port = Self.part(handle, CURLUPART_PORT, flags: 1) ?? ""
+    }
+
+    private static func part(
+        _ handle: OpaquePointer, _ part: CURLUPart, decoding: Bool = false, flags: UInt32 = 0
+    ) -> String? {
+        var value: UnsafeMutablePointer<CChar>?
+        // URLDECODE 1<<6.
+        guard curl_url_get(handle, part, &value, decoding ? 1 << 6 : flags) == CURLUE_OK, let value else { return nil }
+        defer { curl_free(value) }
+        return String(cString: value)
+    }
+
+    func hasSameOrigin(as other: CurlURL) -> Bool {
+        scheme == other.scheme && host == other.host && port == other.port
+    }
+
+    var isPlaintext: Bool { scheme == "http" || scheme == "ftp" }
+    var isHTTP: Bool { scheme == "http" || scheme == "https" }
+}

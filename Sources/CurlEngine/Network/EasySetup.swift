@@ -1,0 +1,175 @@
+import CCurl
+import Glibc
+import TransferCore
+import TransferModel
+
+/// Writes one request into an easy handle (curl_easy_setopt(3)); the first refused option ends it.
+struct EasySetup {
+    let easy: UnsafeMutableRawPointer
+    let userAgent: String
+    private(set) var result = CURLE_OK
+
+    init(_ easy: UnsafeMutableRawPointer, userAgent: String) {
+        self.easy = easy
+        self.userAgent = userAgent
+    }
+
+    /// libcurl's word on the first option it refused, `CURLE_OK` where there was none.
+    static func configure(
+        _ easy: UnsafeMutableRawPointer, for transfer: Transfer, userAgent: String
+    ) -> CURLcode {
+        var setup = EasySetup(easy, userAgent: userAgent)
+        curl_easy_reset(easy)
+        setup.common(transfer)
+        setup.proxy(transfer.exchange.network)
+        setup.tls(transfer.exchange.network)
+        switch transfer.request.url.scheme {
+        case "http", "https": setup.http(transfer)
+        case "sftp": setup.sftp(transfer)
+        default: setup.files(transfer)
+        }
+        return setup.result
+    }
+
+    private mutating func set(_ option: CURLoption, _ value: Int) {
+        if result == CURLE_OK { result = dld_easy_set_long(easy, option, value) }
+    }
+
+    private mutating func set(_ option: CURLoption, _ value: String?) {
+        if result == CURLE_OK, let value { result = dld_easy_set_string(easy, option, value) }
+    }
+
+    private mutating func common(_ transfer: Transfer) {
+        let network = transfer.exchange.network
+        set(CURLOPT_URL, transfer.request.url.text)
+        set(CURLOPT_NOSIGNAL, 1)
+        // Without it removing a handle waits for an unanswered name server.
+        set(CURLOPT_QUICK_EXIT, 1)
+        set(CURLOPT_BUFFERSIZE, transfer.limits.isEmpty ? 256 << 10 : 16 << 10)
+        set(CURLOPT_CONNECTTIMEOUT_MS, max(1, Int(network.connectTimeout.milliseconds)))
+        set(CURLOPT_FOLLOWLOCATION, 0)
+        set(CURLOPT_PROTOCOLS_STR, "http,https,ftp,ftps,sftp")
+        set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+        set(CURLOPT_TCP_KEEPALIVE, 1)
+        set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
+        if result == CURLE_OK { result = dld_easy_set_pointer(easy, CURLOPT_ERRORBUFFER, transfer.errorText) }
+        if result == CURLE_OK {
+            result = dld_easy_set_response_callbacks(
+                easy, receiveBody, receiveHeader, Unmanaged.passUnretained(transfer).toOpaque())
+        }
+        if let credentials = transfer.request.credentials {
+            set(CURLOPT_USERNAME, credentials.user)
+            set(CURLOPT_PASSWORD, credentials.password)
+        } else if let netrc = transfer.request.netrcPath {
+            set(CURLOPT_NETRC, Int(CURL_NETRC_OPTIONAL.rawValue))
+            set(CURLOPT_NETRC_FILE, netrc)
+        }
+    }
+
+    private mutating func proxy(_ network: NetworkOptions) {
+        guard let proxy = network.proxy else {
+            set(CURLOPT_PROXYAUTH, DLD_AUTH_BASIC_DIGEST)
+            return
+        }
+        set(CURLOPT_PROXY, proxy == "none" ? "" : proxy)
+        set(CURLOPT_PROXYAUTH, DLD_AUTH_BASIC_DIGEST)
+    }
+
+    private mutating func tls(_ network: NetworkOptions) {
+        set(CURLOPT_CAINFO, network.caFile)
+        if network.proxy?.hasPrefix("https://") == true { set(CURLOPT_PROXY_CAINFO, network.caFile) }
+        if let certificate = network.clientCertificate {
+            set(CURLOPT_SSLCERT, certificate.certificate)
+            set(CURLOPT_SSLKEY, certificate.key ?? certificate.certificate)
+            set(CURLOPT_KEYPASSWD, certificate.password)
+        }
+        guard let minimum = network.tlsMinimumVersion else { return }
+        let version =
+            switch minimum {
+            case .v1_0: CURL_SSLVERSION_TLSv1_0
+            case .v1_1: CURL_SSLVERSION_TLSv1_1
+            case .v1_2: CURL_SSLVERSION_TLSv1_2
+            case .v1_3: CURL_SSLVERSION_TLSv1_3
+            }
+        set(CURLOPT_SSLVERSION, Int(version))
+    }
+
+    private mutating func http(_ transfer: Transfer) {
+        let request = transfer.request
+        set(CURLOPT_HTTPAUTH, DLD_AUTH_BASIC_DIGEST)
+        set(CURLOPT_HTTP_VERSION, httpVersion(transfer))
+        if let body = request.body, result == CURLE_OK {
+            result = dld_easy_set_body(easy, body, body.count)
+        }
+        let method = request.method?.uppercased()
+        if method == "HEAD" {
+            set(CURLOPT_NOBODY, 1)
+        } else if let method, method != (request.body == nil ? "GET" : "POST") {
+            set(CURLOPT_CUSTOMREQUEST, request.method)
+        }
+        headers(transfer)
+    }
+
+    private func httpVersion(_ transfer: Transfer) -> Int {
+        // A paused stream holds up its neighbours and a rate limit overshoots; uploads spin on old versions.
+        let mustBe11 =
+            !transfer.limits.isEmpty || transfer.exchange.network.httpVersion == .v1_1
+            || transfer.request.body != nil && !CurlVersion.current.uploadsSafelyOverHTTP2
+        return Int(mustBe11 ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS)
+    }
+
+    /// A field without a value is written `Name;` for libcurl (CURLOPT_HTTPHEADER(3)).
+    private mutating func headers(_ transfer: Transfer) {
+        var list: UnsafeMutablePointer<curl_slist>?
+        var fields = transfer.request.headers
+        if !fields.contains(where: { $0.name.lowercased() == "user-agent" }) {
+            fields.append(HeaderField("User-Agent", userAgent))
+        }
+        for field in fields {
+            let line = field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)"
+            guard !line.utf8.contains(where: { $0 == 10 || $0 == 13 || $0 == 0 }),
+                let longer = curl_slist_append(list, line)
+            else {
+                result = CURLE_BAD_FUNCTION_ARGUMENT
+                continue
+            }
+            list = longer
+        }
+        curl_slist_free_all(transfer.headerList)
+        transfer.headerList = list
+        if result == CURLE_OK { result = dld_easy_set_list(easy, CURLOPT_HTTPHEADER, list) }
+    }
+
+    private mutating func files(_ transfer: Transfer) {
+        set(CURLOPT_FILETIME, 1)
+        if transfer.exchange.kind == .probe, transfer.request.url.scheme != "sftp" { set(CURLOPT_NOBODY, 1) }
+        let offset = transfer.exchange.startOffset.rawValue
+        if offset > 0, transfer.exchange.kind == .download, result == CURLE_OK {
+            result = dld_easy_set_offset(easy, CURLOPT_RESUME_FROM_LARGE, curl_off_t(offset))
+        }
+    }
+
+    private mutating func sftp(_ transfer: Transfer) {
+        files(transfer)
+        set(CURLOPT_SSH_AUTH_TYPES, DLD_SSH_AUTH_ALL)
+        if result == CURLE_OK { result = dld_easy_set_known_hosts(easy, transfer.keys?.knownHosts ?? "/dev/null") }
+        set(CURLOPT_SSH_PRIVATE_KEYFILE, transfer.keys?.privateKey)
+        set(CURLOPT_SSH_PUBLIC_KEYFILE, transfer.keys?.publicKey)
+    }
+}
+
+/// CURLOPT_WRITEFUNCTION(3).
+private let receiveBody: dld_body_callback = { bytes, size, count, context in
+    guard let bytes, let context else { return 0 }
+    let transfer = Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
+    guard let reactor = transfer.reactor else { return 0 }
+    return transfer.body(UnsafeRawPointer(bytes), size * count, reactor: reactor)
+}
+
+/// CURLOPT_HEADERFUNCTION(3).
+private let receiveHeader: dld_body_callback = { bytes, size, count, context in
+    guard let bytes, let context else { return 0 }
+    let transfer = Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
+    guard let reactor = transfer.reactor else { return 0 }
+    return transfer.headerLine(UnsafeRawPointer(bytes), size * count, reactor: reactor)
+}

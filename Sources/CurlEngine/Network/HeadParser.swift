@@ -1,0 +1,102 @@
+import TransferCore
+import TransferModel
+
+/// Reads header lines as libcurl hands them out, and keeps those of the latest response only.
+///
+/// RFC 9112 section 4 and 5; interim responses (1xx) are skipped, lines after the head are trailers.
+struct HeadParser {
+    enum Event: Equatable {
+        case none
+        /// The blank line of a response that is not interim.
+        case headEnded
+    }
+
+    private enum Stage { case waiting, head, interim, ended }
+
+    private(set) var status: Int?
+    private(set) var httpVersion: String?
+    private(set) var reason: String?
+    private(set) var headers: [HeaderField] = []
+    private(set) var trailers: [HeaderField] = []
+    private var stage = Stage.waiting
+
+    /// Whether a whole final head was read.
+    var isComplete: Bool { stage == .ended }
+
+    mutating func line(_ bytes: UnsafeRawBufferPointer) -> Event {
+        var end = bytes.count
+        while end > 0, bytes[end - 1] == 10 || bytes[end - 1] == 13 { end -= 1 }
+        let line = UnsafeRawBufferPointer(rebasing: bytes[..<end])
+        if line.starts(with: "HTTP/".utf8) { return statusLine(String(decoding: line, as: UTF8.self)) }
+        switch stage {
+        case .waiting: return .none
+        case .interim:
+            if line.isEmpty { stage = .waiting }
+            return .none
+        case .head:
+            if line.isEmpty {
+                stage = .ended
+                return .headEnded
+            }
+            Self.add(line, to: &headers)
+        case .ended:
+            if !line.isEmpty { Self.add(line, to: &trailers) }
+        }
+        return .none
+    }
+
+    private mutating func statusLine(_ line: String) -> Event {
+        let parts = line.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
+        self = HeadParser()
+        httpVersion = String(parts[0].dropFirst(5))
+        status = parts.count > 1 ? Int(parts[1]) : nil
+        let text = parts.count > 2 ? parts[2].trimmingSpaces() : ""
+        reason = text.isEmpty ? nil : text
+        stage = (100..<200).contains(status ?? 0) ? .interim : .head
+        return .none
+    }
+
+    /// A line without a colon or that begins with a space continues the one before (obsolete folding).
+    private static func add(_ line: UnsafeRawBufferPointer, to fields: inout [HeaderField]) {
+        let text = String(decoding: line, as: UTF8.self)
+        if let first = line.first, first == 32 || first == 9 {
+            guard let last = fields.indices.last else { return }
+            fields[last].value += " " + text[...].trimmingSpaces()
+            return
+        }
+        guard let colon = text.firstIndex(of: ":") else { return }
+        let name = text[..<colon].trimmingSpaces()
+        fields.append(HeaderField(name, text[text.index(after: colon)...].trimmingSpaces()))
+    }
+
+    func values(_ name: String) -> [String] {
+        headers.filter { $0.name.lowercased() == name }.map(\.value)
+    }
+
+    /// Where the response says to go on, if it is a redirect that is followed.
+    var redirectTarget: String? {
+        guard let status, [301, 302, 303, 307, 308].contains(status) else { return nil }
+        return values("location").first
+    }
+
+    /// 401 and 407 may yet be answered by libcurl, 417 repeated: such a head is final only when a body or the end comes.
+    var mayBeRepeated: Bool { status == 401 || status == 407 || status == 417 }
+
+    /// Whether the body's end is marked by a length or a last chunk. HTTP/2 without a length is not trusted: some
+    /// servers end a cut stream with NO_ERROR.
+    var isDelimited: Bool {
+        guard let status else { return true }
+        if status == 204 || status == 304 || !values("content-length").isEmpty { return true }
+        return values("transfer-encoding").contains { $0.lowercased().contains("chunked") }
+    }
+}
+
+extension Substring {
+    /// Without spaces and tabs at both ends.
+    func trimmingSpaces() -> String {
+        var slice = self
+        while let first = slice.first, first == " " || first == "\t" { slice.removeFirst() }
+        while let last = slice.last, last == " " || last == "\t" { slice.removeLast() }
+        return String(slice)
+    }
+}

@@ -1,0 +1,389 @@
+import CCurl
+import CLinux
+import Glibc
+import TransferCore
+import TransferModel
+
+/// The one thread that runs libcurl: epoll, a timer, and a mailbox for everybody else (curl_multi_socket_action(3)).
+///
+/// It never touches the file system and never waits for anything but epoll. Everything below `post` belongs to its thread.
+final class Reactor: @unchecked Sendable {
+    enum Command: Sendable {
+        case start(Transfer)
+        case abort(Transfer)
+        /// The transfer's sink takes bytes again, or failed.
+        case sinkChanged(Transfer)
+        case restartIsDurable(Transfer)
+        case buffersFreed
+        case globalRate(ByteRate)
+        case sessionRate(SessionKey, ByteRate)
+        case taskRate(TaskID, ByteRate)
+        case stop(@Sendable () -> Void)
+    }
+
+    let buffers: BufferPool
+    private let lanes: DeviceLanes
+    private let journal: OffsetJournal?
+    private let userAgent: String
+    private let mailbox: Mailbox<Command>
+    private let epoll: Int32
+    private let timer: Int32
+    private let multi: UnsafeMutableRawPointer
+
+    private(set) var now = dld_monotonic_nanoseconds()
+    var transfers: [ObjectIdentifier: Transfer] = [:]
+    private var idleHandles: [UnsafeMutableRawPointer] = []
+    private var curlDeadline: Int64?
+    private var tickDeadline: Int64?
+    private var armed: Int64 = 0
+    private var batch: [Command] = []
+    private var ready = [dld_ready](repeating: dld_ready(), count: 256)
+    private var limiter = RateLimiter()
+    private var rateWaiters: [Transfer] = []
+    private var rateDeadline: Int64?
+    private var stopped: (@Sendable () -> Void)?
+
+    private static let tick: Int64 = 100_000_000
+    private static let flushAge: Int64 = 90_000_000
+    private static let discardTime: Int64 = 2_000_000_000
+    private static let idleHandleLimit = 64
+
+    init?(
+        maximumTransfers: Int, userAgent: String, buffers: BufferPool, lanes: DeviceLanes, journal: OffsetJournal?
+    ) {
+        guard let mailbox = Mailbox<Command>(), let multi = curl_multi_init() else { return nil }
+        self.mailbox = mailbox
+        self.multi = multi
+        self.buffers = buffers
+        self.lanes = lanes
+        self.journal = journal
+        self.userAgent = userAgent
+        epoll = dld_epoll_create()
+        timer = dld_timerfd_create()
+        guard epoll >= 0, timer >= 0, dld_epoll_watch(epoll, mailbox.fileDescriptor, DLD_READABLE) == 0,
+            dld_epoll_watch(epoll, timer, DLD_READABLE) == 0
+        else { return nil }
+        // Fewer idle connections than transfers would destroy reuse.
+        dld_multi_set_long(multi, CURLMOPT_MAXCONNECTS, max(64, maximumTransfers))
+    }
+
+    deinit {
+        for handle in idleHandles { curl_easy_cleanup(handle) }
+        curl_multi_cleanup(multi)
+        if epoll >= 0 { close(epoll) }
+        if timer >= 0 { close(timer) }
+    }
+
+    func post(_ command: Command) { mailbox.post(command) }
+
+    /// Starts the thread. False where the system gives none.
+    func start() -> Bool { NamedThread.start("dld-curl") { self.run() } }
+
+    // MARK: The loop
+
+    private func run() {
+        dld_multi_set_callbacks(multi, watchSocket, setTimer, Unmanaged.passUnretained(self).toOpaque())
+        while !isDone {
+            arm()
+            let count = dld_epoll_wait(epoll, &ready, Int32(ready.count), -1)
+            now = dld_monotonic_nanoseconds()
+            for index in 0..<max(0, Int(count)) { handle(ready[index]) }
+            runTimers()
+            collectFinished()
+        }
+        dld_multi_set_callbacks(multi, nil, nil, nil)
+        stopped?()
+    }
+
+    private var isDone: Bool { stopped != nil && transfers.isEmpty }
+
+    private func handle(_ ready: dld_ready) {
+        switch ready.fd {
+        case mailbox.fileDescriptor:
+            dld_eventfd_drain(ready.fd)
+            mailbox.collect(into: &batch)
+            for command in batch { perform(command) }
+        case timer:
+            dld_timerfd_drain(ready.fd)
+            armed = 0
+        default:
+            var mask: Int32 = 0
+            if ready.events & (DLD_READABLE | DLD_HANGUP) != 0 { mask |= CURL_CSELECT_IN }
+            if ready.events & DLD_WRITABLE != 0 { mask |= CURL_CSELECT_OUT }
+            if ready.events & DLD_ERROR != 0 { mask |= CURL_CSELECT_ERR }
+            var running: Int32 = 0
+            curl_multi_socket_action(multi, ready.fd, mask, &running)
+        }
+    }
+
+    private func perform(_ command: Command) {
+        switch command {
+        case .start(let transfer): begin(transfer)
+        case .abort(let transfer): abort(transfer)
+        case .sinkChanged(let transfer): sinkChanged(transfer)
+        case .restartIsDurable(let transfer): restartIsDurable(transfer)
+        case .buffersFreed: buffersFreed()
+        case .globalRate(let rate):
+            limiter.setGlobal(rate, at: now)
+            ratesChanged()
+        case .sessionRate(let session, let rate):
+            limiter.set(session, rate, at: now)
+            ratesChanged()
+        case .taskRate(let task, let rate):
+            limiter.set(task, rate, at: now)
+            ratesChanged()
+        case .stop(let done):
+            stopped = done
+            for transfer in Array(transfers.values) { abort(transfer) }
+        }
+    }
+
+    // MARK: Timers
+
+    /// Sets the timer to the earliest deadline; one that is set earlier stays, and fires for nothing.
+    private func arm() {
+        if transfers.isEmpty {
+            tickDeadline = nil
+        } else if tickDeadline == nil {
+            tickDeadline = now + Self.tick
+        }
+        guard let next = [curlDeadline, tickDeadline, rateDeadline].compactMap(\.self).min() else { return }
+        if armed == 0 || next < armed {
+            armed = max(next, 1)
+            dld_timerfd_arm(timer, armed)
+        }
+    }
+
+    private func runTimers() {
+        if let deadline = curlDeadline, deadline <= now {
+            curlDeadline = nil
+            var running: Int32 = 0
+            curl_multi_socket_action(multi, DLD_SOCKET_TIMEOUT, 0, &running)
+            // Before 8.12 a timer that fired early is not set again by libcurl.
+            var milliseconds = -1
+            curl_multi_timeout(multi, &milliseconds)
+            setCurlTimer(milliseconds)
+        }
+        if let deadline = rateDeadline, deadline <= now { wakeRateWaiters() }
+        if let deadline = tickDeadline, deadline <= now {
+            tickDeadline = now + Self.tick
+            for transfer in Array(transfers.values) { inspect(transfer) }
+        }
+    }
+
+    fileprivate func setCurlTimer(_ milliseconds: Int) {
+        curlDeadline = milliseconds < 0 ? nil : dld_monotonic_nanoseconds() + Int64(milliseconds) * 1_000_000
+    }
+
+    fileprivate func watch(_ socket: curl_socket_t, _ what: Int32) {
+        if what == CURL_POLL_REMOVE {
+            dld_epoll_forget(epoll, socket)
+            return
+        }
+        var events: UInt32 = 0
+        if what & CURL_POLL_IN != 0 { events |= DLD_READABLE }
+        if what & CURL_POLL_OUT != 0 { events |= DLD_WRITABLE }
+        dld_epoll_watch(epoll, socket, events)
+    }
+
+    // MARK: Transfers
+
+    private func begin(_ transfer: Transfer) {
+        if stopped != nil || transfer.isAborted { return transfer.refuse(.aborted) }
+        transfer.reactor = self
+        transfer.limits = limiter.buckets(of: transfer.context)
+        transfers[ObjectIdentifier(transfer)] = transfer
+        send(transfer)
+    }
+
+    /// Puts the transfer's current request on the network.
+    private func send(_ transfer: Transfer) {
+        guard let easy = idleHandles.popLast() ?? curl_easy_init() else {
+            return conclude(transfer, .transport(code: Int(CURLE_OUT_OF_MEMORY.rawValue), message: "out of memory"))
+        }
+        transfer.easy = easy
+        transfer.lastActivity = now
+        let code = EasySetup.configure(easy, for: transfer, userAgent: userAgent)
+        guard code == CURLE_OK else { return conclude(transfer, failure(code, transfer)) }
+        guard curl_multi_add_handle(multi, easy) == CURLM_OK else {
+            return conclude(transfer, failure(CURLE_FAILED_INIT, transfer))
+        }
+    }
+
+    private func abort(_ transfer: Transfer) {
+        transfer.isAborted = true
+        guard transfers[ObjectIdentifier(transfer)] != nil else { return }
+        conclude(transfer, .aborted)
+    }
+
+    private func takeHandle(_ transfer: Transfer) {
+        guard let easy = transfer.easy else { return }
+        transfer.easy = nil
+        curl_multi_remove_handle(multi, easy)
+        if idleHandles.count < Self.idleHandleLimit {
+            curl_easy_reset(easy)
+            idleHandles.append(easy)
+        } else {
+            curl_easy_cleanup(easy)
+        }
+    }
+
+    /// Takes the transfer out of libcurl and the table; not from inside a callback.
+    func conclude(_ transfer: Transfer, _ end: ExchangeOutcome.End) {
+        var connectCode = 0
+        if let easy = transfer.easy { dld_easy_get_long(easy, CURLINFO_HTTP_CONNECTCODE, &connectCode) }
+        takeHandle(transfer)
+        guard transfers.removeValue(forKey: ObjectIdentifier(transfer)) != nil else { return }
+        transfer.conclude(end, connectCode: connectCode, recycling: buffers)
+    }
+
+    private func collectFinished() {
+        var code = CURLE_OK
+        while let easy = dld_multi_next_done(multi, &code) {
+            var context: UnsafeMutableRawPointer?
+            dld_easy_get_pointer(easy, &context)
+            guard let context else { continue }
+            finished(Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue(), code)
+        }
+    }
+
+    private func finished(_ transfer: Transfer, _ code: CURLcode) {
+        if transfer.discardingSince != nil { return follow(transfer) }
+        if transfer.ending == nil, code == CURLE_OK, transfer.head == nil { transfer.judge(self) }
+        if let ending = transfer.ending { return conclude(transfer, ending) }
+        if code != CURLE_OK { return conclude(transfer, failure(code, transfer)) }
+        if transfer.acceptance?.truncate == true, transfer.part != nil, transfer.sink == nil {
+            // An empty body: the file is emptied when its old checkpoint is gone.
+            transfer.ending = .finished
+            takeHandle(transfer)
+            return
+        }
+        if let missing = transfer.remaining, missing > 0 {
+            let message = "the body ended \(missing) bytes early"
+            return conclude(transfer, .transport(code: Int(CURLE_PARTIAL_FILE.rawValue), message: message))
+        }
+        conclude(transfer, .finished)
+    }
+
+    private func failure(_ code: CURLcode, _ transfer: Transfer) -> ExchangeOutcome.End {
+        let detail = String(cString: transfer.errorText)
+        let message = detail.isEmpty ? String(cString: curl_easy_strerror(code)) : detail
+        return .transport(code: Int(code.rawValue), message: message)
+    }
+
+    /// Goes on to where a redirect points.
+    private func follow(_ transfer: Transfer) {
+        guard let status = transfer.parser.status, let location = transfer.parser.redirectTarget else {
+            return conclude(transfer, failure(CURLE_WEIRD_SERVER_REPLY, transfer))
+        }
+        takeHandle(transfer)
+        do {
+            try transfer.request.follow(status: status, location: location)
+        } catch {
+            return conclude(transfer, .refusedRedirect(error))
+        }
+        transfer.context.observer.transferRedirected(to: transfer.request.url.text, status: status)
+        transfer.prepareNextRequest()
+        send(transfer)
+    }
+
+    // MARK: Sinks and holds
+
+    func makeSink(_ transfer: Transfer, _ part: PartFile, _ acceptance: Acceptance) -> PartSink {
+        let services = PartSink.Services(lane: lanes.lane(for: part.device), journal: journal, buffers: buffers) {
+            [weak self] in self?.post(.buffersFreed)
+        }
+        return PartSink(part: part, acceptance: acceptance, context: transfer.context, services: services) {
+            [weak self] in self?.post(.sinkChanged(transfer))
+        }
+    }
+
+    private func sinkChanged(_ transfer: Transfer) {
+        guard transfers[ObjectIdentifier(transfer)] != nil else { return }
+        if let failure = transfer.sink?.failure {
+            return conclude(transfer, .local(errno: failure.errno, operation: failure.operation))
+        }
+        release(transfer, .writer)
+    }
+
+    private func restartIsDurable(_ transfer: Transfer) {
+        guard transfers[ObjectIdentifier(transfer)] != nil else { return }
+        transfer.beginAfterRestart(self)
+        if let ending = transfer.ending { return conclude(transfer, ending) }
+        release(transfer, .restart)
+    }
+
+    private func buffersFreed() {
+        for transfer in Array(transfers.values) where transfer.holds.contains(.writer) { release(transfer, .writer) }
+    }
+
+    /// Takes back one reason to hold; the last one lets libcurl go on, which may call the body callback at once.
+    private func release(_ transfer: Transfer, _ hold: Transfer.Hold) {
+        transfer.holds.remove(hold)
+        guard transfer.holds.isEmpty, transfer.isPaused, let easy = transfer.easy else { return }
+        transfer.isPaused = false
+        transfer.lastActivity = now
+        let code = curl_easy_pause(easy, CURLPAUSE_CONT)
+        // An end noted by the callback, or an error, is only returned here: libcurl does not report it as done.
+        if let ending = transfer.ending {
+            conclude(transfer, ending)
+        } else if code != CURLE_OK {
+            conclude(transfer, failure(code, transfer))
+        }
+    }
+
+    // MARK: Rates
+
+    /// Whether all limits of the transfer allow reading now; where not, it is woken when they do.
+    func mayRead(_ transfer: Transfer) -> Bool {
+        let time = dld_monotonic_nanoseconds()
+        var wake = time
+        for limit in transfer.limits { wake = max(wake, limit.wait(at: time) ?? time) }
+        guard wake > time else { return true }
+        rateWaiters.append(transfer)
+        rateDeadline = min(rateDeadline ?? .max, wake)
+        return false
+    }
+
+    private func wakeRateWaiters() {
+        let waiters = rateWaiters
+        rateWaiters.removeAll(keepingCapacity: true)
+        rateDeadline = nil
+        for transfer in waiters where transfers[ObjectIdentifier(transfer)] != nil { release(transfer, .rate) }
+    }
+
+    private func ratesChanged() {
+        for transfer in transfers.values { transfer.limits = limiter.buckets(of: transfer.context) }
+        wakeRateWaiters()
+    }
+
+    // MARK: Inspection
+
+    /// What has to be looked after ten times a second: old bytes in buffers, checkpoints, silence.
+    private func inspect(_ transfer: Transfer) {
+        if let sink = transfer.sink {
+            transfer.flush(sink, now: now, age: Self.flushAge)
+            sink.checkpointIfDue(at: now)
+        }
+        if let since = transfer.discardingSince, now - since > Self.discardTime { return follow(transfer) }
+        let limit = transfer.exchange.network.stallTimeout
+        guard limit > 0, transfer.holds.isEmpty, now - transfer.lastActivity > limit.milliseconds * 1_000_000 else {
+            return
+        }
+        conclude(transfer, .stalled)
+    }
+}
+
+/// CURLMOPT_SOCKETFUNCTION(3).
+private let watchSocket: dld_socket_callback = { _, socket, what, context, _ in
+    guard let context else { return 0 }
+    Unmanaged<Reactor>.fromOpaque(context).takeUnretainedValue().watch(socket, what)
+    return 0
+}
+
+/// CURLMOPT_TIMERFUNCTION(3).
+private let setTimer: dld_timer_callback = { _, milliseconds, context in
+    guard let context else { return 0 }
+    Unmanaged<Reactor>.fromOpaque(context).takeUnretainedValue().setCurlTimer(milliseconds)
+    return 0
+}

@@ -1,0 +1,96 @@
+import TransferCore
+import TransferModel
+
+/// The request as it stands after the redirects so far: pure, so that every rule can be tested without a network.
+///
+/// RFC 9110 section 15.4; across origins nothing of the caller's goes along that could identify them.
+struct RequestState: Sendable {
+    struct Credentials: Sendable, Hashable {
+        var user: String
+        var password: String
+    }
+
+    private(set) var url: CurlURL
+    private(set) var method: String?
+    private(set) var headers: [HeaderField]
+    private(set) var body: [UInt8]?
+    /// User name and password for the origin.
+    private(set) var credentials: Credentials?
+    private(set) var netrcPath: String?
+    private(set) var redirects = 0
+    private let redirectLimit: Int
+    private let allowsPlaintext: Bool
+
+    /// Fields that go along to another origin: they say what is asked for, not who asks.
+    private static let carriedAcross: Set<String> = ["user-agent", "range", "if-range", "want-repr-digest"]
+
+    /// - Throws: policy.plaintext_refused.
+    init(_ exchange: Exchange, url: CurlURL) throws(TransferError) {
+        let network = exchange.network
+        guard network.allowsPlaintext || !url.isPlaintext else { throw Self.plaintextRefused(url) }
+        self.url = url
+        method = exchange.method
+        headers = exchange.headers
+        body = exchange.body
+        redirectLimit = network.redirectLimit
+        allowsPlaintext = network.allowsPlaintext
+        let authorized = exchange.headers.contains { $0.name.lowercased() == "authorization" }
+        if url.isHTTP, authorized { return }
+        if url.isHTTP, let bearer = network.bearer {
+            headers.append(HeaderField("Authorization", "Bearer \(bearer)"))
+        } else if let user = network.username ?? url.user {
+            let password = network.username == nil ? url.password : network.password
+            credentials = Credentials(user: user, password: password ?? "")
+        } else {
+            netrcPath = network.netrcPath
+        }
+    }
+
+    /// Goes to where a response with `status` and `location` points.
+    /// - Throws: http.redirect_limit, http.protocol (no http or https target), policy.plaintext_refused.
+    mutating func follow(status: Int, location: String) throws(TransferError) {
+        guard redirects < redirectLimit else {
+            throw TransferError(
+                .httpRedirectLimit, "The server redirected more than \(redirectLimit) times; check the URL.",
+                details: ["url": .string(url.text)])
+        }
+        guard let target = url.resolving(location), target.isHTTP else {
+            throw TransferError(
+                .httpProtocol, "The server redirects to something that is neither http nor https.",
+                details: ["url": .string(url.text)])
+        }
+        guard allowsPlaintext || !target.isPlaintext else { throw Self.plaintextRefused(target) }
+        redirects += 1
+        rewriteMethod(status)
+        if !target.hasSameOrigin(as: url) {
+            headers.removeAll { !Self.crossesOrigins($0.name) }
+            credentials = nil
+            netrcPath = nil
+        }
+        url = target
+        url.user = nil
+        url.password = nil
+    }
+
+    /// RFC 9110 sections 15.4.2 to 15.4.4: 301 and 302 turn POST into GET, 303 everything but HEAD.
+    private mutating func rewriteMethod(_ status: Int) {
+        let current = (method ?? (body == nil ? "GET" : "POST")).uppercased()
+        let becomesGet =
+            status == 303 ? current != "HEAD" && current != "GET" : current == "POST" && [301, 302].contains(status)
+        guard becomesGet else { return }
+        method = nil
+        body = nil
+        headers.removeAll { $0.name.lowercased().hasPrefix("content-") || $0.name.lowercased() == "expect" }
+    }
+
+    private static func crossesOrigins(_ name: String) -> Bool {
+        let name = name.lowercased()
+        return name == "accept" || name.hasPrefix("accept-") || carriedAcross.contains(name)
+    }
+
+    private static func plaintextRefused(_ url: CurlURL) -> TransferError {
+        TransferError(
+            .plaintextRefused, "This session forbids unencrypted transfers; use https, ftps or sftp.",
+            details: ["url": .string(url.text)])
+    }
+}

@@ -1,0 +1,163 @@
+import CCurl
+import CLinux
+import Glibc
+import TransferCore
+import TransferModel
+
+/// What libcurl's callbacks do. They run on the reactor's thread inside curl calls, so they must not call back into the
+/// multi handle: they note an ending or a hold, and the reactor acts on it afterwards.
+extension Transfer {
+    /// A header line. Returns how many bytes were taken; another number than given ends the transfer.
+    func headerLine(_ bytes: UnsafeRawPointer, _ count: Int, reactor: Reactor) -> Int {
+        lastActivity = reactor.now
+        // A dialogue of FTP commands comes this way too; only HTTP has heads.
+        guard parser.line(UnsafeRawBufferPointer(start: bytes, count: count)) == .headEnded else { return count }
+        if parser.redirectTarget != nil, request.url.isHTTP {
+            return beginDiscarding(reactor) ? count : 0
+        }
+        if !parser.mayBeRepeated { judge(reactor) }
+        return ending == nil ? count : 0
+    }
+
+    /// A short body of a redirect is read so that the connection stays usable; a long one is not worth it.
+    private func beginDiscarding(_ reactor: Reactor) -> Bool {
+        discardingSince = reactor.now
+        use = .discard(left: Self.discardPatience)
+        let length = parser.values("content-length").first.flatMap { Int64($0) } ?? 0
+        return length <= Int64(Self.discardPatience)
+    }
+
+    /// Asks the judge about the response and prepares for its body.
+    func judge(_ reactor: Reactor) {
+        let head = makeHead()
+        self.head = head
+        let verdict = exchange.judge.judge(head)
+        context.observer.transferResponded(head, verdict: verdict)
+        switch verdict {
+        case .stop(let reason):
+            use = .count
+            ending = .stopped(reason)
+        case .accept(let acceptance):
+            accept(acceptance, reactor)
+        }
+    }
+
+    private func accept(_ acceptance: Acceptance, _ reactor: Reactor) {
+        self.acceptance = acceptance
+        context.counters.setTransferring(true)
+        let whole = acceptance.total ?? acceptance.expected.map { acceptance.offset + $0 }
+        context.counters.setExpected(whole?.rawValue ?? -1)
+        if exchange.kind == .probe {
+            use = .count
+            ending = .finished
+            return
+        }
+        nextOffset = acceptance.offset.rawValue
+        remaining = acceptance.expected?.rawValue
+        guard let part else {
+            use = .count
+            return
+        }
+        if acceptance.truncate {
+            holds.insert(.restart)
+            let checkpoint = PartSink.checkpoint(part, acceptance, offset: nextOffset)
+            context.observer.transferRestarting(checkpoint) { [weak reactor] in
+                reactor?.post(.restartIsDurable(self))
+            }
+        } else {
+            use = .store(reactor.makeSink(self, part, acceptance))
+        }
+    }
+
+    /// The stored checkpoint was replaced: the file may be emptied.
+    func beginAfterRestart(_ reactor: Reactor) {
+        guard let part, let acceptance, case .undecided = use else { return }
+        use = .store(reactor.makeSink(self, part, acceptance))
+    }
+
+    private func makeHead() -> ResponseHead {
+        if parser.isComplete {
+            return ResponseHead(
+                url: request.url.text, status: parser.status, httpVersion: parser.httpVersion, reason: parser.reason,
+                headers: parser.headers, redirects: request.redirects)
+        }
+        var (length, time): (curl_off_t, curl_off_t) = (-1, -1)
+        dld_easy_get_offset(easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length)
+        dld_easy_get_offset(easy, CURLINFO_FILETIME_T, &time)
+        // FTP and SFTP count from where the reading begins.
+        let skipped = exchange.kind == .download ? exchange.startOffset.rawValue : 0
+        return ResponseHead(
+            url: request.url.text, size: length < 0 ? nil : ByteCount(Int64(length) + skipped),
+            modificationTime: time < 0 ? nil : Int64(time), redirects: request.redirects)
+    }
+
+    /// Body bytes. Returns how many were taken, or `DLD_WRITE_PAUSE`: the same bytes come again later.
+    func body(_ bytes: UnsafeRawPointer, _ count: Int, reactor: Reactor) -> Int {
+        if ending != nil { return 0 }
+        lastActivity = reactor.now
+        if head == nil, discardingSince == nil { judge(reactor) }
+        if ending != nil { return 0 }
+        switch use {
+        case .discard(let left):
+            use = .discard(left: left - count)
+            return left >= count ? count : 0
+        case .count:
+            received += Int64(count)
+            return count
+        case .undecided:
+            return pause(.restart)
+        case .store(let sink):
+            return store(bytes, count, in: sink, reactor)
+        }
+    }
+
+    private func pause(_ hold: Hold) -> Int {
+        holds.insert(hold)
+        isPaused = true
+        return DLD_WRITE_PAUSE
+    }
+
+    private func store(_ bytes: UnsafeRawPointer, _ count: Int, in sink: PartSink, _ reactor: Reactor) -> Int {
+        if !holds.isEmpty { return pause(holds) }
+        if !limits.isEmpty, !reactor.mayRead(self) { return pause(.rate) }
+        let wanted = remaining.map { Int(min($0, Int64(count))) } ?? count
+        guard hasRoom(for: wanted, sink, reactor), let buffer else { return pause(.writer) }
+        if buffer.count == 0 {
+            buffer.offset = nextOffset
+            bufferedSince = reactor.now
+        }
+        buffer.append(bytes, wanted)
+        nextOffset += Int64(wanted)
+        received += Int64(wanted)
+        remaining = remaining.map { $0 - Int64(wanted) }
+        if !limits.isEmpty { spend(wanted) }
+        if wanted < count {
+            ending = .overrun
+            return 0
+        }
+        return count
+    }
+
+    private func spend(_ count: Int) {
+        let time = dld_monotonic_nanoseconds()
+        for limit in limits { limit.bucket.spend(ByteCount(Int64(count)), at: time) }
+    }
+
+    private func hasRoom(for count: Int, _ sink: PartSink, _ reactor: Reactor) -> Bool {
+        if let buffer, buffer.room >= count { return true }
+        guard buffer == nil || sink.admits(at: reactor.now) else { return false }
+        if buffer != nil { isFast = true }
+        guard let fresh = reactor.buffers.acquire(large: isFast) else { return false }
+        if let full = buffer { sink.submit(full) }
+        buffer = fresh
+        return true
+    }
+
+    /// Hands over a partly filled buffer once it is old enough that its bytes should be safe from a crash.
+    func flush(_ sink: PartSink, now: Int64, age: Int64) {
+        guard let buffer, buffer.count > 0, now - bufferedSince >= age, sink.admits(at: now) else { return }
+        if buffer.capacity == BufferPool.largeSize, buffer.count < BufferPool.smallSize { isFast = false }
+        self.buffer = nil
+        sink.submit(buffer)
+    }
+}

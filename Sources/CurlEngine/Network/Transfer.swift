@@ -1,0 +1,145 @@
+import CCurl
+import Glibc
+import TransferCore
+import TransferModel
+
+/// One exchange on its way through libcurl.
+///
+/// Ownership: the reactor's table holds a transfer from `start` until its outcome is reported. libcurl keeps an unretained
+/// pointer to it, and only between `curl_multi_add_handle` and `curl_multi_remove_handle`, both of which the reactor
+/// calls while the table holds it. All variables belong to the reactor's thread.
+final class Transfer: @unchecked Sendable {
+    /// Why no bytes are taken just now.
+    struct Hold: OptionSet {
+        let rawValue: UInt8
+        /// The writer is behind, a checkpoint late, or the buffer pool empty.
+        static let writer = Hold(rawValue: 1)
+        static let rate = Hold(rawValue: 2)
+        /// The stored checkpoint must be replaced before the part file may be emptied.
+        static let restart = Hold(rawValue: 4)
+    }
+
+    /// What becomes of body bytes.
+    enum BodyUse {
+        /// The judge has not spoken yet.
+        case undecided
+        case store(PartSink)
+        /// A redirect's body, so that the connection can be used again; `left` bytes of patience.
+        case discard(left: Int)
+        /// Nobody wants them, but they count.
+        case count
+    }
+
+    static let discardPatience = 64 << 10
+
+    let exchange: Exchange
+    let part: PartFile?
+    let context: TransferContext
+    let keys: SSHKeys?
+    private let report: @Sendable (ExchangeOutcome) -> Void
+
+    /// Set while the reactor's table holds the transfer.
+    weak var reactor: Reactor?
+    var request: RequestState
+    var easy: UnsafeMutableRawPointer?
+    var headerList: UnsafeMutablePointer<curl_slist>?
+    let errorText: UnsafeMutablePointer<CChar>
+
+    var parser = HeadParser()
+    var head: ResponseHead?
+    var acceptance: Acceptance?
+    var use = BodyUse.undecided
+    /// The end we decided on; libcurl's own verdict does not count any more.
+    var ending: ExchangeOutcome.End?
+    var isAborted = false
+
+    var buffer: Buffer?
+    var nextOffset: Int64 = 0
+    var received: Int64 = 0
+    /// Bytes this body may still have.
+    var remaining: Int64?
+
+    var holds: Hold = []
+    /// libcurl was told to pause and not yet to go on.
+    var isPaused = false
+    var limits: [SharedBucket] = []
+    var lastActivity: Int64 = 0
+    /// When the first byte in `buffer` arrived.
+    var bufferedSince: Int64 = 0
+    var discardingSince: Int64?
+    /// Fills whole buffers before they are flushed for age: gets large ones.
+    var isFast = false
+
+    init(
+        exchange: Exchange, part: PartFile?, context: TransferContext, request: RequestState, keys: SSHKeys?,
+        report: @escaping @Sendable (ExchangeOutcome) -> Void
+    ) {
+        self.exchange = exchange
+        self.part = part
+        self.context = context
+        self.request = request
+        self.keys = keys
+        self.report = report
+        errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
+        errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+    }
+
+    deinit {
+        curl_slist_free_all(headerList)
+        errorText.deallocate()
+    }
+
+    var sink: PartSink? { if case .store(let sink) = use { sink } else { nil } }
+
+    /// Forgets the last response before the next request of a redirect chain.
+    func prepareNextRequest() {
+        parser = HeadParser()
+        use = .undecided
+        discardingSince = nil
+        errorText[0] = 0
+    }
+
+    // MARK: The outcome
+
+    /// Whether the body's end was marked by more than the connection's close.
+    private var isDelimited: Bool {
+        if parser.isComplete { return parser.isDelimited || request.method?.uppercased() == "HEAD" }
+        return true
+    }
+
+    private func proxyStatus(connectCode: Int) -> Int? {
+        if connectCode >= 300 { return connectCode }
+        return parser.status == 407 ? 407 : nil
+    }
+
+    /// Hands what is left to the writer and reports when the file is as good as it gets. The transfer has left libcurl.
+    func conclude(_ end: ExchangeOutcome.End, connectCode: Int, recycling buffers: BufferPool) {
+        let outcome = ExchangeOutcome(
+            end: end, head: head, trailers: parser.trailers, offset: exchange.startOffset,
+            received: ByteCount(received), delimited: isDelimited,
+            proxyStatus: proxyStatus(connectCode: connectCode))
+        guard let sink else {
+            if let buffer { _ = buffers.release(buffer) }
+            report(outcome)
+            return
+        }
+        if let buffer { buffer.count > 0 ? sink.submit(buffer) : { _ = buffers.release(buffer) }() }
+        buffer = nil
+        let report = self.report
+        let total = acceptance?.total?.rawValue
+        let isWhole = end == .finished && (total == nil || total == nextOffset)
+        sink.finish(syncing: !isWhole) { [outcome] ending in
+            var final = outcome
+            final.offset = ByteCount(ending.offset)
+            if let failure = ending.failure {
+                final.end = .local(errno: failure.errno, operation: failure.operation)
+            }
+            report(final)
+        }
+    }
+
+    /// Reports without ever having been on the network.
+    func refuse(_ end: ExchangeOutcome.End) {
+        report(ExchangeOutcome(end: end, offset: exchange.startOffset))
+    }
+}

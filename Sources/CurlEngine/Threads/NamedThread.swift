@@ -1,0 +1,35 @@
+import CLinux
+import Glibc
+
+/// Starts threads that may block: neither the reactor nor Swift's cooperative pool may.
+enum NamedThread {
+    private final class Start {
+        let name: String
+        let body: @Sendable () -> Void
+        init(name: String, body: @escaping @Sendable () -> Void) {
+            self.name = name
+            self.body = body
+        }
+    }
+
+    /// Runs `body` on a detached thread with every signal blocked. False where the system gives no thread.
+    static func start(_ name: String, _ body: @escaping @Sendable () -> Void) -> Bool {
+        let start = Unmanaged.passRetained(Start(name: name, body: body))
+        var thread = pthread_t()
+        let code = pthread_create(
+            &thread, nil,
+            { argument in
+                guard let argument else { return nil }
+                let start = Unmanaged<Start>.fromOpaque(argument).takeRetainedValue()
+                dld_thread_prepare(start.name)
+                start.body()
+                return nil
+            }, start.toOpaque())
+        guard code == 0 else {
+            start.release()
+            return false
+        }
+        pthread_detach(thread)
+        return true
+    }
+}

@@ -1,0 +1,57 @@
+import Synchronization
+import TransferCore
+import TransferModel
+
+/// Whose exchange this is, and who watches it.
+package struct TransferContext: Sendable {
+    package var task: TaskID
+    package var session: SessionKey
+    package var counters: TransferCounters
+    package var observer: any TransferObserver
+
+    package init(task: TaskID, session: SessionKey, counters: TransferCounters, observer: any TransferObserver) {
+        self.task = task
+        self.session = session
+        self.counters = counters
+        self.observer = observer
+    }
+}
+
+/// Live figures of a running task; any thread reads them at any time.
+package final class TransferCounters: Sendable {
+    private let received = Atomic<Int64>(0)
+    private let expected = Atomic<Int64>(-1)
+    private let headArrived = Atomic<Bool>(false)
+
+    package init() {}
+
+    /// Next offset in the part file: everything before it is written.
+    package var bytesReceived: ByteCount { ByteCount(received.load(ordering: .relaxed)) }
+    /// Whole length of the file, -1 where unknown.
+    package var bytesExpected: Int64 { expected.load(ordering: .relaxed) }
+    package var phase: TaskPhase { headArrived.load(ordering: .relaxed) ? .transferring : .connecting }
+
+    package func setReceived(_ offset: ByteCount) { received.store(offset.rawValue, ordering: .relaxed) }
+    package func setExpected(_ length: Int64) { expected.store(length, ordering: .relaxed) }
+    package func setTransferring(_ value: Bool) { headArrived.store(value, ordering: .relaxed) }
+}
+
+/// Hears what happens to an exchange. Calls come from the reactor and from writer threads, in order; they must not block.
+package protocol TransferObserver: Sendable {
+    /// A redirect is being followed; `url` is without user info.
+    func transferRedirected(to url: String, status: Int)
+    func transferResponded(_ head: ResponseHead, verdict: Verdict)
+    /// Bytes before the checkpoint's offset are synced: soon after the first bytes, every 1 s or 64 MiB while bytes
+    /// flow, and at the end of the exchange.
+    func transferCheckpointed(_ checkpoint: Checkpoint)
+    /// The part file is about to be emptied for another version, so the stored checkpoint must be replaced by this
+    /// one first: `proceed` is called, from any thread, when that is durable. No byte is written before.
+    func transferRestarting(_ checkpoint: Checkpoint, proceed: @escaping @Sendable () -> Void)
+}
+
+extension TransferObserver {
+    package func transferRestarting(_ checkpoint: Checkpoint, proceed: @escaping @Sendable () -> Void) {
+        transferCheckpointed(checkpoint)
+        proceed()
+    }
+}
