@@ -12,7 +12,9 @@ package enum MediaType {
             let pair = part.split(separator: "=", maxSplits: 1)
             guard pair.count == 2, trimmed(pair[0]).lowercased() == name else { continue }
             var text = trimmed(pair[1])
-            if text.count >= 2, text.hasPrefix("\""), text.hasSuffix("\"") { text = String(text.dropFirst().dropLast()) }
+            if text.count >= 2, text.hasPrefix("\""), text.hasSuffix("\"") {
+                text = String(text.dropFirst().dropLast())
+            }
             return text
         }
         return nil
@@ -32,7 +34,9 @@ package enum HTTPStatus {
         names[status] ?? classes[status / 100] ?? "unknown"
     }
 
-    private static let classes = [1: "informational", 2: "success", 3: "redirection", 4: "client error", 5: "server error"]
+    private static let classes = [
+        1: "informational", 2: "success", 3: "redirection", 4: "client error", 5: "server error",
+    ]
 
     private static let names: [Int: String] = [
         100: "continue", 101: "switching protocols", 103: "early hints",

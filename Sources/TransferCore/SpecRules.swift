@@ -71,7 +71,8 @@ package struct SpecRules: Sendable {
     /// Minutes after midnight of `HH:MM`, or nil.
     package static func minutes(_ text: String) -> Int? {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-        guard parts.count == 2, parts.allSatisfy({ $0.utf8.count == 2 && $0.utf8.allSatisfy((48...57).contains) }),
+        guard parts.count == 2,
+            parts.allSatisfy({ part in part.utf8.count == 2 && part.utf8.allSatisfy { (48...57).contains($0) } }),
             let hours = Int(parts[0]), let minutes = Int(parts[1]), hours < 24, minutes < 60
         else { return nil }
         return hours * 60 + minutes

@@ -1,0 +1,39 @@
+import TransferModel
+
+/// What a response head says about its body: length, coding, media type.
+enum MessageFraming {
+    /// The body's length from Content-Length; nil where there is none or it does not count (RFC 9112 section 6.3).
+    /// - Throws: `http.protocol` where values differ or are no numbers: two parties could read two bodies.
+    static func contentLength(_ head: ResponseHead) throws(TransferError) -> ByteCount? {
+        let values = head.values("content-length").flatMap {
+            $0.split(separator: ",", omittingEmptySubsequences: false)
+        }
+        .map(\.trimmed)
+        guard let first = values.first else { return nil }
+        guard let length = ContentRange.number(first), values.allSatisfy({ ContentRange.number($0) == length }) else {
+            throw TransferError(
+                .httpProtocol, "The server sent contradicting Content-Length values; report it to its operator.",
+                details: ["contentLength": .string(values.joined(separator: ", "))])
+        }
+        let chunked = head.values("transfer-encoding").contains { $0.lowercased().contains("chunked") }
+        return chunked ? nil : length
+    }
+
+    /// Codings other than identity, in the order they were applied; nil where there is none.
+    static func contentCoding(_ head: ResponseHead) -> String? {
+        let codings = head.values("content-encoding").flatMap { $0.split(separator: ",") }
+            .map { $0.trimmed.lowercased() }.filter { !$0.isEmpty && $0 != "identity" }
+        return codings.isEmpty ? nil : codings.joined(separator: ", ")
+    }
+
+    /// Media type without parameters, lower case.
+    static func mediaType(_ head: ResponseHead) -> String? {
+        head.values("content-type").first.map { $0.prefix { $0 != ";" }.trimmed.lowercased() }
+    }
+
+    static func validators(_ head: ResponseHead) -> Validators {
+        Validators(
+            etag: head.values("etag").first?.trimmed, lastModified: head.values("last-modified").first?.trimmed,
+            date: head.values("date").first?.trimmed)
+    }
+}

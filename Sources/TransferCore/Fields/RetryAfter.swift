@@ -1,0 +1,29 @@
+import TransferModel
+
+/// Retry-After (RFC 9110 section 10.2.3): seconds or a date, brought into 1 s … 24 h.
+package enum RetryAfter {
+    package static let shortest: Seconds = 1
+    package static let longest: Seconds = 86_400
+
+    /// - Parameter now: the server's Date where it sent one, else the wall clock.
+    /// - Returns: nil where the text is neither a number nor a date.
+    package static func parse(_ text: String, now: Timestamp) -> Seconds? {
+        let value = text.trimmed
+        if !value.isEmpty, value.utf8.allSatisfy({ (48...57).contains($0) }) {
+            return Int64(value).map { clamp(Seconds(Double($0))) } ?? longest
+        }
+        return HTTPDate.parse(value).map { clamp(Timestamp(milliseconds: $0 * 1000).since(now)) }
+    }
+
+    package static func clamp(_ delay: Seconds) -> Seconds { min(max(delay, shortest), longest) }
+}
+
+extension StringProtocol {
+    /// Without blanks and tabs at either end (RFC 9110 section 5.6.3).
+    var trimmed: String {
+        var text = Substring(self)
+        while let first = text.first, first == " " || first == "\t" { text.removeFirst() }
+        while let last = text.last, last == " " || last == "\t" { text.removeLast() }
+        return String(text)
+    }
+}

@@ -1,0 +1,33 @@
+import TransferModel
+
+/// Members of the events that the machine publishes, as protocol.md names them.
+enum EventPayload {
+    static func waiting(_ status: TaskStatus) -> [String: JSONValue] {
+        var payload: [String: JSONValue] = [:]
+        if let reason = status.reason { payload["reason"] = .string(reason.rawValue) }
+        if let next = status.nextAttemptAt { payload["nextAttemptAt"] = .string(next.description) }
+        if let error = status.error { payload["error"] = error.jsonValue }
+        return payload
+    }
+
+    static func completed(_ result: TaskResult, duration: Seconds) -> [String: JSONValue] {
+        var payload: [String: JSONValue] = [
+            "bytes": .integer(result.bytes.rawValue),
+            "duration": .number(duration.rawValue),
+            "verified": .bool(result.verified),
+        ]
+        if let file = result.file { payload["file"] = .string(file) }
+        if let digest = result.sha256 { payload["sha256"] = .string(digest) }
+        return payload
+    }
+}
+
+extension TransferError {
+    /// The error as events and tasks show it; the same members as its Codable form.
+    package var jsonValue: JSONValue {
+        .object([
+            "code": .string(code.rawValue), "message": .string(message), "retryable": .bool(retryable),
+            "details": .object(details),
+        ])
+    }
+}

@@ -1,0 +1,66 @@
+import TransferModel
+
+/// Everything that can happen to a task; docs/states.md has the table of what each does in each state.
+package enum TaskEvent: Sendable {
+    /// A slot is free: the attempt begins.
+    case claimed
+    /// Bytes beyond those held when the attempt began have arrived.
+    case progressed
+    /// The attempt ended without the file. `jitter` is a random number in 0..<1; the next attempt is not before `earliest`.
+    case attemptFailed(AttemptFailure, RetryPolicy, jitter: Double, earliest: Timestamp?)
+    /// The whole file has the wrong digest.
+    case integrityFailed(TransferError)
+    /// The file is delivered.
+    case completed(TaskResult, duration: Seconds)
+    case pause
+    case resume
+    case cancel(keepPartial: Bool)
+    case retry
+    /// The slot is needed by a higher priority, or a limit was lowered.
+    case preempted
+    /// The daemon that ran the task is gone; this one has just started.
+    case daemonRestarted
+    /// What a waiting task waited for has come.
+    case conditionCleared
+    /// The task cannot run now, through no fault of an attempt.
+    case blocked(WaitReason, TransferError?, nextAttemptAt: Timestamp?)
+    /// `deadlineAt` has passed.
+    case deadlinePassed
+    /// The budget of `timeoutIntervalForResource` is used up.
+    case resourceTimeoutPassed
+}
+
+extension TaskEvent {
+    /// The event's name in messages and in docs/states.md.
+    package var name: String {
+        switch self {
+        case .claimed: "claimed"
+        case .progressed: "progressed"
+        case .attemptFailed: "attemptFailed"
+        case .integrityFailed: "integrityFailed"
+        case .completed: "completed"
+        case .pause: "pause"
+        case .resume: "resume"
+        case .cancel: "cancel"
+        case .retry: "retry"
+        case .preempted: "preempted"
+        case .daemonRestarted: "daemonRestarted"
+        case .conditionCleared: "conditionCleared"
+        case .blocked: "blocked"
+        case .deadlinePassed: "deadlinePassed"
+        case .resourceTimeoutPassed: "resourceTimeoutPassed"
+        }
+    }
+}
+
+/// What the daemon has to do about a transition, in this order.
+package enum TaskEffect: Sendable, Hashable {
+    /// Store the changed status; always first. Every `publish` of the same list belongs into the same transaction.
+    case persist
+    /// End the running exchange.
+    case abort
+    /// Remove the part file and its checkpoint.
+    case discardPart
+    /// Append an event to the durable log.
+    case publish(EventType, [String: JSONValue])
+}

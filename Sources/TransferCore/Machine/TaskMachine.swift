@@ -1,0 +1,244 @@
+import TransferModel
+
+/// Decides what each event does to a task: a new status and the effects that make it true.
+///
+/// The table of docs/states.md is checked against it for every state and event.
+package struct TaskMachine: Sendable {
+    package private(set) var status: TaskStatus
+
+    package init(_ status: TaskStatus) {
+        self.status = status
+    }
+
+    /// A name that never resolved for this long, on a task that never got a byte, is taken for a typing error.
+    package static let unresolvedLimit: Seconds = 300
+    /// Latest new attempt of a task that waits for disk or network, should nobody tell that they are back.
+    package static let recheckDelay: Seconds = 60
+
+    /// Status of a new task and the effects of its birth.
+    package static func added(
+        startPaused: Bool, earliestBeginAt: Timestamp?, at now: ClockReading
+    ) -> (TaskStatus, [TaskEffect]) {
+        var status = TaskStatus(state: .queued, createdAt: now.wall)
+        var effects: [TaskEffect] = [.persist]
+        if startPaused {
+            status.state = .paused
+            effects += [.publish(.taskAdded, ["state": "paused"]), .publish(.taskPaused, [:])]
+        } else if let earliestBeginAt, earliestBeginAt > now.wall {
+            status.state = .waiting
+            status.reason = .schedule
+            status.nextAttemptAt = earliestBeginAt
+            effects.append(.publish(.taskAdded, ["state": "waiting"]))
+            effects.append(.publish(.taskWaiting, EventPayload.waiting(status)))
+        } else {
+            status.startBudget(at: now)
+            effects.append(.publish(.taskAdded, ["state": "queued"]))
+        }
+        return (status, effects)
+    }
+
+    /// - Throws: `task.wrong_state` where the state does not allow the event; the status is then unchanged.
+    package mutating func handle(_ event: TaskEvent, at now: ClockReading) throws(TransferError) -> [TaskEffect] {
+        switch event {
+        case .claimed: return try claimed(event, now)
+        case .progressed: return try progressed(event)
+        case .attemptFailed(let failure, let policy, let jitter, let earliest):
+            try require([.running], event)
+            return attemptFailed(failure, policy, jitter: jitter, earliest: earliest, now)
+        case .integrityFailed(let error):
+            try require([.running], event)
+            return integrityFailed(error, now)
+        case .completed(let result, let duration):
+            try require([.running], event)
+            return completed(result, duration, now)
+        case .pause: return try pause(event, now)
+        case .resume:
+            try require([.paused], event)
+            return enqueue(now)
+        case .cancel(let keepPartial): return try cancel(event, keepPartial: keepPartial, now)
+        case .retry: return try retry(event, now)
+        case .preempted:
+            try require([.running], event)
+            return enqueue(now, aborting: true)
+        case .daemonRestarted: return try daemonRestarted(event, now)
+        case .conditionCleared:
+            try require([.waiting], event)
+            return enqueue(now)
+        case .blocked(let reason, let error, let next):
+            try require([.queued, .running], event)
+            return wait(for: reason, error, until: next, aborting: status.state == .running)
+        case .deadlinePassed:
+            try require([.queued, .running, .waiting, .paused], event)
+            return deadlinePassed("The task's deadline has passed; add it again with a later deadlineAt.", now)
+        case .resourceTimeoutPassed:
+            // Paused time does not count, so this cannot happen to a paused task.
+            try require([.queued, .running, .waiting], event)
+            return deadlinePassed(
+                "The download took longer than its timeoutIntervalForResource; `retry` gives it the whole time again.",
+                now)
+        }
+    }
+}
+
+// MARK: - One function per event that does more than move
+
+extension TaskMachine {
+    private func require(_ states: Set<TaskState>, _ event: TaskEvent) throws(TransferError) {
+        guard states.contains(status.state) else {
+            throw TransferError(
+                .taskWrongState, "The task is \(status.state.rawValue); \(event.name) is not possible then.",
+                details: ["state": .string(status.state.rawValue), "event": .string(event.name)])
+        }
+    }
+
+    private mutating func claimed(_ event: TaskEvent, _ now: ClockReading) throws(TransferError) -> [TaskEffect] {
+        try require([.queued], event)
+        status.state = .running
+        status.attempts += 1
+        status.startedAt = status.startedAt ?? now.wall
+        status.startBudget(at: now)
+        return [.persist, .publish(.taskStarted, ["attempt": .integer(Int64(status.attempts))])]
+    }
+
+    private mutating func progressed(_ event: TaskEvent) throws(TransferError) -> [TaskEffect] {
+        try require([.running], event)
+        guard status.failuresInRow > 0 || status.unresolvedSince != nil else { return [] }
+        status.failuresInRow = 0
+        status.unresolvedSince = nil
+        return [.persist]
+    }
+
+    private mutating func attemptFailed(
+        _ failure: AttemptFailure, _ policy: RetryPolicy, jitter: Double, earliest: Timestamp?, _ now: ClockReading
+    ) -> [TaskEffect] {
+        if failure.progressed { status.failuresInRow = 0 }
+        let unresolvedSince = status.unresolvedSince
+        status.unresolvedSince = nil
+        // A body of another length than announced leaves bytes that no later answer may be joined to.
+        let drop: [TaskEffect] = failure.error.code == .integrityLength ? [.discardPart] : []
+        switch failure.disposition {
+        case .permanent:
+            return fail(failure.error, now, then: drop)
+        case .disk, .network:
+            let reason: WaitReason = failure.disposition == .disk ? .disk : .network
+            let latest = now.wall.advanced(by: min(Self.recheckDelay, policy.longestDelay))
+            return wait(for: reason, failure.error, until: max(latest, earliest ?? latest), then: drop)
+        case .transient(let after):
+            status.failuresInRow += 1
+            if policy.attempts > 0, status.failuresInRow >= policy.attempts {
+                return fail(failure.error, now, then: drop)
+            }
+            if failure.isUnresolvedName {
+                let since = unresolvedSince ?? now.wall
+                if now.wall.since(since) >= Self.unresolvedLimit { return fail(failure.error.unresolved, now) }
+                status.unresolvedSince = since
+            }
+            let delay = after.map(RetryAfter.clamp) ?? policy.delay(failuresInRow: status.failuresInRow, jitter: jitter)
+            let next = now.wall.advanced(by: delay)
+            return wait(for: .retry, failure.error, until: max(next, earliest ?? next), then: drop)
+        }
+    }
+
+    private mutating func integrityFailed(_ error: TransferError, _ now: ClockReading) -> [TaskEffect] {
+        guard status.integrityRestarts == 0 else { return fail(error, now, then: [.discardPart]) }
+        status.integrityRestarts += 1
+        let restarted = TaskEffect.publish(.taskRestarted, ["code": .string(error.code.rawValue)])
+        return enqueue(now, then: [.discardPart, restarted])
+    }
+
+    private mutating func completed(_ result: TaskResult, _ duration: Seconds, _ now: ClockReading) -> [TaskEffect] {
+        end(.completed, nil, now)
+        return [.persist, .publish(.taskCompleted, EventPayload.completed(result, duration: duration))]
+    }
+
+    private mutating func pause(_ event: TaskEvent, _ now: ClockReading) throws(TransferError) -> [TaskEffect] {
+        try require([.queued, .running, .waiting], event)
+        let aborting = status.state == .running
+        status.state = .paused
+        clearWait()
+        status.stopBudget(at: now)
+        return [.persist] + (aborting ? [.abort] : []) + [.publish(.taskPaused, [:])]
+    }
+
+    private mutating func cancel(
+        _ event: TaskEvent, keepPartial: Bool, _ now: ClockReading
+    ) throws(TransferError) -> [TaskEffect] {
+        try require([.queued, .running, .waiting, .paused], event)
+        let aborting = status.state == .running
+        end(.cancelled, nil, now)
+        return [.persist] + (aborting ? [.abort] : []) + (keepPartial ? [] : [.discardPart])
+            + [.publish(.taskCancelled, [:])]
+    }
+
+    private mutating func retry(_ event: TaskEvent, _ now: ClockReading) throws(TransferError) -> [TaskEffect] {
+        try require([.waiting, .failed, .cancelled], event)
+        if status.state.isFinal {
+            status.failuresInRow = 0
+            status.integrityRestarts = 0
+            status.unresolvedSince = nil
+            status.finishedAt = nil
+            status.budgetUsed = 0
+            status.budgetMark = nil
+        }
+        return enqueue(now)
+    }
+
+    private mutating func daemonRestarted(
+        _ event: TaskEvent, _ now: ClockReading
+    ) throws(TransferError) -> [TaskEffect] {
+        try require([.queued, .running, .waiting], event)
+        status.remarkBudget(at: now)
+        return status.state == .running ? enqueue(now) : [.persist]
+    }
+
+    private mutating func deadlinePassed(_ sentence: String, _ now: ClockReading) -> [TaskEffect] {
+        let aborting: [TaskEffect] = status.state == .running ? [.abort] : []
+        return fail(TransferError(.deadlineExceeded, sentence), now, then: aborting)
+    }
+}
+
+// MARK: - Moves that several events share
+
+extension TaskMachine {
+    private mutating func clearWait() {
+        status.reason = nil
+        status.nextAttemptAt = nil
+        status.error = nil
+    }
+
+    private mutating func enqueue(
+        _ now: ClockReading, aborting: Bool = false, then others: [TaskEffect] = []
+    ) -> [TaskEffect] {
+        status.state = .queued
+        clearWait()
+        status.startBudget(at: now)
+        return [.persist] + (aborting ? [.abort] : []) + others + [.publish(.taskQueued, [:])]
+    }
+
+    private mutating func wait(
+        for reason: WaitReason, _ error: TransferError?, until next: Timestamp?, aborting: Bool = false,
+        then others: [TaskEffect] = []
+    ) -> [TaskEffect] {
+        status.state = .waiting
+        status.reason = reason
+        status.error = error
+        status.nextAttemptAt = next
+        return [.persist] + (aborting ? [.abort] : []) + others
+            + [.publish(.taskWaiting, EventPayload.waiting(status))]
+    }
+
+    private mutating func fail(
+        _ error: TransferError, _ now: ClockReading, then others: [TaskEffect] = []
+    ) -> [TaskEffect] {
+        end(.failed, error, now)
+        return [.persist] + others + [.publish(.taskFailed, ["error": error.jsonValue])]
+    }
+
+    private mutating func end(_ state: TaskState, _ error: TransferError?, _ now: ClockReading) {
+        status.state = state
+        clearWait()
+        status.error = error
+        status.finishedAt = now.wall
+        status.stopBudget(at: now)
+    }
+}

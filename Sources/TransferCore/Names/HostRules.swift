@@ -1,0 +1,73 @@
+import TransferModel
+
+/// Checks the `host:port` part of a URL (RFC 3986 section 3.2); names beyond ASCII are passed on for IDNA.
+enum HostRules {
+    static func parse(_ text: Substring, scheme: URLScheme) throws(TransferError) -> (host: String, port: Int) {
+        let (host, portText) = try split(text)
+        guard !host.isEmpty else { throw URLRules.bad("it names no host") }
+        guard let portText, !portText.isEmpty else { return (host, scheme.defaultPort ?? 0) }
+        guard portText.utf8.allSatisfy({ (48...57).contains($0) }), let port = Int(portText), (1...65535).contains(port)
+        else { throw URLRules.bad("its port is not a number from 1 to 65535") }
+        return (host, port)
+    }
+
+    private static func split(_ text: Substring) throws(TransferError) -> (host: String, port: Substring?) {
+        if text.hasPrefix("[") {
+            guard let close = text.firstIndex(of: "]") else {
+                throw URLRules.bad("the bracket of its IPv6 address is open")
+            }
+            let address = text[text.index(after: text.startIndex)..<close].lowercased()
+            guard isIPv6(address) else { throw URLRules.bad("\"\(address)\" is not an IPv6 address") }
+            let rest = text[text.index(after: close)...]
+            guard rest.isEmpty || rest.hasPrefix(":") else { throw URLRules.bad("after \"]\" only a port may come") }
+            return (address, rest.isEmpty ? nil : rest.dropFirst())
+        }
+        let host = text.prefix { $0 != ":" }
+        let rest = text[host.endIndex...]
+        guard !rest.dropFirst().contains(":") else { throw URLRules.bad("an IPv6 address needs brackets") }
+        guard host.utf8.count <= 253, host.unicodeScalars.allSatisfy(isNameCharacter), !host.contains(".."),
+            !host.hasPrefix(".")
+        else { throw URLRules.bad("\"\(host.prefix(60))\" is not a host name") }
+        return (host.lowercased(), rest.isEmpty ? nil : rest.dropFirst())
+    }
+
+    private static func isNameCharacter(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar {
+        case "a"..."z", "A"..."Z", "0"..."9", "-", ".", "_", "~": true
+        default: scalar.value >= 0xA0 && !scalar.properties.isWhitespace
+        }
+    }
+
+    /// RFC 4291 section 2.2, with an optional zone (RFC 6874).
+    private static func isIPv6(_ text: String) -> Bool {
+        let address = text.prefix { $0 != "%" }
+        let halves = address.split(separator: "::", omittingEmptySubsequences: false)
+        guard (1...2).contains(halves.count), address.contains(":") else { return false }
+        var groups = 0
+        for (index, half) in halves.enumerated() where !half.isEmpty {
+            guard let count = groupCount(half, mayEndInIPv4: index == halves.count - 1) else { return false }
+            groups += count
+        }
+        return halves.count == 2 ? groups <= 7 : groups == 8
+    }
+
+    private static func groupCount(_ half: Substring, mayEndInIPv4: Bool) -> Int? {
+        let groups = half.split(separator: ":", omittingEmptySubsequences: false)
+        var count = 0
+        for (index, group) in groups.enumerated() {
+            if mayEndInIPv4, index == groups.count - 1, isIPv4(group) {
+                count += 2
+            } else if (1...4).contains(group.utf8.count), group.utf8.allSatisfy({ Hex.digit($0) != nil }) {
+                count += 1
+            } else {
+                return nil
+            }
+        }
+        return count
+    }
+
+    private static func isIPv4(_ text: Substring) -> Bool {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        return parts.count == 4 && parts.allSatisfy { part in UInt8(part) != nil && !part.hasPrefix("+") }
+    }
+}

@@ -1,0 +1,46 @@
+import TransferModel
+
+extension AttemptFailure {
+    /// Member of an error's details that says how many bytes of the file are held already.
+    static let bytesHeld = "bytesHeld"
+
+    /// The name did not resolve and the task never got a byte: most likely a typing error.
+    package var isUnresolvedName: Bool {
+        error.code == .networkDNS && !progressed && (error.details[Self.bytesHeld]?.integerValue ?? 0) == 0
+    }
+
+    /// The same failure judged with what is known of the network: without one, nothing is the host's fault.
+    package func adjusted(networkIsUp: Bool) -> AttemptFailure {
+        guard !networkIsUp, case .transient = disposition else { return self }
+        switch error.code {
+        case .networkDNS, .networkConnect, .networkLost, .networkTimeout, .tlsFailed:
+            var copy = self
+            copy.disposition = .network
+            return copy
+        case .badURL, .badField, .unknownField, .tooLarge, .unsupported, .sessionNotFound, .sessionInvalidated,
+            .taskNotFound, .taskWrongState, .permissionDenied, .destinationExists, .destinationNotWritable,
+            .destinationBadPath, .sourceUnreadable, .sourceChanged, .diskFull, .diskQuota, .diskIO, .tlsUntrusted,
+            .httpStatus, .httpRedirectLimit, .httpProtocol, .authRequired, .authFailed, .validatorChanged,
+            .integrityChecksum, .integrityLength, .rpcMalformed, .rpcUnknownMethod, .deadlineExceeded, .cancelled,
+            .plaintextRefused, .limitReached, .shuttingDown, .internal:
+            return self
+        }
+    }
+
+    /// The failure with what the whole attempt achieved.
+    func with(progressed: Bool, held: ByteCount) -> AttemptFailure {
+        var copy = self
+        copy.progressed = progressed
+        if error.code == .networkDNS, held > 0 { copy.error.details[Self.bytesHeld] = .integer(held.rawValue) }
+        return copy
+    }
+}
+
+extension TransferError {
+    /// What a name that never resolved says in the end.
+    var unresolved: TransferError {
+        TransferError(
+            .networkDNS, "The name has not resolved for 5 minutes; check its spelling in the URL. (\(message))",
+            retryable: false, details: details)
+    }
+}

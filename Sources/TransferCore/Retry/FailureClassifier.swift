@@ -1,0 +1,87 @@
+import TransferModel
+
+/// Turns how an exchange ended into a cause, a sentence and what becomes of the task (transfer-rules.md, Retry).
+package enum FailureClassifier {
+    /// HTTP statuses that a later attempt may not meet again.
+    package static let transientStatuses: Set<Int> =
+        Set([408, 421, 425, 429, 500, 502, 503, 504]).union(520...524)
+
+    /// - Parameter url: for the sentences; shown without user info and query values.
+    package static func classify(_ outcome: ExchangeOutcome, url: String) -> AttemptFailure {
+        switch outcome.end {
+        case .stopped(let reason): return stopped(reason)
+        case .transport(let code, let message):
+            if let status = outcome.proxyStatus, status >= 400 { return proxyRefused(status, host: host(of: url)) }
+            return TransportFailures.classify(code: code, message: message, host: host(of: url))
+        case .local(let errno, let operation): return LocalFailures.classify(errno: errno, operation: operation)
+        case .stalled:
+            return transient(.networkTimeout, "\(host(of: url)) sent nothing for too long; it is tried again.")
+        case .overrun:
+            return transient(
+                .integrityLength, "\(host(of: url)) sent more bytes than it announced; they were dropped.")
+        case .refusedRedirect(let error): return AttemptFailure(error: error, disposition: .permanent)
+        case .aborted:
+            return transient(.networkLost, "The transfer was interrupted by the daemon; it continues later.")
+        case .finished:
+            return transient(.networkLost, "\(host(of: url)) closed the connection before the end; it is tried again.")
+        }
+    }
+
+    /// What an HTTP status that is not a success means.
+    /// - Parameter proxy: a proxy refused, not the server.
+    package static func httpStatus(_ status: Int, reason: String?, host: String, proxy: Bool = false) -> TransferError {
+        let answered = proxy ? "The proxy answered" : "\(host) answered"
+        let text = reason.flatMap { $0.isEmpty ? nil : "\(status) \($0)" } ?? "\(status)"
+        let details: [String: JSONValue] = ["status": .integer(Int64(status))]
+        switch status {
+        case 401:
+            return TransferError(
+                .authRequired,
+                "\(host) wants credentials (401); give username and password, bearer or netrc, then retry.",
+                details: details)
+        case 407:
+            return TransferError(
+                .authRequired, "The proxy wants credentials (407); put user:password into the proxy's URL, then retry.",
+                details: details)
+        case 403: return TransferError(.httpStatus, "\(answered) 403: access is denied.", details: details)
+        case 404, 410:
+            return TransferError(
+                .httpStatus, "\(answered) \(status): there is no such file; check the URL.", details: details)
+        default:
+            let retryable = transientStatuses.contains(status)
+            return TransferError(
+                .httpStatus, "\(answered) \(text)\(retryable ? "; it is tried again." : ".")", retryable: retryable,
+                details: details)
+        }
+    }
+
+    private static func stopped(_ reason: StopReason) -> AttemptFailure {
+        switch reason {
+        case .failure(let error, let retryAfter):
+            return AttemptFailure(
+                error: error, disposition: error.retryable ? .transient(after: retryAfter) : .permanent)
+        case .restart(let error): return AttemptFailure(error: error, disposition: .transient(after: nil))
+        case .bareRange, .complete:
+            return transient(.httpProtocol, "The server's answers contradict each other; it is tried again.")
+        }
+    }
+
+    private static func proxyRefused(_ status: Int, host: String) -> AttemptFailure {
+        let error = httpStatus(status, reason: nil, host: host, proxy: true)
+        return AttemptFailure(error: error, disposition: error.retryable ? .transient(after: nil) : .permanent)
+    }
+
+    static func transient(_ code: ErrorCode, _ message: String) -> AttemptFailure {
+        AttemptFailure(
+            error: TransferError(code, message, retryable: true), disposition: .transient(after: nil))
+    }
+
+    static func permanent(_ code: ErrorCode, _ message: String) -> AttemptFailure {
+        AttemptFailure(error: TransferError(code, message, retryable: false), disposition: .permanent)
+    }
+
+    /// Name for sentences; "the server" where the URL has none.
+    static func host(of url: String) -> String {
+        (try? URLRules.parse(url))?.host ?? "the server"
+    }
+}

@@ -1,0 +1,50 @@
+import Glibc
+import TransferModel
+
+/// What a failed system call on a local file means for a task (errno(3)).
+enum LocalFailures {
+    /// - Parameter operation: what failed, as `write the part file`; one that names the `source` is about the file
+    ///   that is read, not the one that is written.
+    static func classify(errno code: Int32, operation: String) -> AttemptFailure {
+        var failure = operation.contains("source") ? reading(code) : writing(code)
+        failure.error.details["errno"] = .integer(Int64(code))
+        failure.error.details["operation"] = .string(operation)
+        return failure
+    }
+
+    private static func writing(_ code: Int32) -> AttemptFailure {
+        switch code {
+        case ENOSPC:
+            return disk(.diskFull, "No space is left in the destination folder; it continues when there is.")
+        case EDQUOT:
+            return disk(.diskQuota, "The disk quota of the destination is used up; it continues when there is room.")
+        case EACCES, EPERM:
+            return FailureClassifier.permanent(
+                .destinationNotWritable, "The destination folder cannot be written; change its rights, then retry.")
+        case EFBIG:
+            return FailureClassifier.permanent(
+                .destinationNotWritable, "The destination's file system or a limit forbids a file of this size.")
+        case EROFS:
+            return disk(.diskIO, "The destination is mounted read-only; it continues when it is writable.")
+        case ENOENT, ENOTDIR, ENODEV, ENXIO, ESTALE:
+            return disk(.diskIO, "The destination folder is gone (unmounted?); it continues when it is back.")
+        default:
+            return disk(.diskIO, "The disk failed: \(text(of: code)); it is tried again.")
+        }
+    }
+
+    private static func reading(_ code: Int32) -> AttemptFailure {
+        let sentence = "The source file cannot be read: \(text(of: code))"
+        return code == EIO
+            ? FailureClassifier.transient(.sourceUnreadable, "\(sentence); it is tried again.")
+            : FailureClassifier.permanent(.sourceUnreadable, "\(sentence); correct it, then retry.")
+    }
+
+    private static func disk(_ code: ErrorCode, _ message: String) -> AttemptFailure {
+        AttemptFailure(error: TransferError(code, message), disposition: .disk)
+    }
+
+    private static func text(of code: Int32) -> String {
+        strerror(code).map { String(cString: $0) } ?? "error \(code)"
+    }
+}

@@ -1,0 +1,99 @@
+import TransferModel
+
+/// What each libcurl error means for a task (libcurl-errors(3)).
+enum TransportFailures {
+    static func classify(code: Int, message: String, host: String) -> AttemptFailure {
+        let failure = known(code, message, host) ?? other(code, message)
+        return failure.withDetails(code: code, message: message)
+    }
+
+    private static func known(_ code: Int, _ message: String, _ host: String) -> AttemptFailure? {
+        if let failure = connecting(code, message, host) { return failure }
+        if let failure = secure(code, message, host) { return failure }
+        return talking(code, message, host)
+    }
+
+    /// Name, route, proxy, connection.
+    private static func connecting(_ code: Int, _ message: String, _ host: String) -> AttemptFailure? {
+        switch code {
+        case 5: FailureClassifier.transient(.networkDNS, "The proxy's name does not resolve; check `proxy`.")
+        case 6: FailureClassifier.transient(.networkDNS, "The name \(host) does not resolve; check the URL.")
+        case 7, 96: connectRefused(message, host)
+        case 2, 45: FailureClassifier.transient(.networkConnect, "No connection to \(host) could be set up: \(message)")
+        case 97: proxyFailed(message)
+        default: nil
+        }
+    }
+
+    private static func connectRefused(_ message: String, _ host: String) -> AttemptFailure {
+        let text = message.lowercased()
+        if text.contains("unreachable") || text.contains("no route") || text.contains("network is down") {
+            return AttemptFailure(
+                error: TransferError(.networkConnect, "\(host) cannot be reached from here; waiting for the network."),
+                disposition: .network)
+        }
+        return FailureClassifier.transient(.networkConnect, "\(host) does not accept connections; it is tried again.")
+    }
+
+    private static func proxyFailed(_ message: String) -> AttemptFailure {
+        let text = message.lowercased()
+        if text.contains("rejected") || text.contains("auth") {
+            return FailureClassifier.permanent(
+                .authRequired, "The proxy wants other credentials; put user:password into the proxy's URL, then retry.")
+        }
+        return FailureClassifier.transient(.networkConnect, "The proxy could not connect: \(message)")
+    }
+
+    /// TLS and host keys.
+    private static func secure(_ code: Int, _ message: String, _ host: String) -> AttemptFailure? {
+        switch code {
+        case 35: FailureClassifier.transient(.tlsFailed, "The encrypted connection to \(host) failed: \(message)")
+        case 51, 60, 83, 90, 91:
+            FailureClassifier.permanent(
+                .tlsUntrusted, "The certificate or host key of \(host) is not trusted (\(message)); give its caFile.")
+        case 77, 82:
+            FailureClassifier.permanent(.tlsUntrusted, "The caFile cannot be used (\(message)); check its path.")
+        case 58, 98:
+            FailureClassifier.permanent(.tlsFailed, "The client certificate cannot be used (\(message)); check it.")
+        case 53, 54, 59, 64, 66:
+            FailureClassifier.permanent(
+                .tlsFailed, "No encryption both sides accept (\(message)); see tlsMinimumVersion.")
+        default: nil
+        }
+    }
+
+    /// After the connection stood.
+    private static func talking(_ code: Int, _ message: String, _ host: String) -> AttemptFailure? {
+        switch code {
+        case 16, 18, 52, 55, 56, 79, 80, 92, 95:
+            FailureClassifier.transient(.networkLost, "The connection to \(host) broke; it continues where it was.")
+        case 12, 28: FailureClassifier.transient(.networkTimeout, "\(host) was silent for too long; it is tried again.")
+        case 47: FailureClassifier.permanent(.httpRedirectLimit, "\(host) redirects too often; check the URL.")
+        case 1, 3: FailureClassifier.permanent(.badURL, "The URL cannot be used: \(message)")
+        case 4: FailureClassifier.permanent(.unsupported, "This libcurl cannot do it: \(message)")
+        case 9, 67:
+            FailureClassifier.permanent(
+                .authRequired, "\(host) denies access; give another username and password, then retry.")
+        case 94: FailureClassifier.permanent(.authFailed, "The credentials could not be used: \(message)")
+        case 19, 78:
+            FailureClassifier.permanent(.httpStatus, "\(host) has no such file, or does not give it; check the URL.")
+        case 37: FailureClassifier.permanent(.sourceUnreadable, "The file cannot be read: \(message)")
+        case 8, 61, 84...89: FailureClassifier.permanent(.httpProtocol, "\(host) breaks the protocol: \(message)")
+        case 23, 26, 27: FailureClassifier.transient(.internal, "The transfer could not go on: \(message)")
+        default: nil
+        }
+    }
+
+    private static func other(_ code: Int, _ message: String) -> AttemptFailure {
+        FailureClassifier.permanent(.httpProtocol, "The transfer failed: \(message) (libcurl \(code)).")
+    }
+}
+
+extension AttemptFailure {
+    fileprivate func withDetails(code: Int, message: String) -> AttemptFailure {
+        var copy = self
+        copy.error.details["curl"] = .integer(Int64(code))
+        if !message.isEmpty { copy.error.details["reason"] = .string(message) }
+        return copy
+    }
+}

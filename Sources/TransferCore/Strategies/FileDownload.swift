@@ -1,0 +1,97 @@
+import TransferModel
+
+/// Copies a local file; the open file itself says size and modification time, so no probe is needed.
+package struct FileDownload: TransferStrategy {
+    package static let descriptor = StrategyDescriptor(schemes: [.file], canResume: true, usesHTTP: false)
+
+    private let url: ParsedURL
+    private let network: NetworkOptions
+    private let startOffset: ByteCount
+    private var judge: FileJudge
+    private var restarts = 0
+    package private(set) var progress: Acceptance?
+
+    init(_ request: StrategyRequest, _ url: ParsedURL) {
+        self.url = url
+        network = request.network
+        let checkpoint = request.checkpoint.flatMap { $0.offset > 0 ? $0 : nil }
+        startOffset = checkpoint?.offset ?? 0
+        judge = FileJudge(held: checkpoint, trustedDigest: request.trustedDigest)
+    }
+
+    package mutating func next(after outcome: ExchangeOutcome?) -> Step {
+        guard let outcome else { return .run(exchange()) }
+        switch outcome.end {
+        case .finished: return finished(outcome)
+        case .stopped(.complete): return arrived(outcome, total: startOffset)
+        case .stopped(.restart(let error)): return restart(error)
+        case .overrun:
+            return restart(TransferError(.integrityLength, "The file grew while it was copied; it restarts from 0."))
+        case .stopped(.failure), .stopped(.bareRange), .transport, .local, .aborted, .stalled, .refusedRedirect:
+            return failed(outcome)
+        }
+    }
+
+    private func exchange() -> Exchange {
+        var exchange = Exchange(url: url.requestURL, judge: judge)
+        exchange.startOffset = judge.held?.offset ?? 0
+        exchange.network = network
+        return exchange
+    }
+
+    private mutating func finished(_ outcome: ExchangeOutcome) -> Step {
+        guard let head = outcome.head, case .accept(let accepted) = judge.judge(head) else { return failed(outcome) }
+        progress = accepted
+        if let total = accepted.total, outcome.offset < total { return failed(outcome) }
+        return arrived(outcome, total: outcome.offset)
+    }
+
+    private func arrived(_ outcome: ExchangeOutcome, total: ByteCount) -> Step {
+        .finished(
+            Arrival(
+                total: total, lengthProven: outcome.head?.size != nil, head: outcome.head,
+                modificationTime: outcome.head?.modificationTime))
+    }
+
+    private mutating func restart(_ error: TransferError) -> Step {
+        restarts += 1
+        judge.held = nil
+        progress = nil
+        guard restarts <= HTTPDownload.restartLimit else {
+            return .failed(AttemptFailure(error: error, disposition: .transient(after: nil)))
+        }
+        return .restart(error, then: exchange())
+    }
+
+    private func failed(_ outcome: ExchangeOutcome) -> Step {
+        let failure = FailureClassifier.classify(outcome, url: url.requestURL)
+        let achieved = outcome.received > 0 && outcome.offset > startOffset
+        return .failed(failure.with(progressed: achieved, held: max(startOffset, outcome.offset)))
+    }
+}
+
+/// Continues a copy only from the file that was begun: same size, same modification time.
+struct FileJudge: ResponseJudge {
+    var held: Checkpoint?
+    var trustedDigest: Bool
+
+    func judge(_ head: ResponseHead) -> Verdict {
+        let validators = Validators(lastModified: head.modificationTime.map(HTTPDate.format))
+        guard let held else { return accept(from: 0, head, validators) }
+        let sameTime = held.validators.lastModified != nil && held.validators.lastModified == validators.lastModified
+        guard let size = head.size, held.total.map({ $0 == size }) ?? trustedDigest, size >= held.offset,
+            sameTime || trustedDigest
+        else {
+            return .stop(
+                .restart(TransferError(.validatorChanged, "The file has changed since; the copy restarts from 0.")))
+        }
+        return held.offset == size ? .stop(.complete) : accept(from: held.offset, head, validators)
+    }
+
+    private func accept(from offset: ByteCount, _ head: ResponseHead, _ validators: Validators) -> Verdict {
+        .accept(
+            Acceptance(
+                offset: offset, truncate: offset == 0, expected: head.size.map { $0 - offset }, total: head.size,
+                validators: validators))
+    }
+}

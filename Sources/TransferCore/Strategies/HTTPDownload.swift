@@ -1,0 +1,184 @@
+import TransferModel
+
+/// Downloads over HTTP: one open-ended range after another until the representation is whole, never two versions.
+package struct HTTPDownload: TransferStrategy {
+    package static let descriptor = StrategyDescriptor(schemes: [.http, .https], canResume: true, usesHTTP: true)
+    /// Answers that cannot be continued, in one attempt, before the server is given a rest.
+    static let restartLimit = 3
+
+    private let url: ParsedURL
+    private let names: [String]
+    private let method: String?
+    private let body: [UInt8]?
+    private let baseHeaders: [HeaderField]
+    private let network: NetworkOptions
+    private let now: Timestamp
+    private let trustedDigest: Bool
+    /// Bytes held when the attempt began.
+    private let startOffset: ByteCount
+
+    private var held: HeldBytes?
+    private var judge: HTTPJudge
+    private var restarts = 0
+    private var resolvedAgain = false
+    package private(set) var progress: Acceptance?
+
+    /// - Throws: `request.bad_field` for headers or a body that cannot be sent, `request.unsupported` for a body from a file.
+    init(_ request: StrategyRequest, _ url: ParsedURL) throws(TransferError) {
+        self.url = url
+        names = [request.spec.destination?.filename, request.spec.destination?.path].compactMap { $0 }
+        method = request.spec.method
+        body = try RequestBodies.bytes(of: request.spec.body)
+        baseHeaders = RequestHeaders.merge(session: request.sessionHeaders, task: request.spec.headers ?? [])
+        try RequestHeaders.validate(baseHeaders)
+        var network = request.network
+        Credentials.settle(&network, url: url, headers: baseHeaders)
+        self.network = network
+        now = request.now
+        trustedDigest = request.trustedDigest
+        startOffset = request.checkpoint?.offset ?? 0
+        held = request.checkpoint.flatMap { $0.offset > 0 ? HeldBytes($0, trustedDigest: request.trustedDigest) : nil }
+        judge = HTTPJudge(held: nil, mayTryBareRange: false, now: request.now)
+    }
+
+    package mutating func next(after outcome: ExchangeOutcome?) -> Step {
+        guard let outcome else { return first() }
+        switch outcome.end {
+        case .finished: return finished(outcome)
+        case .stopped(.restart(let error)): return restart(error, outcome)
+        case .stopped(.bareRange): return .run(exchange(conditional: false))
+        case .stopped(.complete): return arrived(outcome, total: held?.offset ?? outcome.offset)
+        case .stopped(.failure(let error, _)) where mayResolveAgain(error, outcome): return resolveAgain()
+        case .overrun:
+            return restart(
+                TransferError(.integrityLength, "The server sent more bytes than it announced; they were dropped."),
+                outcome)
+        case .stopped(.failure), .transport, .local, .aborted, .stalled, .refusedRedirect: return failed(outcome)
+        }
+    }
+
+    // MARK: Beginning
+
+    private mutating func first() -> Step {
+        guard let held else { return .run(exchange(conditional: true)) }
+        if held.isComplete { return .finished(arrival(head: nil, trailers: [], total: held.offset, proven: true)) }
+        guard isSafe, held.rangeRequest != nil else {
+            self.held = nil
+            return .restart(
+                TransferError(
+                    .validatorChanged, "Nothing proves that the server still has the same version; it restarts from 0."),
+                then: exchange(conditional: true))
+        }
+        return .run(exchange(conditional: true))
+    }
+
+    /// Ranges are defined for GET only (RFC 9110 section 14.2).
+    private var isSafe: Bool { method == nil || method?.uppercased() == "GET" }
+
+    /// - Parameter conditional: use If-Range where a validator allows it.
+    private mutating func exchange(conditional: Bool) -> Exchange {
+        var range = isSafe ? held?.rangeRequest : nil
+        if !conditional { range?.ifRange = nil }
+        judge = HTTPJudge(held: range == nil ? nil : held, mayTryBareRange: range?.ifRange != nil, now: now)
+        var exchange = Exchange(url: url.requestURL, judge: judge)
+        exchange.method = method
+        exchange.body = body
+        exchange.headers = RequestHeaders.complete(baseHeaders, range: range)
+        exchange.startOffset = range?.offset ?? 0
+        exchange.network = network
+        return exchange
+    }
+
+    // MARK: Going on
+
+    private mutating func finished(_ outcome: ExchangeOutcome) -> Step {
+        guard let head = outcome.head, case .accept(let accepted) = judge.judge(head) else { return failed(outcome) }
+        progress = accepted
+        if let expected = accepted.expected, outcome.offset < accepted.offset + expected { return failed(outcome) }
+        if let total = accepted.total, outcome.offset < total {
+            held = HeldBytes(accepted, offset: outcome.offset, trustedDigest: trustedDigest)
+            // A server that gave one part is asked for the next only as the first was: with proof.
+            guard held?.rangeRequest != nil else { return restart(noProof, outcome) }
+            return .run(exchange(conditional: true))
+        }
+        return arrived(outcome, total: outcome.offset)
+    }
+
+    private var noProof: TransferError {
+        TransferError(.validatorChanged, "The rest cannot be asked for without a validator; it restarts from 0.")
+    }
+
+    private mutating func arrived(_ outcome: ExchangeOutcome, total: ByteCount) -> Step {
+        let proven = outcome.delimited || progress?.total != nil || outcome.end == .stopped(.complete)
+        return .finished(arrival(head: outcome.head, trailers: outcome.trailers, total: total, proven: proven))
+    }
+
+    private mutating func restart(_ error: TransferError, _ outcome: ExchangeOutcome) -> Step {
+        restarts += 1
+        held = nil
+        progress = nil
+        guard restarts <= Self.restartLimit, mayRepeat(after: outcome) else {
+            return .failed(
+                AttemptFailure(
+                    error: error, disposition: mayRepeat(after: outcome) ? .transient(after: nil) : .permanent))
+        }
+        return .restart(error, then: exchange(conditional: true))
+    }
+
+    /// A redirection to a signed URL that has expired shows as one of these; the original URL gives a new one.
+    private func mayResolveAgain(_ error: TransferError, _ outcome: ExchangeOutcome) -> Bool {
+        let status = Int(error.details["status"]?.integerValue ?? 0)
+        return !resolvedAgain && (outcome.head?.redirects ?? 0) > 0 && [400, 401, 403, 410].contains(status) && isSafe
+    }
+
+    private mutating func resolveAgain() -> Step {
+        resolvedAgain = true
+        return .run(exchange(conditional: judge.mayTryBareRange || judge.held == nil))
+    }
+
+    // MARK: Ending
+
+    private func failed(_ outcome: ExchangeOutcome) -> Step {
+        var failure = FailureClassifier.classify(outcome, url: url.requestURL)
+        if case .transient = failure.disposition, !mayRepeat(after: outcome) {
+            failure.disposition = .permanent
+            failure.error.retryable = false
+            failure.error.message += " A \(method ?? "") request is not repeated by itself."
+        }
+        let achieved = outcome.received > 0 && outcome.offset > startOffset
+        return .failed(failure.with(progressed: achieved, held: max(startOffset, outcome.offset)))
+    }
+
+    /// Requests that are not idempotent are not sent twice once the server may have acted on them (RFC 9110 section 9.2.2).
+    private func mayRepeat(after outcome: ExchangeOutcome) -> Bool {
+        guard let method, !["GET", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE"].contains(method.uppercased()) else {
+            return true
+        }
+        switch outcome.end {
+        case .transport(let code, _): return [5, 6, 7, 35].contains(code)
+        case .stopped(.failure(let error, _)):
+            return [408, 421, 425, 429, 503].contains(Int(error.details["status"]?.integerValue ?? 0))
+        case .finished, .stopped, .local, .aborted, .stalled, .overrun, .refusedRedirect: return false
+        }
+    }
+
+    private func arrival(head: ResponseHead?, trailers: [HeaderField], total: ByteCount, proven: Bool) -> Arrival {
+        var digests: [DigestAlgorithm: String] = [:]
+        for (name, value) in progress?.serverDigests ?? held?.digests ?? [:] {
+            if let algorithm = DigestAlgorithm(rawValue: name) { digests[algorithm] = value }
+        }
+        digests.merge(DigestFields.parse(trailers)) { known, _ in known }
+        let coding = progress.map(\.contentCoding) ?? held?.contentCoding
+        let modified = (progress?.validators ?? held?.validators)?.lastModified
+        return Arrival(
+            total: total, lengthProven: proven, head: head,
+            contentCoding: ContentCodingRules.toDecode(coding, names: names + suggestedNames(head)),
+            serverDigests: digests, modificationTime: modified.flatMap(HTTPDate.parse))
+    }
+
+    private func suggestedNames(_ head: ResponseHead?) -> [String] {
+        let offered = head?.values("content-disposition").first.flatMap(ContentDisposition.filename)
+        let final = head.flatMap { try? URLRules.parse($0.url).lastPathComponent }
+        return [offered, final, url.lastPathComponent].compactMap { $0 }
+    }
+}

@@ -1,0 +1,137 @@
+import TransferModel
+
+/// Judges the head of an HTTP answer: write its body, where, or what else (transfer-rules.md, download resume).
+package struct HTTPJudge: ResponseJudge, Hashable {
+    /// What the request continued; nil where it asked for everything.
+    var held: HeldBytes?
+    /// The request carried If-Range, so a 200 with the held validator deserves one try without.
+    var mayTryBareRange: Bool
+    var now: Timestamp
+
+    package func judge(_ head: ResponseHead) -> Verdict {
+        guard let status = head.status else {
+            return .stop(.failure(protocolError("The answer has no status."), retryAfter: nil))
+        }
+        do throws(TransferError) {
+            let length = try MessageFraming.contentLength(head)
+            switch status {
+            case 206: return partial(head, length)
+            case 204, 205: return whole(head, 0)
+            case 200..<300: return success(head, length)
+            case 416: return unsatisfied(head)
+            default: return .stop(failure(status, head))
+            }
+        } catch {
+            return .stop(.failure(error, retryAfter: nil))
+        }
+    }
+
+    // MARK: 2xx
+
+    private func success(_ head: ResponseHead, _ length: ByteCount?) -> Verdict {
+        if mayTryBareRange, let held, isSameVersion(head, length, held) { return .stop(.bareRange) }
+        return whole(head, length)
+    }
+
+    /// Some content networks answer If-Range with everything although nothing changed.
+    private func isSameVersion(_ head: ResponseHead, _ length: ByteCount?, _ held: HeldBytes) -> Bool {
+        guard held.isConfirmed(by: MessageFraming.validators(head)),
+            MessageFraming.contentCoding(head) == held.contentCoding,
+            head.values("accept-ranges").first?.trimmed.lowercased() != "none"
+        else { return false }
+        guard let length, let total = held.total else { return true }
+        return length == total
+    }
+
+    /// The body replaces whatever is held; a Content-Range on it means nothing.
+    private func whole(_ head: ResponseHead, _ length: ByteCount?) -> Verdict {
+        .accept(
+            Acceptance(
+                offset: 0, truncate: true, expected: length, total: length,
+                validators: MessageFraming.validators(head), contentCoding: MessageFraming.contentCoding(head),
+                serverDigests: Self.digests(head)))
+    }
+
+    private func partial(_ head: ResponseHead, _ length: ByteCount?) -> Verdict {
+        let ranges = head.values("content-range")
+        let isMultipart = MessageFraming.mediaType(head)?.hasPrefix("multipart/byteranges") ?? false
+        guard !isMultipart, ranges.count == 1, let text = ranges.first,
+            case .range(let first, let last, let total) = ContentRange(text)
+        else { return restart("a part without a usable Content-Range") }
+        let expected = last - first + 1
+        if let length, length != expected { return restart("a part of another length than its Content-Range says") }
+        guard let held else { return unaskedPartial(head, first, expected, total) }
+        guard first == held.offset else { return restart("a part that starts elsewhere") }
+        if let total, let known = held.total, total != known { return restart("a part of another total length") }
+        if let known = held.total, last >= known { return restart("a part beyond the known length") }
+        let validators = MessageFraming.validators(head)
+        let digests = Self.digests(head)
+        if let what = held.contradicts(validators, digests: digests, coding: MessageFraming.contentCoding(head)) {
+            return restart(what)
+        }
+        // Without If-Range nothing but the answer itself can confirm the version.
+        if !mayTryBareRange, held.strongValidator != nil, !held.isConfirmed(by: validators) {
+            return restart("a part without its validator")
+        }
+        return .accept(
+            Acceptance(
+                offset: first, expected: expected, total: total ?? held.total,
+                validators: held.validators.filled(from: validators), contentCoding: held.contentCoding,
+                serverDigests: held.digests.merging(digests) { held, _ in held }))
+    }
+
+    /// Nobody asked for a part: usable only where it is the whole.
+    private func unaskedPartial(
+        _ head: ResponseHead, _ first: ByteCount, _ expected: ByteCount, _ total: ByteCount?
+    ) -> Verdict {
+        guard first == 0, let total, total == expected else {
+            return .stop(
+                .failure(
+                    TransferError(
+                        .httpProtocol, "The server sent a part where the whole was asked for; it is tried again.",
+                        retryable: true), retryAfter: nil))
+        }
+        return whole(head, expected)
+    }
+
+    // MARK: others
+
+    private func unsatisfied(_ head: ResponseHead) -> Verdict {
+        guard let held else { return .stop(failure(416, head)) }
+        guard let text = head.values("content-range").first, case .unsatisfied(let total) = ContentRange(text),
+            total == held.offset, held.total.map({ $0 == total }) ?? true,
+            held.isConfirmed(by: MessageFraming.validators(head))
+        else { return restart("no such range") }
+        return .stop(.complete)
+    }
+
+    private func failure(_ status: Int, _ head: ResponseHead) -> StopReason {
+        let host = FailureClassifier.host(of: head.url)
+        let error = FailureClassifier.httpStatus(status, reason: head.reason, host: host)
+        let clock = head.values("date").first.flatMap(HTTPDate.parse).map { Timestamp(milliseconds: $0 * 1000) }
+        let delay = head.values("retry-after").first.flatMap { RetryAfter.parse($0, now: clock ?? now) }
+        return .failure(error, retryAfter: delay)
+    }
+
+    private func restart(_ what: String) -> Verdict {
+        .stop(
+            .restart(
+                TransferError(.validatorChanged, "The server now gives \(what); the download restarts from 0.")))
+    }
+
+    private func protocolError(_ sentence: String) -> TransferError { TransferError(.httpProtocol, sentence) }
+
+    static func digests(_ head: ResponseHead) -> [String: String] {
+        var digests: [String: String] = [:]
+        for (algorithm, value) in DigestFields.parse(head.headers) { digests[algorithm.rawValue] = value }
+        return digests
+    }
+}
+
+extension Validators {
+    /// What is missing here, from a later answer of the same version.
+    func filled(from other: Validators) -> Validators {
+        Validators(
+            etag: etag ?? other.etag, lastModified: lastModified ?? other.lastModified, date: date ?? other.date)
+    }
+}

@@ -1,0 +1,85 @@
+import TransferModel
+
+/// The bytes of one version that are on disk, and whether more of it may be asked for (transfer-rules.md, download resume).
+struct HeldBytes: Sendable, Hashable {
+    var offset: ByteCount
+    var total: ByteCount?
+    var validators: Validators
+    var contentCoding: String?
+    var digests: [String: String]
+    /// A whole-file digest will prove the result, whatever the validators say.
+    var trustedDigest: Bool
+
+    init(_ checkpoint: Checkpoint, trustedDigest: Bool) {
+        offset = checkpoint.offset
+        total = checkpoint.total
+        validators = checkpoint.validators
+        contentCoding = checkpoint.contentCoding
+        digests = checkpoint.serverDigests
+        self.trustedDigest = trustedDigest
+    }
+
+    /// What is held after more of an accepted answer arrived.
+    init(_ acceptance: Acceptance, offset: ByteCount, trustedDigest: Bool) {
+        self.offset = offset
+        total = acceptance.total
+        validators = acceptance.validators
+        contentCoding = acceptance.contentCoding
+        digests = acceptance.serverDigests
+        self.trustedDigest = trustedDigest
+    }
+
+    /// Every byte of a length that the server had said is here.
+    var isComplete: Bool { total.map { $0 == offset && $0 > 0 } ?? false }
+
+    /// The next request, or nil where the held bytes prove nothing and must be dropped.
+    var rangeRequest: RangeRequest? {
+        guard offset > 0, total.map({ offset < $0 }) ?? true else { return nil }
+        if let validator = strongValidator {
+            guard contentCoding == nil || hasStrongTag else { return nil }
+            return RangeRequest(offset: offset, ifRange: validator)
+        }
+        guard provenByDigest, contentCoding == nil else { return nil }
+        return RangeRequest(offset: offset, ifRange: nil)
+    }
+
+    var hasStrongTag: Bool { validators.etag.map(EntityTag.isStrong) ?? false }
+
+    /// What may stand in If-Range (RFC 9110 section 13.1.5); with a weak tag no date either.
+    var strongValidator: String? {
+        if let etag = validators.etag { return EntityTag.isStrong(etag) ? etag : nil }
+        return hasStrongDate ? validators.lastModified : nil
+    }
+
+    /// RFC 9110 section 8.8.2.2 asks for one second between the change and the answer; we ask for sixty.
+    private var hasStrongDate: Bool {
+        guard let modified = validators.lastModified.flatMap(HTTPDate.parse),
+            let date = validators.date.flatMap(HTTPDate.parse)
+        else { return false }
+        return date - modified >= 60
+    }
+
+    private var provenByDigest: Bool {
+        trustedDigest || digests.keys.contains { ["sha-256", "sha-384", "sha-512"].contains($0) }
+    }
+
+    /// The answer is of the version that is held: the strong validator is there and equal.
+    func isConfirmed(by other: Validators) -> Bool {
+        if hasStrongTag { return other.etag == validators.etag }
+        guard validators.etag == nil, hasStrongDate else { return false }
+        return other.lastModified == validators.lastModified
+    }
+
+    /// The answer says something that the held version did not.
+    func contradicts(_ other: Validators, digests otherDigests: [String: String], coding: String?) -> String? {
+        if let tag = other.etag, let held = validators.etag, tag != held { return "another ETag" }
+        if validators.etag == nil || other.etag == nil, let date = other.lastModified,
+            let held = validators.lastModified, date != held
+        {
+            return "another Last-Modified"
+        }
+        if coding != contentCoding { return "another Content-Encoding" }
+        let changed = otherDigests.contains { name, value in digests[name].map { $0 != value } ?? false }
+        return changed ? "another digest" : nil
+    }
+}

@@ -1,0 +1,155 @@
+import TransferModel
+
+/// Downloads where size and modification time are the only validators (FTP, SFTP): asks for both before each attempt.
+struct ProbedDownload: TransferStrategy {
+    private let url: ParsedURL
+    private let network: NetworkOptions
+    private let trustedDigest: Bool
+    private let checkpoint: Checkpoint?
+    private let startOffset: ByteCount
+    /// Answers to REST that mean "not from there": libcurl's FTP_COULDNT_USE_REST, RANGE_ERROR, BAD_DOWNLOAD_RESUME.
+    private static let cannotResume: Set<Int> = [31, 33, 36]
+
+    private var stage = Stage.probing
+    private var restarts = 0
+    private(set) var progress: Acceptance?
+
+    private enum Stage: Sendable {
+        case probing
+        case fetching(StatJudge)
+    }
+
+    init(_ request: StrategyRequest, _ url: ParsedURL) {
+        self.url = url
+        var network = request.network
+        Credentials.settle(&network, url: url, headers: [])
+        self.network = network
+        trustedDigest = request.trustedDigest
+        checkpoint = request.checkpoint.flatMap { $0.offset > 0 ? $0 : nil }
+        startOffset = checkpoint?.offset ?? 0
+    }
+
+    mutating func next(after outcome: ExchangeOutcome?) -> Step {
+        guard let outcome else { return .run(probe()) }
+        switch (stage, outcome.end) {
+        case (.probing, .finished): return probed(outcome)
+        case (.fetching(let judge), .finished): return fetched(outcome, judge)
+        case (.fetching, .stopped(.restart(let error))): return restart(error)
+        case (.fetching, .transport(let code, _)) where Self.cannotResume.contains(code):
+            return restart(
+                TransferError(.validatorChanged, "The server cannot continue from an offset; it restarts from 0."))
+        case (.fetching, .overrun):
+            return restart(
+                TransferError(.integrityLength, "The server sent more bytes than it announced; they were dropped."))
+        case (.probing, .stopped), (.probing, .transport), (.probing, .local), (.probing, .aborted),
+            (.probing, .stalled), (.probing, .overrun), (.probing, .refusedRedirect), (.fetching, .stopped),
+            (.fetching, .transport), (.fetching, .local), (.fetching, .aborted), (.fetching, .stalled),
+            (.fetching, .refusedRedirect):
+            return failed(outcome)
+        }
+    }
+
+    private mutating func probe() -> Exchange {
+        stage = .probing
+        var exchange = Exchange(url: url.requestURL, judge: ProbeJudge())
+        exchange.kind = .probe
+        exchange.network = network
+        return exchange
+    }
+
+    private mutating func probed(_ outcome: ExchangeOutcome) -> Step {
+        let size = outcome.head?.size
+        let validators = Validators(lastModified: outcome.head?.modificationTime.map(HTTPDate.format))
+        guard let checkpoint, restarts == 0 else { return .run(fetch(from: 0, size: size, validators)) }
+        if let reason = restartReason(checkpoint, size: size, validators) {
+            let error = TransferError(.validatorChanged, "\(reason); the download restarts from 0.")
+            return .restart(error, then: fetch(from: 0, size: size, validators))
+        }
+        if checkpoint.offset == size { return .finished(complete(checkpoint, outcome)) }
+        return .run(fetch(from: checkpoint.offset, size: size, validators))
+    }
+
+    /// nil where the file on the server is the one that is held.
+    private func restartReason(_ checkpoint: Checkpoint, size: ByteCount?, _ validators: Validators) -> String? {
+        guard let size else { return "The server does not say the file's size" }
+        if let total = checkpoint.total, total != size { return "The file's size has changed" }
+        if size < checkpoint.offset { return "The file has become shorter" }
+        switch (checkpoint.validators.lastModified, validators.lastModified) {
+        case (let held?, let now?): return held == now ? nil : "The file's modification time has changed"
+        case (nil, _), (_, nil): return trustedDigest ? nil : "The server does not say when the file was modified"
+        }
+    }
+
+    private mutating func fetch(from offset: ByteCount, size: ByteCount?, _ validators: Validators) -> Exchange {
+        let judge = StatJudge(offset: offset, size: size, validators: validators)
+        stage = .fetching(judge)
+        var exchange = Exchange(url: url.requestURL, judge: judge)
+        exchange.startOffset = offset
+        exchange.network = network
+        return exchange
+    }
+
+    private mutating func fetched(_ outcome: ExchangeOutcome, _ judge: StatJudge) -> Step {
+        let accepted = judge.acceptance
+        progress = accepted
+        if let size = judge.size, outcome.offset < size { return failed(outcome) }
+        return .finished(
+            Arrival(
+                total: outcome.offset, lengthProven: judge.size != nil, head: outcome.head,
+                modificationTime: outcome.head?.modificationTime
+                    ?? accepted.validators.lastModified.flatMap(HTTPDate.parse)))
+    }
+
+    private func complete(_ checkpoint: Checkpoint, _ outcome: ExchangeOutcome) -> Arrival {
+        Arrival(
+            total: checkpoint.offset, lengthProven: true, head: outcome.head,
+            modificationTime: outcome.head?.modificationTime)
+    }
+
+    /// The file changed between probe and fetch, or offsets do not work here: once more from the probe on, from 0.
+    private mutating func restart(_ error: TransferError) -> Step {
+        restarts += 1
+        progress = nil
+        guard restarts <= HTTPDownload.restartLimit else {
+            return .failed(AttemptFailure(error: error, disposition: .transient(after: nil)))
+        }
+        return .restart(error, then: probe())
+    }
+
+    private func failed(_ outcome: ExchangeOutcome) -> Step {
+        let failure = FailureClassifier.classify(outcome, url: url.requestURL)
+        let achieved = outcome.received > 0 && outcome.offset > startOffset
+        return .failed(failure.with(progressed: achieved, held: max(startOffset, outcome.offset)))
+    }
+}
+
+/// A probe has no body that could go anywhere.
+struct ProbeJudge: ResponseJudge {
+    func judge(_ head: ResponseHead) -> Verdict { .accept(Acceptance(offset: 0, expected: 0)) }
+}
+
+/// Accepts the file that the probe saw, at the offset that was asked for.
+struct StatJudge: ResponseJudge {
+    var offset: ByteCount
+    var size: ByteCount?
+    var validators: Validators
+
+    var acceptance: Acceptance {
+        Acceptance(
+            offset: offset, truncate: offset == 0, expected: size.map { $0 - offset }, total: size,
+            validators: validators)
+    }
+
+    func judge(_ head: ResponseHead) -> Verdict {
+        if let now = head.size, let size, now != size { return changed("size") }
+        if let now = head.modificationTime.map(HTTPDate.format), let held = validators.lastModified, now != held {
+            return changed("modification time")
+        }
+        return .accept(acceptance)
+    }
+
+    private func changed(_ what: String) -> Verdict {
+        .stop(
+            .restart(TransferError(.validatorChanged, "The file's \(what) has changed; the download restarts from 0.")))
+    }
+}

@@ -1,0 +1,63 @@
+import TransferModel
+
+/// Builds the header fields of a download request from the session's, the caller's and dld's own.
+package enum RequestHeaders {
+    /// Fields that frame the message or choose the range: dld's own business, dropped from what callers give.
+    static let owned: Set<String> = [
+        "range", "if-range", "accept-encoding", "te", "content-length", "transfer-encoding", "connection", "keep-alive",
+        "proxy-connection", "upgrade", "trailer",
+    ]
+
+    /// - Throws: `request.bad_field` where a name is not a token or a value has CR, LF or NUL (RFC 9110 section 5).
+    package static func validate(_ headers: [HeaderField]) throws(TransferError) {
+        for header in headers {
+            guard !header.name.isEmpty, header.name.utf8.allSatisfy(isTokenByte) else {
+                throw TransferError(
+                    .badField, "headers: \"\(header.name.prefix(40))\" is not a field name.",
+                    details: ["field": "headers"])
+            }
+            guard !header.value.utf8.contains(where: { $0 == 0 || $0 == 10 || $0 == 13 }) else {
+                throw TransferError(
+                    .badField, "headers: the value of \(header.name) has a line break or NUL.",
+                    details: ["field": "headers"])
+            }
+        }
+    }
+
+    /// The caller's fields replace the session's of the same name.
+    static func merge(session: [HeaderField], task: [HeaderField]) -> [HeaderField] {
+        let replaced = Set(task.map { $0.name.lowercased() })
+        return (session.filter { !replaced.contains($0.name.lowercased()) } + task)
+            .filter { !owned.contains($0.name.lowercased()) }
+    }
+
+    /// - Parameters:
+    ///   - base: the merged fields of session and caller.
+    ///   - range: where to start, and what proves that the server still has the same version.
+    static func complete(_ base: [HeaderField], range: RangeRequest?) -> [HeaderField] {
+        var headers = base
+        if !base.contains(where: { $0.name.lowercased() == "want-repr-digest" }) { headers.append(DigestFields.want) }
+        // Offsets must count the bytes of the file, not of a coding of it.
+        headers.append(HeaderField("Accept-Encoding", "identity"))
+        guard let range else { return headers }
+        headers.append(HeaderField("Range", "bytes=\(range.offset)-"))
+        if let validator = range.ifRange { headers.append(HeaderField("If-Range", validator)) }
+        return headers
+    }
+
+    /// RFC 9110 section 5.6.2.
+    private static func isTokenByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+        }
+    }
+}
+
+/// One open-ended range, with the validator of If-Range where one may be used.
+struct RangeRequest: Sendable, Hashable {
+    var offset: ByteCount
+    var ifRange: String?
+}
