@@ -1,0 +1,61 @@
+# dld: build, test, install. `make help` lists the targets.
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+SYSCONFDIR ?= /etc
+# Where `make run URL=…` puts the file.
+DIR ?= $(HOME)/Downloads
+
+.PHONY: help run test check check-sanitizers check-systemd build install uninstall bench lint format docs clean
+
+help: ## Lists the targets.
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /\1\t/' | expand -t 18
+
+run: ## Demonstrates a download that survives kill -9; with URL=… fetches that into DIR.
+ifdef URL
+	scripts/fetch "$(DIR)" $(URL)
+else
+	scripts/demonstrate
+endif
+
+test: ## Installs what the tests need, builds, and runs all of them.
+	scripts/test
+
+check: lint test ## Everything: form, tests, their long forms, sanitizers, units under a real systemd.
+	DLD_LONG_TESTS=1 scripts/test --filter 'EndToEnd'
+	scripts/check-sanitizers
+	scripts/check-units
+	scripts/check-systemd
+
+check-sanitizers: ## Runs unit and engine tests with ThreadSanitizer and AddressSanitizer.
+	scripts/check-sanitizers
+
+check-systemd: ## Verifies the units and tries them under systemd in a container.
+	scripts/check-units
+	scripts/check-systemd
+
+build: ## Builds optimized programs that carry Swift's run-time library.
+	scripts/install-build-dependencies
+	swift build -c release --static-swift-stdlib --product dld
+	swift build -c release --static-swift-stdlib --product dlctl
+
+install: build ## Installs programs, units, manual pages and completions below DESTDIR and PREFIX.
+	scripts/install-files "$(DESTDIR)" "$(PREFIX)" "$(SYSCONFDIR)"
+
+uninstall: ## Removes what install put there; configuration and downloads stay.
+	scripts/uninstall-files "$(DESTDIR)" "$(PREFIX)"
+
+bench: ## Measures against curl in one run.
+	scripts/bench
+
+lint: ## Checks the form of Swift and shell sources.
+	scripts/lint
+
+format: ## Brings Swift sources into form.
+	swift format --in-place --parallel --recursive --configuration .swift-format Package.swift Sources Tests
+
+docs: ## Writes the generated documents anew.
+	DLD_UPDATE_DOCS=1 scripts/test --filter 'InStep|Reference|Documentation'
+
+clean: ## Removes build products.
+	rm -rf .build .build-thread .build-address .testenv

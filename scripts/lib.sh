@@ -1,0 +1,92 @@
+# shellcheck shell=bash
+# What the scripts share. Sourced; sets the shell's strictness and goes to the top of the checkout.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+say() { printf '\n\033[1m%s\033[0m\n' "$*" >&2; }
+fail() {
+    printf '%s\n' "$*" >&2
+    exit 1
+}
+
+# Runs a command up to three times: package servers have bad moments.
+retry() {
+    local attempt
+    for attempt in 1 2 3; do
+        "$@" && return 0
+        ((attempt == 3)) || sleep $((attempt * 5))
+    done
+    return 1
+}
+
+as_root() {
+    if ((EUID == 0)); then
+        "$@"
+    elif command -v sudo >/dev/null; then
+        sudo "$@"
+    else
+        fail "root's rights are needed for: $*"
+    fi
+}
+
+# Installs those of the Debian packages that are missing. Their services stay stopped and disabled: the tests start
+# servers themselves, on free ports, with configurations of their own.
+apt_install() {
+    command -v apt-get >/dev/null || fail "install these Debian packages' counterparts first: $*"
+    local package missing=()
+    for package in "$@"; do
+        [[ $(dpkg-query -W -f '${Status}' "$package" 2>/dev/null) == *" installed" ]] || missing+=("$package")
+    done
+    ((${#missing[@]})) || return 0
+    say "Installing ${missing[*]}"
+    local guard=/usr/sbin/policy-rc.d guarded=""
+    if [[ ! -e $guard ]]; then
+        guarded=yes
+        printf '#!/bin/sh\nexit 101\n' | as_root tee "$guard" >/dev/null
+        as_root chmod 755 "$guard"
+    fi
+    local status=0
+    retry as_root apt-get update -qq || status=$?
+    retry as_root env DEBIAN_FRONTEND=noninteractive \
+        apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null || status=$?
+    [[ -z $guarded ]] || as_root rm -f "$guard"
+    disable_services "${missing[@]}"
+    return "$status"
+}
+
+# Services of packages that were not there before must not come up at the next boot either.
+disable_services() {
+    [[ -d /run/systemd/system ]] || return 0
+    local package unit
+    for package in "$@"; do
+        while read -r unit; do
+            as_root systemctl disable --quiet "${unit##*/}" 2>/dev/null || true
+        done < <(dpkg -L "$package" 2>/dev/null | grep -E '^(/usr)?/lib/systemd/system/[^@/]+\.service$' || true)
+    done
+}
+
+# A new folder that goes when the script ends; sets WORK. `at_end` adds commands before that.
+END_COMMANDS=()
+at_end() { END_COMMANDS+=("$1"); }
+run_end_commands() {
+    local status=$? index
+    trap - EXIT INT TERM
+    for ((index = ${#END_COMMANDS[@]} - 1; index >= 0; index--)); do eval "${END_COMMANDS[index]}" || true; done
+    exit "$status"
+}
+make_work_folder() {
+    WORK=$(mktemp -d "${TMPDIR:-/tmp}/dld-XXXXXX")
+    at_end "rm -rf '$WORK'"
+    trap run_end_commands EXIT
+    trap 'exit 130' INT TERM
+}
+
+# Waits until a command succeeds, at most the given number of seconds.
+wait_until() {
+    local deadline=$((SECONDS + $1))
+    shift
+    until "$@"; do
+        ((SECONDS < deadline)) || return 1
+        sleep 0.05
+    done
+}
