@@ -1,0 +1,150 @@
+import CLinux
+import Foundation
+import TransferCore
+import TransferModel
+
+@testable import CurlEngine
+
+struct TestFailure: Error, CustomStringConvertible {
+    var description: String
+    init(_ description: String) { self.description = description }
+}
+
+/// A folder that goes with the test.
+final class Folder: Sendable {
+    let path: String
+
+    init() throws {
+        let base = ProcessInfo.processInfo.environment["TMPDIR"] ?? "/tmp"
+        var template = Array("\(base)/dld-engine-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else { throw TestFailure("mkdtemp: errno \(errno)") }
+        path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    func file(_ name: String) -> String { "\(path)/\(name)" }
+
+    func write(_ name: String, _ bytes: [UInt8]) throws {
+        try Data(bytes).write(to: URL(fileURLWithPath: file(name)))
+    }
+
+    func read(_ name: String) throws -> [UInt8] {
+        Array(try Data(contentsOf: URL(fileURLWithPath: file(name))))
+    }
+}
+
+/// Bytes that repeat nowhere near, so that a shift or splice shows.
+func pattern(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
+    var state = seed &* 0x9E37_79B9_7F4A_7C15 | 1
+    var bytes = [UInt8](repeating: 0, count: count)
+    for index in stride(from: 0, to: count, by: 8) {
+        state ^= state << 13
+        state ^= state >> 7
+        state ^= state << 17
+        for byte in 0..<min(8, count - index) { bytes[index + byte] = UInt8(truncatingIfNeeded: state >> (8 * byte)) }
+    }
+    return bytes
+}
+
+/// Judges with a closure.
+struct Judge: ResponseJudge {
+    var decide: @Sendable (ResponseHead) -> Verdict
+    func judge(_ head: ResponseHead) -> Verdict { decide(head) }
+
+    /// Takes any 2xx (or whatever a protocol without statuses gives) from `offset`, with the length it announces.
+    static func taking(offset: Int64 = 0, truncate: Bool = false, total: Int64? = nil) -> Judge {
+        Judge { head in
+            if let status = head.status, !(200..<300).contains(status) {
+                let error = TransferError(.httpStatus, "status \(status)", details: ["status": .integer(Int64(status))])
+                return .stop(.failure(error, retryAfter: nil))
+            }
+            let length = head.values("content-length").first.flatMap { Int64($0) }
+            let expected = length ?? head.size.map { $0.rawValue - offset }
+            return .accept(
+                Acceptance(
+                    offset: ByteCount(offset), truncate: truncate, expected: expected.map { ByteCount($0) },
+                    total: (total ?? expected.map { $0 + offset }).map { ByteCount($0) },
+                    validators: Validators(etag: head.values("etag").first)))
+        }
+    }
+}
+
+/// Remembers all it hears.
+final class Observer: TransferObserver {
+    struct Heard {
+        var redirects: [String] = []
+        var heads: [ResponseHead] = []
+        var checkpoints: [Checkpoint] = []
+        var restarts: [Checkpoint] = []
+        var pendingProceed: (@Sendable () -> Void)?
+    }
+    private let state = PthreadMutex(Heard())
+    private let holdsRestarts: Bool
+
+    /// `holdsRestarts`: the test itself says when a restart may proceed.
+    init(holdsRestarts: Bool = false) { self.holdsRestarts = holdsRestarts }
+
+    var heard: Heard { state.withLock { $0 } }
+
+    func transferRedirected(to url: String, status: Int) {
+        state.withLock { $0.redirects.append("\(status) \(url)") }
+    }
+    func transferResponded(_ head: ResponseHead, verdict: Verdict) { state.withLock { $0.heads.append(head) } }
+    func transferCheckpointed(_ checkpoint: Checkpoint) { state.withLock { $0.checkpoints.append(checkpoint) } }
+    func transferRestarting(_ checkpoint: Checkpoint, proceed: @escaping @Sendable () -> Void) {
+        state.withLock { state in
+            state.restarts.append(checkpoint)
+            state.pendingProceed = proceed
+        }
+        if !holdsRestarts { proceed() }
+    }
+}
+
+/// An engine in a folder of its own.
+struct Bench {
+    let folder: Folder
+    let engine: CurlEngine
+    let observer: Observer
+    let counters = TransferCounters()
+    let task = TaskID(7)
+    let session = SessionKey.shared(of: UserID(1000))
+
+    init(holdsRestarts: Bool = false) throws {
+        folder = try Folder()
+        engine = try CurlEngine(.init(journalPath: folder.file("journal"), userAgent: "dld-test"))
+        observer = Observer(holdsRestarts: holdsRestarts)
+    }
+
+    var context: TransferContext {
+        TransferContext(task: task, session: session, counters: counters, observer: observer)
+    }
+
+    func part(_ name: String = "part") throws -> PartFile { try PartFile.create(path: folder.file(name)) }
+
+    /// Performs an exchange into a new part file.
+    func download(
+        _ url: String, judge: Judge = .taking(), change: (inout Exchange) -> Void = { _ in }
+    ) async throws -> ExchangeOutcome {
+        let part = try PartFile.create(path: folder.file("part"), replacing: true)
+        return await perform(url, into: part, judge: judge, change: change)
+    }
+
+    func perform(
+        _ url: String, into part: PartFile?, judge: Judge = .taking(), change: (inout Exchange) -> Void = { _ in }
+    ) async -> ExchangeOutcome {
+        var exchange = Exchange(url: url, judge: judge)
+        exchange.network.proxy = ""
+        change(&exchange)
+        return await engine.perform(exchange, into: part, context: context)
+    }
+}
+
+/// Waits for a condition that must come true; generous, because a loaded machine proves nothing.
+func eventually(_ what: String, _ condition: @Sendable () -> Bool) async throws {
+    let limit = ContinuousClock.now + .seconds(30)
+    while !condition() {
+        guard ContinuousClock.now < limit else { throw TestFailure("never: \(what)") }
+        try await Task.sleep(for: .milliseconds(5))
+    }
+}
