@@ -16,13 +16,18 @@ enum StoreFailure {
     static func transferError(_ error: DatabaseError) -> TransferError {
         let text = error.message ?? error.resultCode.description
         return switch error.resultCode {
-        case .SQLITE_FULL:
+        case _ where isStorageFull(error):
             TransferError(.diskFull, "No space is left in the state folder; free some.")
         case .SQLITE_IOERR, .SQLITE_CANTOPEN, .SQLITE_READONLY, .SQLITE_CORRUPT, .SQLITE_NOTADB:
             TransferError(.diskIO, "The state database cannot be used: \(text).")
         default:
             TransferError(.internal, "The state database refused a statement: \(text).")
         }
+    }
+
+    /// Whether SQLite ran out of space: for a page, or for the index of the WAL (-shm).
+    static func isStorageFull(_ error: DatabaseError) -> Bool {
+        error.resultCode == .SQLITE_FULL || error.extendedResultCode == .SQLITE_IOERR_SHMSIZE
     }
 
     /// Failures after which the whole transaction is void, not only the body that met them.

@@ -75,6 +75,9 @@ package final class TransferStore: Sendable {
     /// The same, under the name the design uses.
     package var storageIsFull: Bool { reserve.isLow }
 
+    /// Writes that wait for the next commit.
+    package var queuedWrites: Int { committer.queueLength }
+
     /// Takes the reserve again where there is room now.
     /// - Returns: whether adds are accepted from now on.
     @discardableResult

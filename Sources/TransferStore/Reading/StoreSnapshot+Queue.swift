@@ -2,38 +2,50 @@ import GRDB
 import TransferModel
 
 extension StoreSnapshot {
-    /// The best queued tasks of each lane that is not excluded, best first over all: one index lookup a lane, whatever
-    /// the length of the queue.
+    /// The best queued tasks of each lane that is not excluded, best first over all.
+    ///
+    /// Lanes are walked in the order of their heads and the walk ends once no further head can be among the answer:
+    /// its cost depends on `limit` and on the excluded lanes, not on the length of the queue.
     package func candidates(_ query: CandidateQuery) throws -> [QueuedTask] {
-        var found: [QueuedTask] = []
-        for lane in try openLanes(query) {
-            try found.append(contentsOf: heads(of: lane, query))
+        let lanes = try Row.fetchCursor(
+            try statement(Self.lanesSQL), arguments: [query.abovePriority ?? -1])
+        var best: [QueuedTask] = []
+        while let row = try lanes.next() {
+            let lane = Lane(row)
+            guard !query.excludedHosts.contains(lane.host), !query.excludedSessions.contains(lane.session) else {
+                continue
+            }
+            if best.count == query.limit, let last = best.last, !lane.canPrecede(last) { break }
+            best.append(contentsOf: try heads(of: lane, query))
+            best.sort(by: Self.precedes)
+            best.removeLast(max(0, best.count - query.limit))
         }
-        found.sort { ($1.priority, $0.position, $0.id) < ($0.priority, $1.position, $1.id) }
-        return Array(found.prefix(query.limit))
+        return best
     }
 
     private struct Lane {
         var id: Int64
         var session: SessionKey
         var host: String
+        var priority: Double
+        var position: Double
+
+        init(_ row: Row) {
+            id = row[0]
+            session = SessionKey(owner: UserID(row[1] as UInt32), identifier: row[2])
+            host = row[3]
+            priority = row[4]
+            position = row[5]
+        }
+
+        /// Whether the lane's head might come before `task`; equal rank is decided by ids, which a lane does not know.
+        func canPrecede(_ task: QueuedTask) -> Bool {
+            priority > task.priority || (priority == task.priority && position <= task.position)
+        }
     }
 
-    private func openLanes(_ query: CandidateQuery) throws -> [Lane] {
-        let rows = try Row.fetchCursor(
-            try statement(
-                """
-                SELECT lane.id, session.owner, session.identifier, lane.host \
-                FROM lane INDEXED BY lane_with_queue JOIN session ON session.id = lane.session WHERE lane.queued > 0
-                """))
-        var lanes: [Lane] = []
-        while let row = try rows.next() {
-            let session = SessionKey(owner: UserID(row[1] as UInt32), identifier: row[2])
-            let host: String = row[3]
-            guard !query.excludedHosts.contains(host), !query.excludedSessions.contains(session) else { continue }
-            lanes.append(Lane(id: row[0], session: session, host: host))
-        }
-        return lanes
+    private static func precedes(_ a: QueuedTask, _ b: QueuedTask) -> Bool {
+        a.priority == b.priority ? (a.position, a.id) < (b.position, b.id) : a.priority > b.priority
     }
 
     private func heads(of lane: Lane, _ query: CandidateQuery) throws -> [QueuedTask] {
@@ -48,6 +60,12 @@ extension StoreSnapshot {
         }
         return heads
     }
+
+    static let lanesSQL = """
+        SELECT lane.id, session.owner, session.identifier, lane.host, head_priority, head_position \
+        FROM lane INDEXED BY lane_head CROSS JOIN session ON session.id = lane.session \
+        WHERE queued > 0 AND head_priority > ? ORDER BY head_priority DESC, head_position
+        """
 
     static let headsSQL = """
         SELECT id, priority, position FROM task INDEXED BY task_queue \

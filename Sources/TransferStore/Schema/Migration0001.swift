@@ -37,10 +37,14 @@ enum Migration0001 {
             host TEXT NOT NULL,
             queued INTEGER NOT NULL DEFAULT 0 CHECK (queued BETWEEN 0 AND tasks),
             tasks INTEGER NOT NULL DEFAULT 0 CHECK (tasks >= 0),
-            UNIQUE (session, host)
+            head_priority REAL,
+            head_position REAL,
+            UNIQUE (session, host),
+            CHECK ((queued > 0) = (head_priority IS NOT NULL)),
+            CHECK ((queued > 0) = (head_position IS NOT NULL))
         ) STRICT;
 
-        CREATE INDEX lane_with_queue ON lane (id) WHERE queued > 0;
+        CREATE INDEX lane_head ON lane (head_priority DESC, head_position) WHERE queued > 0;
 
         CREATE TABLE task (
             id INTEGER PRIMARY KEY,
@@ -153,12 +157,18 @@ enum Migration0001 {
         CREATE TRIGGER task_inserted AFTER INSERT ON task BEGIN
             INSERT INTO task_count (session, state, count) VALUES (NEW.session, NEW.state, 1)
                 ON CONFLICT (session, state) DO UPDATE SET count = count + 1;
-            UPDATE lane SET tasks = tasks + 1, queued = queued + (NEW.state = 'queued') WHERE id = NEW.lane;
+            UPDATE lane SET tasks = tasks + 1, queued = queued + (NEW.state = 'queued'), (head_priority, head_position) = (
+                SELECT priority, position FROM task WHERE lane = NEW.lane AND state = 'queued'
+                ORDER BY priority DESC, position, id LIMIT 1)
+                WHERE id = NEW.lane;
         END;
 
         CREATE TRIGGER task_deleted AFTER DELETE ON task BEGIN
             UPDATE task_count SET count = count - 1 WHERE session = OLD.session AND state = OLD.state;
-            UPDATE lane SET tasks = tasks - 1, queued = queued - (OLD.state = 'queued') WHERE id = OLD.lane;
+            UPDATE lane SET tasks = tasks - 1, queued = queued - (OLD.state = 'queued'), (head_priority, head_position) = (
+                SELECT priority, position FROM task WHERE lane = OLD.lane AND state = 'queued'
+                ORDER BY priority DESC, position, id LIMIT 1)
+                WHERE id = OLD.lane;
             DELETE FROM lane WHERE id = OLD.lane AND tasks = 0;
         END;
 
@@ -166,13 +176,31 @@ enum Migration0001 {
             UPDATE task_count SET count = count - 1 WHERE session = OLD.session AND state = OLD.state;
             INSERT INTO task_count (session, state, count) VALUES (NEW.session, NEW.state, 1)
                 ON CONFLICT (session, state) DO UPDATE SET count = count + 1;
-            UPDATE lane SET queued = queued + (NEW.state = 'queued') - (OLD.state = 'queued')
+            UPDATE lane SET queued = queued + (NEW.state = 'queued') - (OLD.state = 'queued'), (head_priority, head_position) = (
+                SELECT priority, position FROM task WHERE lane = NEW.lane AND state = 'queued'
+                ORDER BY priority DESC, position, id LIMIT 1)
                 WHERE id = NEW.lane AND 'queued' IN (NEW.state, OLD.state);
         END;
 
+        CREATE TRIGGER task_rank_changed AFTER UPDATE OF priority, position ON task
+            WHEN NEW.state = 'queued' AND NEW.lane = OLD.lane
+            AND (NEW.priority <> OLD.priority OR NEW.position <> OLD.position)
+        BEGIN
+            UPDATE lane SET (head_priority, head_position) = (
+                SELECT priority, position FROM task WHERE lane = NEW.lane AND state = 'queued'
+                ORDER BY priority DESC, position, id LIMIT 1)
+                WHERE id = NEW.lane;
+        END;
+
         CREATE TRIGGER task_lane_changed AFTER UPDATE OF lane ON task WHEN NEW.lane <> OLD.lane BEGIN
-            UPDATE lane SET tasks = tasks + 1, queued = queued + (NEW.state = 'queued') WHERE id = NEW.lane;
-            UPDATE lane SET tasks = tasks - 1, queued = queued - (NEW.state = 'queued') WHERE id = OLD.lane;
+            UPDATE lane SET tasks = tasks + 1, queued = queued + (NEW.state = 'queued'), (head_priority, head_position) = (
+                SELECT priority, position FROM task WHERE lane = NEW.lane AND state = 'queued'
+                ORDER BY priority DESC, position, id LIMIT 1)
+                WHERE id = NEW.lane;
+            UPDATE lane SET tasks = tasks - 1, queued = queued - (NEW.state = 'queued'), (head_priority, head_position) = (
+                SELECT priority, position FROM task WHERE lane = OLD.lane AND state = 'queued'
+                ORDER BY priority DESC, position, id LIMIT 1)
+                WHERE id = OLD.lane;
             DELETE FROM lane WHERE id = OLD.lane AND tasks = 0;
         END;
         """

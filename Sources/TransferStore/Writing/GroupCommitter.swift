@@ -42,6 +42,13 @@ final class GroupCommitter: @unchecked Sendable {
         if refused { write.fail(TransferError(.shuttingDown, "The store is closed.")) }
     }
 
+    /// Writes that wait for the next commit.
+    var queueLength: Int {
+        condition.lock()
+        defer { condition.unlock() }
+        return queue.count
+    }
+
     /// Performs what is queued, then ends the thread.
     func close() {
         condition.lock()
@@ -83,7 +90,7 @@ final class GroupCommitter: @unchecked Sendable {
     private func commitReleasingReserve(_ group: [any PendingWrite]) throws -> [EventRecord] {
         do {
             return try commit(group)
-        } catch let error as DatabaseError where error.resultCode == .SQLITE_FULL {
+        } catch let error as DatabaseError where StoreFailure.isStorageFull(error) {
             guard reserve.release() else { throw error }
             return try commit(group)
         }

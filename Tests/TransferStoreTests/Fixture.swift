@@ -1,0 +1,99 @@
+import Foundation
+import GRDB
+import Testing
+import TransferModel
+
+@testable import TransferStore
+
+/// A state folder of its own for one test; removed with it.
+final class Fixture: Sendable {
+    let folder: String
+
+    init() {
+        folder = NSTemporaryDirectory() + "dld-store-\(UUID().uuidString)"
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(atPath: folder)
+    }
+
+    func open() throws -> TransferStore { try TransferStore(folder: folder) }
+
+    var database: String { folder + "/dld.sqlite" }
+}
+
+let alice = UserID(1000)
+let bob = UserID(1001)
+let epoch = Timestamp(milliseconds: 1_800_000_000_000)
+
+func after(_ seconds: Int64) -> Timestamp { Timestamp(milliseconds: epoch.rawValue + seconds * 1000) }
+
+func status(_ state: TaskState, at time: Timestamp = epoch) -> TaskStatus {
+    var status = TaskStatus(state: state, createdAt: epoch)
+    switch state {
+    case .queued, .running: status.budgetMark = 0
+    case .waiting:
+        status.budgetMark = 0
+        status.reason = .retry
+    case .paused: break
+    case .completed, .cancelled: status.finishedAt = time
+    case .failed:
+        status.finishedAt = time
+        status.error = TransferError(.networkDNS, "No such host.")
+    }
+    return status
+}
+
+func newTask(
+    _ state: TaskState = .queued, owner: UserID = alice, session: String = SessionKey.sharedIdentifier,
+    host: String = "https://example.org:443", url: String = "https://example.org/file", priority: Double? = nil
+) -> NewTask {
+    var spec = TaskSpec()
+    spec.url = url
+    spec.priority = priority.map { TaskPriority($0) }
+    return NewTask(
+        session: SessionKey(owner: owner, identifier: session), spec: spec, status: status(state), host: host)
+}
+
+func event(
+    _ type: EventType = .taskQueued, task: TaskID? = nil, owner: UserID = alice, session: String = "shared",
+    at time: Timestamp = epoch
+) -> EventRecord {
+    EventRecord(
+        time: time, type: type, session: SessionKey(owner: owner, identifier: session), task: task)
+}
+
+extension TransferStore {
+    @discardableResult
+    func add(_ task: NewTask) async throws -> TaskID {
+        try await write { try $0.insert(task).id }
+    }
+}
+
+/// Runs `body` and gives back the error that it must throw.
+func transferError(
+    _ location: SourceLocation = #_sourceLocation, _ body: () async throws -> Void
+) async -> TransferError? {
+    do {
+        try await body()
+        Issue.record("It did not throw.", sourceLocation: location)
+        return nil
+    } catch {
+        if let error = error as? TransferError { return error }
+        Issue.record("It threw \(error).", sourceLocation: location)
+        return nil
+    }
+}
+
+/// Numbers that look random and are the same in every run (SplitMix64).
+struct SeededGenerator: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9e37_79b9_7f4a_7c15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
+        z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
+        return z ^ (z >> 31)
+    }
+}

@@ -1,0 +1,63 @@
+import Foundation
+import Testing
+import TransferModel
+
+@testable import TransferStore
+
+@Suite struct StateFolderTests {
+    let fixture = Fixture()
+
+    private func mode(_ path: String) -> mode_t? {
+        var info = stat()
+        return stat(path, &info) == 0 ? info.st_mode & 0o777 : nil
+    }
+
+    @Test func everythingIsPrivate() async throws {
+        let store = try TransferStore(folder: fixture.folder + "/deep/er")
+        try await store.add(newTask())
+        #expect(mode(fixture.folder) == 0o700)
+        #expect(mode(fixture.folder + "/deep/er") == 0o700)
+        for name in ["dld.sqlite", "dld.sqlite-wal", "dld.sqlite-shm", "lock", "reserve"] {
+            #expect(mode("\(fixture.folder)/deep/er/\(name)") == 0o600, "\(name)")
+        }
+    }
+
+    @Test func filesThatOthersCouldReadAreClosed() async throws {
+        try fixture.open().close()
+        try #require(chmod(fixture.database, 0o644) == 0)
+        let store = try fixture.open()
+        try await store.add(newTask())
+        #expect(mode(fixture.database) == 0o600)
+        #expect(mode(fixture.database + "-wal") == 0o600)
+        #expect(mode(fixture.database + "-shm") == 0o600)
+    }
+
+    @Test func theSecondDaemonLearnsWhoHoldsTheLock() async throws {
+        let store = try fixture.open()
+        let error = await transferError { _ = try fixture.open() }
+        #expect(error?.code == .limitReached)
+        #expect(error?.message.contains("pid \(getpid())") == true)
+        #expect(error?.details["pid"] == .integer(Int64(getpid())))
+        store.close()
+        try fixture.open().close()
+    }
+
+    @Test func anUnusableFolderIsNamed() async throws {
+        try fixture.open().close()
+        let below = fixture.database + "/state"
+        let notAFolder = await transferError { _ = try TransferStore(folder: below) }
+        #expect(notAFolder?.code == .diskIO)
+        #expect(notAFolder?.message.contains(fixture.database) == true)
+        let readOnly = await transferError { _ = try TransferStore(folder: "/proc/self/dld") }
+        #expect(readOnly?.message.contains("/proc/self/dld") == true)
+    }
+
+    @Test func aLinkInPlaceOfTheDatabaseIsNotFollowed() async throws {
+        try FileManager.default.createDirectory(atPath: fixture.folder, withIntermediateDirectories: false)
+        try FileManager.default.createSymbolicLink(
+            atPath: fixture.database, withDestinationPath: fixture.folder + "/elsewhere")
+        let error = await transferError { _ = try fixture.open() }
+        #expect(error?.code == .diskIO)
+        #expect(!FileManager.default.fileExists(atPath: fixture.folder + "/elsewhere"))
+    }
+}

@@ -1,0 +1,80 @@
+import Foundation
+import GRDB
+import Testing
+import TransferModel
+
+@testable import TransferStore
+
+@Suite struct SchemaTests {
+    let fixture = Fixture()
+
+    /// FNV-1a of each shipped migration. A change here means that databases in the field differ from new ones: write a
+    /// further migration in its place.
+    static let shipped: [String: UInt64] = ["0001": 18_350_904_048_117_850_936]
+
+    private func fingerprint(_ text: String) -> UInt64 {
+        text.utf8.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+    }
+
+    @Test func shippedMigrationsNeverChange() {
+        #expect(
+            Dictionary(uniqueKeysWithValues: Schema.migrations.map { ($0.identifier, fingerprint($0.sql)) })
+                == Self.shipped)
+    }
+
+    @Test func aNewerDatabaseIsRefusedAndLeftAsItIs() async throws {
+        try fixture.open().close()
+        let queue = try DatabaseQueue(path: fixture.database)
+        try await queue.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('9999')") }
+        try queue.close()
+        let before = try Data(contentsOf: URL(fileURLWithPath: fixture.database))
+        let error = await transferError { _ = try fixture.open() }
+        #expect(error?.message.contains("newer dld (schema 9999)") == true)
+        #expect(error?.message.contains(fixture.database) == true)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: fixture.database)) == before)
+    }
+
+    @Test func aNewerDatabaseWhoseLogWasNotCheckpointedIsRefusedToo() async throws {
+        let original = Fixture()
+        let store = try original.open()
+        try await store.write {
+            try $0.execute("INSERT INTO grdb_migrations VALUES ('9999')")
+        }
+        try FileManager.default.createDirectory(atPath: fixture.folder, withIntermediateDirectories: false)
+        for suffix in ["", "-wal"] {
+            try FileManager.default.copyItem(
+                atPath: original.database + suffix, toPath: fixture.database + suffix)
+        }
+        let paths = ["", "-wal"].map { URL(fileURLWithPath: fixture.database + $0) }
+        let before = try paths.map { try Data(contentsOf: $0) }
+        let error = await transferError { _ = try fixture.open() }
+        #expect(error?.message.contains("schema 9999") == true)
+        #expect(try paths.map { try Data(contentsOf: $0) } == before)
+    }
+
+    @Test func garbageIsRefusedAndLeftAsItIs() async throws {
+        try FileManager.default.createDirectory(atPath: fixture.folder, withIntermediateDirectories: false)
+        let garbage = Data((0..<10_000).map { UInt8(truncatingIfNeeded: $0 &* 37) })
+        try garbage.write(to: URL(fileURLWithPath: fixture.database))
+        let error = await transferError { _ = try fixture.open() }
+        #expect(error?.code == .diskIO)
+        #expect(error?.message.contains("not a readable database") == true)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: fixture.database)) == garbage)
+    }
+
+    @Test func aDatabaseOfAnotherProgramIsRefused() async throws {
+        try FileManager.default.createDirectory(atPath: fixture.folder, withIntermediateDirectories: false)
+        let queue = try DatabaseQueue(path: fixture.database)
+        try await queue.write { try $0.execute(sql: "CREATE TABLE theirs (x)") }
+        try queue.close()
+        let error = await transferError { _ = try fixture.open() }
+        #expect(error?.message.contains("another program") == true)
+    }
+
+    @Test func anEmptyFileOfAnInterruptedStartIsTaken() async throws {
+        try FileManager.default.createDirectory(atPath: fixture.folder, withIntermediateDirectories: false)
+        try Data().write(to: URL(fileURLWithPath: fixture.database))
+        let store = try fixture.open()
+        try await store.add(newTask())
+    }
+}

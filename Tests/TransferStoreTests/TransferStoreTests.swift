@@ -1,0 +1,80 @@
+import Foundation
+import GRDB
+import Testing
+import TransferModel
+
+@testable import TransferStore
+
+@Suite struct TransferStoreTests {
+    let fixture = Fixture()
+
+    @Test func theWriterFlushesEveryCommit() async throws {
+        let store = try fixture.open()
+        let pragmas = try await store.write { transaction in
+            try ["synchronous", "journal_mode", "foreign_keys", "auto_vacuum", "busy_timeout"].map {
+                try String.fetchOne(transaction.database, sql: "PRAGMA \($0)") ?? ""
+            }
+        }
+        #expect(pragmas == ["2", "wal", "1", "2", "10000"])
+    }
+
+    @Test func whatWasAnsweredSurvivesACrash() async throws {
+        let store = try fixture.open()
+        let id = try await store.write { transaction in
+            let record = try transaction.insert(newTask())
+            try transaction.append(event(.taskAdded, task: record.id))
+            return record.id
+        }
+        // The files as a killed process leaves them: nothing checkpointed, nothing closed.
+        let copy = Fixture()
+        try FileManager.default.createDirectory(atPath: copy.folder, withIntermediateDirectories: false)
+        for name in ["dld.sqlite", "dld.sqlite-wal"] {
+            try FileManager.default.copyItem(atPath: "\(fixture.folder)/\(name)", toPath: "\(copy.folder)/\(name)")
+        }
+        let reopened = try copy.open()
+        let (task, head) = try await reopened.read { (try $0.task(id), try $0.eventHead()) }
+        #expect(task?.status.state == .queued)
+        #expect(head == SequenceNumber(1))
+        #expect(reopened.identifier == store.identifier)
+    }
+
+    @Test func idsGoOnAfterReopening() async throws {
+        var store = try fixture.open()
+        let first = try await store.add(newTask())
+        try await store.write { _ = try $0.delete(first) }
+        store.close()
+        store = try fixture.open()
+        let second = try await store.add(newTask())
+        #expect(second > first)
+    }
+
+    @Test func aClosedStoreRefusesWrites() async throws {
+        let store = try fixture.open()
+        store.close()
+        store.close()
+        let error = await transferError { try await store.add(newTask()) }
+        #expect(error?.code == .shuttingDown)
+    }
+
+    @Test func readsDoNotSeeWhatIsNotCommitted() async throws {
+        let store = try fixture.open()
+        let inside = try await store.write { transaction in
+            try transaction.insert(newTask())
+            let outside = try store.pool.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM task") }
+            return (try transaction.counts()[.queued], outside)
+        }
+        #expect(inside.0 == 1)
+        #expect(inside.1 == 0)
+        let counts = try await store.read { try $0.counts() }
+        #expect(counts[.queued] == 1)
+    }
+
+    @Test func errorsOfTheDatabaseSpeakTheSharedVocabulary() async throws {
+        let store = try fixture.open()
+        let error = await transferError {
+            try await store.read { _ = try $0.integer("SELECT * FROM nothing") }
+        }
+        #expect(error?.code == .internal)
+        #expect(TransferStore.sqliteVersion.hasPrefix("3."))
+    }
+}
