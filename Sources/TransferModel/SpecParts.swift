@@ -56,7 +56,11 @@ public struct Destination: Hashable, Sendable {
     /// Name in `directory`; without it the server's answer and the URL name the file.
     public var filename: String?
 
-    public init() {}
+    public init(path: String? = nil, directory: String? = nil, filename: String? = nil) {
+        self.path = path
+        self.directory = directory
+        self.filename = filename
+    }
 }
 
 extension Destination: Codable {

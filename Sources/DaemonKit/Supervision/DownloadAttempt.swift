@@ -25,14 +25,13 @@ struct DownloadAttempt: Sendable {
 
     func perform() async -> Ending {
         do {
-            try checkPlaintext()
-            let plan = try DestinationPlan(record: record)
+            let plan = try DestinationPlan(record.spec.destination, directory: nil)
             let folder = try await tools.files.open(plan, for: record)
-            defer { folder.close() }
-            if let delivered = try await tools.files.alreadyDelivered(plan, folder, record) {
+            if let delivered = try await tools.files.alreadyDelivered(plan, folder, record, policy) {
                 return try await complete(delivered)
             }
-            let held = try await tools.files.openPart(of: record, in: folder, engine: tools.engine)
+            try await tools.files.requireSpace(in: folder, leaving: tools.minimumFreeSpace())
+            let held = try await tools.files.openPart(of: record, plan, in: folder, engine: tools.engine)
             defer { held.part.close() }
             return try await transfer(held, plan, folder)
         } catch let failure as AttemptFailure {
@@ -56,22 +55,13 @@ struct DownloadAttempt: Sendable {
         }
     }
 
-    private func checkPlaintext() throws {
-        guard !policy.network.allowsPlaintext else { return }
-        let scheme = try URLRules.parse(record.spec.url ?? "").scheme
-        if scheme == "http" || scheme == "ftp" {
-            throw TransferError(
-                .plaintextRefused, "\(scheme) is not encrypted and this task's session forbids that; use \(scheme)s.")
-        }
-    }
-
     // MARK: Transfer
 
     private func transfer(
         _ held: HeldPart, _ plan: DestinationPlan, _ folder: Folder
     ) async throws -> Ending {
         let recorder = RunRecorder(
-            record: record, run: run, store: tools.store, time: tools.time, logger: logger)
+            record: record, run: run, patience: tools.patience, time: tools.time, logger: logger)
         let recording = Task { await recorder.drain() }
         let arrival: Arrival?
         do {
@@ -89,41 +79,40 @@ struct DownloadAttempt: Sendable {
 
     /// Runs exchanges until the strategy has everything; nil where the run was stopped.
     private func exchanges(_ held: HeldPart, _ recorder: RunRecorder) async throws -> Arrival? {
+        let pinned = try await tools.files.pinned(
+            policy.network, record.spec.url ?? "", owner: record.session.owner)
+        defer { withExtendedLifetime(pinned) {} }
+        var spec = record.spec
+        spec.url = pinned.url
         var strategy = try StrategyRegistry.strategy(
             for: StrategyRequest(
-                spec: record.spec, checkpoint: held.checkpoint, network: policy.network,
+                spec: spec, checkpoint: held.checkpoint, network: pinned.network,
                 trustedDigest: record.spec.checksum != nil || held.checkpoint?.serverDigests.isEmpty == false,
-                sessionHeaders: policy.headers, now: tools.time.reading().wall))
+                sessionHeaders: policy.sessionHeaders, now: tools.time.reading().wall))
         let context = TransferContext(
             task: record.id, session: record.session, counters: run.counters, observer: recorder)
-        var outcome: ExchangeOutcome?
-        while true {
-            if Task.isCancelled { return nil }
-            var step = strategy.next(after: outcome)
-            if case .restart(let cause, let exchange) = step {
-                try await restart(held.part, because: cause)
-                step = .run(exchange)
-            }
+        var step = strategy.next(after: nil)
+        while !Task.isCancelled {
             switch step {
-            case .run(let exchange):
-                run.set(phase: nil)
-                outcome = await tools.engine.perform(exchange, into: held.part, context: context)
-                if case .aborted? = outcome?.end { return nil }
+            case .run(let exchange), .restart(_, then: let exchange):
+                if case .restart(let cause, _) = step { try await restart(held.part, because: cause) }
+                let outcome = await tools.engine.perform(exchange, into: held.part, context: context)
+                if case .aborted = outcome.end { return nil }
+                step = strategy.next(after: outcome)
             case .finished(let arrival): return arrival
             case .failed(let failure): throw failure
-            case .restart: throw TransferError(.internal, "A restart led to a restart.")
             }
         }
+        return nil
     }
 
     private func restart(_ part: PartFile, because cause: TransferError) async throws {
-        try await part.truncate(to: .zero)
-        run.counters.reset()
-        run.set(resumedFrom: nil)
+        try await tools.files.truncate(part)
+        run.restarted()
         let record = record
         let now = tools.time.reading().wall
         logger.info("restarted from 0", metadata: ["task": "\(record.id)", "code": "\(cause.code.rawValue)"])
-        try await tools.store.write { transaction in
+        try await tools.patience.persistently { transaction in
             try transaction.setCheckpoint(record.id, nil)
             _ = try transaction.append(
                 EventRecord(
@@ -137,13 +126,44 @@ struct DownloadAttempt: Sendable {
     private func deliver(
         _ arrival: Arrival, _ held: HeldPart, _ plan: DestinationPlan, _ folder: Folder
     ) async throws -> Ending {
-        run.set(phase: .verifying)
-        let verified = try await tools.files.verify(arrival, held.part, record, policy)
+        let name = plan.name ?? suggestedName(arrival)
+        var digests: [DigestAlgorithm: String] = [:]
+        if record.spec.checksum == nil { digests = try await verify(held.part, arrival.serverDigests) }
+        let plain = try await tools.files.decoded(
+            held.part, coding: arrival.contentCoding, name: name, for: record, in: folder)
+        defer { plain?.close() }
+        let whole = plain ?? held.part
+        if let checksum = record.spec.checksum {
+            digests = try await verify(whole, [checksum.algorithm: checksum.value])
+        } else if plain != nil {
+            // What was computed is of the coded bytes, not of the file.
+            digests[.sha256] = nil
+        }
         guard run.enterCommit() else { return .aborted }
         run.set(phase: .finishing)
-        let delivered = try await tools.files.deliver(
-            verified, arrival, held.part, plan, folder, record, policy)
-        return try await complete(delivered)
+        let file = try await tools.files.deliver(
+            whole, to: folder, name: name, policy: policy.conflictPolicy,
+            modificationTime: policy.preserveTime ? arrival.modificationTime : nil)
+        if plain != nil { await tools.files.remove(held.part, from: folder) }
+        return try await complete(
+            TaskResult(
+                file: file.path, bytes: file.bytes, sha256: digests[.sha256],
+                verified: arrival.lengthProven || record.spec.checksum != nil || !arrival.serverDigests.isEmpty))
+    }
+
+    /// The user's checksum is trusted most, then what the server said (transfer-rules.md, Digests).
+    private func verify(
+        _ part: PartFile, _ expected: [DigestAlgorithm: String]
+    ) async throws -> [DigestAlgorithm: String] {
+        guard !expected.isEmpty else { return [:] }
+        run.set(phase: .verifying)
+        return try await tools.files.verify(part, expected: expected)
+    }
+
+    private func suggestedName(_ arrival: Arrival) -> String {
+        let url = record.spec.url ?? ""
+        let head = arrival.head ?? ResponseHead(url: url)
+        return FilenameRules.suggested(head: head, url: url)
     }
 
     /// Tells the store, however long that takes: the file is at its place and must not be fetched again.
@@ -151,8 +171,8 @@ struct DownloadAttempt: Sendable {
         let record = record
         let transitions = tools.transitions
         let started = record.status.startedAt ?? record.status.createdAt
-        let duration = tools.time.reading().wall.since(started)
-        let outcome = try await tools.persistently { transaction in
+        let duration = max(0, tools.time.reading().wall.since(started))
+        let outcome = try await tools.patience.persistently { transaction in
             try transaction.setResult(record.id, result)
             let outcome = try transitions.apply(
                 .completed(result, duration: duration), to: record.id, in: transaction)

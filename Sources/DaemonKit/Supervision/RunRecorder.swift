@@ -12,21 +12,24 @@ final class RunRecorder: TransferObserver {
         case redirected(to: String, status: Int)
         case responded(ResponseHead, Verdict)
         case checkpoint
+        case restarting(Checkpoint, proceed: @Sendable () -> Void)
     }
 
     private let record: TaskRecord
     private let run: TransferRun
     private let store: TransferStore
+    private let patience: StorePatience
     private let time: any TimeSource
     private let logger: Logger
     private let notes: AsyncStream<Note>
     private let inbox: AsyncStream<Note>.Continuation
     private let latest = Guarded<Checkpoint?>(nil)
 
-    init(record: TaskRecord, run: TransferRun, store: TransferStore, time: any TimeSource, logger: Logger) {
+    init(record: TaskRecord, run: TransferRun, patience: StorePatience, time: any TimeSource, logger: Logger) {
         self.record = record
         self.run = run
-        self.store = store
+        store = patience.store
+        self.patience = patience
         self.time = time
         self.logger = logger
         (notes, inbox) = AsyncStream.makeStream()
@@ -38,7 +41,7 @@ final class RunRecorder: TransferObserver {
 
     func transferResponded(_ head: ResponseHead, verdict: Verdict) {
         if case .accept(let acceptance) = verdict {
-            run.set(resumedFrom: acceptance.offset > .zero ? acceptance.offset : nil)
+            run.accepted(at: acceptance.offset)
         }
         inbox.yield(.responded(head, verdict))
     }
@@ -49,6 +52,12 @@ final class RunRecorder: TransferObserver {
             return latest == nil
         }
         if isNew { inbox.yield(.checkpoint) }
+    }
+
+    func transferRestarting(_ checkpoint: Checkpoint, proceed: @escaping @Sendable () -> Void) {
+        latest.withLock { $0 = nil }
+        run.restarted()
+        inbox.yield(.restarting(checkpoint, proceed: proceed))
     }
 
     /// No more notes come; `drain` returns once those that came are stored.
@@ -73,6 +82,9 @@ final class RunRecorder: TransferObserver {
                 .taskRedirected, ["url": .string(URLRules.withoutUserInfo(url)), "status": .integer(Int64(status))])
         case .responded(let head, let verdict):
             try await keep(head, verdict)
+        case .restarting(let checkpoint, let proceed):
+            defer { proceed() }
+            try await keepRestart(checkpoint)
         case .checkpoint:
             guard let checkpoint = latest.withLock({ latest in
                 defer { latest = nil }
@@ -100,6 +112,22 @@ final class RunRecorder: TransferObserver {
                     payload: [
                         "offset": .integer(acceptance.offset.rawValue),
                         "expected": .integer(acceptance.total?.rawValue ?? -1),
+                    ]))
+        }
+    }
+
+    /// The answer is of another version, or of a server without ranges: what was held is replaced.
+    private func keepRestart(_ checkpoint: Checkpoint) async throws {
+        let now = time.reading().wall
+        let record = record
+        try await patience.persistently { transaction in
+            try transaction.setCheckpoint(record.id, checkpoint)
+            _ = try transaction.append(
+                EventRecord(
+                    time: now, type: .taskRestarted, session: record.session, task: record.id,
+                    payload: [
+                        "code": .string(ErrorCode.validatorChanged.rawValue),
+                        "message": .string(ErrorCode.validatorChanged.summary),
                     ]))
         }
     }

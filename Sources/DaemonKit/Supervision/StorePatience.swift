@@ -6,7 +6,6 @@ import TransferStore
 /// Stores what has already happened outside the store, however long the store is out of space.
 struct StorePatience: Sendable {
     let store: TransferStore
-    let time: any TimeSource
     let isStopping: @Sendable () -> Bool
 
     /// Tries again each second while the state folder is full or fails; gives up only when the daemon stops.
@@ -29,17 +28,10 @@ struct StorePatience: Sendable {
 
 /// What an attempt works with; narrow, so that it can be tested without a daemon.
 struct AttemptTools: Sendable {
-    let store: TransferStore
+    let patience: StorePatience
     let engine: CurlEngine
     let files: TransferFiles
     let transitions: TaskTransitions
     let time: any TimeSource
     let minimumFreeSpace: @Sendable () -> ByteCount
-    let isStopping: @Sendable () -> Bool
-
-    func persistently<T: Sendable>(
-        _ body: @escaping @Sendable (StoreTransaction) throws -> T
-    ) async throws -> T {
-        try await StorePatience(store: store, time: time, isStopping: isStopping).persistently(body)
-    }
 }

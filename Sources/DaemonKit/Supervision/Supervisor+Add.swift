@@ -38,10 +38,13 @@ extension Supervisor: TaskServing {
         let now = time.reading()
         let transitions = transitions
         return try await store.write { transaction in
-            if let session = try transaction.session(key) {
-                try Self.checkTakesTasks(session)
+            let session: SessionRecord
+            if let known = try transaction.session(key) {
+                try Self.checkTakesTasks(known)
+                session = known
             } else {
-                try transaction.insertSession(SessionRecord(key: key, createdAt: now.wall))
+                session = SessionRecord(key: key, createdAt: now.wall)
+                try transaction.insertSession(session)
             }
             let horizon = now.wall.advanced(by: Seconds(-Self.tokenLifetime))
             return try tasks.map { task in
@@ -51,7 +54,7 @@ extension Supervisor: TaskServing {
                 {
                     return record
                 }
-                return try Self.insert(task, key, now, transitions, in: transaction)
+                return try Self.insert(task, session.configuration, key, now, transitions, in: transaction)
             }
         }
     }
@@ -59,18 +62,16 @@ extension Supervisor: TaskServing {
     private static let tokenLifetime: Double = 86400
 
     private static func insert(
-        _ task: AdmittedTask, _ key: SessionKey, _ now: ClockReading, _ transitions: TaskTransitions,
-        in transaction: StoreTransaction
+        _ task: AdmittedTask, _ session: SessionConfiguration, _ key: SessionKey, _ now: ClockReading,
+        _ transitions: TaskTransitions, in transaction: StoreTransaction
     ) throws -> TaskRecord {
         let (status, effects) = TaskMachine.added(
             startPaused: task.spec.startPaused ?? false, earliestBeginAt: task.spec.earliestBeginAt, at: now)
-        let record = try transaction.insert(
-            NewTask(
-                session: key, spec: task.spec, status: status, host: task.host,
-                destinationDevice: task.destinationDevice, checkpoint: task.checkpoint))
-        if let expiry = try transitions.expiry(of: record, at: now, in: transaction) {
-            _ = try transaction.update(record.id, from: status.state, to: status, expiresAt: expiry)
-        }
+        var new = NewTask(session: key, spec: task.spec, status: status, host: task.host)
+        new.destinationDevice = task.destinationDevice
+        new.checkpoint = task.checkpoint
+        new.resourceTimeoutAt = transitions.expiry(of: task.spec, status, session, at: now)
+        let record = try transaction.insert(new)
         for case .publish(let type, let payload) in effects {
             _ = try transaction.append(
                 EventRecord(time: now.wall, type: type, session: key, task: record.id, payload: payload))
@@ -109,30 +110,53 @@ struct Admission {
             try UnbuiltNames.check(spec, path: path)
             try SpecRules(path: path).check(spec)
             var spec = spec
-            var checkpoint: Checkpoint?
-            if let text = spec.resumeData {
-                let resumed = try await files.resume(from: text, into: spec, owner: owner)
-                spec = resumed.spec
-                checkpoint = resumed.checkpoint
-                try SpecRules(path: path).check(spec)
-            }
+            let brought = try await unpackResumeData(&spec, path: path)
             spec.destination = try settledDestination(of: spec)
-            try await files.checkReadable(spec, owner: owner)
-            let folder = try DestinationPlan(spec: spec).folder
-            let device: UInt64
-            if let known = devices[folder] {
-                device = known
-            } else {
-                device = try await files.prepare(folder: folder, owner: owner)
-                devices[folder] = device
-            }
+            try await files.checkReadable(Self.localFiles(of: spec, path: path), owner: owner)
+            let plan = try DestinationPlan(spec.destination, directory: nil)
+            let device = try await device(for: plan)
             let url = try URLRules.parse(spec.url ?? "")
             return AdmittedTask(
-                spec: spec, host: url.hostKey, destinationDevice: device, checkpoint: checkpoint)
-        } catch var error as TransferError {
-            if error.details["field"] == nil { error.details["task"] = .string(path) }
-            throw error
+                spec: spec, host: url.hostKey, destinationDevice: device, checkpoint: brought)
+        } catch let error as TransferError where error.details["field"] == nil {
+            throw TransferError(
+                error.code, "\(path): \(error.message)", details: error.details.merging(["field": .string(path)]) { $1 })
         }
+    }
+
+    /// Folders are looked at once for each call; a destination that names its file is looked at each time.
+    private mutating func device(for plan: DestinationPlan) async throws -> UInt64 {
+        if plan.name == nil, let known = devices[plan.folder] { return known }
+        let device = try await files.admit(plan, owner: owner)
+        devices[plan.folder] = device
+        return device
+    }
+
+    private static func localFiles(of spec: TaskSpec, path: String) throws -> [(field: String, path: String)] {
+        var files: [(String, String?)] = [
+            ("netrc", spec.netrc), ("caFile", spec.caFile),
+            ("clientCertificate.certificate", spec.clientCertificate?.certificate),
+            ("clientCertificate.key", spec.clientCertificate?.key), ("body.file", spec.body?.file),
+        ]
+        if let url = spec.url, let path = try? URLRules.parse(url).filePath {
+            files.append(("url", path))
+        }
+        return files.compactMap { field, file in file.map { ("\(path).\(field)", $0) } }
+    }
+
+    /// What `task.resumeData` gave returns as it was made: URL, destination and the bytes that are held.
+    private func unpackResumeData(_ spec: inout TaskSpec, path: String) async throws -> Checkpoint? {
+        guard let text = spec.resumeData else { return nil }
+        let data = try ResumeData(decoding: text)
+        spec.resumeData = nil
+        spec.url = spec.url ?? data.url
+        spec.destination = spec.destination ?? data.destination
+        spec.conflictPolicy = spec.conflictPolicy ?? data.conflictPolicy
+        spec.checksum = spec.checksum ?? data.checksum
+        spec.preserveTime = spec.preserveTime ?? data.preserveTime
+        spec.description = spec.description ?? data.description
+        try SpecRules(path: path).check(spec)
+        return try await files.checked(data, owner: owner)
     }
 
     /// The destination with its folder: the task's, the session's, the configured or the conventional one.

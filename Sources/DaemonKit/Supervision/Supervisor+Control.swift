@@ -58,21 +58,13 @@ extension Supervisor {
         _ action: TaskAction, _ ids: [TaskID], _ target: ControlTarget, isNamed: Bool,
         into outcome: inout ControlOutcome
     ) async throws {
-        if action.stopsRuns { await stopRuns(ids, target) }
-        let transitions = transitions
-        let results = try await store.write { transaction in
-            try ids.map { id -> ControlResult in
-                guard let record = try transaction.task(id), target.owner.includes(record.session.owner) else {
-                    return .skipped(id, .taskNotFound)
-                }
-                if let states = target.states, !states.contains(record.status.state) {
-                    return .skipped(id, .taskWrongState)
-                }
-                do {
-                    return .changed(try action.perform(on: record, transitions, in: transaction))
-                } catch let error as TransferError where error.code == .taskWrongState {
-                    return .skipped(id, error.code)
-                }
+        let records = try await store.read { try $0.tasks(ids) }.filter { isMeant($0, by: target) }
+        let running = action.stopsRuns ? records.map(\.id).filter { runs[$0] != nil } : []
+        let results = try await stoppingRuns(running) {
+            // Parts go first: a daemon that dies in between restarts a task from 0 that was not wanted, and leaves no file.
+            for record in records where action.discardsPart(of: record) { await files.discardPart(of: record) }
+            return try await store.write { [transitions] transaction in
+                try ids.map { try action.result(for: $0, target, transitions, in: transaction) }
             }
         }
         var changed: [TaskTransitions.Outcome] = []
@@ -85,28 +77,19 @@ extension Supervisor {
                 if isNamed || code != .taskNotFound { outcome.skipped.append(.init(id: id, code: code)) }
             }
         }
-        if case .remove = action {
-            for change in changed { await forget(change.record, action) }
-        } else {
-            for change in changed { log(change) }
-            await afterwards(changed)
+        for change in changed {
+            if case .remove(let deleteFile) = action {
+                logger.info("removed", metadata: ["task": "\(change.record.id)"])
+                if deleteFile { await files.deleteDelivered(change.record) }
+            } else {
+                log(change)
+            }
         }
+        await afterwards(changed)
     }
 
-    /// Stops what runs before the change is stored, so that no run delivers a file of a task that is paused.
-    private func stopRuns(_ ids: [TaskID], _ target: ControlTarget) async {
-        for run in ids.compactMap({ runs[$0] }) where target.owner.includes(run.session.owner) {
-            if target.states?.contains(.running) == false { continue }
-            run.requestAbort()
-            if run.isCommitting { await run.waitForEnd() }
-        }
-    }
-
-    /// Files of a removed task: the part always, the delivered file where asked.
-    private func forget(_ record: TaskRecord, _ action: TaskAction) async {
-        logger.info("removed", metadata: ["task": "\(record.id)"])
-        await discardPart(of: record)
-        if case .remove(deleteFile: true) = action { await files.deleteDelivered(record) }
+    private func isMeant(_ record: TaskRecord, by target: ControlTarget) -> Bool {
+        target.owner.includes(record.session.owner) && target.states?.contains(record.status.state) ?? true
     }
 
     static func notFound(_ id: TaskID) -> TransferError {
@@ -117,6 +100,33 @@ extension Supervisor {
 private enum ControlResult: Sendable {
     case changed(TaskTransitions.Outcome)
     case skipped(TaskID, ErrorCode)
+}
+
+extension TaskAction {
+    fileprivate func result(
+        for id: TaskID, _ target: ControlTarget, _ transitions: TaskTransitions, in transaction: StoreTransaction
+    ) throws -> ControlResult {
+        guard let record = try transaction.task(id), target.owner.includes(record.session.owner) else {
+            return .skipped(id, .taskNotFound)
+        }
+        if let states = target.states, !states.contains(record.status.state) {
+            return .skipped(id, .taskWrongState)
+        }
+        do {
+            return .changed(try perform(on: record, transitions, in: transaction))
+        } catch let error as TransferError where error.code == .taskWrongState {
+            return .skipped(id, error.code)
+        }
+    }
+
+    /// Whether the task's bytes go with this action.
+    fileprivate func discardsPart(of record: TaskRecord) -> Bool {
+        switch self {
+        case .cancel(let keepPartial): !keepPartial && !record.status.state.isFinal
+        case .remove: record.status.state.isFinal
+        case .pause, .resume, .retry: false
+        }
+    }
 }
 
 extension TaskAction {

@@ -10,9 +10,11 @@ extension Supervisor: SessionServing {
     ) async throws -> SessionRecord {
         if let configuration {
             try SpecRules(path: "configuration").check(configuration)
-            try launches.check(configuration, by: peer)
+            try UnbuiltNames.check(configuration, path: "configuration")
+            try launches.check(configuration)
             if let directory = configuration.directory {
-                try await files.check(directory: directory, owner: key.owner)
+                let destination = Destination(directory: directory)
+                _ = try await files.admit(DestinationPlan(destination, directory: nil), owner: key.owner)
             }
         }
         let now = time.reading().wall

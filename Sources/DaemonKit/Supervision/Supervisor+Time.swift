@@ -8,20 +8,19 @@ extension Supervisor {
     func passDeadlines(at now: ClockReading, limit: Int) async throws {
         let due = try await store.read { try $0.dueDeadlines(at: now.wall, limit: limit) }
         guard !due.isEmpty else { return }
-        for run in due.compactMap({ runs[$0] }) {
-            run.requestAbort()
-            if run.isCommitting { await run.waitForEnd() }
-        }
         let transitions = transitions
-        let outcomes = try await store.write { transaction in
-            try due.compactMap { id -> TaskTransitions.Outcome? in
-                guard let record = try transaction.task(id) else { return nil }
-                let isDeadline = record.spec.deadlineAt.map { $0 <= now.wall } ?? false
-                do {
-                    return try transitions.apply(
-                        isDeadline ? .deadlinePassed : .resourceTimeoutPassed, to: record, in: transaction)
-                } catch let error as TransferError where error.code == .taskWrongState {
-                    return nil
+        let outcomes = try await stoppingRuns(due) {
+            try await store.write { transaction in
+                try due.compactMap { id -> TaskTransitions.Outcome? in
+                    guard let record = try transaction.task(id) else { return nil }
+                    let isDeadline = record.spec.deadlineAt.map { $0 <= now.wall } ?? false
+                    if !isDeadline, try transitions.postponed(record, at: now, in: transaction) { return nil }
+                    do {
+                        return try transitions.apply(
+                            isDeadline ? .deadlinePassed : .resourceTimeoutPassed, to: record, in: transaction)
+                    } catch let error as TransferError where error.code == .taskWrongState {
+                        return nil
+                    }
                 }
             }
         }
@@ -77,7 +76,7 @@ extension Supervisor {
         for session in sessions {
             guard let opening = closedUntil(session, at: now.wall) else { continue }
             for run in active where run.session == session.key {
-                run.requestAbort(.blocked(.schedule, nil, nextAttemptAt: opening))
+                run.requestAbort(.transition(.blocked(.schedule, nil, nextAttemptAt: opening)))
             }
         }
     }
@@ -99,7 +98,7 @@ extension Supervisor {
             let horizon = now.advanced(by: Seconds(-settings.historyRetention.rawValue))
             while true {
                 let expired = try await store.write { try $0.expireHistory(before: horizon, limit: 200) }
-                for record in expired { await discardPart(of: record) }
+                for record in expired { await files.discardPart(of: record) }
                 if expired.count < 200 { break }
             }
             let eventHorizon = now.advanced(by: Seconds(-settings.eventRetention.rawValue))

@@ -22,9 +22,10 @@ package final class Supervisor: Sendable {
     private let stopping = Guarded(false)
     private let dispatcherBox = Guarded<Dispatcher?>(nil)
     private let alarmsBox = Guarded<Alarms?>(nil)
+    private let networkFollower = Guarded<Task<Void, Never>?>(nil)
 
     package init(
-        store: TransferStore, engine: CurlEngine, access: FileAccess, conditions: Conditions,
+        store: TransferStore, engine: CurlEngine, access: FileAccess, pool: BlockingPool, conditions: Conditions,
         launches: any LaunchServing, configuration: @escaping @Sendable () -> Configuration,
         time: any TimeSource = SystemTime(), logger: Logger
     ) {
@@ -35,11 +36,13 @@ package final class Supervisor: Sendable {
         self.logger = logger
         self.conditions = conditions
         self.launches = launches
-        files = TransferFiles(access: access, storeID: store.identifier)
+        files = TransferFiles(access: access, storeID: store.identifier, pool: pool)
         transitions = TaskTransitions(time: time) { spec, session in
             Self.policy(of: spec, session, configuration())
         }
     }
+
+    var patience: StorePatience { StorePatience(store: store) { [self] in isStopping } }
 
     var isStopping: Bool { stopping.withLock { $0 } }
 
@@ -57,6 +60,8 @@ package final class Supervisor: Sendable {
         dispatcherBox.withLock { $0 = dispatcher }
         alarmsBox.withLock { $0 = alarms }
         alarms.start()
+        let follower = Task { [weak self] in await self?.followNetwork() ?? () }
+        networkFollower.withLock { $0 = follower }
         await dispatcher.kick()
     }
 
@@ -64,10 +69,11 @@ package final class Supervisor: Sendable {
     package func stop() async {
         stopping.withLock { $0 = true }
         alarmsBox.withLock { $0 }?.stop()
+        networkFollower.withLock { $0 }?.cancel()
         await dispatcherBox.withLock { $0 }?.stop()
         let active = runs.all
         for run in active { run.requestAbort() }
-        for run in active { await run.waitForEnd() }
+        for run in active { await run.waitForEnd(atMost: .milliseconds(1500)) }
     }
 
     /// Something changed that may let a task run or must be waited for; returns at once.
@@ -112,13 +118,12 @@ package final class Supervisor: Sendable {
         if !interrupted.isEmpty {
             logger.notice("resuming after an interruption", metadata: ["tasks": "\(interrupted.count)"])
         }
-        try await discardLeftovers()
     }
 
     // MARK: Runs
 
     private func begin(_ record: TaskRecord, _ session: SessionRecord) {
-        let run = TransferRun(record)
+        let run = TransferRun(record, directHost: Self.directHost(of: record))
         runs.insert(run)
         alarmsBox.withLock { $0 }?.sampleRates()
         let policy = policy(of: record, in: session)
@@ -131,9 +136,8 @@ package final class Supervisor: Sendable {
             ])
         run.start { [self] in
             let tools = AttemptTools(
-                store: store, engine: engine, files: files, transitions: transitions, time: time,
-                minimumFreeSpace: { [configuration] in configuration().global.minimumFreeSpace },
-                isStopping: { [self] in isStopping })
+                patience: patience, engine: engine, files: files, transitions: transitions, time: time,
+                minimumFreeSpace: { [configuration] in configuration().global.minimumFreeSpace })
             let attempt = DownloadAttempt(record: record, policy: policy, run: run, tools: tools, logger: logger)
             let ending = await attempt.perform()
             await finish(run, record, policy, ending)
@@ -182,24 +186,30 @@ package final class Supervisor: Sendable {
         let event: TaskEvent
         switch ending {
         case .completed(let outcome): return outcome
-        case .aborted: event = run.abortEvent ?? .preempted
+        case .aborted:
+            switch run.abortPlan {
+            case .transition(let wanted): event = wanted
+            case .leftToCaller: return nil
+            case nil: event = .preempted
+            }
         case .integrityFailed(let error): event = .integrityFailed(error)
         case .blocked(let reason, let error):
+            if reason == .disk { conditions.set(needsPolling: true) }
             event = .blocked(reason, error, nextAttemptAt: nextLook(reason))
         case .failed(let failure):
-            let seen = conditions.adjusted(failure, for: record.host)
+            if case .disk = failure.disposition { conditions.set(needsPolling: true) }
+            let seen = conditions.adjusted(failure, for: run.directHost)
             event = .attemptFailed(
                 seen, policy.retry, jitter: Double.random(in: 0..<1), earliest: nil)
         }
-        return try await settle(event, record)
+        return try await settle(event, record.id)
     }
 
-    private func settle(_ event: TaskEvent, _ record: TaskRecord) async throws -> TaskTransitions.Outcome? {
+    private func settle(_ event: TaskEvent, _ id: TaskID) async throws -> TaskTransitions.Outcome? {
         let transitions = transitions
-        let tools = StorePatience(store: store, time: time, isStopping: { [self] in isStopping })
         do {
-            return try await tools.persistently { transaction in
-                guard let now = try transaction.task(record.id), now.status.state == .running else { return nil }
+            return try await patience.persistently { transaction in
+                guard let now = try transaction.task(id), now.status.state == .running else { return nil }
                 return try transitions.apply(event, to: now, in: transaction)
             }
         } catch let error as TransferError where error.code == .taskWrongState || error.code == .taskNotFound {
@@ -217,10 +227,36 @@ package final class Supervisor: Sendable {
 
     private static let longestDiskWait: Double = 60
 
+    /// Stops the runs of `ids` and waits until nothing of them moves, then lets `body` store what becomes of their
+    /// tasks; those that `body` leaves `running` are queued again.
+    /// - Throws: what `body` throws; `disk.io` where a run cannot stop because its disk does not answer.
+    func stoppingRuns<T>(_ ids: [TaskID], _ body: () async throws -> T) async throws -> T {
+        let stopped = ids.compactMap { runs[$0] }
+        for run in stopped { run.requestAbort(.leftToCaller) }
+        for run in stopped where !(await run.waitForEnd(atMost: Self.longestStop)) {
+            throw TransferError(
+                .diskIO, "Task \(run.task) cannot stop: its disk does not answer. Try again when it does.")
+        }
+        do {
+            let result = try await body()
+            try await requeue(stopped)
+            return result
+        } catch {
+            try? await requeue(stopped)
+            throw error
+        }
+    }
+
+    private static let longestStop: Duration = .seconds(10)
+
+    private func requeue(_ stopped: [TransferRun]) async throws {
+        for run in stopped where runs[run.task] == nil { _ = try await settle(.preempted, run.task) }
+    }
+
     /// What follows a stored transition outside the store: part files, launches.
     func afterwards(_ outcomes: [TaskTransitions.Outcome]) async {
         for outcome in outcomes {
-            if outcome.discardsPart { await discardPart(of: outcome.record) }
+            if outcome.discardsPart { await files.discardPart(of: outcome.record) }
             tellLaunches(outcome)
         }
     }
@@ -229,11 +265,6 @@ package final class Supervisor: Sendable {
         if outcome.record.status.state.isFinal { launches.finalEvent(in: outcome.record.session) }
     }
 
-    /// Removes a part file once nothing writes to it any more.
-    func discardPart(of record: TaskRecord) async {
-        await runs[record.id]?.waitForEnd()
-        await files.discardPart(of: record)
-    }
 
     func log(_ outcome: TaskTransitions.Outcome) {
         let record = outcome.record

@@ -38,8 +38,9 @@ package struct TaskTransitions: Sendable {
         let before = record.status.state
         record.status = machine.status
         if effects.contains(.persist) {
-            let expiry = try expiry(of: record, at: now, in: transaction)
-            guard try transaction.update(record.id, from: before, to: record.status, expiresAt: expiry) else {
+            let session = try transaction.session(record.session)?.configuration ?? SessionConfiguration()
+            let expiry = expiry(of: record.spec, record.status, session, at: now)
+            guard try transaction.update(record.id, from: before, to: record.status, resourceTimeoutAt: .some(expiry)) else {
                 throw TransferError(.taskWrongState, "Task \(record.id) changed meanwhile; look at it again.")
             }
         }
@@ -76,14 +77,24 @@ package struct TaskTransitions: Sendable {
         _ = try transaction.append(EventRecord(time: now, type: .sessionInvalidated, session: session.key))
     }
 
+    /// Whether time for the resource is left after all: the wall clock jumped, the boot clock did not.
+    package func postponed(
+        _ record: TaskRecord, at now: ClockReading, in transaction: StoreTransaction
+    ) throws -> Bool {
+        let session = try transaction.session(record.session)?.configuration ?? SessionConfiguration()
+        let expiry = expiry(of: record.spec, record.status, session, at: now)
+        if let expiry, expiry <= now.wall { return false }
+        let state = record.status.state
+        return try transaction.update(record.id, from: state, to: record.status, resourceTimeoutAt: .some(expiry))
+    }
+
     /// When `timeoutIntervalForResource` will have run out, on the wall clock, if time counts now.
     package func expiry(
-        of record: TaskRecord, at now: ClockReading, in transaction: StoreTransaction
-    ) throws -> Timestamp? {
-        guard let mark = record.status.budgetMark else { return nil }
-        let configuration = try transaction.session(record.session)?.configuration ?? SessionConfiguration()
-        let policy = policy(record.spec, configuration)
-        let used = record.status.budgetUsed.rawValue + Double(max(0, now.boot - mark)) / 1000
-        return now.wall.advanced(by: Seconds(max(0, policy.timeoutIntervalForResource.rawValue - used)))
+        of spec: TaskSpec, _ status: TaskStatus, _ session: SessionConfiguration, at now: ClockReading
+    ) -> Timestamp? {
+        guard let mark = status.budgetMark else { return nil }
+        let used = status.budgetUsed.rawValue + Double(max(0, now.boot - mark)) / 1000
+        let whole = policy(spec, session).resourceTimeout.rawValue
+        return now.wall.advanced(by: Seconds(max(0, whole - used)))
     }
 }

@@ -8,15 +8,25 @@ import TransferModel
 final class TransferRun: Sendable {
     enum Stage: Sendable { case active, committing, ended }
 
+    /// What becomes of a task that is still `running` in the store when its run has stopped.
+    enum AbortPlan: Sendable {
+        case transition(TaskEvent)
+        /// Whoever asked for the stop stores it (`Supervisor.stoppingRuns`).
+        case leftToCaller
+    }
+
     private struct State {
         var stage = Stage.active
-        /// What happens to the task once the run has stopped, should it still be `running` then.
-        var abort: TaskEvent?
+        var abort: AbortPlan?
         var phase: TaskPhase?
         var resumedFrom: Int64?
+        /// Offset of the first byte of this run's answer, and what earlier answers of this run brought.
+        var base: Int64 = 0
+        var earlier: Int64 = 0
         var meter = RateMeter()
         var work: Task<Void, Never>?
-        var waiters: [CheckedContinuation<Void, Never>] = []
+        var waiters: [Int: CheckedContinuation<Bool, Never>] = [:]
+        var nextWaiter = 0
     }
 
     let task: TaskID
@@ -24,10 +34,13 @@ final class TransferRun: Sendable {
     let host: String
     let priority: Double
     let position: Double
+    /// Host the connection goes to, where no proxy stands between.
+    let directHost: String?
     let counters: TransferCounters
     private let state = Guarded(State())
 
-    init(_ record: TaskRecord) {
+    init(_ record: TaskRecord, directHost: String?) {
+        self.directHost = directHost
         task = record.id
         session = record.session
         host = record.host
@@ -45,10 +58,10 @@ final class TransferRun: Sendable {
     }
 
     /// Asks the run to stop reading. A run that is already delivering its file is left to finish.
-    func requestAbort(_ event: TaskEvent = .preempted) {
+    func requestAbort(_ plan: AbortPlan = .transition(.preempted)) {
         let work = state.withLock { state -> Task<Void, Never>? in
             guard state.stage == .active else { return nil }
-            if state.abort == nil { state.abort = event }
+            if case .leftToCaller? = state.abort {} else { state.abort = plan }
             return state.work
         }
         work?.cancel()
@@ -64,49 +77,78 @@ final class TransferRun: Sendable {
     }
 
     var isAborting: Bool { state.withLock { $0.abort != nil } }
-    var abortEvent: TaskEvent? { state.withLock { $0.abort } }
-    var isCommitting: Bool { state.withLock { $0.stage == .committing } }
+    var abortPlan: AbortPlan? { state.withLock { $0.abort } }
 
     func ended() {
-        let waiters = state.withLock { state -> [CheckedContinuation<Void, Never>] in
+        let waiters = state.withLock { state in
             state.stage = .ended
-            defer { state.waiters = [] }
+            defer { state.waiters = [:] }
             return state.waiters
         }
-        for waiter in waiters { waiter.resume() }
+        for waiter in waiters.values { waiter.resume(returning: true) }
     }
 
-    /// Returns when the run has wound down.
-    func waitForEnd() async {
+    /// Returns when the run has wound down; false where it had not within `limit`.
+    @discardableResult
+    func waitForEnd(atMost limit: Duration) async -> Bool {
         await withCheckedContinuation { continuation in
-            let over = state.withLock { state -> Bool in
-                if state.stage == .ended { return true }
-                state.waiters.append(continuation)
-                return false
+            let waiter = state.withLock { state -> Int? in
+                if state.stage == .ended { return nil }
+                state.nextWaiter += 1
+                state.waiters[state.nextWaiter] = continuation
+                return state.nextWaiter
             }
-            if over { continuation.resume() }
+            guard let waiter else { return continuation.resume(returning: true) }
+            Task { [state] in
+                try? await Task.sleep(for: limit)
+                state.withLock { $0.waiters.removeValue(forKey: waiter) }?.resume(returning: false)
+            }
         }
     }
 
     func set(phase: TaskPhase?) { state.withLock { $0.phase = phase } }
-    func set(resumedFrom offset: ByteCount?) { state.withLock { $0.resumedFrom = offset?.rawValue } }
+
+    /// An answer is accepted whose first byte goes to `offset`.
+    func accepted(at offset: ByteCount) {
+        state.withLock { state in
+            state.base = offset.rawValue
+            state.resumedFrom = offset > .zero ? offset.rawValue : nil
+        }
+    }
+
+    /// The part was emptied; the bytes it held still count as transferred.
+    func restarted() {
+        let received = counters.bytesReceived.rawValue
+        counters.setReceived(.zero)
+        state.withLock { state in
+            state.earlier += max(0, received - state.base)
+            state.base = 0
+            state.resumedFrom = nil
+        }
+    }
+
+    /// Body bytes that arrived in this run.
+    var bytesTransferred: Int64 {
+        let received = counters.bytesReceived.rawValue
+        return state.withLock { $0.earlier + max(0, received - $0.base) }
+    }
 
     /// Takes a sample for the rate; called about once a second.
     func sample(at milliseconds: Int64) {
-        let bytes = counters.bytesTransferred
+        let bytes = bytesTransferred
         state.withLock { $0.meter.sample(bytes: bytes, at: milliseconds) }
     }
 
     var rate: Int64 { state.withLock { $0.meter.rate } }
 
     func figures() -> LiveFigures {
-        let received = counters.bytesReceived
+        let received = counters.bytesReceived.rawValue
         let expected = counters.bytesExpected
         return state.withLock { state in
             let rate = state.meter.rate
             let left = expected - received
             return LiveFigures(
-                phase: state.phase ?? (counters.isTransferring ? .transferring : .connecting),
+                phase: state.phase ?? counters.phase,
                 bytesReceived: received, bytesExpected: expected, rate: rate,
                 eta: expected >= 0 && rate > 0 ? Double(max(0, left)) / Double(rate) : nil,
                 resumedFrom: state.resumedFrom)
@@ -145,7 +187,7 @@ final class RunTable: Sendable {
     func insert(_ run: TransferRun) { runs.withLock { $0[run.task] = run } }
 
     func remove(_ run: TransferRun) {
-        finishedBytes.withLock { $0 += run.counters.bytesTransferred }
+        finishedBytes.withLock { $0 += run.bytesTransferred }
         runs.withLock { table in
             if table[run.task] === run { table[run.task] = nil }
         }
@@ -153,6 +195,6 @@ final class RunTable: Sendable {
 
     /// Body bytes since the daemon started.
     var totalBytes: Int64 {
-        all.reduce(finishedBytes.withLock { $0 }) { $0 + $1.counters.bytesTransferred }
+        all.reduce(finishedBytes.withLock { $0 }) { $0 + $1.bytesTransferred }
     }
 }

@@ -1,0 +1,95 @@
+import Synchronization
+import TransferCore
+import TransferModel
+
+/// What waiting tasks wait for outside the daemon: the network and the disk, as the monitors see them.
+package final class Conditions: Sendable {
+    let network: NetworkMonitor
+    let disk: DiskMonitor
+    private let mayHaveDiskWaiters = Atomic<Bool>(true)
+
+    package init(network: NetworkMonitor, disk: DiskMonitor) {
+        self.network = network
+        self.disk = disk
+    }
+
+    /// Whether some task may wait for the disk, which nothing but asking tells about.
+    var needsPolling: Bool { mayHaveDiskWaiters.load(ordering: .relaxed) }
+    func set(needsPolling: Bool) { mayHaveDiskWaiters.store(needsPolling, ordering: .relaxed) }
+
+    /// A connection that failed while no network leads to the host waits for the network, not for a back-off.
+    /// - Parameter host: name or address the connection goes to; nil where a proxy stands between.
+    func adjusted(_ failure: AttemptFailure, for host: String?) -> AttemptFailure {
+        guard let host, case .transient(after: nil) = failure.disposition else { return failure }
+        switch failure.error.code {
+        case .networkDNS, .networkConnect, .networkLost, .networkTimeout: break
+        default: return failure
+        }
+        guard !network.isReachable(host: host) else { return failure }
+        var failure = failure
+        failure.disposition = .network
+        return failure
+    }
+}
+
+extension Supervisor {
+    /// Queues the tasks whose disk is back or has room again.
+    func pollConditions() async {
+        guard conditions.needsPolling else { return }
+        conditions.set(needsPolling: false)
+        do {
+            var last: TaskID?
+            while true {
+                let after = last
+                let records = try await store.read { try $0.waiting(reason: .disk, after: after, limit: 500) }
+                guard let end = records.last else { break }
+                conditions.set(needsPolling: true)
+                let waiting = records.compactMap { record in need(of: record).map { (id: record.id, need: $0) } }
+                let ready = await conditions.disk.ready(
+                    among: waiting, minimumFree: configuration().global.minimumFreeSpace)
+                try await clear(ready)
+                if !ready.isEmpty { kick() }
+                last = end.id
+            }
+        } catch {
+            conditions.set(needsPolling: true)
+            logger.warning("cannot look at waiting tasks", metadata: ["error": "\(error)"])
+        }
+    }
+
+    private func need(of record: TaskRecord) -> DiskNeed? {
+        guard let plan = try? DestinationPlan(record.spec.destination, directory: nil) else { return nil }
+        return DiskNeed(
+            plan: plan, owner: record.session.owner, device: record.destinationDevice,
+            remaining: record.checkpoint.flatMap { held in held.total.map { $0 - held.offset } },
+            partName: record.checkpoint.map { TransferFiles.lastComponent($0.partPath) })
+    }
+
+    /// Follows the network until it is cancelled: what waits for it goes on, what lost it waits.
+    func followNetwork() async {
+        for await state in conditions.network.changes {
+            logger.notice("network", metadata: ["state": "\(state.isUp ? "up" : "changed")"])
+            for run in runs.all {
+                guard let host = run.directHost, !state.isReachable(host: host) else { continue }
+                let next = time.reading().wall.advanced(by: TaskMachine.recheckDelay)
+                let error = TransferError(.networkLost, "No network leads to \(host) now.")
+                run.requestAbort(.transition(.blocked(.network, error, nextAttemptAt: next)))
+            }
+            do {
+                try await clear(.network) { record in
+                    guard let host = Self.directHost(of: record) else { return state.isUp }
+                    return state.isReachable(host: host)
+                }
+            } catch {
+                logger.warning("cannot wake tasks that wait for the network", metadata: ["error": "\(error)"])
+            }
+        }
+    }
+
+    /// Host that a task connects to, without a proxy named by the task; nil where it has none.
+    static func directHost(of record: TaskRecord) -> String? {
+        if let proxy = record.spec.proxy, proxy != "none", !proxy.isEmpty { return nil }
+        guard let url = try? URLRules.parse(record.spec.url ?? ""), !url.host.isEmpty else { return nil }
+        return url.host
+    }
+}

@@ -1,0 +1,93 @@
+import Logging
+import TransferModel
+import TransferStore
+
+/// What supervision asks of launches.
+package protocol LaunchServing: Sendable {
+    /// A task of the session is over; somebody may have to be started to hear of it.
+    func finalEvent(in session: SessionKey)
+    /// - Throws: `request.bad_field`, `permission.denied`.
+    func check(_ configuration: SessionConfiguration) throws(TransferError)
+}
+
+/// Starts a session's program when its subscriber has unseen final events and no connection
+/// (`sendsLaunchEvents`), and looks again after `launchInterval` as long as that holds.
+package actor LaunchService: LaunchServing {
+    private let store: TransferStore
+    private let runner: LaunchRunner
+    private let time: any TimeSource
+    private let logger: Logger
+    private let isConnected: @Sendable (_ subscriber: String, _ owner: UserID) -> Bool
+    private var pending: Set<SessionKey> = []
+
+    package init(
+        store: TransferStore, runner: LaunchRunner, time: any TimeSource, logger: Logger,
+        isConnected: @escaping @Sendable (_ subscriber: String, _ owner: UserID) -> Bool
+    ) {
+        self.store = store
+        self.runner = runner
+        self.time = time
+        self.logger = logger
+        self.isConnected = isConnected
+    }
+
+    package nonisolated func check(_ configuration: SessionConfiguration) throws(TransferError) {
+        guard configuration.sendsLaunchEvents == true else { return }
+        guard configuration.subscriber?.isEmpty == false else {
+            throw TransferError(
+                .badField, "configuration.subscriber: missing; name the subscriber whose events are to be seen.",
+                details: ["field": "configuration.subscriber"])
+        }
+        guard let launch = configuration.launch else {
+            throw TransferError(
+                .badField, "configuration.launch: missing; say a unit or an argv.",
+                details: ["field": "configuration.launch"])
+        }
+        try runner.validate(launch)
+    }
+
+    package nonisolated func finalEvent(in session: SessionKey) {
+        Task { await consider(session) }
+    }
+
+    /// Looks at every session once: events may have been left by the last daemon.
+    package func start() async {
+        let sessions = (try? await store.read { try $0.sessions(owner: nil) }) ?? []
+        for session in sessions where session.configuration.sendsLaunchEvents == true {
+            await consider(session.key)
+        }
+    }
+
+    private func consider(_ key: SessionKey) async {
+        guard !pending.contains(key) else { return }
+        pending.insert(key)
+        let again = await attempt(key)
+        pending.remove(key)
+        guard let again else { return }
+        Task { [weak self] in
+            try? await Task.sleep(for: again.duration)
+            await self?.consider(key)
+        }
+    }
+
+    /// Starts the program where it has to be; returns when to look again.
+    private func attempt(_ key: SessionKey) async -> Seconds? {
+        do {
+            guard let session = try await store.read({ try $0.session(key) }),
+                session.configuration.sendsLaunchEvents == true,
+                let launch = session.configuration.launch, let subscriber = session.configuration.subscriber
+            else { return nil }
+            let unseen = try await store.read {
+                try $0.unacknowledgedFinalEvents(key, subscriber: subscriber)
+            }
+            guard unseen > 0 else { return nil }
+            let interval = session.configuration.launchInterval ?? 60
+            guard !isConnected(subscriber, key.owner) else { return max(interval, 1) }
+            await runner.launch(launch, for: key, interval: interval, now: time.reading().boot)
+            return max(interval, 1)
+        } catch {
+            logger.warning("cannot decide on a launch", metadata: ["session": "\(key)", "error": "\(error)"])
+            return 60
+        }
+    }
+}

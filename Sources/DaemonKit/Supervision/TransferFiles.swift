@@ -1,0 +1,254 @@
+import CurlEngine
+import Glibc
+import TransferCore
+import TransferModel
+
+/// The file work of supervision, each piece on a thread that may block: destinations, part files, delivery.
+struct TransferFiles: Sendable {
+    let access: FileAccess
+    let storeID: String
+    private let pool: BlockingPool
+
+    init(access: FileAccess, storeID: String, pool: BlockingPool) {
+        self.access = access
+        self.storeID = storeID
+        self.pool = pool
+    }
+
+    // MARK: When a task is added
+
+    /// Creates what is missing of the destination's folder and returns its device.
+    func admit(_ plan: DestinationPlan, owner: UserID) async throws -> UInt64 {
+        try await pool.run { [access] in try plan.admit(access, owner: owner).device }
+    }
+
+    /// Refuses local files that the owner may not read, by the field that names them.
+    func checkReadable(_ files: [(field: String, path: String)], owner: UserID) async throws {
+        guard !files.isEmpty else { return }
+        try await pool.run { [access] in
+            for file in files {
+                do throws(TransferError) {
+                    _ = try access.openForReading(file.path, owner: owner)
+                } catch {
+                    throw TransferError(
+                        error.code, "\(file.field): \(error.message)",
+                        details: error.details.merging(["field": .string(file.field)]) { old, _ in old })
+                }
+            }
+        }
+    }
+
+    /// Where downloads without a folder go in system mode.
+    func ownFolder(of owner: UserID) -> String? { access.homeFolder(of: owner) }
+
+    // MARK: When it runs
+
+    func open(_ plan: DestinationPlan, for record: TaskRecord) async throws -> Folder {
+        try await pool.run { [access] in
+            try plan.open(access, owner: record.session.owner, device: record.destinationDevice)
+        }
+    }
+
+    /// The part file with what is proven of it, or a new one.
+    func openPart(
+        of record: TaskRecord, _ plan: DestinationPlan, in folder: Folder, engine: CurlEngine
+    ) async throws -> HeldPart {
+        try await pool.run { [storeID] in
+            let name = PartName.make(task: record.id, store: storeID, wanted: plan.name)
+            if var checkpoint = try Self.claimed(record.checkpoint, as: name, in: folder),
+                let (part, proven) = try PartFile.reopen(
+                    checkpoint, task: record.id, journal: engine.journal, directory: folder.fileDescriptor)
+            {
+                checkpoint.offset = proven
+                return HeldPart(part: part, checkpoint: proven > .zero ? checkpoint : nil)
+            }
+            let part = try PartFile.create(
+                path: folder.path(of: name), directory: folder.fileDescriptor, replacing: true)
+            return HeldPart(part: part, checkpoint: nil)
+        }
+    }
+
+    /// A part that came with resume data has another task's name: it gets this one's, so that no two tasks write to it.
+    private static func claimed(
+        _ checkpoint: Checkpoint?, as name: String, in folder: Folder
+    ) throws(TransferError) -> Checkpoint? {
+        guard var checkpoint else { return nil }
+        let held = lastComponent(checkpoint.partPath)
+        guard held != name else { return checkpoint }
+        guard PartName.isPartName(held), renameat(folder.fileDescriptor, held, folder.fileDescriptor, name) == 0
+        else { return nil }
+        checkpoint.partPath = folder.path(of: name)
+        return checkpoint
+    }
+
+    /// Opens, in system mode, the local files that a task names, so that no path is followed twice.
+    func pinned(_ network: NetworkOptions, _ url: String, owner: UserID) async throws -> PinnedFiles {
+        try await pool.run { [access] in try PinnedFiles(network, url, access, owner: owner) }
+    }
+
+    /// - Throws: `disk.full` where less than `minimum` bytes would stay free.
+    func requireSpace(in folder: Folder, leaving minimum: ByteCount) async throws {
+        guard minimum > .zero else { return }
+        try await pool.run {
+            var status = statvfs()
+            guard fstatvfs(folder.fileDescriptor, &status) == 0 else { return }
+            let free = ByteCount(Int64(status.f_bavail) * Int64(status.f_frsize))
+            guard free < minimum else { return }
+            throw TransferError(
+                .diskFull, "Only \(free) bytes are free in \(folder.path), and minimumFreeSpace keeps \(minimum).",
+                details: ["free": .integer(free.rawValue), "minimum": .integer(minimum.rawValue)])
+        }
+    }
+
+    func truncate(_ part: PartFile) async throws {
+        try await pool.run { () throws(TransferError) in try part.truncate(to: .zero) }
+    }
+
+    // MARK: When it arrived
+
+    /// A file that an earlier daemon delivered without living to tell.
+    func alreadyDelivered(
+        _ plan: DestinationPlan, _ folder: Folder, _ record: TaskRecord, _ policy: EffectivePolicy
+    ) async throws -> TaskResult? {
+        guard let checkpoint = record.checkpoint,
+            let name = plan.name ?? record.response?.suggestedFilename
+        else { return nil }
+        return try await pool.run {
+            let delivery = try Delivery(
+                folder: folder, partName: Self.lastComponent(checkpoint.partPath),
+                part: FileIdentity(device: checkpoint.device, inode: checkpoint.inode), name: name,
+                policy: policy.conflictPolicy)
+            guard let file = try delivery.recognised(expected: checkpoint.total) else { return nil }
+            return TaskResult(file: file.path, bytes: file.bytes, verified: checkpoint.total != nil)
+        }
+    }
+
+    /// Compares the whole part with the most trusted digest that is known: the user's, else the server's.
+    /// - Returns: every digest that was computed.
+    /// - Throws: `integrity.checksum`, `cancelled`, `disk.io`.
+    func verify(
+        _ part: PartFile, expected: [DigestAlgorithm: String]
+    ) async throws -> [DigestAlgorithm: String] {
+        guard !expected.isEmpty else { return [:] }
+        return try await pool.runCancellable { isCancelled throws(TransferError) in
+            try Verification.verify(
+                file: part.fileDescriptor, path: part.path, expected: expected, isCancelled: isCancelled)
+        }
+    }
+
+    /// A body that came coded in spite of our wish, decoded into a part of its own; nil where it is delivered as it came.
+    func decoded(
+        _ part: PartFile, coding: String?, name: String, for record: TaskRecord, in folder: Folder
+    ) async throws -> PartFile? {
+        let decoding = ContentDecoding(coding: coding, name: name)
+        guard decoding != .keep else { return nil }
+        return try await pool.runCancellable { [storeID] isCancelled throws(TransferError) in
+            let own = PartName.make(task: record.id, store: storeID, wanted: name, attempt: 1)
+            let plain = try PartFile.create(
+                path: folder.path(of: own), directory: folder.fileDescriptor, replacing: true)
+            do throws(TransferError) {
+                _ = try decoding.decode(
+                    coded: part.fileDescriptor, into: plain.fileDescriptor, path: plain.path,
+                    isCancelled: isCancelled)
+                return plain
+            } catch {
+                unlinkat(folder.fileDescriptor, own, 0)
+                throw error
+            }
+        }
+    }
+
+    func deliver(
+        _ part: PartFile, to folder: Folder, name: String, policy: ConflictPolicy, modificationTime: Int64?
+    ) async throws -> DeliveredFile {
+        try await pool.run { () throws(TransferError) in
+            try Delivery(
+                folder: folder, partName: Self.lastComponent(part.path),
+                part: FileIdentity(device: part.device, inode: part.inode), name: name, policy: policy,
+                modificationTime: modificationTime
+            ).deliver()
+        }
+    }
+
+    func remove(_ part: PartFile, from folder: Folder) async {
+        await pool.run { _ = unlinkat(folder.fileDescriptor, Self.lastComponent(part.path), 0) }
+    }
+
+    /// What resume data names, looked at: the checkpoint of a part that this owner may continue, or nil.
+    func checked(_ resumeData: ResumeData, owner: UserID) async throws -> Checkpoint? {
+        let plan = try DestinationPlan(resumeData.destination, directory: nil)
+        return try await pool.run { [access] () throws(TransferError) in
+            try resumeData.openPart(plan: plan, access: access, owner: owner)?.checkpoint
+        }
+    }
+
+    // MARK: When it is over
+
+    /// Removes a task's part file: the one its checkpoint names, and the one it would be given.
+    func discardPart(of record: TaskRecord) async {
+        await pool.run { [access, storeID] in
+            guard let plan = try? DestinationPlan(record.spec.destination, directory: nil) else { return }
+            let own = PartName.make(task: record.id, store: storeID, wanted: plan.name)
+            Self.unlink(own, in: plan.folder, access, record.session.owner)
+            guard let path = record.checkpoint?.partPath else { return }
+            let name = Self.lastComponent(path)
+            guard name != own, PartName.isPartName(name) else { return }
+            Self.unlink(name, in: Self.folder(of: path), access, record.session.owner)
+        }
+    }
+
+    /// Removes the delivered file of a task that is being removed.
+    func deleteDelivered(_ record: TaskRecord) async {
+        guard let file = record.result?.file else { return }
+        await pool.run { [access] in
+            Self.unlink(Self.lastComponent(file), in: Self.folder(of: file), access, record.session.owner)
+        }
+    }
+
+    private static func unlink(_ name: String, in folder: String, _ access: FileAccess, _ owner: UserID) {
+        guard let folder = try? access.openFolder(folder, owner: owner, create: false) else { return }
+        unlinkat(folder.fileDescriptor, name, 0)
+    }
+
+    static func lastComponent(_ path: String) -> String {
+        path.split(separator: "/").last.map(String.init) ?? path
+    }
+
+    static func folder(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return "/" }
+        return String(path[..<slash])
+    }
+}
+
+/// Local files of a task held open while it runs, and the names that reach exactly them.
+struct PinnedFiles: Sendable {
+    var network: NetworkOptions
+    var url: String
+    private var held: [OpenedFile] = []
+
+    init(_ network: NetworkOptions, _ url: String, _ access: FileAccess, owner: UserID) throws(TransferError) {
+        self.network = network
+        self.url = url
+        guard case .system = access.mode else { return }
+        self.network.caFile = try pin(network.caFile, access, owner)
+        self.network.netrcPath = try pin(network.netrcPath, access, owner)
+        if var certificate = network.clientCertificate {
+            certificate.certificate = try pin(certificate.certificate, access, owner) ?? ""
+            certificate.key = try pin(certificate.key, access, owner)
+            self.network.clientCertificate = certificate
+        }
+        let parsed = try URLRules.parse(url)
+        if let path = parsed.filePath {
+            self.url = "file://" + (try pin(path, access, owner) ?? "")
+        }
+    }
+
+    private mutating func pin(
+        _ path: String?, _ access: FileAccess, _ owner: UserID
+    ) throws(TransferError) -> String? {
+        guard let path else { return nil }
+        let file = try access.openForReading(path, owner: owner)
+        held.append(file)
+        return file.descriptorPath
+    }
+}
