@@ -1,0 +1,71 @@
+import Glibc
+import TestSupport
+import Testing
+import TransferModel
+
+@testable import DaemonKit
+
+struct ContentDecodingTests {
+    private let fixture: FilesFixture
+
+    init() throws { fixture = try FilesFixture() }
+
+    /// `printf 'hello hello hello' | gzip -n`
+    private static let gzip: [UInt8] = [
+        0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0xcb, 0x48, 0xcd, 0xc9, 0xc9, 0x57, 0xc8, 0x40, 0x90, 0, 0x80, 0x88, 0xf9,
+        0xe5,
+        0x11, 0, 0, 0,
+    ]
+    private static let raw = Array(gzip[10..<20])
+
+    private func decode(_ decoding: ContentDecoding, _ bytes: [UInt8]) throws -> String {
+        try Files.write(fixture.temporary.file("coded"), bytes)
+        try Files.write(fixture.temporary.file("plain"), "what was there before, which is longer")
+        let coded = Descriptor(open(fixture.temporary.file("coded"), O_RDONLY))
+        let plain = Descriptor(open(fixture.temporary.file("plain"), O_RDWR))
+        let written = try decoding.decode(coded: coded.rawValue, into: plain.rawValue, path: "plain")
+        let text = try fixture.text("plain")
+        #expect(written == ByteCount(Int64(text.utf8.count)))
+        return text
+    }
+
+    @Test func gzipIsDecodedMemberAfterMember() throws {
+        #expect(try decode(.gzip, Self.gzip) == "hello hello hello")
+        #expect(try decode(.gzip, Self.gzip + Self.gzip) == "hello hello hellohello hello hello")
+        #expect(try decode(.gzip, Self.gzip + [0, 0, 0]) == "hello hello hello")
+    }
+
+    @Test func deflateIsDecodedWithAndWithoutItsHeader() throws {
+        #expect(try decode(.deflate, Self.raw) == "hello hello hello")
+        let adler: [UInt8] = [0x3a, 0x2e, 0x06, 0x7d]
+        #expect(try decode(.deflate, [0x78, 0x9c] + Self.raw + adler) == "hello hello hello")
+    }
+
+    @Test func anEarlyEndIsNoticed() throws {
+        for length in [1, 10, 15, Self.gzip.count - 1] {
+            #expect(code { _ = try decode(.gzip, Array(Self.gzip[..<length])) } == .integrityLength)
+        }
+        #expect(code { _ = try decode(.gzip, []) } == .integrityLength)
+    }
+
+    @Test func damageIsNoticed() throws {
+        var damaged = Self.gzip
+        damaged[22] ^= 0xff
+        #expect(code { _ = try decode(.gzip, damaged) } == .httpProtocol)
+        #expect(code { _ = try decode(.gzip, Array("plain text".utf8)) } == .httpProtocol)
+    }
+
+    @Test(
+        arguments: [
+            ("gzip", "page.html", .gzip), ("X-GZIP", "a", .gzip), ("deflate", "a", .deflate),
+            ("gzip", "x.tar.gz", .keep), ("gzip", "x.TGZ", .keep), ("br", "a", .keep), ("zstd", "a", .keep),
+            ("gzip, gzip", "a", .keep), ("identity", "a", .keep), (nil, "a", .keep),
+        ] as [(String?, String, ContentDecoding)])
+    func theNameMaySayTheCodingAlready(coding: String?, name: String, expected: ContentDecoding) {
+        #expect(ContentDecoding(coding: coding, name: name) == expected)
+    }
+
+    @Test func keepingCopies() throws {
+        #expect(try decode(.keep, Array("as it is".utf8)) == "as it is")
+    }
+}

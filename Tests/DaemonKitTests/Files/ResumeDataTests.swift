@@ -1,0 +1,99 @@
+import Glibc
+import TestSupport
+import Testing
+import TransferModel
+
+@testable import DaemonKit
+
+struct ResumeDataTests {
+    private let fixture: FilesFixture
+    private let plan: DestinationPlan
+    private let destination: Destination
+
+    init() throws {
+        fixture = try FilesFixture()
+        var destination = Destination()
+        destination.path = fixture.temporary.file("a.bin")
+        self.destination = destination
+        plan = try DestinationPlan(destination, directory: nil)
+    }
+
+    private func resumeData(part name: String = FilesFixture.partName, offset: ByteCount = 4) throws -> ResumeData {
+        let identity = try fixture.identity(of: name)
+        return ResumeData(
+            url: "https://example.org/a.bin", destination: destination,
+            checkpoint: Checkpoint(
+                offset: offset, total: 100, validators: Validators(etag: "\"v1\""),
+                partPath: fixture.temporary.file(name), device: identity.device, inode: identity.inode))
+    }
+
+    private func open(_ data: ResumeData) throws -> ClaimablePart? {
+        try data.openPart(plan: plan, access: fixture.access, owner: FilesFixture.me)
+    }
+
+    @Test func itComesBackAsItWent() throws {
+        _ = try fixture.makePart()
+        let data = try resumeData()
+        #expect(try ResumeData(decoding: try data.encoded()) == data)
+    }
+
+    @Test(arguments: ["", "no base64!", "bm90IGpzb24=", "e30="])
+    func whateverElseIsRefused(text: String) {
+        #expect(code { _ = try ResumeData(decoding: text) } == .badField)
+    }
+
+    @Test func anotherVersionOrAnImpossibleOffsetIsRefused() throws {
+        _ = try fixture.makePart()
+        var data = try resumeData()
+        data.version = 2
+        #expect(code { _ = try ResumeData(decoding: try data.encoded()) } == .badField)
+        #expect(code { _ = try ResumeData(decoding: try resumeData(offset: -1).encoded()) } == .badField)
+        #expect(code { _ = try ResumeData(decoding: try resumeData(offset: 101).encoded()) } == .badField)
+    }
+
+    @Test func thePartIsClaimedOnce() throws {
+        _ = try fixture.makePart()
+        let data = try resumeData()
+        let first = try #require(try open(data))
+        let second = try #require(try open(data))
+        let newName = PartName.make(task: TaskID(7), store: "store")
+        let claimed = try #require(try first.claim(as: newName))
+        #expect(claimed.partPath == fixture.temporary.file(newName))
+        #expect(claimed.offset == 4)
+        #expect(try second.claim(as: PartName.make(task: TaskID(8), store: "store")) == nil)
+        #expect(try open(data) == nil)
+    }
+
+    @Test func anyOtherFileIsRefused() throws {
+        try Files.write(fixture.temporary.file("diary.txt"), "private")
+        #expect(code { _ = try open(try resumeData(part: "diary.txt")) } == .badField)
+
+        _ = try fixture.makePart()
+        #expect(link(fixture.temporary.file(FilesFixture.partName), fixture.temporary.file("other")) == 0)
+        #expect(code { _ = try open(try resumeData()) } == .badField)
+    }
+
+    @Test func aLinkOrAPartElsewhereIsRefused() throws {
+        try Files.write(fixture.temporary.file("diary.txt"), "private")
+        #expect(symlink("diary.txt", fixture.temporary.file(FilesFixture.partName)) == 0)
+        #expect(code { _ = try open(try resumeData()) } == .badField)
+
+        let elsewhere = try fixture.temporary.folder("elsewhere") + "/" + FilesFixture.partName
+        try Files.write(elsewhere, "private")
+        unlink(fixture.temporary.file(FilesFixture.partName))
+        _ = try fixture.makePart()
+        var data = try resumeData()
+        data.checkpoint?.partPath = elsewhere
+        #expect(code { _ = try open(data) } == .badField)
+    }
+
+    @Test func aReplacedOrShorterPartStartsFromZero() throws {
+        _ = try fixture.makePart()
+        var data = try resumeData()
+        data.checkpoint?.inode &+= 1
+        #expect(try open(data) == nil)
+        #expect(try open(try resumeData(offset: 8)) == nil)
+        data.checkpoint = nil
+        #expect(try open(data) == nil)
+    }
+}

@@ -1,0 +1,68 @@
+import Glibc
+import TestSupport
+import Testing
+import TransferModel
+
+@testable import DaemonKit
+
+struct DiskMonitorTests {
+    private let fixture: FilesFixture
+    private let monitor: DiskMonitor
+
+    init() throws {
+        fixture = try FilesFixture()
+        monitor = DiskMonitor(access: fixture.access, pool: BlockingPool(width: 1))
+    }
+
+    private func need(_ folder: String, remaining: ByteCount? = 1, device: UInt64? = nil) throws -> DiskNeed {
+        DiskNeed(
+            plan: try DestinationPlan(nil, directory: fixture.temporary.file(folder)), owner: FilesFixture.me,
+            device: device, remaining: remaining)
+    }
+
+    private func code(_ need: DiskNeed, minimumFree: ByteCount = 0) async -> ErrorCode? {
+        switch await monitor.check(need, minimumFree: minimumFree) {
+        case .ready: nil
+        case .notYet(let error): error.code
+        }
+    }
+
+    private func free() throws -> ByteCount {
+        let folder = try fixture.open()
+        return try #require(DiskMonitor.freeSpace(of: folder.fileDescriptor))
+    }
+
+    @Test func aFolderWithRoomIsReady() async throws {
+        #expect(await code(try need(".")) == nil)
+        #expect(await code(try need(".", remaining: nil)) == nil)
+    }
+
+    @Test func moreThanThereIsMustWait() async throws {
+        #expect(await code(try need(".", remaining: ByteCount(.max / 2))) == .diskFull)
+    }
+
+    @Test func whatMustStayFreeCounts() async throws {
+        #expect(await code(try need("."), minimumFree: ByteCount(.max / 2)) == .diskFull)
+    }
+
+    @Test func aMissingFolderAndAnotherDeviceMustWait() async throws {
+        #expect(await code(try need("gone")) == .diskIO)
+        let device = try fixture.open().device
+        #expect(await code(try need(".", device: device)) == nil)
+        #expect(await code(try need(".", device: device &+ 1)) == .diskIO)
+    }
+
+    @Test func aMountThatComesBackIsNoticed() async throws {
+        #expect(await code(try need("mount")) == .diskIO)
+        try fixture.temporary.folder("mount")
+        #expect(await code(try need("mount")) == nil)
+    }
+
+    @Test func tasksOfOneFileSystemShareItsRoom() async throws {
+        let half = ByteCount(try free().rawValue / 5 * 3)
+        let waiting = [(1, half), (2, half), (3, ByteCount(1))]
+        var needs: [(id: Int, need: DiskNeed)] = []
+        for (id, remaining) in waiting { needs.append((id, try need(".", remaining: remaining))) }
+        #expect(await monitor.ready(among: needs, minimumFree: 0) == [1, 3])
+    }
+}

@@ -1,0 +1,109 @@
+import CLinux
+import Glibc
+
+/// A folder of its own for one test, removed with everything in it when the test lets go of it.
+package final class TemporaryFolder: Sendable {
+    package let path: String
+
+    /// - Parameter parent: where it is made; $TMPDIR or /tmp without.
+    package init(in parent: String? = nil) throws {
+        let base = parent ?? getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        var template = Array("\(base)/dld-test-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else { throw SupportError("mkdtemp in \(base): errno \(errno)") }
+        path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    deinit { Files.removeTree(path) }
+
+    /// Absolute path of `name` in the folder.
+    package func file(_ name: String) -> String { path + "/" + name }
+
+    /// Makes a folder in the folder and returns its path.
+    @discardableResult
+    package func folder(_ name: String, mode: mode_t = 0o755) throws -> String {
+        let path = file(name)
+        guard mkdir(path, mode) == 0 else { throw SupportError("mkdir \(path): errno \(errno)") }
+        return path
+    }
+}
+
+/// Something in the test's surroundings failed, not in what it tests.
+package struct SupportError: Error, CustomStringConvertible {
+    package let description: String
+    package init(_ description: String) { self.description = description }
+}
+
+/// Whole files as bytes, without Foundation.
+package enum Files {
+    package static func read(_ path: String) throws -> [UInt8] {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw SupportError("open \(path): errno \(errno)") }
+        defer { close(descriptor) }
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 1 << 18)
+        while true {
+            let count = Glibc.read(descriptor, &buffer, buffer.count)
+            guard count >= 0 else { throw SupportError("read \(path): errno \(errno)") }
+            if count == 0 { return bytes }
+            bytes.append(contentsOf: buffer[..<count])
+        }
+    }
+
+    package static func text(_ path: String) throws -> String { String(decoding: try read(path), as: UTF8.self) }
+
+    package static func write(_ path: String, _ bytes: some Collection<UInt8>, mode: mode_t = 0o644) throws {
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode)
+        guard descriptor >= 0 else { throw SupportError("create \(path): errno \(errno)") }
+        defer { close(descriptor) }
+        let all = Array(bytes)
+        var offset = 0
+        while offset < all.count {
+            let count = all[offset...].withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            guard count > 0 else { throw SupportError("write \(path): errno \(errno)") }
+            offset += count
+        }
+    }
+
+    package static func write(_ path: String, _ text: String, mode: mode_t = 0o644) throws {
+        try write(path, Array(text.utf8), mode: mode)
+    }
+
+    /// Whether the name exists, be it a dangling link.
+    package static func exists(_ path: String) -> Bool { status(path) != nil }
+
+    /// lstat(2).
+    package static func status(_ path: String) -> stat? {
+        var result = stat()
+        return lstat(path, &result) == 0 ? result : nil
+    }
+
+    /// getxattr(2); nil where there is none.
+    package static func extendedAttribute(_ name: String, of path: String) -> [UInt8]? {
+        var value = [UInt8](repeating: 0, count: 1024)
+        let length = getxattr(path, name, &value, value.count)
+        return length < 0 ? nil : Array(value[..<length])
+    }
+
+    /// Names in a folder, hidden ones included, sorted; empty where it cannot be read.
+    package static func names(in folder: String) -> [String] {
+        guard let stream = opendir(folder) else { return [] }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names.sorted()
+    }
+
+    package static func removeTree(_ path: String) {
+        if let status = status(path), status.st_mode & S_IFMT == S_IFDIR {
+            for name in names(in: path) { removeTree(path + "/" + name) }
+            rmdir(path)
+        } else {
+            unlink(path)
+        }
+    }
+}
