@@ -14,7 +14,7 @@ enum StoreFailure {
     }
 
     static func transferError(_ error: DatabaseError) -> TransferError {
-        let text = error.message ?? error.resultCode.description
+        let text = "\(error.message ?? "no reason given") (SQLite code \(error.extendedResultCode.rawValue))"
         return switch error.resultCode {
         case _ where isStorageFull(error):
             TransferError(.diskFull, "No space is left in the state folder; free some.")

@@ -78,7 +78,7 @@ enum StoreOpening {
         default:
             TransferError(
                 StoreFailure.transferError(error).code,
-                "Cannot open \(path): \(error.message ?? error.resultCode.description).",
+                "Cannot open \(path): \(error.message ?? "no reason given") (SQLite code \(error.extendedResultCode.rawValue)).",
                 details: ["path": .string(path)])
         }
     }

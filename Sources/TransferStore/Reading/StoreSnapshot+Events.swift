@@ -32,7 +32,7 @@ extension StoreSnapshot {
     package func settings() throws -> [String: JSONValue] {
         let rows = try Row.fetchCursor(try statement("SELECT name, value FROM setting"))
         var settings: [String: JSONValue] = [:]
-        while let row = try rows.next() { settings[row[0]] = try JSONColumn.decode(row[1]) }
+        while let row = try rows.next() { settings[row[0]] = try JSONColumn.decode(row[1], as: JSONValue.self) }
         return settings
     }
 

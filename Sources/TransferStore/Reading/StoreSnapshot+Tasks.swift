@@ -42,15 +42,15 @@ extension StoreSnapshot {
             rows = try Row.fetchCursor(
                 try statement(
                     """
-                    SELECT state, count FROM task_count JOIN session ON session.id = task_count.session \
+                    SELECT task_count.state, count FROM task_count JOIN session ON session.id = task_count.session \
                     WHERE session.owner = ? AND session.identifier = ?
                     """), arguments: [session.owner.rawValue, session.identifier])
         } else if let owner {
             rows = try Row.fetchCursor(
                 try statement(
                     """
-                    SELECT state, sum(count) FROM task_count JOIN session ON session.id = task_count.session \
-                    WHERE session.owner = ? GROUP BY state
+                    SELECT task_count.state, sum(count) FROM task_count JOIN session ON session.id = task_count.session \
+                    WHERE session.owner = ? GROUP BY task_count.state
                     """), arguments: [owner.rawValue])
         } else {
             rows = try Row.fetchCursor(try statement("SELECT state, sum(count) FROM task_count GROUP BY state"))

@@ -1,0 +1,176 @@
+import GRDB
+import Testing
+import TransferModel
+
+@testable import TransferStore
+
+@Suite struct StoreSnapshotListTests {
+    let fixture = Fixture()
+
+    /// 120 tasks of two owners in three sessions, all states, with ties in every sort key.
+    private func filledStore() async throws -> TransferStore {
+        let store = try fixture.open()
+        try await store.write { transaction in
+            try transaction.insertSession(
+                SessionRecord(key: SessionKey(owner: alice, identifier: "apt"), createdAt: epoch))
+            var generator = SeededGenerator(state: 3)
+            for number in 0..<120 {
+                let state = TaskState.allCases[Int.random(in: 0..<7, using: &generator)]
+                let owner = number % 3 == 0 ? bob : alice
+                var new = newTask(
+                    state, owner: owner, session: owner == alice && number % 2 == 0 ? "apt" : "shared",
+                    url: "https://example.org/\(number)", priority: Double(number % 3) / 4)
+                if state.isFinal { new.status.finishedAt = after(Int64(number % 7)) }
+                new.position = Double(number % 5)
+                if number % 10 == 0 { new.spec.description = "Every 100% tenth_one" }
+                if number % 20 == 0 { new.spec.kind = .data }
+                try transaction.insert(new)
+            }
+        }
+        return store
+    }
+
+    private func walk(_ store: TransferStore, _ query: TaskQuery) async throws -> [TaskRecord] {
+        var query = query
+        var records: [TaskRecord] = []
+        while true {
+            let page = try await store.read { [query] in try $0.page(query) }
+            #expect(page.records.count <= query.limit)
+            records += page.records
+            guard let next = page.nextCursor else { return records }
+            query.cursor = next
+        }
+    }
+
+    private static func sorted(_ records: [TaskRecord], _ order: TaskOrder) -> [TaskRecord] {
+        records.sorted { a, b in
+            switch order {
+            case .oldest: return a.id < b.id
+            case .newest: return a.id > b.id
+            case .queue:
+                let (x, y) = (a.spec.priority?.value ?? 0.5, b.spec.priority?.value ?? 0.5)
+                return x == y ? (a.position, a.id) < (b.position, b.id) : x > y
+            case .finished:
+                let (x, y) = (a.status.finishedAt?.rawValue ?? -1, b.status.finishedAt?.rawValue ?? -1)
+                return x == y ? a.id > b.id : x > y
+            }
+        }
+    }
+
+    @Test(arguments: TaskOrder.allCases)
+    func pagesTogetherAreTheWholeListing(_ order: TaskOrder) async throws {
+        let store = try await filledStore()
+        var everything = TaskQuery()
+        everything.limit = 1000
+        let all = try await store.read { [everything] in try $0.list(everything) }
+        #expect(all.count == 120)
+        for states in [nil, [TaskState.queued], [.failed, .completed, .waiting]] as [Set<TaskState>?] {
+            for (owner, session) in [(nil, nil), (alice, nil), (alice, "apt"), (nil, "shared")] as [(UserID?, String?)]
+            {
+                var query = TaskQuery(owner: owner, session: session, states: states)
+                query.order = order
+                query.limit = 7
+                let expected = Self.sorted(all, order).filter {
+                    (owner == nil || owner == $0.session.owner) && (session == nil || session == $0.session.identifier)
+                        && (states?.contains($0.status.state) ?? true)
+                }
+                #expect(try await walk(store, query).map(\.id) == expected.map(\.id))
+            }
+        }
+    }
+
+    @Test func manySessionsAreListedByTheWholeTable() async throws {
+        let store = try fixture.open()
+        try await store.write { transaction in
+            for number in 0..<80 {
+                let key = SessionKey(owner: alice, identifier: "s\(number)")
+                try transaction.insertSession(SessionRecord(key: key, createdAt: epoch))
+                try transaction.insert(newTask(session: key.identifier))
+                try transaction.insert(newTask(.paused, session: key.identifier))
+            }
+        }
+        var query = TaskQuery(owner: alice, states: [.queued])
+        query.limit = 30
+        query.order = .newest
+        let found = try await walk(store, query).map(\.id.rawValue)
+        #expect(found == Array(stride(from: Int64(159), through: 1, by: -2)))
+    }
+
+    @Test func filtersByKindAndText() async throws {
+        let store = try await filledStore()
+        var query = TaskQuery()
+        query.limit = 1000
+        query.kinds = [.data]
+        let data = try await store.read { [query] in try $0.list(query) }
+        #expect(data.count == 6)
+        query.kinds = nil
+        let matches: @Sendable (String) async throws -> Int = { text in
+            var query = TaskQuery()
+            query.limit = 1000
+            query.match = text
+            return try await store.read { [query] in try $0.list(query).count }
+        }
+        #expect(try await matches("100% TENTH_") == 12)
+        #expect(try await matches("100%tenth") == 0)
+        #expect(try await matches("tenth.one") == 0)
+        #expect(try await matches("example.org/11") == 11)
+        #expect(try await matches("") == 120)
+        #expect(try await matches("\\") == 0)
+    }
+
+    @Test func aCursorOfAnotherOrderOrHandIsRefused() async throws {
+        let store = try await filledStore()
+        var query = TaskQuery()
+        query.limit = 5
+        let page = try await store.read { [query] in try $0.page(query) }
+        let cursor = try #require(page.nextCursor)
+        var last = cursor
+        last.removeLast()
+        for (text, order) in [
+            (cursor, .newest), (last, .oldest), ("", .oldest), ("oldest.0.0.5.0", .oldest), ("x", .oldest),
+        ] as [(String, TaskOrder)] {
+            query.cursor = text
+            query.order = order
+            let error = await transferError {
+                _ = try await store.read { [query] snapshot in try snapshot.page(query) }
+            }
+            #expect(error?.code == .badField)
+            #expect(error?.details["field"] == "cursor")
+        }
+    }
+
+    @Test func aStretchOfOneStateIsReadByItsIndex() async throws {
+        let store = try fixture.open()
+        let listing = TaskListing(cells: [(1, "queued"), (1, "failed")], query: TaskQuery())
+        let (sql, values) = listing.sql()
+        let arguments = StatementArguments(values)
+        let plan = try await store.pool.read { database in
+            try Row.fetchAll(
+                database, sql: "EXPLAIN QUERY PLAN " + sql, arguments: arguments
+            ).map { $0["detail"] as String }.joined(separator: "\n")
+        }
+        #expect(plan.contains("USING COVERING INDEX task_by_state (session=? AND state=?"))
+        #expect(!plan.contains("SCAN task"))
+    }
+
+    @Test func selectionsAreWalkedInBatches() async throws {
+        let store = try await filledStore()
+        let selector = TaskSelector(owner: alice, states: [.queued, .paused])
+        var walked: [TaskID] = []
+        while true {
+            let batch = try await store.read { [walked] in try $0.select(selector, after: walked.last, limit: 4) }
+            guard !batch.isEmpty else { break }
+            walked += batch
+        }
+        var query = TaskQuery(owner: alice, states: [.queued, .paused])
+        query.limit = 1000
+        let expected = try await store.read { [query] in try $0.list(query).map(\.id) }
+        #expect(walked == expected)
+        #expect(walked.count > 10)
+        let bobs = expected.first.map { [$0] } ?? []
+        let named = try await store.read {
+            try $0.select(TaskSelector(owner: bob, ids: bobs + [TaskID(1), TaskID(4), TaskID(999)]), limit: 10)
+        }
+        #expect(named == [TaskID(1), TaskID(4)])
+    }
+}

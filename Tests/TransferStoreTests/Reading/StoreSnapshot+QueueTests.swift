@@ -1,0 +1,155 @@
+import GRDB
+import Testing
+import TransferModel
+
+@testable import TransferStore
+
+@Suite struct StoreSnapshotQueueTests {
+    let fixture = Fixture()
+
+    private func plan(_ store: TransferStore, _ sql: String, _ arguments: StatementArguments) async throws -> String {
+        try await store.pool.read { database in
+            try Row.fetchAll(database, sql: "EXPLAIN QUERY PLAN " + sql, arguments: arguments)
+                .map { $0["detail"] as String }.joined(separator: "\n")
+        }
+    }
+
+    @Test func headsOfEachLaneBestFirst() async throws {
+        let store = try fixture.open()
+        let ids = try await store.write { transaction in
+            try [
+                newTask(host: "a", priority: 0.5), newTask(host: "a", priority: 0.9), newTask(host: "a", priority: 0.5),
+                newTask(host: "b", priority: 0.5), newTask(host: "b", priority: 0.1), newTask(.paused, host: "c"),
+                newTask(owner: bob, host: "b", priority: 0.7),
+            ].map { try transaction.insert($0).id }
+        }
+        let all = try await store.read { try $0.candidates(CandidateQuery()) }
+        #expect(all.map(\.id) == [ids[1], ids[6], ids[0], ids[2], ids[3], ids[4]])
+        #expect(all[1] == QueuedTask(id: ids[6], session: .shared(of: bob), host: "b", priority: 0.7, position: 7))
+        let two = try await store.read { try $0.candidates(CandidateQuery(perLane: 1, limit: 2)) }
+        #expect(two.map(\.id) == [ids[1], ids[6]])
+        var query = CandidateQuery(perLane: 1)
+        query.excludedHosts = ["a"]
+        query.excludedTasks = [ids[3]]
+        let others = try await store.read { [query] in try $0.candidates(query) }
+        #expect(others.map(\.id) == [ids[6], ids[4]])
+        query = CandidateQuery()
+        query.excludedSessions = [.shared(of: alice)]
+        let bobs = try await store.read { [query] in try $0.candidates(query) }
+        #expect(bobs.map(\.id) == [ids[6]])
+        query = CandidateQuery()
+        query.abovePriority = 0.5
+        let higher = try await store.read { [query] in try $0.candidates(query) }
+        #expect(higher.map(\.id) == [ids[1], ids[6]])
+    }
+
+    /// Against sorting the whole queue: many lanes, ties in priority and position, several limits.
+    @Test func theEarlyEndOfTheWalkLosesNothing() async throws {
+        let store = try fixture.open()
+        try await store.write { transaction in
+            var generator = SeededGenerator(state: 7)
+            for _ in 0..<600 {
+                var new = newTask(
+                    host: "h\(Int.random(in: 0..<40, using: &generator))",
+                    priority: Double(Int.random(in: 0...3, using: &generator)) / 4)
+                new.position = Double(Int.random(in: 0..<10, using: &generator))
+                try transaction.insert(new)
+            }
+        }
+        let everything = try await store.read { try $0.candidates(CandidateQuery(perLane: 1000, limit: 1000)) }
+        #expect(everything.count == 600)
+        for (perLane, limit) in [(1, 5), (2, 7), (6, 64), (3, 200), (100, 10)] {
+            var taken: [String: Int] = [:]
+            let expected = everything.filter { task in
+                taken[task.host, default: 0] += 1
+                return taken[task.host, default: 0] <= perLane
+            }.prefix(limit)
+            let found = try await store.read { try $0.candidates(CandidateQuery(perLane: perLane, limit: limit)) }
+            #expect(found.map(\.id) == expected.map(\.id))
+        }
+    }
+
+    @Test func theClaimReadsOnlyIndices() async throws {
+        let store = try fixture.open()
+        let lanes = try await plan(store, StoreSnapshot.lanesSQL, [-1])
+        #expect(lanes.contains("lane USING INDEX lane_head"))
+        #expect(!lanes.contains("TEMP B-TREE"))
+        let heads = try await plan(store, StoreSnapshot.headsSQL, [1, -1])
+        #expect(heads == "SEARCH task USING INDEX task_queue (lane=? AND priority>?)")
+    }
+
+    @Test func whatFallsDueIsFoundByItsIndex() async throws {
+        let store = try fixture.open()
+        for (sql, index) in [
+            (
+                "SELECT min(next_attempt_at) FROM task WHERE state = 'waiting' AND next_attempt_at > ?",
+                "task_next_attempt"
+            ),
+            ("SELECT min(deadline_at) FROM task WHERE finished_at IS NULL AND deadline_at > ?", "task_deadline"),
+            ("SELECT min(expires_at) FROM task WHERE finished_at IS NULL AND expires_at > ?", "task_expiry"),
+        ] {
+            let plan = try await plan(store, sql, [0])
+            #expect(plan.contains(index), "\(plan)")
+        }
+    }
+
+    @Test func timesOfWaitingTasksAndDeadlines() async throws {
+        let store = try fixture.open()
+        let (waiting, dated, timed) = try await store.write { transaction in
+            var waiting = newTask(.waiting)
+            waiting.status.nextAttemptAt = after(10)
+            var dated = newTask(.paused)
+            dated.spec.deadlineAt = after(20)
+            var timed = newTask(.running)
+            timed.resourceTimeoutAt = after(30)
+            var over = newTask(.completed)
+            over.spec.deadlineAt = after(1)
+            try transaction.insert(over)
+            return (
+                try transaction.insert(waiting).id, try transaction.insert(dated).id, try transaction.insert(timed).id
+            )
+        }
+        let next = try await store.read { try $0.nextTimes(after: epoch) }
+        #expect(next == NextTimes(attempt: after(10), deadline: after(20), resourceTimeout: after(30)))
+        #expect(next.earliest == after(10))
+        let later = try await store.read { try $0.nextTimes(after: after(20)) }
+        #expect(later == NextTimes(attempt: nil, deadline: nil, resourceTimeout: after(30)))
+        let due: [(Int64, [TaskID], [TaskID])] = [
+            (9, [], []), (10, [waiting], []), (20, [waiting], [dated]), (30, [waiting], [dated, timed]),
+        ]
+        for (second, attempts, deadlines) in due {
+            let (a, d) = try await store.read {
+                (try $0.dueWaiting(at: after(second), limit: 9), try $0.dueDeadlines(at: after(second), limit: 9))
+            }
+            #expect(a == attempts)
+            #expect(d == deadlines)
+        }
+        let timeouts = try await store.read { try $0.dueResourceTimeouts(at: after(30), limit: 9) }
+        #expect(timeouts == [timed])
+    }
+
+    @Test func theResourceTimeoutStaysUntilTimeNoLongerCounts() async throws {
+        let store = try fixture.open()
+        var new = newTask(.queued)
+        new.resourceTimeoutAt = after(30)
+        let id = try await store.add(new)
+        let expiry: @Sendable () async throws -> Timestamp? = {
+            try await store.read { try $0.nextTimes(after: epoch).resourceTimeout }
+        }
+        try await store.write { _ = try $0.update(id, from: .queued, to: status(.running)) }
+        #expect(try await expiry() == after(30))
+        try await store.write {
+            _ = try $0.update(id, from: .running, to: status(.queued), resourceTimeoutAt: after(40))
+        }
+        #expect(try await expiry() == after(40))
+        try await store.write {
+            _ = try $0.update(id, from: .queued, to: status(.paused), resourceTimeoutAt: after(50))
+        }
+        #expect(try await expiry() == nil)
+        try await store.write {
+            _ = try $0.update(id, from: .paused, to: status(.queued), resourceTimeoutAt: after(60))
+            _ = try $0.update(id, from: .queued, to: status(.queued), resourceTimeoutAt: .some(nil))
+        }
+        #expect(try await expiry() == nil)
+    }
+}

@@ -1,0 +1,119 @@
+import Foundation
+import GRDB
+import Testing
+import TransferModel
+
+@testable import TransferStore
+
+@Suite struct StoreTransactionRetentionTests {
+    let fixture = Fixture()
+
+    @Test func historyGoesOldestFirstInBatches() async throws {
+        let store = try fixture.open()
+        let ids = try await store.write { transaction in
+            try (Int64(0)..<10).map { number in
+                var new = newTask(.completed)
+                new.status.finishedAt = after(10 - number)
+                return try transaction.insert(new).id
+            }
+        }
+        let unfinished = try await store.add(newTask(.paused))
+        let first = try await store.write { try $0.expireHistory(before: after(6), limit: 3) }
+        #expect(first.map(\.id) == [ids[9], ids[8], ids[7]])
+        let second = try await store.write { try $0.expireHistory(before: after(6), limit: 3) }
+        #expect(second.map(\.id) == [ids[6], ids[5]])
+        let third = try await store.write { try $0.expireHistory(before: after(6), limit: 3) }
+        #expect(third.isEmpty)
+        let (counts, kept) = try await store.read { (try $0.counts(), try $0.task(unfinished)) }
+        #expect(counts[.completed] == 5)
+        #expect(kept != nil)
+    }
+
+    /// Ten events, a second apart.
+    private func storeWithEvents() async throws -> TransferStore {
+        let store = try fixture.open()
+        try await store.write { transaction in
+            for second in Int64(1)...10 { try transaction.append(event(at: after(second))) }
+        }
+        return store
+    }
+
+    private func kept(_ store: TransferStore) async throws -> [Int64] {
+        try await store.read { try $0.events(EventQuery()).compactMap { $0.sequence?.rawValue } }
+    }
+
+    @Test func eventsExpireByAge() async throws {
+        let store = try await storeWithEvents()
+        let first = try await store.write { try $0.expireEvents(before: after(5), keeping: 100, limit: 3) }
+        #expect(first == 3)
+        let second = try await store.write { try $0.expireEvents(before: after(5), keeping: 100, limit: 3) }
+        #expect(second == 1)
+        #expect(try await kept(store) == Array(5...10))
+        let third = try await store.write { try $0.expireEvents(before: after(5), keeping: 100, limit: 3) }
+        #expect(third == 0)
+        let start = try await store.read { try $0.firstEventKept() }
+        #expect(start == SequenceNumber(5))
+    }
+
+    @Test func eventsExpireByCount() async throws {
+        let store = try await storeWithEvents()
+        let removed = try await store.write { try $0.expireEvents(before: epoch, keeping: 4, limit: 100) }
+        #expect(removed == 6)
+        #expect(try await kept(store) == [7, 8, 9, 10])
+    }
+
+    @Test func anEmptiedLogGoesOnWithItsNumbers() async throws {
+        let store = try await storeWithEvents()
+        let removed = try await store.write { try $0.expireEvents(before: after(100), keeping: 100, limit: 100) }
+        #expect(removed == 10)
+        let (first, head) = try await store.read { (try $0.firstEventKept(), try $0.eventHead()) }
+        #expect(first == SequenceNumber(11))
+        #expect(head == SequenceNumber(10))
+        let next = try await store.write { try $0.append(event()) }
+        #expect(next == SequenceNumber(11))
+    }
+
+    @Test func aYoungEventKeepsOlderLookingOnesBehindIt() async throws {
+        let store = try fixture.open()
+        try await store.write { transaction in
+            for second in [Int64(1), 50, 2, 3] { try transaction.append(event(at: after(second))) }
+        }
+        let removed = try await store.write { try $0.expireEvents(before: after(10), keeping: 100, limit: 100) }
+        #expect(removed == 1)
+        #expect(try await kept(store) == [2, 3, 4])
+    }
+
+    @Test func tokensExpire() async throws {
+        let store = try fixture.open()
+        for (number, second) in [Int64(0), 10, 20].enumerated() {
+            var new = newTask()
+            new.spec.clientToken = "t\(number)"
+            new.status = TaskStatus(state: .queued, createdAt: after(second))
+            try await store.add(new)
+        }
+        let removed = try await store.write { try $0.expireClientTokens(before: after(15), limit: 10) }
+        #expect(removed == 2)
+        let last = try await store.read { try $0.taskID(clientToken: "t2", owner: alice, notBefore: epoch) }
+        #expect(last == TaskID(3))
+    }
+
+    @Test func theFileShrinksAgain() async throws {
+        let store = try fixture.open()
+        let filler = String(repeating: "x", count: 20_000)
+        try await store.write { transaction in
+            for _ in 0..<100 {
+                var new = newTask(.completed)
+                new.spec.description = filler
+                try transaction.insert(new)
+            }
+        }
+        let pages: @Sendable () async throws -> Int = {
+            try await store.pool.read { try Int.fetchOne($0, sql: "PRAGMA page_count") ?? 0 }
+        }
+        let full = try await pages()
+        _ = try await store.write { try $0.expireHistory(before: after(100), limit: 1000) }
+        let shrunk = try await pages()
+        #expect(full > 1000)
+        #expect(shrunk < full / 4)
+    }
+}

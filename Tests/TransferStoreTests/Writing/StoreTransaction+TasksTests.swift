@@ -1,0 +1,245 @@
+import GRDB
+import Testing
+import TransferModel
+
+@testable import TransferStore
+
+@Suite struct StoreTransactionTasksTests {
+    let fixture = Fixture()
+
+    private var fullSpec: TaskSpec {
+        var spec = TaskSpec()
+        spec.url = "https://example.org/ä?x=1"
+        spec.headers = [HeaderField("X-One", "1"), HeaderField("X-One", "2")]
+        spec.checksum = Checksum(algorithm: .md5, value: String(repeating: "0", count: 32))
+        spec.priority = .high
+        spec.deadlineAt = after(60)
+        spec.description = "Quote \" and \u{1F41F}"
+        spec.password = "secret"
+        spec.rateLimit = 5000
+        spec.timeoutIntervalForResource = 1.5
+        return spec
+    }
+
+    private var fullStatus: TaskStatus {
+        var status = TaskStatus(state: .waiting, createdAt: epoch)
+        status.reason = .disk
+        status.nextAttemptAt = after(5)
+        status.error = TransferError(.diskFull, "Full.", details: ["needed": 5])
+        status.attempts = 3
+        status.failuresInRow = 2
+        status.integrityRestarts = 1
+        status.startedAt = after(1)
+        status.budgetUsed = 1.25
+        status.budgetMark = 77
+        status.unresolvedSince = after(2)
+        return status
+    }
+
+    private let checkpoint = Checkpoint(
+        offset: 5, total: 10, validators: Validators(etag: "\"e\"", lastModified: "L", date: "D"),
+        contentCoding: "gzip", partPath: "/d/.part", device: .max, inode: 1 << 63, serverDigests: ["sha-256": "ab"])
+
+    @Test func everythingOfATaskComesBack() async throws {
+        let store = try fixture.open()
+        var new = NewTask(session: .shared(of: alice), spec: fullSpec, status: fullStatus, host: "https://a:443")
+        new.destinationDevice = .max
+        new.checkpoint = checkpoint
+        new.resourceTimeoutAt = after(100)
+        let added = try await store.write { [new] in try $0.insert(new) }
+        let response = ResponseInfo(
+            url: "https://b/", status: 206, headers: [HeaderField("A", "b")], expectedLength: 5)
+        let result = TaskResult(file: "/d/f", bytes: 10, sha256: "cd", verified: true)
+        try await store.write { transaction in
+            try transaction.setResponse(added.id, response)
+            try transaction.setResult(added.id, result)
+        }
+        var expected = added
+        expected.response = response
+        expected.result = result
+        let stored = try await store.read { try $0.task(added.id) }
+        #expect(stored == expected)
+        #expect(stored?.status == fullStatus)
+        #expect(stored?.checkpoint == checkpoint)
+        #expect(stored?.destinationDevice == .max)
+    }
+
+    @Test func partsAreReplacedAndForgotten() async throws {
+        let store = try fixture.open()
+        let id = try await store.add(newTask())
+        try await store.write { [checkpoint] transaction in
+            try transaction.setCheckpoint(id, checkpoint)
+            try transaction.setCheckpoint(id, Checkpoint(offset: 9, partPath: "/p", device: 1, inode: 2))
+            try transaction.setResponse(id, ResponseInfo(url: "u"))
+            try transaction.setResponse(id, ResponseInfo(url: "v"))
+            try transaction.setResult(id, TaskResult(bytes: 1, verified: false))
+            try transaction.setPosition(id, -2.5)
+            try transaction.setDestinationDevice(id, 7)
+        }
+        var task = try await store.read { try $0.task(id) }
+        #expect(task?.checkpoint == Checkpoint(offset: 9, partPath: "/p", device: 1, inode: 2))
+        #expect(task?.response?.url == "v")
+        #expect(task?.result == TaskResult(bytes: 1, verified: false))
+        #expect(task?.position == -2.5)
+        #expect(task?.destinationDevice == 7)
+        try await store.write { transaction in
+            try transaction.setCheckpoint(id, nil)
+            try transaction.setResponse(id, nil)
+            try transaction.setResult(id, nil)
+        }
+        task = try await store.read { try $0.task(id) }
+        #expect(task?.checkpoint == nil)
+        #expect(task?.response == nil)
+        #expect(task?.result == nil)
+    }
+
+    @Test func anUpdateFromAnotherStateChangesNothing() async throws {
+        let store = try fixture.open()
+        let id = try await store.add(newTask())
+        let (wrong, unknown, right) = try await store.write { transaction in
+            (
+                try transaction.update(id, from: .running, to: status(.paused)),
+                try transaction.update(TaskID(99), from: .queued, to: status(.paused)),
+                try transaction.update(id, from: .queued, to: status(.running))
+            )
+        }
+        #expect(!wrong)
+        #expect(!unknown)
+        #expect(right)
+        let task = try await store.read { try $0.task(id) }
+        #expect(task?.status == status(.running))
+    }
+
+    @Test func aTokenMeansItsTaskWhileThatExists() async throws {
+        let store = try fixture.open()
+        var new = newTask()
+        new.spec.clientToken = "token"
+        let id = try await store.add(new)
+        let look: @Sendable (UserID, Timestamp) async throws -> TaskID? = { owner, time in
+            try await store.read { try $0.taskID(clientToken: "token", owner: owner, notBefore: time) }
+        }
+        #expect(try await look(alice, epoch) == id)
+        #expect(try await look(alice, after(1)) == nil)
+        #expect(try await look(bob, epoch) == nil)
+        new.status = TaskStatus(state: .queued, createdAt: after(90_000))
+        let later = try await store.add(new)
+        #expect(try await look(alice, epoch) == later)
+        try await store.write { _ = try $0.delete(later) }
+        #expect(try await look(alice, epoch) == nil)
+    }
+
+    @Test func aTaskNeedsItsSession() async throws {
+        let store = try fixture.open()
+        let error = await transferError { try await store.add(newTask(session: "unknown")) }
+        #expect(error?.code == .sessionNotFound)
+        let counts = try await store.read { try $0.counts() }
+        #expect(counts.values.allSatisfy { $0 == 0 })
+    }
+
+    @Test func aChangedSpecMovesTheTaskToItsNewHost() async throws {
+        let store = try fixture.open()
+        let id = try await store.add(newTask(host: "https://old:443"))
+        try await store.write { [fullSpec] in try $0.setSpec(id, fullSpec, host: "https://new:443") }
+        let (task, heads) = try await store.read { (try $0.task(id), try $0.candidates(CandidateQuery())) }
+        #expect(task?.spec == fullSpec)
+        #expect(task?.host == "https://new:443")
+        #expect(heads.map(\.host) == ["https://new:443"])
+        #expect(heads.map(\.priority) == [TaskPriority.high.value])
+        let error = await transferError {
+            try await store.write { [fullSpec] in try $0.setSpec(TaskID(9), fullSpec, host: "h") }
+        }
+        #expect(error?.code == .taskNotFound)
+    }
+
+    @Test func deletingTakesEverythingOfTheTaskButItsEvents() async throws {
+        let store = try fixture.open()
+        var new = newTask()
+        new.checkpoint = checkpoint
+        new.spec.clientToken = "token"
+        let id = try await store.add(new)
+        let (first, second) = try await store.write { transaction in
+            try transaction.append(event(.taskAdded, task: id))
+            try transaction.setResponse(id, ResponseInfo(url: "u"))
+            return (try transaction.delete(id), try transaction.delete(id))
+        }
+        #expect(first)
+        #expect(!second)
+        let left = try await store.pool.read { database in
+            try ["task", "checkpoint", "response", "client_token", "lane", "event"].map {
+                try Int.fetchOne(database, sql: "SELECT count(*) FROM \($0)") ?? -1
+            }
+        }
+        #expect(left == [0, 0, 0, 0, 0, 1])
+    }
+
+    /// Counters, lanes and their heads against what a scan of the tasks gives, after thousands of random changes.
+    @Test func countersAndHeadsAgreeWithTheTasks() async throws {
+        let store = try fixture.open()
+        try await store.write { transaction in
+            for name in ["a", "b"] {
+                try transaction.insertSession(
+                    SessionRecord(key: SessionKey(owner: alice, identifier: name), createdAt: epoch))
+            }
+        }
+        for round in UInt64(0)..<20 {
+            try? await store.write { transaction in
+                var generator = SeededGenerator(state: round)
+                for _ in 0..<100 { try randomChange(transaction, &generator) }
+                if round % 5 == 4 { throw TransferError(.internal, "Undo the whole round.") }
+            }
+            try await store.pool.read { try expectDerivedRowsAgree($0) }
+        }
+        let tasks = try await store.pool.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM task") }
+        #expect((tasks ?? 0) > 100)
+    }
+
+    private func randomChange(_ transaction: StoreTransaction, _ generator: inout SeededGenerator) throws {
+        let states = TaskState.allCases
+        let state = states[Int.random(in: 0..<states.count, using: &generator)]
+        let host = "https://h\(Int.random(in: 0..<5, using: &generator)):443"
+        let rank = Double(Int.random(in: 0...4, using: &generator)) / 4
+        let known = Int64(try transaction.counts().values.reduce(0, +))
+        let id = TaskID(Int64.random(in: 1...known + 50, using: &generator))
+        switch Int.random(in: 0..<10, using: &generator) {
+        case 0...3:
+            let session = ["shared", "a", "b"][Int.random(in: 0..<3, using: &generator)]
+            try transaction.insert(newTask(state, session: session, host: host, priority: rank))
+        case 4...6:
+            guard let task = try transaction.task(id) else { return }
+            #expect(try transaction.update(id, from: task.status.state, to: status(state)))
+        case 7:
+            try transaction.setPosition(id, rank * 10)
+        case 8:
+            guard var task = try transaction.task(id) else { return }
+            task.spec.priority = TaskPriority(rank)
+            try transaction.setSpec(id, task.spec, host: host)
+        default:
+            try transaction.delete(id)
+        }
+    }
+
+    private func expectDerivedRowsAgree(_ database: Database) throws {
+        let counted = try Row.fetchAll(
+            database, sql: "SELECT session, state, count FROM task_count WHERE count > 0 ORDER BY 1, 2")
+        let grouped = try Row.fetchAll(
+            database, sql: "SELECT session, state, count(*) AS count FROM task GROUP BY 1, 2 ORDER BY 1, 2")
+        #expect(counted == grouped)
+        let lanes = try Row.fetchAll(
+            database, sql: "SELECT id, tasks, queued, head_priority, head_position FROM lane ORDER BY id")
+        let scanned = try Row.fetchAll(
+            database,
+            sql: """
+                SELECT t.lane AS id, count(*) AS tasks, sum(t.state = 'queued') AS queued,
+                    (SELECT priority FROM task NOT INDEXED WHERE lane = t.lane AND state = 'queued'
+                        ORDER BY priority DESC, position LIMIT 1) AS head_priority,
+                    (SELECT position FROM task NOT INDEXED WHERE lane = t.lane AND state = 'queued'
+                        ORDER BY priority DESC, position LIMIT 1) AS head_position
+                FROM task t GROUP BY t.lane ORDER BY t.lane
+                """)
+        #expect(lanes == scanned)
+        let mismatched = try Int.fetchOne(
+            database,
+            sql: "SELECT count(*) FROM task JOIN lane ON lane.id = task.lane WHERE lane.session <> task.session")
+        #expect(mismatched == 0)
+    }
+}
