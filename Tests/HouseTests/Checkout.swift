@@ -1,0 +1,33 @@
+import Foundation
+
+/// The sources of this checkout, read as text.
+enum Checkout {
+    static let root: URL = {
+        var folder = URL(fileURLWithPath: #filePath)
+        for _ in 0..<3 { folder.deleteLastPathComponent() }
+        return folder
+    }()
+
+    static func text(_ path: String) throws -> String {
+        try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
+    }
+
+    static func exists(_ path: String) -> Bool {
+        FileManager.default.fileExists(atPath: root.appendingPathComponent(path).path)
+    }
+
+    /// Paths below `folder`, relative to the root, of files whose name ends in `suffix`; build products excluded.
+    static func files(below folder: String, suffix: String = "") -> [String] {
+        // Folders may be links in a partial checkout.
+        let base = root.appendingPathComponent(folder).resolvingSymlinksInPath()
+        let paths = FileManager.default.subpaths(atPath: base.path) ?? []
+        return paths.filter { path in
+            let isHidden = path.split(separator: "/").contains { $0.hasPrefix(".") }
+            var isFolder: ObjCBool = false
+            let exists = FileManager.default.fileExists(
+                atPath: base.appendingPathComponent(path).path, isDirectory: &isFolder)
+            return exists && !isFolder.boolValue && !isHidden && path.hasSuffix(suffix)
+        }
+        .map { "\(folder)/\($0)" }.sorted()
+    }
+}

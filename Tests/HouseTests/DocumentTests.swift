@@ -1,0 +1,61 @@
+import Foundation
+import Testing
+
+/// Documents that speak of the same things as the code must not drift from it.
+@Suite struct DocumentTests {
+    @Test func everyMakeTargetIsDocumentedAndPhony() throws {
+        let makefile = try Checkout.text("Makefile")
+        let phony = makefile.split(separator: "\n").first { $0.hasPrefix(".PHONY:") } ?? ""
+        let readers = try ["README.md", "CONTRIBUTING.md"].map(Checkout.text).joined()
+        for line in makefile.split(separator: "\n") {
+            guard let colon = line.firstIndex(of: ":"), let first = line.first, first.isLetter,
+                line[..<colon].allSatisfy({ $0.isLetter || $0 == "-" })
+            else { continue }
+            let name = line[..<colon]
+            #expect(line.contains("## "), "make \(name) has no description")
+            #expect(phony.split(separator: " ").contains(name), "make \(name) is not in .PHONY")
+            #expect(readers.contains("make \(name)"), "neither README.md nor CONTRIBUTING.md mentions make \(name)")
+        }
+    }
+
+    /// The options that the program declares, in its manual.
+    @Test func theManualOfTheDaemonNamesEveryOption() throws {
+        let source = try Checkout.text("Sources/dld/DaemonCommand.swift")
+        let manual = try Checkout.text("docs/man/dld.1").split(separator: "\\").joined()
+        let custom = source.matches(of: /customLong\("([a-z-]+)"\)/).map { String($0.1) }
+        let plain = source.matches(of: /@(?:Flag|Option)\((?:(?!name:).)*?\)\n    var ([a-z]+)[: =]/).map {
+            String($0.1)
+        }
+        #expect(custom.contains("state-dir") && plain.contains("socket"), "the declarations are not found any more")
+        for option in custom + plain + ["version", "help"] {
+            #expect(manual.contains("--\(option)"), "dld.1 does not name --\(option)")
+        }
+    }
+
+    @Test func linksBetweenDocumentsLeadSomewhere() throws {
+        let documents =
+            ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "ARCHITECTURE.md"].filter(Checkout.exists)
+            + Checkout.files(below: "docs", suffix: ".md")
+        for document in documents {
+            let folder = document.split(separator: "/").dropLast().joined(separator: "/")
+            for link in try Checkout.text(document).matches(of: /\]\(([^)#:]+)(?:#[^)]*)?\)/) {
+                let path = folder.isEmpty ? String(link.1) : "\(folder)/\(link.1)"
+                #expect(Checkout.exists(path), "\(document) links to \(link.1)")
+            }
+        }
+    }
+
+    @Test func decisionsAreNumberedWithoutAGap() {
+        let numbers = Checkout.files(below: "docs/decisions", suffix: ".md").compactMap { path in
+            path.split(separator: "/").last.flatMap { Int($0.prefix(4)) }
+        }
+        #expect(numbers == Array(1...max(1, numbers.count)))
+    }
+
+    @Test func scriptsAreExecutable() {
+        for file in Checkout.files(below: "scripts") where !file.contains(".") {
+            let path = Checkout.root.appendingPathComponent(file).path
+            #expect(FileManager.default.isExecutableFile(atPath: path), "\(file) is not executable")
+        }
+    }
+}

@@ -1,0 +1,84 @@
+import Foundation
+import Testing
+
+/// Fails when an arrow of the architecture is wrong.
+@Suite struct LayerTests {
+    struct Target {
+        let layer: Int
+        let name: String
+        let mayImport: Set<String>
+    }
+
+    private static func table() throws -> [Target] {
+        try Checkout.text("Tests/HouseTests/layers.txt").split(separator: "\n").compactMap { line in
+            let words = line.split(separator: " ").map(String.init)
+            guard let first = words.first, let layer = Int(first), words.count >= 2 else { return nil }
+            return Target(layer: layer, name: words[1], mayImport: Set(words.dropFirst(2)))
+        }
+    }
+
+    /// Module names that a file's import declarations name.
+    static func imports(in text: String) -> [String] {
+        text.split(separator: "\n").compactMap { line in
+            var words = line.split(separator: " ")
+            while let first = words.first, first.hasPrefix("@") || accessLevels.contains(first) { words.removeFirst() }
+            guard words.first == "import", words.count >= 2 else { return nil }
+            let named = words.count >= 3 && kinds.contains(words[1]) ? words[2] : words[1]
+            return named.split(separator: ".").first.map(String.init)
+        }
+    }
+
+    private static let accessLevels: Set<Substring> = ["public", "package", "internal", "private", "fileprivate"]
+    private static let kinds: Set<Substring> = [
+        "struct", "enum", "class", "protocol", "func", "var", "let", "typealias",
+    ]
+
+    @Test func everyImportIsAnArrowOfTheTable() throws {
+        for target in try Self.table() {
+            for file in Checkout.files(below: "Sources/\(target.name)", suffix: ".swift") {
+                for module in Self.imports(in: try Checkout.text(file)) {
+                    #expect(target.mayImport.contains(module), "\(file) must not import \(module)")
+                }
+            }
+        }
+    }
+
+    @Test func arrowsPointStrictlyDown() throws {
+        let table = try Self.table()
+        let layers = Dictionary(uniqueKeysWithValues: table.map { ($0.name, $0.layer) })
+        for target in table {
+            for module in target.mayImport {
+                guard let layer = layers[module] else { continue }
+                #expect(layer < target.layer, "\(target.name) (layer \(target.layer)) imports \(module) (\(layer))")
+            }
+        }
+    }
+
+    @Test func everyTargetIsInTheTable() throws {
+        let named = Set(try Self.table().map(\.name))
+        let present = Set(
+            Checkout.files(below: "Sources", suffix: ".swift").compactMap { $0.split(separator: "/").dropFirst().first }
+        )
+        #expect(
+            present.map(String.init).allSatisfy(named.contains),
+            "\(present.map(String.init).filter { !named.contains($0) })")
+    }
+
+    /// Each of these libraries is known to one target alone, so that it can be replaced there.
+    @Test(arguments: [
+        ("GRDB", ["TransferStore"]), ("CCurl", ["CurlEngine"]), ("NIOPosix", ["JSONRPC"]), ("Yams", ["DaemonKit"]),
+        ("Crypto", ["DaemonKit"]), ("ArgumentParser", ["dlctl", "dld"]),
+    ])
+    func aLibraryIsKnownToItsTargetAlone(library: String, targets: [String]) throws {
+        #expect(try Self.table().filter { $0.mayImport.contains(library) }.map(\.name).sorted() == targets)
+    }
+
+    @Test(arguments: [
+        ("import A", ["A"]), ("@testable import B\nimport C", ["B", "C"]), ("package import D", ["D"]),
+        ("import struct E.F", ["E"]), ("// import G", []), ("    let important = 1", []),
+        ("@preconcurrency import H.I", ["H"]),
+    ])
+    func importsAreRead(text: String, modules: [String]) {
+        #expect(Self.imports(in: text) == modules)
+    }
+}

@@ -1,0 +1,47 @@
+import Foundation
+import Testing
+
+/// The rules of CONTRIBUTING.md that a machine can see.
+@Suite struct SourceFormTests {
+    /// Crashing on outside input, leftovers, and the trap on MainActor-isolated closures' top-level code.
+    @Test(arguments: [
+        "try" + "!", "fatal" + "Error(", "precondition" + "Failure(", "as" + "! ", "TO" + "DO", "FIX" + "ME",
+        "X" + "XX:",
+    ])
+    func wordsThatDoNotBelongInSources(word: String) throws {
+        for file in Checkout.files(below: "Sources", suffix: ".swift") {
+            let lines = try Checkout.text(file).split(separator: "\n", omittingEmptySubsequences: false)
+            for (index, line) in lines.enumerated() where line.contains(word) {
+                Issue.record("\(file):\(index + 1) contains \(word)")
+            }
+        }
+    }
+
+    /// A machine's own paths do not belong into a repository.
+    @Test func noAbsolutePathsOfOneMachine() throws {
+        let folders = ["Sources", "Tests", "scripts", "systemd", "config", "docs"]
+        let marks = ["/wo" + "rk/", "/ro" + "ot/", "/ho" + "me/runner"]
+        for file in folders.flatMap({ Checkout.files(below: $0) }) {
+            guard let text = try? Checkout.text(file) else { continue }
+            for mark in marks { #expect(!text.contains(mark), "\(file) contains \(mark)") }
+        }
+    }
+
+    /// Sources mostly stay below 400 lines; none may pass 600.
+    @Test func filesStaySmall() throws {
+        let lengths = try Checkout.files(below: "Sources", suffix: ".swift").map { file in
+            (file, try Checkout.text(file).split(separator: "\n", omittingEmptySubsequences: false).count)
+        }
+        let long = lengths.filter { $0.1 > 400 }
+        for (file, count) in long { #expect(count <= 600, "\(file) has \(count) lines") }
+        #expect(long.count * 20 <= lengths.count, "more than one file in twenty is long: \(long)")
+    }
+
+    /// Every file says why what it declares exists; a command says it in its abstract, an extension in its file's name.
+    @Test func everySourceFileIsDocumented() throws {
+        for file in Checkout.files(below: "Sources", suffix: ".swift") where !file.contains("+") {
+            let text = try Checkout.text(file)
+            #expect(text.contains("///") || text.contains("abstract: "), "\(file) has no documentation comment")
+        }
+    }
+}
