@@ -29,6 +29,8 @@ package final class CurlEngine: Sendable {
     package let journal: OffsetJournal?
     private let reactor: Reactor
     private let lanes: DeviceLanes
+    private let ledger: SinkLedger
+    private let sinks: SinkFactory
     /// Short calls that may block: reopening, creating, looking for keys.
     private let errands: WorkQueue<@Sendable () -> Void>
 
@@ -39,16 +41,25 @@ package final class CurlEngine: Sendable {
         }
         journal = try? OffsetJournal(path: configuration.journalPath, slots: max(256, configuration.maximumTransfers))
         lanes = DeviceLanes()
+        ledger = SinkLedger()
+        let buffers = BufferPool(bound: Int(configuration.bufferBound.rawValue))
+        let waker = BufferWaker()
+        sinks = SinkFactory(lanes: lanes, journal: journal, buffers: buffers, ledger: ledger, waker: waker)
         errands = WorkQueue(name: "dld-errand", threads: 4) { $0() }
         let reactor = Reactor(
             maximumTransfers: configuration.maximumTransfers, userAgent: configuration.userAgent,
-            buffers: BufferPool(bound: Int(configuration.bufferBound.rawValue)), lanes: lanes, journal: journal)
+            buffers: buffers, sinks: sinks)
         guard let reactor, reactor.start() else {
             throw TransferError(.internal, "The network thread cannot start: descriptors or threads are used up.")
         }
+        waker.onBuffersFreed { [weak reactor] in reactor?.post(.buffersFreed) }
         self.reactor = reactor
     }
 
+    deinit { reactor.post(.stop {}) }
+
+    /// Milliseconds that a shutdown gives the disks.
+    private static let patience = 1500
     private static let initialized = dld_curl_global_init()
 
     /// The libcurl that runs.
@@ -63,6 +74,7 @@ package final class CurlEngine: Sendable {
         _ exchange: Exchange, into part: PartFile?, context: TransferContext
     ) async -> ExchangeOutcome {
         context.counters.setTransferring(false)
+        if LocalExchange.handles(exchange.url) { return await copy(exchange, part, context) }
         guard let url = CurlURL(exchange.url) else {
             let code = Int(CURLE_URL_MALFORMAT.rawValue)
             return ExchangeOutcome(
@@ -103,6 +115,36 @@ package final class CurlEngine: Sendable {
                 return state.transfer
             }
             if let transfer { reactor.post(.abort(transfer)) }
+        }
+    }
+
+    private func copy(
+        _ exchange: Exchange, _ part: PartFile?, _ context: TransferContext
+    ) async -> ExchangeOutcome {
+        let running = PthreadMutex<(local: LocalExchange?, cancelled: Bool)>((nil, false))
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let sinks = self.sinks
+                let local = LocalExchange(exchange: exchange, part: part, context: context) {
+                    part, acceptance, context in
+                    sinks.make(part, acceptance, context) {}
+                } report: { outcome in
+                    if let local = running.withLock({ $0.local }) { sinks.ledger.remove(local) }
+                    continuation.resume(returning: outcome)
+                }
+                let cancelled = running.withLock { state in
+                    state.local = local
+                    return state.cancelled
+                }
+                if cancelled { local.cancel() }
+                ledger.add(local)
+                local.start()
+            }
+        } onCancel: {
+            running.withLock { state in
+                state.cancelled = true
+                return state.local
+            }?.cancel()
         }
     }
 
@@ -158,6 +200,8 @@ package final class CurlEngine: Sendable {
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             reactor.post(.stop { continuation.resume() })
         }
+        let ledger = self.ledger
+        await errand { ledger.settle(milliseconds: Self.patience) }
         lanes.close()
         errands.close()
     }

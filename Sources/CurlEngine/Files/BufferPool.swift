@@ -5,8 +5,6 @@ final class Buffer: @unchecked Sendable {
     let bytes: UnsafeMutableRawPointer
     let capacity: Int
     var count = 0
-    /// Where in the file the bytes belong.
-    var offset: Int64 = 0
 
     init(capacity: Int) {
         self.capacity = capacity

@@ -10,12 +10,14 @@ package final class PartFile: Sendable {
     package let inode: UInt64
     package let fileDescriptor: Int32
     private let isOpen = Atomic<Bool>(true)
+    private let hasBytes = Atomic<Bool>(false)
 
     private init(path: String, fileDescriptor: Int32, status: stat) {
         self.path = path
         self.fileDescriptor = fileDescriptor
         device = UInt64(status.st_dev)
         inode = UInt64(status.st_ino)
+        hasBytes.store(status.st_size > 0, ordering: .relaxed)
     }
 
     deinit { close() }
@@ -67,6 +69,10 @@ package final class PartFile: Sendable {
         let part = PartFile(path: checkpoint.partPath, fileDescriptor: descriptor, status: status)
         return (part, Int64(status.st_size))
     }
+
+    /// Whether emptying the file would lose something.
+    var mayHoldBytes: Bool { hasBytes.load(ordering: .relaxed) }
+    func noteBytes() { hasBytes.store(true, ordering: .relaxed) }
 
     /// Cuts the file to `length`.
     package func truncate(to length: ByteCount) throws(TransferError) {

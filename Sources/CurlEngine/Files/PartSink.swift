@@ -19,6 +19,7 @@ final class PartSink: @unchecked Sendable {
         var lane: DeviceLane
         var journal: OffsetJournal?
         var buffers: BufferPool
+        var ledger: SinkLedger
         /// A buffer came back while somebody had been refused one.
         var onBuffersFreed: @Sendable () -> Void
     }
@@ -30,6 +31,8 @@ final class PartSink: @unchecked Sendable {
         /// CRC of the bytes from the exchange's start to `written`, and of those to `durable`.
         var crcWritten: UInt32 = 0
         var crcDurable: UInt32 = 0
+        /// Bytes went by that nobody saw (copy_file_range): the journal may claim nothing.
+        var crcUnknown = false
         var announced = false
         var syncing = false
         var syncStarted: Int64 = 0
@@ -80,7 +83,7 @@ final class PartSink: @unchecked Sendable {
         began = dld_monotonic_nanoseconds()
         state = PthreadMutex(State(written: start, durable: start))
         identity = JournalEntry.identity(of: Self.checkpoint(part, acceptance, offset: start))
-        services.lane.post(.begin(self))
+        services.ledger.add(self)
     }
 
     /// What a checkpoint at `offset` says.
@@ -92,6 +95,9 @@ final class PartSink: @unchecked Sendable {
     }
 
     // MARK: Reader's side
+
+    /// Has the writer prepare the file; buffers may be submitted at once.
+    func open() { services.lane.post(.begin(self)) }
 
     /// Whether another buffer may be handed over now; where not, `onChange` tells when to ask again.
     func admits(at now: Int64) -> Bool {
@@ -121,6 +127,7 @@ final class PartSink: @unchecked Sendable {
 
     /// Ends at once with what is durable: the disk does not answer and the daemon must stop.
     func abandon() {
+        services.ledger.remove(self)
         let (completion, ending) = state.withLock { state in
             defer { state.finishing = nil }
             return (state.finishing, Ending(offset: state.durable, failure: state.failure))
@@ -151,10 +158,16 @@ final class PartSink: @unchecked Sendable {
     }
 
     func write(_ buffer: Buffer) {
-        defer { recycle(buffer) }
-        guard state.withLock({ $0.failure == nil }) else { return }
-        let (done, failure) = writeAll(buffer.bytes, buffer.count, at: buffer.offset)
-        if done > 0 { wrote(buffer.offset + Int64(done), crcOf: buffer.bytes, done) }
+        append(buffer.bytes, buffer.count)
+        recycle(buffer)
+    }
+
+    /// Writes at the end of what was written; nothing after a failure.
+    func append(_ bytes: UnsafeRawPointer?, _ count: Int) {
+        let (failed, offset) = state.withLock { ($0.failure != nil, $0.written) }
+        guard !failed, count > 0, let bytes else { return }
+        let (done, failure) = writeAll(bytes, count, at: offset)
+        if done > 0 { wrote(offset + Int64(done), crcOf: bytes, done) }
         if let failure { fail(failure) }
     }
 
@@ -166,9 +179,11 @@ final class PartSink: @unchecked Sendable {
         state.withLock { state in
             state.written = end
             state.crcWritten = crc
+            if bytes == nil { state.crcUnknown = true }
             if state.oldestUnsynced == nil { state.oldestUnsynced = dld_monotonic_nanoseconds() }
-            if bytes != nil { claim(state) }
+            claim(state)
         }
+        part.noteBytes()
         context.counters.setReceived(ByteCount(end))
         checkpointIfDue(at: dld_monotonic_nanoseconds())
     }
@@ -209,7 +224,9 @@ final class PartSink: @unchecked Sendable {
 
     /// Rewrites the journal's slot; under the lock of `state`.
     private func claim(_ state: State) {
-        guard let slot = state.slot, let journal = services.journal, let boot = journal.boot else { return }
+        guard let slot = state.slot, !state.crcUnknown, let journal = services.journal, let boot = journal.boot else {
+            return
+        }
         let crc = dld_crc32c_suffix(state.crcDurable, state.crcWritten, UInt64(state.written - state.durable))
         let entry = JournalEntry(
             task: context.task, device: part.device, inode: part.inode, identity: identity, base: state.durable,
@@ -303,7 +320,8 @@ final class PartSink: @unchecked Sendable {
         if failure != nil { _ = ftruncate(part.fileDescriptor, off_t(state.withLock { $0.written })) }
         let (completion, ending) = state.withLock { state in
             if let slot = state.slot {
-                services.journal?.release(slot, task: context.task, keeping: state.written > state.durable)
+                services.journal?.release(
+                    slot, task: context.task, keeping: state.written > state.durable && !state.crcUnknown)
                 state.slot = nil
             }
             state.ended = true
@@ -311,6 +329,7 @@ final class PartSink: @unchecked Sendable {
             return (state.finishing, Ending(offset: state.written, failure: state.failure))
         }
         context.counters.setReceived(ByteCount(ending.offset))
+        services.ledger.remove(self)
         completion?(ending)
     }
 }

@@ -22,8 +22,7 @@ final class Reactor: @unchecked Sendable {
     }
 
     let buffers: BufferPool
-    private let lanes: DeviceLanes
-    private let journal: OffsetJournal?
+    private let sinks: SinkFactory
     private let userAgent: String
     private let mailbox: Mailbox<Command>
     private let epoll: Int32
@@ -49,14 +48,13 @@ final class Reactor: @unchecked Sendable {
     private static let idleHandleLimit = 64
 
     init?(
-        maximumTransfers: Int, userAgent: String, buffers: BufferPool, lanes: DeviceLanes, journal: OffsetJournal?
+        maximumTransfers: Int, userAgent: String, buffers: BufferPool, sinks: SinkFactory
     ) {
         guard let mailbox = Mailbox<Command>(), let multi = curl_multi_init() else { return nil }
         self.mailbox = mailbox
         self.multi = multi
         self.buffers = buffers
-        self.lanes = lanes
-        self.journal = journal
+        self.sinks = sinks
         self.userAgent = userAgent
         epoll = dld_epoll_create()
         timer = dld_timerfd_create()
@@ -252,7 +250,7 @@ final class Reactor: @unchecked Sendable {
         if transfer.ending == nil, code == CURLE_OK, transfer.head == nil { transfer.judge(self) }
         if let ending = transfer.ending { return conclude(transfer, ending) }
         if code != CURLE_OK { return conclude(transfer, failure(code, transfer)) }
-        if transfer.acceptance?.truncate == true, transfer.part != nil, transfer.sink == nil {
+        if transfer.holds.contains(.restart) {
             // An empty body: the file is emptied when its old checkpoint is gone.
             transfer.ending = .finished
             takeHandle(transfer)
@@ -290,12 +288,9 @@ final class Reactor: @unchecked Sendable {
     // MARK: Sinks and holds
 
     func makeSink(_ transfer: Transfer, _ part: PartFile, _ acceptance: Acceptance) -> PartSink {
-        let services = PartSink.Services(lane: lanes.lane(for: part.device), journal: journal, buffers: buffers) {
-            [weak self] in self?.post(.buffersFreed)
-        }
-        return PartSink(part: part, acceptance: acceptance, context: transfer.context, services: services) {
-            [weak self] in self?.post(.sinkChanged(transfer))
-        }
+        let sink = sinks.make(part, acceptance, transfer.context) { [weak self] in self?.post(.sinkChanged(transfer)) }
+        sink.open()
+        return sink
     }
 
     private func sinkChanged(_ transfer: Transfer) {

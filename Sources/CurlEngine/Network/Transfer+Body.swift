@@ -58,7 +58,7 @@ extension Transfer {
             use = .count
             return
         }
-        if acceptance.truncate {
+        if acceptance.truncate, part.mayHoldBytes {
             holds.insert(.restart)
             let checkpoint = PartSink.checkpoint(part, acceptance, offset: nextOffset)
             context.observer.transferRestarting(checkpoint) { [weak reactor] in
@@ -122,10 +122,7 @@ extension Transfer {
         if !limits.isEmpty, !reactor.mayRead(self) { return pause(.rate) }
         let wanted = remaining.map { Int(min($0, Int64(count))) } ?? count
         guard hasRoom(for: wanted, sink, reactor), let buffer else { return pause(.writer) }
-        if buffer.count == 0 {
-            buffer.offset = nextOffset
-            bufferedSince = reactor.now
-        }
+        if buffer.count == 0 { bufferedSince = reactor.now }
         buffer.append(bytes, wanted)
         nextOffset += Int64(wanted)
         received += Int64(wanted)

@@ -125,6 +125,8 @@ final class Transfer: @unchecked Sendable {
         }
         if let buffer { buffer.count > 0 ? sink.submit(buffer) : { _ = buffers.release(buffer) }() }
         buffer = nil
+        // The sink speaks to the reactor of this transfer: without this they would keep each other.
+        use = .count
         let report = self.report
         let total = acceptance?.total?.rawValue
         let isWhole = end == .finished && (total == nil || total == nextOffset)

@@ -1,0 +1,28 @@
+import TransferCore
+import TransferModel
+
+/// Tells the reactor when buffers come back; set once, because the reactor is made after the pool.
+final class BufferWaker: Sendable {
+    private let body = PthreadMutex<(@Sendable () -> Void)?>(nil)
+    func onBuffersFreed(_ action: @escaping @Sendable () -> Void) { body.withLock { $0 = action } }
+    func wake() { body.withLock { $0 }?() }
+}
+
+/// Makes sinks with what all of them share.
+struct SinkFactory: Sendable {
+    var lanes: DeviceLanes
+    var journal: OffsetJournal?
+    var buffers: BufferPool
+    var ledger: SinkLedger
+    var waker: BufferWaker
+
+    /// `onChange` is called, on any thread, when the sink takes bytes again or its file failed.
+    func make(
+        _ part: PartFile, _ acceptance: Acceptance, _ context: TransferContext, onChange: @escaping @Sendable () -> Void
+    ) -> PartSink {
+        let services = PartSink.Services(
+            lane: lanes.lane(for: part.device), journal: journal, buffers: buffers, ledger: ledger
+        ) { [waker] in waker.wake() }
+        return PartSink(part: part, acceptance: acceptance, context: context, services: services, onChange: onChange)
+    }
+}

@@ -1,0 +1,25 @@
+import Glibc
+
+/// Knows what is still being written, so that a shutdown can wait for it, but not for ever.
+final class SinkLedger: Sendable {
+    private struct State {
+        var sinks: [ObjectIdentifier: PartSink] = [:]
+        var locals: [ObjectIdentifier: LocalExchange] = [:]
+    }
+    private let state = PthreadMutex(State())
+
+    func add(_ sink: PartSink) { state.withLock { $0.sinks[ObjectIdentifier(sink)] = sink } }
+    func remove(_ sink: PartSink) { state.withLock { $0.sinks[ObjectIdentifier(sink)] = nil } }
+    func add(_ local: LocalExchange) { state.withLock { $0.locals[ObjectIdentifier(local)] = local } }
+    func remove(_ local: LocalExchange) { state.withLock { $0.locals[ObjectIdentifier(local)] = nil } }
+
+    /// Cancels local copies, waits for all ends, and abandons what a disk that does not answer still holds. Blocks.
+    func settle(milliseconds: Int) {
+        for local in state.withLock({ Array($0.locals.values) }) { local.cancel() }
+        for _ in 0..<max(1, milliseconds / 2) {
+            if state.withLock({ $0.sinks.isEmpty && $0.locals.isEmpty }) { return }
+            usleep(2000)
+        }
+        for sink in state.withLock({ Array($0.sinks.values) }) { sink.abandon() }
+    }
+}

@@ -1,0 +1,225 @@
+import CLinux
+import Glibc
+import Synchronization
+import TransferCore
+import TransferModel
+
+/// One exchange that needs no network: a file: URL is copied, a data: URL decoded, on a thread of its own.
+///
+/// It writes through the same sink as any body, so checkpoints, failures and the end are those of a download.
+final class LocalExchange: Sendable {
+    /// Bytes between two looks at whether the exchange was cancelled.
+    private static let slice = 8 << 20
+
+    private struct Source {
+        var descriptor: Int32 = -1
+        var status = stat()
+        var bytes: [UInt8] = []
+    }
+
+    private let exchange: Exchange
+    private let part: PartFile?
+    private let context: TransferContext
+    private let makeSink: @Sendable (PartFile, Acceptance, TransferContext) -> PartSink
+    private let report: @Sendable (ExchangeOutcome) -> Void
+    private let cancelled = Atomic<Bool>(false)
+
+    init(
+        exchange: Exchange, part: PartFile?, context: TransferContext,
+        makeSink: @escaping @Sendable (PartFile, Acceptance, TransferContext) -> PartSink,
+        report: @escaping @Sendable (ExchangeOutcome) -> Void
+    ) {
+        self.exchange = exchange
+        self.part = part
+        self.context = context
+        self.makeSink = makeSink
+        self.report = report
+    }
+
+    static func handles(_ url: String) -> Bool {
+        let scheme = url.prefix { $0 != ":" }.lowercased()
+        return scheme == "file" || scheme == "data"
+    }
+
+    func cancel() { cancelled.store(true, ordering: .relaxed) }
+    private var isCancelled: Bool { cancelled.load(ordering: .relaxed) }
+
+    func start() {
+        if !NamedThread.start("dld-local", { self.run() }) {
+            refuse(.local(errno: EAGAIN, operation: "start a thread"))
+        }
+    }
+
+    private func refuse(_ end: ExchangeOutcome.End, head: ResponseHead? = nil) {
+        report(ExchangeOutcome(end: end, head: head, offset: exchange.startOffset))
+    }
+
+    private func run() {
+        do {
+            try isCancelled ? refuse(.aborted) : answer(exchange.url.lowercased().hasPrefix("data:") ? data() : file())
+        } catch let failure as LocalFailure {
+            refuse(.local(errno: failure.errno, operation: failure.operation))
+        } catch {
+            refuse(.transport(code: 3, message: "\(error)"))
+        }
+    }
+
+    // MARK: Sources
+
+    private func data() throws -> Source {
+        Source(bytes: try DataURL.decode(exchange.url).bytes)
+    }
+
+    /// Regular files only: a pipe or device has no end and no offset.
+    private func file() throws -> Source {
+        guard let path = FilePath.decode(exchange.url) else {
+            throw LocalFailure("open the source file", errno: EINVAL)
+        }
+        var source = Source()
+        if let opens = context.openSource {
+            source.descriptor = try opens(path)
+        } else {
+            source.descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        }
+        guard source.descriptor >= 0 else { throw LocalFailure("open the source file") }
+        guard fstat(source.descriptor, &source.status) == 0, source.status.st_mode & S_IFMT == S_IFREG else {
+            close(source.descriptor)
+            throw LocalFailure("open the source file", errno: EINVAL)
+        }
+        return source
+    }
+
+    // MARK: The answer
+
+    private func answer(_ source: Source) {
+        let isFile = source.descriptor >= 0
+        let size = isFile ? Int64(source.status.st_size) : Int64(source.bytes.count)
+        let head = ResponseHead(
+            url: isFile ? exchange.url : "data:", size: ByteCount(size),
+            modificationTime: isFile ? Int64(source.status.st_mtim.tv_sec) : nil)
+        let verdict = exchange.judge.judge(head)
+        context.observer.transferResponded(head, verdict: verdict)
+        switch verdict {
+        case .stop(let reason):
+            leave(source)
+            refuse(.stopped(reason), head: head)
+        case .accept(let acceptance):
+            guard exchange.kind == .download, let part else {
+                leave(source)
+                return refuse(.finished, head: head)
+            }
+            accept(acceptance, head, source, part)
+        }
+    }
+
+    private func leave(_ source: Source) { if source.descriptor >= 0 { close(source.descriptor) } }
+
+    private func accept(_ acceptance: Acceptance, _ head: ResponseHead, _ source: Source, _ part: PartFile) {
+        context.counters.setTransferring(true)
+        context.counters.setExpected((acceptance.total ?? head.size)?.rawValue ?? -1)
+        guard acceptance.truncate, part.mayHoldBytes else { return copy(acceptance, head, source, part) }
+        let checkpoint = PartSink.checkpoint(part, acceptance, offset: acceptance.offset.rawValue)
+        context.observer.transferRestarting(checkpoint) {
+            if !NamedThread.start("dld-local", { self.copy(acceptance, head, source, part) }) {
+                self.leave(source)
+                self.refuse(.local(errno: EAGAIN, operation: "start a thread"), head: head)
+            }
+        }
+    }
+
+    private func copy(_ acceptance: Acceptance, _ head: ResponseHead, _ source: Source, _ part: PartFile) {
+        let sink = makeSink(part, acceptance, context)
+        sink.begin()
+        let end = source.descriptor >= 0 ? copyFile(source, to: sink, head) : copyBytes(source.bytes, to: sink)
+        leave(source)
+        let start = acceptance.offset
+        sink.finish(syncing: end != .finished) { [report] ending in
+            var outcome = ExchangeOutcome(
+                end: end, head: head, offset: ByteCount(ending.offset), received: ByteCount(ending.offset) - start)
+            if let failure = ending.failure { outcome.end = .local(errno: failure.errno, operation: failure.operation) }
+            report(outcome)
+        }
+    }
+
+    private func copyBytes(_ bytes: [UInt8], to sink: PartSink) -> ExchangeOutcome.End {
+        let start = Int(min(max(0, sink.acceptance.offset.rawValue), Int64(bytes.count)))
+        bytes.withUnsafeBytes { sink.append($0.baseAddress.map { $0 + start }, bytes.count - start) }
+        return .finished
+    }
+
+    private func copyFile(_ source: Source, to sink: PartSink, _ head: ResponseHead) -> ExchangeOutcome.End {
+        let size = Int64(source.status.st_size)
+        var offset = sink.acceptance.offset.rawValue
+        var byKernel = true
+        while offset < size, sink.failure == nil {
+            if isCancelled { return .aborted }
+            let wanted = Int(min(Int64(Self.slice), size - offset))
+            if byKernel {
+                let count = dld_copy_range(source.descriptor, offset, sink.part.fileDescriptor, offset, wanted)
+                if count > 0 {
+                    offset += Int64(count)
+                    sink.wrote(offset, crcOf: nil, count)
+                    continue
+                }
+                if count < 0, [ENOSPC, EDQUOT, EFBIG].contains(errno) {
+                    sink.fail(LocalFailure("pwrite"))
+                    return .finished
+                }
+                // Other file systems, other kernels, or a file of /proc: read and write.
+                byKernel = false
+            }
+            switch read(source, offset, wanted, sink) {
+            case .success(0): return changed
+            case .success(let count): offset += Int64(count)
+            case .failure(let failure): return .local(errno: failure.errno, operation: failure.operation)
+            }
+        }
+        return isUnchanged(source) ? .finished : changed
+    }
+
+    private func read(_ source: Source, _ offset: Int64, _ wanted: Int, _ sink: PartSink) -> Result<Int, LocalFailure> {
+        let buffer = Buffer(capacity: min(wanted, 1 << 20))
+        let count = pread(source.descriptor, buffer.bytes, buffer.capacity, off_t(offset))
+        guard count >= 0 else { return .failure(LocalFailure("read the source file")) }
+        sink.append(buffer.bytes, count)
+        return .success(count)
+    }
+
+    /// Partial file (CURLE_PARTIAL_FILE): the next attempt compares size and time again.
+    private var changed: ExchangeOutcome.End { .transport(code: 18, message: "the file changed while it was copied") }
+
+    private func isUnchanged(_ source: Source) -> Bool {
+        var status = stat()
+        return fstat(source.descriptor, &status) == 0 && status.st_size == source.status.st_size
+            && status.st_mtim.tv_sec == source.status.st_mtim.tv_sec
+            && status.st_mtim.tv_nsec == source.status.st_mtim.tv_nsec
+    }
+}
+
+/// The path that a file: URL names (RFC 8089).
+enum FilePath {
+    /// nil where it names another host, or has no absolute path.
+    static func decode(_ url: String) -> String? {
+        guard url.prefix(5).lowercased() == "file:" else { return nil }
+        var rest = url.dropFirst(5).prefix { $0 != "#" && $0 != "?" }
+        if rest.hasPrefix("//") {
+            let host = rest.dropFirst(2).prefix { $0 != "/" }
+            guard host.isEmpty || host.lowercased() == "localhost" else { return nil }
+            rest = rest.dropFirst(2 + host.count)
+        }
+        guard rest.hasPrefix("/") else { return nil }
+        var bytes: [UInt8] = []
+        var source = Array(rest.utf8)[...]
+        while let byte = source.popFirst() {
+            if byte == UInt8(ascii: "%") {
+                let digits = String(decoding: source.prefix(2), as: UTF8.self)
+                guard digits.utf8.count == 2, let value = UInt8(digits, radix: 16), value != 0 else { return nil }
+                bytes.append(value)
+                source = source.dropFirst(2)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
