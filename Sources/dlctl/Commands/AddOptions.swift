@@ -1,0 +1,180 @@
+import ArgumentParser
+import TransferModel
+
+/// Options of `add` that say where and how files are saved.
+struct SavingOptions: ParsableArguments {
+    @Option(
+        name: [.customShort("o"), .customLong("output")],
+        help: ArgumentHelp("Save as this file; with one URL only.", valueName: "file"), completion: .file())
+    var output: String?
+
+    @Option(
+        name: [.customShort("d"), .customLong("directory")],
+        help: ArgumentHelp("Save into this folder; the current one unless the session names one.", valueName: "dir"),
+        completion: .directory)
+    var directory: String?
+
+    @Option(help: ArgumentHelp("What to do where the file exists.", valueName: "policy"))
+    var onConflict: ConflictPolicy?
+
+    @Option(
+        help: ArgumentHelp(
+            "What the file must hash to: md5, sha-1, sha-256, sha-384 or sha-512, a colon, the value in hex.",
+            valueName: "alg:hex"))
+    var checksum: ChecksumArgument?
+
+    @Flag(help: "Give the file the server's modification time.")
+    var preserveTime = false
+
+    @Option(
+        help: ArgumentHelp("Take up a download from what 'cancel --resume-data' wrote.", valueName: "file"),
+        completion: .file())
+    var resumeData: String?
+}
+
+/// Options of `add` that say when a task runs and how hard it tries.
+struct SchedulingOptions: ParsableArguments {
+    @Option(name: .shortAndLong, help: ArgumentHelp("Put the tasks into this session.", valueName: "session"))
+    var session: String?
+
+    @Option(help: ArgumentHelp("Place in the queue, or a number from 0 to 1.", valueName: "priority"))
+    var priority: TaskPriority?
+
+    @Option(help: ArgumentHelp("Bytes per second of each task: 500k, 2M, none.", valueName: "rate"))
+    var limit: RateArgument?
+
+    @Option(
+        name: [.customShort("x"), .long],
+        help: ArgumentHelp("Connections of each download.", valueName: "n", visibility: .hidden))
+    var connections: Int?
+
+    @Option(help: ArgumentHelp("Begin then: 22:30, +2h, or 2026-01-31T08:00:00Z.", valueName: "time"))
+    var at: MomentArgument?
+
+    @Option(help: ArgumentHelp("Fail if not done by then.", valueName: "time"))
+    var deadline: MomentArgument?
+
+    @Flag(help: "Add the tasks paused.")
+    var paused = false
+
+    @Option(help: ArgumentHelp("Attempts before a task fails; 0 = as many as it takes.", valueName: "n"))
+    var retry: Int?
+
+    @Option(help: ArgumentHelp("Give up an attempt after this long without a byte: 30s, 2m.", valueName: "duration"))
+    var timeout: DurationArgument?
+
+    @Option(help: ArgumentHelp("Fail after this much time in the queue and running: 12h, 7d.", valueName: "duration"))
+    var maxTime: DurationArgument?
+
+    @Option(help: ArgumentHelp("A remark that 'list' and 'show' print.", valueName: "text"))
+    var description: String?
+
+    @Option(help: ArgumentHelp("A label; may be repeated.", valueName: "tag"))
+    var tag: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "Makes adding idempotent: the same token within 24 hours gives the same task.",
+            discussion: "With several URLs the tokens are TOKEN/1, TOKEN/2 and so on.", valueName: "token"))
+    var clientToken: String?
+
+    func validate() throws {
+        if let connections, connections < 1 { throw ValidationError("-x: say 1 or more connections.") }
+        if let retry, retry < 0 { throw ValidationError("--retry: say 0 or more.") }
+    }
+
+    func apply(to spec: inout TaskSpec) {
+        spec.priority = priority
+        spec.rateLimit = limit?.rate
+        spec.connections = connections
+        spec.earliestBeginAt = at?.timestamp
+        spec.deadlineAt = deadline?.timestamp
+        if paused { spec.startPaused = true }
+        if let retry {
+            var policy = RetryPolicySpec()
+            policy.attempts = retry
+            spec.retry = policy
+        }
+        spec.timeoutIntervalForRequest = timeout?.seconds
+        spec.timeoutIntervalForResource = maxTime?.seconds
+        spec.description = description
+        if !tag.isEmpty { spec.tags = tag }
+    }
+}
+
+/// Options of `add` that say how to talk to the server. No secret has to stand on the command line.
+struct RequestOptions: ParsableArguments {
+    @Option(
+        name: [.customShort("H"), .long],
+        help: ArgumentHelp("A header 'Name: value', or @FILE with one a line; may be repeated.", valueName: "header"))
+    var header: [String] = []
+
+    @Option(name: [.customShort("A"), .long], help: ArgumentHelp("User-Agent to send.", valueName: "name"))
+    var userAgent: String?
+
+    @Option(help: ArgumentHelp("Referer to send.", valueName: "url"))
+    var referer: String?
+
+    @Option(
+        name: [.customShort("u"), .long],
+        help: ArgumentHelp("User name for the server; the password is asked for, or see below.", valueName: "name"))
+    var user: String?
+
+    @Flag(help: "Read the password from standard input.")
+    var passwordStdin = false
+
+    @Option(help: ArgumentHelp("Read the password from a file.", valueName: "file"), completion: .file())
+    var passwordFile: String?
+
+    @Option(
+        help: ArgumentHelp("Read a bearer token from a file; - is standard input.", valueName: "file"),
+        completion: .file())
+    var bearerFile: String?
+
+    @Option(help: ArgumentHelp("Take a bearer token from an environment variable.", valueName: "variable"))
+    var bearerEnv: String?
+
+    @Flag(help: "Take user and password from ~/.netrc.")
+    var netrc = false
+
+    @Option(help: ArgumentHelp("Take user and password from this netrc file.", valueName: "file"), completion: .file())
+    var netrcFile: String?
+
+    @Option(help: ArgumentHelp("http, https, socks5 or socks5h proxy, or none.", valueName: "url"))
+    var proxy: String?
+
+    @Option(
+        help: ArgumentHelp("Read the proxy's URL from a file, where it holds a password.", valueName: "file"),
+        completion: .file())
+    var proxyFile: String?
+
+    @Option(help: ArgumentHelp("Trust the certificates in this PEM file.", valueName: "file"), completion: .file())
+    var caFile: String?
+
+    @Option(help: ArgumentHelp("Client certificate (PEM).", valueName: "file"), completion: .file())
+    var cert: String?
+
+    @Option(help: ArgumentHelp("Key of the client certificate (PEM).", valueName: "file"), completion: .file())
+    var key: String?
+
+    @Option(help: ArgumentHelp("Lowest TLS version.", valueName: "version"))
+    var tlsMin: TLSVersion?
+
+    @Option(help: ArgumentHelp("HTTP version.", valueName: "version"))
+    var httpVersion: HTTPVersion?
+
+    func validate() throws {
+        let passwords = [passwordStdin, passwordFile != nil].count { $0 }
+        if passwords > 0, user == nil { throw ValidationError("A password needs --user.") }
+        if passwords > 1 { throw ValidationError("Say one of --password-stdin and --password-file.") }
+        if bearerFile != nil, bearerEnv != nil { throw ValidationError("Say one of --bearer-file and --bearer-env.") }
+        if netrc, netrcFile != nil { throw ValidationError("Say one of --netrc and --netrc-file.") }
+        if proxy != nil, proxyFile != nil { throw ValidationError("Say one of --proxy and --proxy-file.") }
+        if key != nil, cert == nil { throw ValidationError("--key needs --cert.") }
+        for text in header where !text.hasPrefix("@") && HeaderArgument(argument: text) == nil {
+            throw ValidationError("-H: '\(Printable.text(text, limit: 40))' is not 'Name: value'.")
+        }
+    }
+
+    var readsStandardInput: Bool { passwordStdin || bearerFile == "-" }
+}

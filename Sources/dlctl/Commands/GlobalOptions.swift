@@ -1,0 +1,124 @@
+import ArgumentParser
+import FoundationEssentials
+import TransferClient
+import TransferModel
+import TransferRPC
+
+/// The options that every command takes, before or after its name.
+struct GlobalOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp("Talk to the daemon at this socket, and to no other.", valueName: "path"),
+        completion: .file())
+    var socket: String?
+
+    @Flag(help: "Talk to the system's daemon, not the user's own.")
+    var system = false
+
+    @Flag(help: "Print JSON: one value, or one a line where results come one by one.")
+    var json = false
+
+    @Flag(name: .shortAndLong, help: "Print results only, no remarks and no progress.")
+    var quiet = false
+
+    @Flag(help: "Do not start a daemon where none runs.")
+    var noStart = false
+
+    func validate() throws {
+        if system, socket != nil { throw ValidationError("Say one of --socket and --system.") }
+    }
+}
+
+/// A command that talks to the daemon.
+protocol DaemonCommand: AsyncParsableCommand {
+    var global: GlobalOptions { get }
+    func run(_ session: CommandSession) async throws
+}
+
+extension DaemonCommand {
+    mutating func run() async throws {
+        let session = CommandSession(global)
+        do {
+            try await run(session)
+        } catch let error as TransferError {
+            throw CommandFailure.refused(error)
+        } catch let error as ClientError {
+            throw CommandFailure(error)
+        }
+    }
+}
+
+extension CommandFailure {
+    /// What the loss of the daemon means for a command in the middle of a call.
+    init(_ error: ClientError) {
+        switch error {
+        case .noDaemon, .connectionLost: self = .noDaemon(error.description)
+        case .protocolMismatch: self = .local(error.description)
+        }
+    }
+}
+
+/// What a running command works with: where to write, and how to reach the daemon.
+struct CommandSession: Sendable {
+    var console: Console
+    var access: DaemonAccess
+    var environment: [String: String]
+    var currentFolder: String
+
+    init(_ global: GlobalOptions, environment: [String: String] = ProcessInfo.processInfo.environment) {
+        let console = Console(json: global.json, quiet: global.quiet, environment: environment)
+        self.console = console
+        self.environment = environment
+        currentFolder = FileManager.default.currentDirectoryPath
+        access = DaemonAccess(
+            socket: global.socket.map { PathText.absolute($0, in: FileManager.default.currentDirectoryPath) },
+            system: global.system, mayStart: !global.noStart && !global.system, environment: environment,
+            remark: { console.remark($0) })
+    }
+
+    func connect() async throws -> any DaemonCalling { try await access.connect() }
+
+    /// One call on a connection of its own.
+    func call<M: RPCMethod>(_ method: M.Type, _ parameters: M.Parameters) async throws -> M.Result {
+        let client = try await connect()
+        do {
+            let result = try await client.call(method, parameters)
+            await client.close()
+            return result
+        } catch {
+            await client.close()
+            throw error
+        }
+    }
+
+    /// Calls and prints: the value itself with `--json`, else the lines that `describe` makes of it.
+    func show<M: RPCMethod>(
+        _ method: M.Type, _ parameters: M.Parameters, _ describe: (M.Result) -> [StyledText]
+    ) async throws {
+        let result = try await call(method, parameters)
+        if console.json { try console.value(result) } else { describe(result).forEach(console.line) }
+    }
+
+    func absolute(_ path: String) -> String { PathText.absolute(path, in: currentFolder) }
+}
+
+/// Whose tasks and sessions are meant, for root and administrators.
+struct OwnerOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("Another user's (administrators only): a user id, or 'all'.", valueName: "uid"))
+    var owner: OwnerArgument?
+
+    var scope: OwnerScope? { owner?.scope }
+}
+
+struct OwnerArgument: ExpressibleByArgument, Hashable {
+    var scope: OwnerScope
+
+    init?(argument: String) {
+        if argument == "all" || argument == "*" {
+            scope = .everyone
+        } else if let uid = UInt32(argument) {
+            scope = .user(UserID(uid))
+        } else {
+            return nil
+        }
+    }
+}

@@ -1,0 +1,174 @@
+import ArgumentParser
+import FoundationEssentials
+import TransferModel
+import TransferRPC
+
+struct SessionCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "session",
+        abstract: "Groups of tasks with settings of their own.",
+        discussion: """
+            The session 'shared' always exists. Settings have the names of the protocol:
+              directory, conflictPolicy, maximumConcurrentTasks, downloadRateLimit,
+              proxy, allowsArbitraryLoads, timeoutIntervalForRequest,
+              timeoutIntervalForResource, schedule, retry, subscriber, launch
+            and others.
+
+            EXAMPLES:
+              dlctl session open podcasts directory=~/Podcasts downloadRateLimit=1M
+              dlctl session set podcasts 'schedule=[{"from":"01:00","to":"06:00"}]'
+              dlctl add -s podcasts URL
+            """,
+        subcommands: [Open.self, List.self, Show.self, Set.self, Finish.self, Invalidate.self])
+
+    struct Open: DaemonCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Create a session, or attach to it; with settings, change it.")
+
+        @Argument(help: ArgumentHelp("Its name.", valueName: "session"))
+        var id: String
+
+        @Argument(help: ArgumentHelp("Settings of the session.", valueName: "name=value"))
+        var settings: [String] = []
+
+        @OptionGroup(title: "Global options") var global: GlobalOptions
+
+        func run(_ session: CommandSession) async throws {
+            var configuration: SessionConfiguration?
+            if !settings.isEmpty { configuration = try SessionSettings.merged(settings, into: .init(), session) }
+            let parameters = OpenSession.Parameters(id: id, configuration: configuration)
+            try await session.show(OpenSession.self, parameters) { SessionSheet.render($0) }
+        }
+    }
+
+    struct List: DaemonCommand {
+        static let configuration = CommandConfiguration(abstract: "All sessions.", aliases: ["ls"])
+        @OptionGroup var owner: OwnerOptions
+        @OptionGroup(title: "Global options") var global: GlobalOptions
+
+        func run(_ session: CommandSession) async throws {
+            let width = session.console.outputIsTerminal ? Terminal.size().columns : nil
+            try await session.show(ListSessions.self, ListSessions.Parameters(owner: owner.scope)) {
+                SessionTable.render($0.sessions, width: width)
+            }
+        }
+    }
+
+    struct Show: DaemonCommand {
+        static let configuration = CommandConfiguration(abstract: "One session with its settings and counts.")
+
+        @Argument(help: ArgumentHelp("Its name.", valueName: "session"))
+        var id: String
+
+        @OptionGroup(title: "Global options") var global: GlobalOptions
+
+        func run(_ session: CommandSession) async throws {
+            try await session.show(GetSession.self, SessionReference(id: id)) { SessionSheet.render($0) }
+        }
+    }
+
+    struct Set: DaemonCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Change some settings of a session; the others stay. 'name=default' unsets one.")
+
+        @Argument(help: ArgumentHelp("Its name.", valueName: "session"))
+        var id: String
+
+        @Argument(help: ArgumentHelp("Settings to change.", valueName: "name=value"))
+        var settings: [String]
+
+        @OptionGroup(title: "Global options") var global: GlobalOptions
+
+        func run(_ session: CommandSession) async throws {
+            let before = try await session.call(GetSession.self, SessionReference(id: id)).configuration
+            let after = try SessionSettings.merged(settings, into: before, session)
+            let parameters = OpenSession.Parameters(id: id, configuration: after)
+            try await session.show(OpenSession.self, parameters) { SessionSheet.render($0) }
+        }
+    }
+
+    struct Finish: DaemonCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Take no more tasks; end when the last one is done.")
+
+        @Argument(help: ArgumentHelp("Its name.", valueName: "session"))
+        var id: String
+
+        @OptionGroup(title: "Global options") var global: GlobalOptions
+
+        func run(_ session: CommandSession) async throws {
+            try await session.show(FinishSession.self, SessionReference(id: id)) { SessionSheet.render($0) }
+        }
+    }
+
+    struct Invalidate: DaemonCommand {
+        static let configuration = CommandConfiguration(abstract: "Cancel its tasks and end it.")
+
+        @Argument(help: ArgumentHelp("Its name.", valueName: "session"))
+        var id: String
+
+        @OptionGroup(title: "Global options") var global: GlobalOptions
+
+        func run(_ session: CommandSession) async throws {
+            try await session.show(InvalidateSession.self, SessionReference(id: id)) { SessionSheet.render($0) }
+        }
+    }
+}
+
+/// Merges `name=value` words into a session's configuration.
+enum SessionSettings {
+    typealias Key = SessionConfiguration.CodingKeys
+
+    /// - Throws: `CommandFailure.usage` for unknown names and wrong values.
+    static func merged(
+        _ words: [String], into configuration: SessionConfiguration, _ session: CommandSession
+    ) throws -> SessionConfiguration {
+        guard case .object(var members) = JSONText.value(try Console.encode(configuration)) ?? .null else {
+            return configuration
+        }
+        let secret = members.filter { holdsMask($0.value) }.keys
+        var given: Swift.Set<String> = []
+        for word in words {
+            guard let assignment = Assignment(word) else {
+                throw CommandFailure.usage("'\(Printable.text(word, limit: 40))' is not name=value")
+            }
+            guard let key = Key(rawValue: assignment.name) else {
+                let known = Key.allCases.filter { !UnbuiltNames.session.contains($0) }.map(\.rawValue).sorted().joined(
+                    separator: ", ")
+                throw CommandFailure.usage(
+                    "\(Printable.text(assignment.name, limit: 40)): no such setting. Known: \(known)")
+            }
+            given.insert(key.rawValue)
+            let value = try assignment.parsed(as: key.form)
+            members[key.rawValue] = key.isPath ? absolute(value, session) : value
+        }
+        for name in secret where !given.contains(name) {
+            throw CommandFailure.usage(
+                "\(name) holds a secret that the daemon does not give out; say \(name)=… again, or \(name)=default")
+        }
+        do {
+            return try JSONDecoder().decode(
+                SessionConfiguration.self, from: Data(try Console.encode(JSONValue.object(members)).utf8))
+        } catch {
+            throw CommandFailure.usage(TransferError(decoding: error).message)
+        }
+    }
+
+    private static func absolute(_ value: JSONValue, _ session: CommandSession) -> JSONValue {
+        guard let path = value.stringValue, !path.isEmpty else { return value }
+        if path == "~" || path.hasPrefix("~/"), let home = session.environment["HOME"] {
+            return .string(PathText.absolute(String(path.dropFirst(2)), in: home))
+        }
+        return .string(session.absolute(path))
+    }
+
+    /// Whether a value came masked from the daemon: sending it back would store the mask.
+    private static func holdsMask(_ value: JSONValue) -> Bool {
+        switch value {
+        case .string(let text): text == HeaderField.mask
+        case .array(let elements): elements.contains(where: holdsMask)
+        case .object(let members): members.values.contains(where: holdsMask)
+        case .null, .bool, .integer, .number: false
+        }
+    }
+}

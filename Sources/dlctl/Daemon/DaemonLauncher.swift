@@ -1,0 +1,129 @@
+import FoundationEssentials
+import Glibc
+import TransferModel
+
+/// Starts `dld` for this user in the background: own session, no terminal, output to a log file in the state folder.
+struct DaemonLauncher: Sendable {
+    var environment: [String: String]
+    /// Passed on as `--socket` where the caller named one.
+    var socket: String?
+    /// How long the socket may take to answer.
+    var patience = Duration.seconds(10)
+
+    /// posix_spawn(3): POSIX_SPAWN_SETSID, which glibc shows only to programs that define _GNU_SOURCE.
+    private static let setSession: Int16 = 0x80
+
+    /// Starts the daemon and returns what `attempt` first answers other than nil.
+    /// - Throws: `CommandFailure.noDaemon` with the log's last lines where it ends or does not answer in time.
+    func start<Client>(until attempt: () async throws -> Client?) async throws -> Client {
+        guard let program = Self.find("dld", environment: environment) else {
+            throw CommandFailure.noDaemon(
+                "no daemon answers, and dld is neither beside dlctl nor in PATH; install it or name its --socket")
+        }
+        let log = try logFile()
+        let offset = Self.size(of: log)
+        let pid = try spawn(program, log: log)
+        let clock = ContinuousClock()
+        let end = clock.now.advanced(by: patience)
+        var pause = Duration.milliseconds(5)
+        while clock.now < end {
+            if let client = try await attempt() { return client }
+            // A second daemon of this user loses the race for the lock and ends; the first one answers then.
+            if let status = Self.ended(pid) {
+                if let client = try await attempt() { return client }
+                throw CommandFailure.noDaemon("dld ended with status \(status)" + Self.tail(log, from: offset))
+            }
+            try await Task.sleep(for: pause)
+            pause = min(pause * 2, .milliseconds(100))
+        }
+        throw CommandFailure.noDaemon(
+            "dld was started (process \(pid)) but does not answer within \(patience.components.seconds) s"
+                + Self.tail(log, from: offset))
+    }
+
+    /// `name` beside this very program, else in PATH.
+    static func find(_ name: String, environment: [String: String]) -> String? {
+        var candidates: [String] = []
+        if let own = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") {
+            candidates.append(PathText.folder(of: own) + "/" + name)
+        }
+        let path = environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin"
+        candidates += path.split(separator: ":").filter { $0.hasPrefix("/") }.map { "\($0)/\(name)" }
+        return candidates.first { access($0, X_OK) == 0 }
+    }
+
+    /// The state folder as the daemon itself chooses it in user mode (protocol.md, `dld`).
+    static func stateFolder(environment: [String: String]) -> String? {
+        func named(_ key: String) -> String? { environment[key].flatMap { $0.hasPrefix("/") ? $0 : nil } }
+        if let own = named("STATE_DIRECTORY") { return own }
+        if let state = named("XDG_STATE_HOME") { return state + "/dld" }
+        return named("HOME").map { $0 + "/.local/state/dld" }
+    }
+
+    private func logFile() throws -> String {
+        guard let folder = Self.stateFolder(environment: environment) else {
+            throw CommandFailure.noDaemon("cannot start dld: HOME is not set, so it has no state folder")
+        }
+        do {
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        } catch {
+            throw CommandFailure.noDaemon(
+                "cannot start dld: its state folder \(folder) cannot be made (\(Self.reason()))")
+        }
+        return folder + "/dld.log"
+    }
+
+    private func spawn(_ program: String, log: String) throws -> pid_t {
+        var actions = posix_spawn_file_actions_t()
+        var attributes = posix_spawnattr_t()
+        posix_spawn_file_actions_init(&actions)
+        posix_spawnattr_init(&attributes)
+        defer {
+            posix_spawn_file_actions_destroy(&actions)
+            posix_spawnattr_destroy(&attributes)
+        }
+        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_addopen(
+            &actions, STDOUT_FILENO, log, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0o600)
+        posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO)
+        posix_spawnattr_setflags(&attributes, Self.setSession | Int16(POSIX_SPAWN_SETSIGDEF))
+        var signals = sigset_t()
+        sigfillset(&signals)
+        posix_spawnattr_setsigdefault(&attributes, &signals)
+        let arguments = [program] + (socket.map { ["--socket", $0] } ?? [])
+        var words: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
+        var variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
+        defer { (words + variables).forEach { free($0) } }
+        var pid: pid_t = 0
+        let status = posix_spawn(&pid, program, &actions, &attributes, &words, &variables)
+        guard status == 0 else {
+            throw CommandFailure.noDaemon("cannot start \(program): \(String(cString: strerror(status)))")
+        }
+        return pid
+    }
+
+    private static func ended(_ pid: pid_t) -> Int32? {
+        var status: Int32 = 0
+        guard waitpid(pid, &status, WNOHANG) == pid else { return nil }
+        return status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + (status & 0x7F)
+    }
+
+    private static func size(of path: String) -> Int {
+        var information = stat()
+        return stat(path, &information) == 0 ? Int(information.st_size) : 0
+    }
+
+    /// What the daemon logged since it was started, its last ten lines.
+    private static func tail(_ path: String, from offset: Int) -> String {
+        guard let handle = fopen(path, "r") else { return "" }
+        defer { fclose(handle) }
+        fseek(handle, max(offset, size(of: path) - 8192), SEEK_SET)
+        var buffer = [UInt8](repeating: 0, count: 8192)
+        let count = fread(&buffer, 1, buffer.count, handle)
+        let lines = String(decoding: buffer.prefix(count), as: UTF8.self).split(separator: "\n").suffix(10)
+        if lines.isEmpty { return "; its log \(path) says nothing" }
+        return ". From its log \(path):\n" + lines.map { "  " + Printable.text(String($0)) }.joined(separator: "\n")
+    }
+
+    private static func reason() -> String { String(cString: strerror(errno)) }
+}

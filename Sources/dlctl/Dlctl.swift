@@ -1,0 +1,139 @@
+import ArgumentParser
+import Glibc
+import TransferModel
+
+/// The command line of dld.
+@main
+struct Dlctl: AsyncParsableCommand {
+    static let version = "0.1.0"
+
+    static let configuration = CommandConfiguration(
+        commandName: "dlctl",
+        abstract: "Hand downloads to dld, the background transfer daemon, and look after them.",
+        discussion: """
+            Downloads go on after this command has ended, and resume where they were after a crash or a reboot. \
+            Where no daemon runs, dlctl starts one.
+
+            EXAMPLES:
+              dlctl add https://example.org/file.iso   queue it into this folder
+              dlctl add -w -o f.iso URL                queue it, wait with a progress bar
+              dlctl add -i list.txt -d ~/Downloads     queue a list of URLs
+              dlctl list                               what there is
+              dlctl watch                              live screen
+              dlctl explain 12                         why task 12 is not running
+
+            EXIT STATUS:
+              0 done, 1 a task failed or was cancelled, 2 usage, 3 no daemon,
+              4 refused by the daemon, 130 interrupted
+            """,
+        version: "dlctl \(version)",
+        subcommands: [DocumentationCommand.self],
+        groupedSubcommands: [
+            CommandGroup(name: "Queue", subcommands: [AddCommand.self, UpdateCommand.self]),
+            CommandGroup(
+                name: "Look",
+                subcommands: [
+                    ListCommand.self, ShowCommand.self, ExplainCommand.self, WatchCommand.self, WaitCommand.self,
+                    EventsCommand.self,
+                ]),
+            CommandGroup(
+                name: "Control",
+                subcommands: [
+                    PauseCommand.self, ResumeCommand.self, CancelCommand.self, RetryCommand.self, RemoveCommand.self,
+                ]),
+            CommandGroup(
+                name: "Daemon",
+                subcommands: [
+                    SessionCommand.self, LimitCommand.self, SettingsCommand.self, StatsCommand.self, InfoCommand.self,
+                ]),
+        ]
+    )
+
+    static func main() async {
+        let arguments = GlobalPlacement.moved(Array(CommandLine.arguments.dropFirst()), commands: Dlctl.self)
+        let status = await Entry.run(arguments)
+        Glibc.exit(status.rawValue)
+    }
+}
+
+/// Parses and runs one command line and says how it ended.
+enum Entry {
+    static func run(_ arguments: [String]) async -> ExitStatus {
+        var command: any ParsableCommand
+        do {
+            command = try Dlctl.parseAsRoot(arguments)
+        } catch {
+            return await report(parsing: error)
+        }
+        let console = (command as? any DaemonCommand).map { CommandSession($0.global).console }
+        do {
+            if var asynchronous = command as? any AsyncParsableCommand {
+                try await asynchronous.run()
+            } else {
+                try command.run()
+            }
+            return .done
+        } catch let failure as CommandFailure {
+            (console ?? Self.plainConsole).report(failure)
+            return failure.status
+        } catch is CancellationError {
+            return .interrupted
+        } catch  where Dlctl.exitCode(for: error) == .success || error is ValidationError || error is ExitCode {
+            return await report(parsing: error)
+        } catch {
+            let failure = CommandFailure.local(String(describing: error))
+            (console ?? Self.plainConsole).report(failure)
+            return failure.status
+        }
+    }
+
+    private static var plainConsole: Console { Console(json: false, quiet: false, environment: [:]) }
+
+    /// Help and version go to standard output with status 0; anything else is a wrong use.
+    private static func report(parsing error: any Error) async -> ExitStatus {
+        let text = Dlctl.fullMessage(for: error)
+        if Dlctl.exitCode(for: error) == .success {
+            plainConsole.raw(text.isEmpty || text.hasSuffix("\n") ? text : text + "\n")
+            return .done
+        }
+        let lines = text.hasPrefix("Error: ") ? String(text.dropFirst("Error: ".count)) : text
+        plainConsole.complain(lines)
+        return .usage
+    }
+}
+
+/// Lets global options stand before the command too: `dlctl --json list` means `dlctl list --json`.
+enum GlobalPlacement {
+    private static let flags: Set = ["--json", "-q", "--quiet", "--no-start", "--system"]
+
+    static func moved(_ arguments: [String], commands root: any ParsableCommand.Type) -> [String] {
+        var globals: [String] = []
+        var rest = arguments[...]
+        while let word = rest.first {
+            if flags.contains(word) || word.hasPrefix("--socket=") {
+                globals.append(word)
+                rest = rest.dropFirst()
+            } else if word == "--socket", rest.count >= 2 {
+                globals += rest.prefix(2)
+                rest = rest.dropFirst(2)
+            } else {
+                break
+            }
+        }
+        if globals.isEmpty { return arguments }
+        var path: [String] = []
+        var level = root
+        while let word = rest.first, let next = level.configuration.subcommands.first(where: { $0.isNamed(word) }) {
+            path.append(word)
+            level = next
+            rest = rest.dropFirst()
+        }
+        return path.isEmpty ? Array(rest) : path + globals + rest
+    }
+}
+
+extension ParsableCommand {
+    fileprivate static func isNamed(_ word: String) -> Bool {
+        configuration.commandName == word || configuration.aliases.contains(word)
+    }
+}

@@ -1,0 +1,123 @@
+import TransferModel
+import TransferRPC
+
+/// Shows what a followed set of tasks does; the loop calls it, it decides nothing.
+protocol FollowDisplay {
+    mutating func show(_ changes: [FollowState.Change], _ state: FollowState, now: Timestamp)
+    mutating func ended(_ view: TaskView)
+    /// Called several times a second.
+    mutating func tick(_ state: FollowState, now: Timestamp)
+    mutating func resized(_ state: FollowState, now: Timestamp)
+    /// Gives the terminal back before the program is stopped (Ctrl-Z) or ends.
+    mutating func leave()
+    mutating func finish(_ state: FollowState, now: Timestamp)
+}
+
+/// Bars that redraw themselves; tasks that end become lasting lines above them.
+struct LiveDisplay: FollowDisplay {
+    private let console: Console
+    private var screen: LiveScreen
+    private var lasting: [StyledText] = []
+    private var ticks = 0
+
+    init(_ console: Console) {
+        self.console = console
+        screen = LiveScreen(style: console.style)
+    }
+
+    mutating func show(_ changes: [FollowState.Change], _ state: FollowState, now: Timestamp) {
+        for case .state(let task) in changes where task.isOver {
+            lasting.append(ChangeLine.ending(task, width: nil))
+        }
+    }
+
+    mutating func ended(_ view: TaskView) {}
+
+    mutating func tick(_ state: FollowState, now: Timestamp) {
+        ticks += 1
+        draw(state, now: now)
+    }
+
+    mutating func resized(_ state: FollowState, now: Timestamp) { draw(state, now: now) }
+
+    mutating func leave() { console.raw(screen.leave()) }
+
+    mutating func finish(_ state: FollowState, now: Timestamp) {
+        let size = Terminal.size()
+        let total = state.tasks.count > 1 ? [TotalLine(state).render(width: size.columns - 1)] : []
+        console.raw(screen.draw([], lasting: lasting + total, columns: size.columns))
+        lasting = []
+        console.raw(screen.end(columns: size.columns))
+    }
+
+    private mutating func draw(_ state: FollowState, now: Timestamp) {
+        let size = Terminal.size()
+        let block = LiveView.render(state, size: size, now: now, tick: ticks)
+        console.raw(screen.draw(block, lasting: lasting, columns: size.columns))
+        lasting = []
+    }
+}
+
+/// One line per change of state, and now and then how far it is: for logs and pipes.
+struct LineDisplay: FollowDisplay {
+    private let print: (String) -> Void
+    private var lastProgress: Timestamp?
+
+    static let progressInterval: Seconds = 10
+    /// Above this many running tasks one line speaks for all.
+    static let mostProgressLines = 4
+
+    init(print: @escaping (String) -> Void) { self.print = print }
+
+    mutating func show(_ changes: [FollowState.Change], _ state: FollowState, now: Timestamp) {
+        changes.compactMap { ChangeLine.log($0, now: now) }.forEach(print)
+    }
+
+    mutating func ended(_ view: TaskView) {}
+
+    mutating func tick(_ state: FollowState, now: Timestamp) {
+        guard let lastProgress else {
+            self.lastProgress = now
+            return
+        }
+        guard now.since(lastProgress) >= Self.progressInterval else { return }
+        self.lastProgress = now
+        let running = state.all.filter { $0.state == .running && $0.received.rawValue > 0 }
+        if running.count > Self.mostProgressLines {
+            print(TotalLine(state).render(width: .max).plain)
+        } else {
+            running.map(ChangeLine.progress).forEach(print)
+        }
+    }
+
+    mutating func resized(_ state: FollowState, now: Timestamp) {}
+    mutating func leave() {}
+    mutating func finish(_ state: FollowState, now: Timestamp) {}
+}
+
+/// `--json`: each task whole, on a line, when it ends.
+struct JSONDisplay: FollowDisplay {
+    let console: Console
+    private var printed: Set<TaskID> = []
+
+    init(_ console: Console) { self.console = console }
+
+    mutating func show(_ changes: [FollowState.Change], _ state: FollowState, now: Timestamp) {}
+    mutating func ended(_ view: TaskView) {
+        if printed.insert(view.id).inserted { try? console.value(view) }
+    }
+    mutating func tick(_ state: FollowState, now: Timestamp) {}
+    mutating func resized(_ state: FollowState, now: Timestamp) {}
+    mutating func leave() {}
+    mutating func finish(_ state: FollowState, now: Timestamp) {}
+}
+
+/// `-q`: the exit status tells.
+struct SilentDisplay: FollowDisplay {
+    mutating func show(_ changes: [FollowState.Change], _ state: FollowState, now: Timestamp) {}
+    mutating func ended(_ view: TaskView) {}
+    mutating func tick(_ state: FollowState, now: Timestamp) {}
+    mutating func resized(_ state: FollowState, now: Timestamp) {}
+    mutating func leave() {}
+    mutating func finish(_ state: FollowState, now: Timestamp) {}
+}

@@ -1,0 +1,227 @@
+import TransferModel
+
+/// Everything a live display draws from: tasks in the order they were given, the place in the event log, the link.
+///
+/// A value stepped with snapshots and events; what changed comes back, so that a log of lines can be printed from it.
+struct FollowState: Sendable {
+    enum Link: Hashable, Sendable {
+        case connected
+        /// The daemon does not answer; tried again at the given time.
+        case waiting(nextAttemptAt: Timestamp)
+    }
+
+    /// Tasks of the daemon that are not followed one by one, by state (`watch` without ids).
+    struct Backlog: Hashable, Sendable {
+        var queued = 0
+        var waiting = 0
+        var paused = 0
+        var isEmpty: Bool { queued + waiting + paused == 0 }
+    }
+
+    enum Change: Hashable, Sendable {
+        case state(FollowedTask)
+        case resumed(FollowedTask, offset: ByteCount)
+        case restarted(FollowedTask, code: String)
+        case redirected(FollowedTask, url: String)
+        case linkLost
+        case linkRestored
+    }
+
+    private(set) var order: [TaskID] = []
+    private(set) var tasks: [TaskID: FollowedTask] = [:]
+    private(set) var lastSequence: SequenceNumber?
+    private(set) var link = Link.connected
+    var backlog = Backlog()
+    /// Whether tasks that turn up in events join the display.
+    var followsNewTasks: Bool
+
+    init(followsNewTasks: Bool = false) { self.followsNewTasks = followsNewTasks }
+
+    var all: [FollowedTask] { order.compactMap { tasks[$0] } }
+    var isOver: Bool { tasks.values.allSatisfy(\.isOver) }
+    var hasFailure: Bool { tasks.values.contains(where: \.hasFailed) }
+
+    mutating func began(at head: SequenceNumber) {
+        lastSequence = max(lastSequence ?? head, head)
+    }
+
+    /// Forgets the place in the log: the daemon has another store than before.
+    mutating func storeChanged(head: SequenceNumber) { lastSequence = head }
+
+    mutating func linkLost(nextAttemptAt: Timestamp) -> [Change] {
+        let before = link
+        link = .waiting(nextAttemptAt: nextAttemptAt)
+        for id in order { tasks[id]?.stopped() }
+        return before == .connected ? [.linkLost] : []
+    }
+
+    mutating func linkRestored() -> [Change] {
+        let before = link
+        link = .connected
+        return before == .connected ? [] : [.linkRestored]
+    }
+
+    /// Takes a snapshot of a task; what differs in state is a change.
+    mutating func take(_ snapshot: FollowedTask) -> [Change] {
+        let before = tasks[snapshot.id]
+        if before == nil { order.append(snapshot.id) }
+        tasks[snapshot.id] = snapshot
+        return before?.state == snapshot.state && before?.reason == snapshot.reason ? [] : [.state(snapshot)]
+    }
+
+    /// A task that the daemon no longer has.
+    mutating func vanished(_ id: TaskID) -> [Change] {
+        guard var task = tasks[id], !task.isOver else { return [] }
+        task.isRemoved = true
+        tasks[id] = task
+        return [.state(task)]
+    }
+
+    /// Drops tasks that are over from a display that runs for ever.
+    mutating func drop(_ ids: Set<TaskID>) {
+        order.removeAll { ids.contains($0) }
+        for id in ids { tasks[id] = nil }
+    }
+
+    /// Steps the state with one event. Sequenced events that were seen before change nothing.
+    mutating func apply(_ event: FollowedEvent) -> [Change] {
+        if let sequence = event.sequence {
+            if let lastSequence, sequence <= lastSequence { return [] }
+            lastSequence = sequence
+        }
+        guard let id = event.task, var task = tasks[id] ?? newcomer(event) else { return [] }
+        if isOutdated(event, for: task) { return [] }
+        let changes = task.step(event)
+        if tasks[id] == nil { order.append(id) }
+        tasks[id] = task
+        return changes
+    }
+
+    /// Only tasks that move join: a million queued ones are a number, not lines.
+    private func newcomer(_ event: FollowedEvent) -> FollowedTask? {
+        guard followsNewTasks, let id = event.task else { return nil }
+        switch event.type {
+        case .taskStarted, .taskProgress, .taskWaiting, .taskCompleted, .taskFailed, .taskResumed, .taskRestarted: break
+        case .taskAdded, .taskRedirected, .taskResponse, .taskPaused, .taskQueued, .taskUpdated, .taskCancelled,
+            .taskRemoved, .sessionOpened, .sessionDrained, .sessionInvalidated, .settingsChanged, .eventsLagged:
+            return nil
+        }
+        let url = event.payload["url"]?.stringValue
+        let name = TaskName.of(
+            file: event.payload["file"]?.stringValue, destination: nil, suggested: nil, url: url, description: nil)
+        return FollowedTask(id: id, name: name == "?" ? "task \(id)" : name, state: .queued)
+    }
+
+    /// The snapshot is taken after the subscription began, so older events may still arrive for a task that is over.
+    private func isOutdated(_ event: FollowedEvent, for task: FollowedTask) -> Bool {
+        guard task.state.isFinal, event.type != .taskRemoved, let finishedAt = task.finishedAt else { return false }
+        return event.time <= finishedAt
+    }
+}
+
+/// An event as the display sees it; made from the wire's.
+struct FollowedEvent: Hashable, Sendable {
+    var sequence: SequenceNumber?
+    var time: Timestamp
+    var type: EventType
+    var task: TaskID?
+    var payload: [String: JSONValue] = [:]
+}
+
+extension FollowedTask {
+    /// Figures that are only true while bytes flow.
+    mutating func stopped() {
+        rate = 0
+        remaining = nil
+    }
+
+    fileprivate mutating func step(_ event: FollowedEvent) -> [FollowState.Change] {
+        switch event.type {
+        case .taskProgress:
+            takeFigures(event.payload)
+            if state == .queued { state = .running }
+            return []
+        case .taskAdded: return []
+        case .taskStarted: return enter(.running, event)
+        case .taskQueued: return enter(.queued, event)
+        case .taskPaused: return enter(.paused, event)
+        case .taskWaiting: return enter(.waiting, event)
+        case .taskCompleted: return enter(.completed, event)
+        case .taskFailed: return enter(.failed, event)
+        case .taskCancelled: return enter(.cancelled, event)
+        case .taskRemoved:
+            let wasOver = isOver
+            isRemoved = true
+            return wasOver ? [] : [.state(self)]
+        case .taskResponse: return takeResponse(event.payload)
+        case .taskResumed:
+            let offset = ByteCount(event.payload["offset"]?.integerValue ?? 0)
+            received = offset
+            if let length = event.payload["expected"]?.integerValue, length >= 0 { expected = ByteCount(length) }
+            return [.resumed(self, offset: offset)]
+        case .taskRestarted:
+            received = 0
+            return [.restarted(self, code: event.payload["code"]?.stringValue ?? ErrorCode.validatorChanged.rawValue)]
+        case .taskRedirected: return [.redirected(self, url: event.payload["url"]?.stringValue ?? "")]
+        case .taskUpdated, .sessionOpened, .sessionDrained, .sessionInvalidated, .settingsChanged, .eventsLagged:
+            return []
+        }
+    }
+
+    private mutating func enter(_ next: TaskState, _ event: FollowedEvent) -> [FollowState.Change] {
+        let before = (state, reason, nextAttemptAt)
+        stopped()
+        state = next
+        phase = next == .running ? .connecting : nil
+        reason = next == .waiting ? event.payload["reason"]?.stringValue.flatMap(WaitReason.init(rawValue:)) : nil
+        nextAttemptAt = event.payload["nextAttemptAt"]?.stringValue.flatMap { Timestamp($0) }
+        if let error = event.payload["error"] { self.error = TransferError(payload: error) }
+        if next == .running || next == .completed { error = nil }
+        if next == .running, startedAt == nil { startedAt = event.time }
+        if next.isFinal { finish(event) } else { finishedAt = nil }
+        return before == (state, reason, nextAttemptAt) ? [] : [.state(self)]
+    }
+
+    private mutating func finish(_ event: FollowedEvent) {
+        finishedAt = event.time
+        if let path = event.payload["file"]?.stringValue {
+            file = path
+            name = Printable.text(PathText.lastComponent(path))
+        }
+        if let bytes = event.payload["bytes"]?.integerValue {
+            received = ByteCount(bytes)
+            expected = ByteCount(bytes)
+        }
+        duration = event.payload["duration"]?.numberValue.map { Seconds(rawValue: $0) }
+    }
+
+    private mutating func takeFigures(_ payload: [String: JSONValue]) {
+        if let bytes = payload["bytesReceived"]?.integerValue { received = ByteCount(bytes) }
+        if let length = payload["bytesExpected"]?.integerValue { expected = length >= 0 ? ByteCount(length) : nil }
+        rate = ByteRate(Int64((payload["rate"]?.numberValue ?? 0).rounded()))
+        remaining = payload["eta"]?.numberValue.flatMap { $0 >= 0 ? Seconds(rawValue: $0) : nil }
+        phase = payload["phase"]?.stringValue.flatMap(TaskPhase.init(rawValue:)) ?? phase
+    }
+
+    private mutating func takeResponse(_ payload: [String: JSONValue]) -> [FollowState.Change] {
+        let response = payload["response"].map { [$0] } ?? [.object(payload)]
+        for part in response {
+            if let length = part["expectedLength"]?.integerValue, length >= 0, expected == nil {
+                expected = ByteCount(length)
+            }
+        }
+        if phase == .connecting { phase = .transferring }
+        return []
+    }
+}
+
+extension TransferError {
+    /// Reads the `error` member of an event's payload; a code this program does not know becomes `internal` with its words.
+    init(payload: JSONValue) {
+        let code = payload["code"]?.stringValue
+        self.init(
+            code.flatMap(ErrorCode.init(rawValue:)) ?? .internal,
+            payload["message"]?.stringValue ?? code ?? "the daemon gave no reason",
+            retryable: payload["retryable"]?.boolValue)
+    }
+}

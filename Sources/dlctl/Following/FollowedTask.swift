@@ -1,0 +1,102 @@
+import TransferModel
+
+/// What a live display knows of one task: its snapshot, kept up to date by events.
+struct FollowedTask: Hashable, Sendable {
+    var id: TaskID
+    /// Shown name, already safe for a terminal.
+    var name: String
+    var state: TaskState
+    var phase: TaskPhase?
+    var reason: WaitReason?
+    var received: ByteCount = 0
+    /// nil while unknown.
+    var expected: ByteCount?
+    var rate: ByteRate = 0
+    /// nil while unknown.
+    var remaining: Seconds?
+    var nextAttemptAt: Timestamp?
+    var error: TransferError?
+    var file: String?
+    var startedAt: Timestamp?
+    var finishedAt: Timestamp?
+    /// Time the transfer took, as the daemon says it.
+    var duration: Seconds?
+    /// The task was removed from the history while it was followed.
+    var isRemoved = false
+
+    init(id: TaskID, name: String, state: TaskState) {
+        self.id = id
+        self.name = name
+        self.state = state
+    }
+
+    /// Nothing more will happen to it by itself.
+    var isOver: Bool { state.isFinal || isRemoved }
+    var hasFailed: Bool {
+        switch state {
+        case .failed, .cancelled: true
+        case .queued, .running, .waiting, .paused, .completed: isRemoved && state != .completed
+        }
+    }
+}
+
+/// Chooses the shortest name that people recognize a task by.
+enum TaskName {
+    static func of(
+        file: String?, destination: Destination?, suggested: String?, url: String?, description: String?
+    ) -> String {
+        let name =
+            nonEmpty(file.map(PathText.lastComponent))
+            ?? nonEmpty(destination?.path.map(PathText.lastComponent))
+            ?? nonEmpty(destination?.filename)
+            ?? nonEmpty(description)
+            ?? nonEmpty(suggested)
+            ?? url.map(ofURL)
+            ?? "?"
+        return Printable.text(name)
+    }
+
+    /// The last path component without query and fragment; the host where the path has none.
+    static func ofURL(_ url: String) -> String {
+        if url.lowercased().hasPrefix("data:") { return DisplayWidth.end(url, 24) }
+        let plain = url.prefix { $0 != "?" && $0 != "#" }
+        let rest = plain.firstRange(ofSchemeEnd: "://").map { plain[$0...] } ?? plain
+        let parts = rest.split(separator: "/")
+        guard let last = parts.last else { return url }
+        if parts.count == 1 { return String(last.split(separator: "@").last ?? last) }
+        return PercentText.decoded(String(last))
+    }
+
+    private static func nonEmpty(_ text: String?) -> String? { text.flatMap { $0.isEmpty ? nil : $0 } }
+}
+
+extension Substring {
+    /// The index behind the first `marker`.
+    fileprivate func firstRange(ofSchemeEnd marker: String) -> Index? {
+        var position = startIndex
+        while position < endIndex {
+            if self[position...].hasPrefix(marker) { return index(position, offsetBy: marker.count) }
+            position = index(after: position)
+        }
+        return nil
+    }
+}
+
+enum PercentText {
+    /// `%41` → `A`; the text as it stands where that is not UTF-8.
+    static func decoded(_ text: String) -> String {
+        var bytes: [UInt8] = []
+        var rest = Array(text.utf8)[...]
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "%"), rest.count >= 2,
+                let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
+            {
+                bytes.append(value)
+                rest = rest.dropFirst(2)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return String(validating: bytes, as: UTF8.self) ?? text
+    }
+}

@@ -1,0 +1,115 @@
+import Glibc
+import TransferModel
+import TransferRPC
+
+/// Shows tasks until all are over (or for ever): one loop over one stream of inputs, a pump and a clock feeding it.
+struct Follower {
+    var plan: FollowPlan
+    var endsWhenOver: Bool
+    /// Said when Ctrl-C ends the display.
+    var onInterrupt: @Sendable () -> Void
+    var reconnect: @Sendable () async throws -> (any DaemonCalling)?
+
+    /// - Returns: how the tasks stood at the end.
+    /// - Throws: `CommandFailure.interrupted`, or `.refused` where the daemon does not let this be followed.
+    func run(_ client: any DaemonCalling, display: any FollowDisplay) async throws -> FollowState {
+        let (inputs, continuation) = AsyncStream.makeStream(of: FollowInput.self)
+        let signals = Signals([SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGCONT, SIGTSTP]) { continuation.yield(.signal($0)) }
+        let pumping = Task { [plan, reconnect] in
+            var pump = LinkPump(plan, reconnect: reconnect) { continuation.yield($0) }
+            await pump.run(first: client)
+        }
+        let ticking = Task {
+            while !Task.isCancelled {
+                continuation.yield(.tick)
+                try? await Task.sleep(for: .milliseconds(100))
+            }
+        }
+        defer {
+            signals.cancel()
+            pumping.cancel()
+            ticking.cancel()
+        }
+        return try await loop(inputs, display: display)
+    }
+
+    private func loop(_ inputs: AsyncStream<FollowInput>, display: any FollowDisplay) async throws -> FollowState {
+        var display = display
+        var state = FollowState(followsNewTasks: plan.tasks == nil)
+        for task in plan.known { display.show(state.take(task), state, now: .now()) }
+        var expected = Set(plan.tasks ?? []).subtracting(plan.known.map(\.id))
+        for await input in inputs {
+            switch input {
+            case .signal(let number): try signalled(number, &display, state)
+            case .tick: display.tick(state, now: .now())
+            case .ended(let view): display.ended(view)
+            case .refused(let failure):
+                display.leave()
+                throw failure
+            case .began, .storeChanged, .event, .snapshot, .missing, .backlog, .linkLost, .linkRestored:
+                let changes = Self.step(&state, with: input, expected: &expected)
+                display.show(changes, state, now: .now())
+            }
+            if endsWhenOver, expected.isEmpty, state.isOver { break }
+            if !endsWhenOver { state.dropEnded() }
+        }
+        display.finish(state, now: .now())
+        return state
+    }
+
+    private static func step(
+        _ state: inout FollowState, with input: FollowInput, expected: inout Set<TaskID>
+    ) -> [FollowState.Change] {
+        switch input {
+        case .began(let head):
+            state.began(at: head)
+            return []
+        case .storeChanged(let head):
+            state.storeChanged(head: head)
+            return []
+        case .event(let event): return state.apply(event)
+        case .snapshot(let task):
+            expected.remove(task.id)
+            return state.take(task)
+        case .missing(let id):
+            expected.remove(id)
+            return state.vanished(id)
+        case .backlog(let counts):
+            state.takeCounts(counts)
+            return []
+        case .linkLost(let next): return state.linkLost(nextAttemptAt: next)
+        case .linkRestored: return state.linkRestored()
+        case .ended, .refused, .tick, .signal: return []
+        }
+    }
+
+    private func signalled(_ number: Int32, _ display: inout any FollowDisplay, _ state: FollowState) throws {
+        switch number {
+        case SIGWINCH, SIGCONT: display.resized(state, now: .now())
+        case SIGTSTP:
+            display.leave()
+            kill(getpid(), SIGSTOP)
+        default:
+            display.leave()
+            onInterrupt()
+            throw CommandFailure.interrupted
+        }
+    }
+}
+
+extension FollowState {
+    /// What the daemon counts beyond the tasks shown one by one.
+    mutating func takeCounts(_ counts: [String: Int]) {
+        func beyond(_ state: TaskState) -> Int {
+            let shown = tasks.values.count { $0.state == state && !$0.isOver }
+            return max(0, (counts[state.rawValue] ?? 0) - shown)
+        }
+        backlog = Backlog(queued: beyond(.queued), waiting: beyond(.waiting), paused: beyond(.paused))
+    }
+
+    /// Forgets tasks that ended; the display has said so.
+    mutating func dropEnded() {
+        let ended = Set(tasks.values.filter(\.isOver).map(\.id))
+        if !ended.isEmpty { drop(ended) }
+    }
+}

@@ -1,0 +1,141 @@
+import TransferClient
+import TransferModel
+import TransferRPC
+
+/// Keeps a subscription alive across restarts of the daemon and turns what arrives into `FollowInput`s.
+///
+/// After a reconnection it subscribes from the last sequence number it saw, so nothing stored is missed or repeated.
+struct LinkPump {
+    private let plan: FollowPlan
+    private let reconnect: @Sendable () async throws -> (any DaemonCalling)?
+    private let yield: @Sendable (FollowInput) -> Void
+    private var last: SequenceNumber?
+    private var connections = 0
+    private var delay = Self.firstDelay
+
+    static let firstDelay = Duration.milliseconds(250)
+    static let longestDelay = Duration.seconds(5)
+
+    init(
+        _ plan: FollowPlan, reconnect: @escaping @Sendable () async throws -> (any DaemonCalling)?,
+        yield: @escaping @Sendable (FollowInput) -> Void
+    ) {
+        self.plan = plan
+        self.reconnect = reconnect
+        self.yield = yield
+        last = plan.after
+    }
+
+    /// Runs until its Swift task is cancelled or the daemon refuses.
+    mutating func run(first: any DaemonCalling) async {
+        var client: (any DaemonCalling)? = first
+        while !Task.isCancelled {
+            if let client, await serve(client) { return }
+            await client?.close()
+            if Task.isCancelled { return }
+            yield(.linkLost(nextAttemptAt: Timestamp.now().advanced(by: Seconds(delay))))
+            try? await Task.sleep(for: delay)
+            delay = min(delay * 2, Self.longestDelay)
+            client = try? await reconnect()
+        }
+    }
+
+    /// Serves one connection to its end; true where going on makes no sense.
+    private mutating func serve(_ client: any DaemonCalling) async -> Bool {
+        do {
+            let (head, events) = try await client.follow(parameters())
+            connections += 1
+            if let last, head < last {
+                // Another store answers now; its numbers have nothing to do with those seen.
+                self.last = nil
+                yield(.storeChanged(head: head))
+                return false
+            }
+            if last == nil { yield(.began(head: head)) }
+            last = last ?? head
+            yield(.linkRestored)
+            delay = Self.firstDelay
+            try await snapshot(client)
+            try await forward(events, client)
+            return false
+        } catch let error as TransferError where !Self.isLoss(error) {
+            yield(.refused(.refused(error)))
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    private func parameters() -> Subscribe.Parameters {
+        let filter = plan.tasks.flatMap { $0.count <= FollowPlan.longestFilter ? $0 : nil }
+        return Subscribe.Parameters(
+            after: last.map { .after($0) } ?? .now, tasks: filter, progressInterval: plan.progressInterval,
+            owner: plan.owner)
+    }
+
+    /// Failures that mean "the daemon went away", not "the daemon says no".
+    private static func isLoss(_ error: TransferError) -> Bool {
+        switch error.code {
+        case .shuttingDown, .networkLost, .networkConnect, .networkTimeout: true
+        default: false
+        }
+    }
+
+    private mutating func forward(
+        _ events: AsyncThrowingStream<EventView, any Error>, _ client: any DaemonCalling
+    ) async throws {
+        let polling = plan.tasks == nil ? Task { [yield] in await Self.pollBacklog(client, yield) } : nil
+        defer { polling?.cancel() }
+        for try await event in events {
+            if let sequence = event.sequence { last = max(last ?? sequence, sequence) }
+            if let task = event.task, Self.ends(event.type) { await announceEnd(of: task, client) }
+            yield(.event(FollowedEvent(event)))
+            if plan.tasks == nil, let task = event.task, event.type == .taskStarted { await refresh(task, client) }
+        }
+    }
+
+    private static func ends(_ type: EventType) -> Bool {
+        type == .taskCompleted || type == .taskFailed || type == .taskCancelled
+    }
+
+    private func announceEnd(of task: TaskID, _ client: any DaemonCalling) async {
+        guard plan.fetchesEnded, let view = try? await client.call(GetTask.self, TaskReference(id: task)) else {
+            return
+        }
+        yield(.ended(view))
+    }
+
+    /// An event says little of a task that was not known; ask.
+    private func refresh(_ task: TaskID, _ client: any DaemonCalling) async {
+        guard let view = try? await client.call(GetTask.self, TaskReference(id: task)) else { return }
+        yield(.snapshot(FollowedTask(view)))
+    }
+
+    private static func pollBacklog(_ client: any DaemonCalling, _ yield: @Sendable (FollowInput) -> Void) async {
+        while !Task.isCancelled {
+            if let stats = try? await client.call(DaemonStats.self, Nothing()) { yield(.backlog(stats.tasks)) }
+            try? await Task.sleep(for: .seconds(1))
+        }
+    }
+
+    private func snapshot(_ client: any DaemonCalling) async throws {
+        guard let ids = plan.tasks else {
+            let page = try await client.call(
+                ListTasks.self,
+                ListTasks.Parameters(states: [.running, .waiting], order: .oldest, limit: 200, owner: plan.owner))
+            for view in page.tasks { yield(.snapshot(FollowedTask(view))) }
+            return
+        }
+        let isFirst = connections == 1
+        guard isFirst ? plan.known.isEmpty : ids.count <= FollowPlan.longestSnapshot else { return }
+        for id in ids {
+            do {
+                let view = try await client.call(GetTask.self, TaskReference(id: id))
+                if view.state.isFinal, plan.fetchesEnded, isFirst { yield(.ended(view)) }
+                yield(.snapshot(FollowedTask(view)))
+            } catch let error as TransferError where error.code == .taskNotFound {
+                yield(.missing(id))
+            }
+        }
+    }
+}

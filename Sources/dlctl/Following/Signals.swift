@@ -1,0 +1,22 @@
+import Dispatch
+import Glibc
+
+/// Turns signals into values of a stream, so that one loop sees key presses, resizes and events in order.
+struct Signals {
+    private let sources: [any DispatchSourceSignal]
+
+    /// Calls `handler` on a queue of its own for each of `numbers`; their default actions are off from then on.
+    init(_ numbers: [Int32], handler: @escaping @Sendable (Int32) -> Void) {
+        let queue = DispatchQueue(label: "dlctl.signals")
+        sources = numbers.map { number in
+            // SIGWINCH and SIGCONT must not be ignored for their effect, only observed.
+            if number != SIGWINCH && number != SIGCONT { signal(number, SIG_IGN) }
+            let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
+            source.setEventHandler { handler(number) }
+            source.resume()
+            return source
+        }
+    }
+
+    func cancel() { sources.forEach { $0.cancel() } }
+}

@@ -1,0 +1,98 @@
+import TransferModel
+
+/// Turns what `add` was given into the specs it sends: pure, so that every combination can be tested.
+struct AddPlan {
+    var urls: [String] = []
+    var entries: [ListFile.Entry] = []
+    /// Made from the options; what all tasks share.
+    var template = TaskSpec()
+    var output: String?
+    var directory: String?
+    var checksum: Checksum?
+    var conflictPolicy: ConflictPolicy?
+    var preserveTime = false
+    var clientToken: String?
+    var resumeData: String?
+    /// Absolute; what relative paths are seen from, and the folder of downloads that name none.
+    var currentFolder: String
+    /// The session names a folder, so the current one is not imposed.
+    var sessionHasDirectory = false
+
+    /// Most tasks in one request (a line has a limit of 8 MiB).
+    static let largestRequest = 1000
+
+    /// - Throws: `CommandFailure.usage` for combinations that mean nothing.
+    func specs() throws -> [TaskSpec] {
+        let count = urls.count + entries.count + (resumeData == nil ? 0 : 1)
+        guard count > 0 else { throw CommandFailure.usage("nothing to add: name a URL, or a list with -i") }
+        if count > 1 {
+            if output != nil {
+                throw CommandFailure.usage("-o names one file, but there are \(count) URLs; use -d, or out= in a list")
+            }
+            if checksum != nil {
+                throw CommandFailure.usage(
+                    "--checksum is of one file, but there are \(count) URLs; use checksum= in a list")
+            }
+        }
+        for url in urls where !ListFile.looksLikeURL(url) {
+            throw CommandFailure.usage(
+                "'\(Printable.text(url, limit: 60))' is not a URL; did you mean https://\(Printable.text(url, limit: 60))?"
+            )
+        }
+        if let output, output.isEmpty || output.hasSuffix("/") {
+            throw CommandFailure.usage("-o names a file; '\(Printable.text(output, limit: 60))' is a folder, use -d")
+        }
+        var specs = try urls.map(spec(url:)) + entries.map(spec(entry:))
+        if let resumeData {
+            var spec = template
+            spec.resumeData = resumeData
+            specs.append(spec)
+        }
+        if let clientToken {
+            for index in specs.indices {
+                specs[index].clientToken = specs.count == 1 ? clientToken : "\(clientToken)/\(index + 1)"
+            }
+        }
+        return specs
+    }
+
+    private func base() -> TaskSpec {
+        var spec = template
+        spec.conflictPolicy = conflictPolicy
+        if preserveTime { spec.preserveTime = true }
+        return spec
+    }
+
+    private func spec(url: String) throws -> TaskSpec {
+        var spec = base()
+        spec.url = url
+        spec.checksum = checksum
+        spec.destination = destination(out: output, dir: nil)
+        return spec
+    }
+
+    private func spec(entry: ListFile.Entry) throws -> TaskSpec {
+        var spec = base()
+        spec.url = entry.url
+        spec.checksum = entry.checksum ?? checksum
+        if !entry.headers.isEmpty { spec.headers = (template.headers ?? []) + entry.headers }
+        spec.destination = destination(out: entry.out ?? output, dir: entry.dir)
+        return spec
+    }
+
+    private func destination(out: String?, dir: String?) -> Destination? {
+        let folder = dir ?? directory
+        var destination = Destination()
+        if let out {
+            let base = folder.map { PathText.absolute($0, in: currentFolder) } ?? currentFolder
+            destination.path = PathText.absolute(out, in: base)
+        } else if let folder {
+            destination.directory = PathText.absolute(folder, in: currentFolder)
+        } else if sessionHasDirectory {
+            return nil
+        } else {
+            destination.directory = currentFolder
+        }
+        return destination
+    }
+}

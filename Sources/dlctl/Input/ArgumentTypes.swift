@@ -1,0 +1,105 @@
+import ArgumentParser
+import TransferModel
+
+/// A transfer rate on the command line.
+struct RateArgument: ExpressibleByArgument, Hashable {
+    var rate: ByteRate
+
+    init?(argument: String) {
+        guard let rate = Quantity.rate(argument) else { return nil }
+        self.rate = rate
+    }
+
+    var defaultValueDescription: String { rate.isUnlimited ? "none" : Figures.rate(rate) }
+}
+
+/// A length of time on the command line.
+struct DurationArgument: ExpressibleByArgument, Hashable {
+    var seconds: Seconds
+
+    init?(argument: String) {
+        guard let seconds = DurationText.seconds(argument) else { return nil }
+        self.seconds = seconds
+    }
+}
+
+/// A point in time on the command line; relative ones count from when the command was read.
+struct MomentArgument: ExpressibleByArgument, Hashable {
+    var timestamp: Timestamp
+
+    init?(argument: String) {
+        guard let timestamp = MomentText.timestamp(argument, now: .now()) else { return nil }
+        self.timestamp = timestamp
+    }
+}
+
+/// `Name: value`, as curl and wget take it.
+struct HeaderArgument: ExpressibleByArgument, Hashable {
+    var field: HeaderField
+
+    init?(argument: String) {
+        guard let colon = argument.firstIndex(of: ":"), colon != argument.startIndex else { return nil }
+        let name = argument[..<colon]
+        guard name.utf8.allSatisfy(Self.isTokenByte) else { return nil }
+        let value = argument[argument.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
+        guard !value.unicodeScalars.contains(where: { $0 == "\r" || $0 == "\n" || $0 == "\0" }) else { return nil }
+        field = HeaderField(String(name), String(value))
+    }
+
+    /// tchar of RFC 9110 section 5.6.2.
+    private static func isTokenByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+        }
+    }
+}
+
+/// `sha-256:HEX`; spellings such as `sha256` and `=` for the colon are taken too.
+struct ChecksumArgument: ExpressibleByArgument, Hashable {
+    var checksum: Checksum
+
+    init?(argument: String) {
+        guard let mark = argument.firstIndex(where: { $0 == ":" || $0 == "=" }),
+            let algorithm = Self.algorithm(argument[..<mark].lowercased())
+        else { return nil }
+        let value = argument[argument.index(after: mark)...].lowercased()
+        guard value.count == algorithm.hexLength, value.allSatisfy({ $0.isASCII && $0.isHexDigit }) else { return nil }
+        checksum = Checksum(algorithm: algorithm, value: value)
+    }
+
+    static func algorithm(_ name: String) -> DigestAlgorithm? {
+        DigestAlgorithm(rawValue: name)
+            ?? DigestAlgorithm.allCases.first { $0.rawValue.filter { $0 != "-" } == name }
+    }
+}
+
+extension TaskPriority: ExpressibleByArgument {
+    public init?(argument: String) {
+        if let named = TaskPriority(name: argument) {
+            self = named
+        } else if let value = Double(argument), (0...1).contains(value) {
+            self.init(value)
+        } else {
+            return nil
+        }
+    }
+
+    public static var allValueStrings: [String] { ["low", "normal", "high"] }
+}
+
+extension TaskID: ExpressibleByArgument {
+    public init?(argument: String) {
+        guard let value = Int64(argument), value > 0 else { return nil }
+        self.init(value)
+    }
+}
+
+extension TaskState: ExpressibleByArgument {}
+extension TaskKind: ExpressibleByArgument {}
+extension ConflictPolicy: ExpressibleByArgument {}
+extension TLSVersion: ExpressibleByArgument {}
+extension HTTPVersion: ExpressibleByArgument {}
+extension EventType: ExpressibleByArgument {}

@@ -1,0 +1,106 @@
+import TransferModel
+
+/// `name=value` on the command line, as `settings` and `session set` take it: sizes, durations and lists as people
+/// write them, JSON for the rest.
+struct Assignment: Hashable {
+    var name: String
+    var value: String
+
+    init?(_ text: String) {
+        guard let equals = text.firstIndex(of: "="), equals != text.startIndex else { return nil }
+        name = String(text[..<equals])
+        value = String(text[text.index(after: equals)...])
+    }
+
+    /// What a setting's value is typed as.
+    enum Form: Hashable {
+        case count, bytes, rate, seconds, flag, text, words([String]), json
+    }
+
+    /// - Throws: `CommandFailure.usage` with what is accepted.
+    func parsed(as form: Form) throws -> JSONValue {
+        if ["default", "null", "unset"].contains(value) { return .null }
+        switch form {
+        case .count:
+            if let number = Int64(value), number >= 0 { return .integer(number) }
+            throw wrong("a number")
+        case .bytes, .rate:
+            if let bytes = Quantity.bytes(value) { return .integer(bytes) }
+            throw wrong(form == .rate ? "a rate such as 500k, 2M or none" : "a size such as 500M or 2G")
+        case .seconds:
+            guard let length = DurationText.seconds(value) else { throw wrong("a duration such as 30s, 5m or 7d") }
+            return Self.number(length.rawValue)
+        case .flag:
+            switch value.lowercased() {
+            case "true", "yes", "on", "1": return .bool(true)
+            case "false", "no", "off", "0": return .bool(false)
+            default: throw wrong("yes or no")
+            }
+        case .text: return .string(value)
+        case .words(let known):
+            if known.contains(value) { return .string(value) }
+            throw wrong("one of " + known.joined(separator: ", "))
+        case .json:
+            if let json = JSONText.value(value) { return json }
+            throw wrong("JSON")
+        }
+    }
+
+    private static func number(_ value: Double) -> JSONValue {
+        Int64(exactly: value).map(JSONValue.integer) ?? .number(value)
+    }
+
+    private func wrong(_ expected: String) -> CommandFailure {
+        CommandFailure.usage("\(name)=\(Printable.text(value, limit: 40)): give \(expected), or 'default'")
+    }
+}
+
+extension SettingName {
+    /// How its value is typed.
+    var form: Assignment.Form {
+        switch self {
+        case .maximumConcurrentTasks, .maximumConcurrentTasksPerHost, .eventRetentionCount: .count
+        case .downloadRateLimit, .uploadRateLimit: .rate
+        case .minimumFreeSpace: .bytes
+        case .historyRetention, .eventRetention, .progressInterval, .diskPollInterval: .seconds
+        }
+    }
+
+    /// The value as people read it.
+    func text(_ value: JSONValue) -> String {
+        switch form {
+        case .rate: value.integerValue.map { Figures.limit(ByteRate($0)) } ?? "?"
+        case .bytes: value.integerValue.map { Figures.bytes(ByteCount($0)) } ?? "?"
+        case .seconds:
+            value.numberValue.map { $0 < 60 ? "\(JSONText.number($0))s" : Figures.duration(Seconds(rawValue: $0)) }
+                ?? "?"
+        case .count, .flag, .text, .words, .json: JSONText.plain(value)
+        }
+    }
+}
+
+extension SessionConfiguration.CodingKeys {
+    var form: Assignment.Form {
+        switch self {
+        case .timeoutIntervalForRequest, .timeoutIntervalForResource, .launchInterval: .seconds
+        case .httpMaximumConnectionsPerHost, .maximumConcurrentTasks, .connectionsPerDownload: .count
+        case .downloadRateLimit, .uploadRateLimit: .rate
+        case .httpShouldSetCookies, .allowsArbitraryLoads, .waitsForConnectivity, .isDiscretionary,
+            .allowsExpensiveNetworkAccess, .allowsConstrainedNetworkAccess, .sendsLaunchEvents:
+            .flag
+        case .requestCachePolicy, .httpCookieAcceptPolicy, .proxy, .caFile, .subscriber, .directory: .text
+        case .tlsMinimumVersion: .words(TLSVersion.allCases.map(\.rawValue))
+        case .conflictPolicy: .words(ConflictPolicy.allCases.map(\.rawValue))
+        case .durability: .words(Durability.allCases.map(\.rawValue))
+        case .httpAdditionalHeaders, .clientCertificate, .launch, .schedule, .retry: .json
+        }
+    }
+
+    /// Paths are made absolute before they travel.
+    var isPath: Bool {
+        switch self {
+        case .caFile, .directory: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,118 @@
+import TransferModel
+
+/// Reads a list of downloads: one URL a line, `#` comments, and aria2's indented
+/// `name=value` lines below a URL.
+///
+/// Pure: text in, entries out. Options known are `out`, `dir`, `checksum` and `header` (repeatable); anything else is
+/// refused with its line, for a silently dropped option would download the wrong thing.
+struct ListFile {
+    struct Entry: Hashable {
+        var url: String
+        var out: String?
+        var dir: String?
+        var checksum: Checksum?
+        var headers: [HeaderField] = []
+        /// Counted from 1.
+        var line: Int
+    }
+
+    struct Malformed: Error, Hashable, CustomStringConvertible {
+        var file: String
+        var line: Int
+        var problem: String
+        var description: String { "\(file):\(line): \(problem)" }
+    }
+
+    private let file: String
+    private var entries: [Entry] = []
+
+    /// - Throws: `Malformed` with the first line that cannot be read.
+    static func parse(_ bytes: [UInt8], file: String) throws(Malformed) -> [Entry] {
+        var list = ListFile(file: file)
+        var number = 0
+        let text = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes.dropFirst(3) : bytes[...]
+        for raw in text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
+            number += 1
+            let line = raw.last == UInt8(ascii: "\r") ? raw.dropLast() : raw
+            guard let text = String(validating: line, as: UTF8.self) else {
+                throw Malformed(file: file, line: number, problem: "this line is not UTF-8 text")
+            }
+            try list.read(text, line: number)
+        }
+        return list.entries
+    }
+
+    private init(file: String) { self.file = file }
+
+    private mutating func read(_ text: String, line: Int) throws(Malformed) {
+        let indented = text.first == " " || text.first == "\t"
+        let content = text.trimmingBlanks()
+        if content.isEmpty || content.hasPrefix("#") { return }
+        if let control = content.unicodeScalars.first(where: { $0.value < 0x20 && $0 != "\t" || $0.value == 0x7F }) {
+            throw malformed(
+                line, "control character U+\(String(control.value, radix: 16, uppercase: true)) in the line")
+        }
+        if indented {
+            try readOption(content, line: line)
+        } else {
+            let urls = content.split(separator: "\t").map { String($0).trimmingBlanks() }.filter { !$0.isEmpty }
+            for url in urls where !ListFile.looksLikeURL(url) {
+                throw malformed(line, "\"\(Printable.text(url, limit: 60))\" is not a URL")
+            }
+            // aria2 parts mirrors by tabs; silently taking the first would lose what was asked for.
+            guard urls.count == 1 else { throw malformed(line, "several URLs on one line (mirrors) are not built yet") }
+            entries.append(Entry(url: urls[0], line: line))
+        }
+    }
+
+    private mutating func readOption(_ content: String, line: Int) throws(Malformed) {
+        guard let last = entries.indices.last else {
+            throw malformed(line, "an indented option needs a URL above it")
+        }
+        guard let equals = content.firstIndex(of: "=") else {
+            throw malformed(line, "an indented line is an option: out=, dir=, checksum= or header=")
+        }
+        let name = String(content[..<equals]).trimmingBlanks()
+        let value = String(content[content.index(after: equals)...]).trimmingBlanks()
+        if value.isEmpty { throw malformed(line, "\(Printable.text(name, limit: 40))= has no value") }
+        switch name {
+        case "out": entries[last].out = value
+        case "dir": entries[last].dir = value
+        case "checksum":
+            guard let checksum = ChecksumArgument(argument: value)?.checksum else {
+                throw malformed(line, "checksum= takes ALGORITHM:HEX, for example sha-256:9f86d0…")
+            }
+            entries[last].checksum = checksum
+        case "header":
+            guard let header = HeaderArgument(argument: value)?.field else {
+                throw malformed(line, "header= takes NAME: VALUE")
+            }
+            entries[last].headers.append(header)
+        default:
+            throw malformed(
+                line, "\(Printable.text(name, limit: 40))= is not known here; use out=, dir=, checksum= or header=")
+        }
+    }
+
+    private func malformed(_ line: Int, _ problem: String) -> Malformed {
+        Malformed(file: file, line: line, problem: problem)
+    }
+
+    /// A scheme and a colon (RFC 3986 section 3.1); whether the daemon speaks it is the daemon's to say.
+    static func looksLikeURL(_ text: String) -> Bool {
+        guard let colon = text.firstIndex(of: ":"), let first = text.first, first.isASCII, first.isLetter else {
+            return false
+        }
+        return text[..<colon].allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "+-.".contains($0)) }
+    }
+}
+
+extension String {
+    func trimmingBlanks() -> String {
+        let blank: (Character) -> Bool = { $0 == " " || $0 == "\t" }
+        guard let first = firstIndex(where: { !blank($0) }), let last = lastIndex(where: { !blank($0) }) else {
+            return ""
+        }
+        return String(self[first...last])
+    }
+}

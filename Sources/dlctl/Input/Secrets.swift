@@ -1,0 +1,144 @@
+import FoundationEssentials
+import Glibc
+import TransferModel
+
+/// Fetches the secrets that options only point to: from files, standard input, the environment or a prompt.
+struct Secrets {
+    var session: CommandSession
+
+    func apply(_ options: RequestOptions, to spec: inout TaskSpec) throws {
+        let headers = try self.headers(options)
+        if !headers.isEmpty { spec.headers = headers }
+        try applyCredentials(options, to: &spec)
+        spec.proxy = try options.proxy ?? options.proxyFile.map(firstLine)
+        spec.caFile = options.caFile.map(session.absolute)
+        if let path = options.cert {
+            var certificate = ClientCertificate(certificate: session.absolute(path))
+            certificate.key = options.key.map(session.absolute)
+            spec.clientCertificate = certificate
+        }
+        spec.tlsMinimumVersion = options.tlsMin
+        spec.httpVersion = options.httpVersion
+    }
+
+    private func headers(_ options: RequestOptions) throws -> [HeaderField] {
+        var fields: [HeaderField] = []
+        for text in options.header {
+            if text.hasPrefix("@") {
+                fields += try headerFile(String(text.dropFirst()))
+            } else if let field = HeaderArgument(argument: text)?.field {
+                fields.append(field)
+            }
+        }
+        if let agent = options.userAgent { fields.append(HeaderField("User-Agent", agent)) }
+        if let referer = options.referer { fields.append(HeaderField("Referer", referer)) }
+        return fields
+    }
+
+    private func headerFile(_ path: String) throws -> [HeaderField] {
+        let lines = try text(of: path).split(whereSeparator: \.isNewline)
+        return try lines.enumerated().map { number, line in
+            guard let field = HeaderArgument(argument: String(line))?.field else {
+                throw CommandFailure.usage("\(path):\(number + 1): not 'Name: value'")
+            }
+            return field
+        }
+    }
+
+    private func applyCredentials(_ options: RequestOptions, to spec: inout TaskSpec) throws {
+        if let user = options.user {
+            // curl's habit; it shows the password to every user of the machine, so it is taken but never asked for.
+            let parts = user.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            spec.username = String(parts[0])
+            if parts.count == 2 {
+                spec.password = String(parts[1])
+            } else if options.passwordStdin {
+                spec.password = try firstLine("-")
+            } else if let path = options.passwordFile {
+                spec.password = try firstLine(path)
+            } else {
+                spec.password = try Self.prompt("Password of \(Printable.text(user, limit: 60)): ")
+            }
+        }
+        if let path = options.bearerFile { spec.bearer = try firstLine(path) }
+        if let name = options.bearerEnv {
+            guard let token = session.environment[name], !token.isEmpty else {
+                throw CommandFailure.usage("--bearer-env: \(name) is not set")
+            }
+            spec.bearer = token
+        }
+        if options.netrc {
+            guard let home = session.environment["HOME"] else { throw CommandFailure.usage("--netrc: HOME is not set") }
+            spec.netrc = session.environment["NETRC"] ?? home + "/.netrc"
+        }
+        if let path = options.netrcFile { spec.netrc = session.absolute(path) }
+    }
+
+    private func text(of path: String) throws -> String {
+        String(decoding: try InputFile.read(path), as: UTF8.self)
+    }
+
+    private func firstLine(_ path: String) throws -> String {
+        guard let line = try text(of: path).split(whereSeparator: \.isNewline).first else {
+            throw CommandFailure.usage("\(path == "-" ? "standard input" : path) is empty")
+        }
+        return String(line)
+    }
+
+    /// Asks on the terminal without echo (termios(3)); never on standard output, which may be a pipe.
+    private static func prompt(_ question: String) throws -> String {
+        let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC)
+        guard terminal >= 0 else {
+            throw CommandFailure.usage(
+                "--user needs a password and there is no terminal to ask on; use --password-stdin or --password-file")
+        }
+        defer { close(terminal) }
+        var before = termios()
+        guard tcgetattr(terminal, &before) == 0 else { throw CommandFailure.usage("the terminal cannot be asked") }
+        var silent = before
+        silent.c_lflag &= ~tcflag_t(ECHO)
+        // Ctrl-C must end the program with the echo on again, so it is read as a character.
+        silent.c_lflag &= ~tcflag_t(ISIG)
+        tcsetattr(terminal, TCSAFLUSH, &silent)
+        defer {
+            tcsetattr(terminal, TCSAFLUSH, &before)
+            _ = write(terminal, "\n", 1)
+        }
+        let bytes = Array(question.utf8)
+        _ = write(terminal, bytes, bytes.count)
+        var typed: [UInt8] = []
+        var byte: UInt8 = 0
+        while read(terminal, &byte, 1) == 1, byte != UInt8(ascii: "\n") {
+            if byte == 3 || byte == 28 { throw CommandFailure.interrupted }
+            typed.append(byte)
+        }
+        return String(decoding: typed, as: UTF8.self)
+    }
+}
+
+/// Reads whole small files that options name.
+enum InputFile {
+    static let limit = 64 << 20
+
+    /// - Parameter path: `-` is standard input.
+    static func read(_ path: String) throws -> [UInt8] {
+        let name = path == "-" ? "standard input" : path
+        let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw unreadable(name) }
+        defer { if path != "-" { close(descriptor) } }
+        var content: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let count = Glibc.read(descriptor, &buffer, buffer.count)
+            if count == 0 { return content }
+            if count < 0, errno == EINTR { continue }
+            if count < 0 { throw unreadable(name) }
+            content += buffer.prefix(count)
+            if content.count > limit { throw CommandFailure.usage("\(name) is over \(limit >> 20) MiB") }
+        }
+    }
+
+    private static func unreadable(_ name: String) -> CommandFailure {
+        CommandFailure.usage("\(name) cannot be read: \(String(cString: strerror(errno)))")
+    }
+}

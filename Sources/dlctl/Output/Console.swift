@@ -1,0 +1,90 @@
+import FoundationEssentials
+import Glibc
+import TransferModel
+
+/// Where a command writes: results to standard output, remarks to standard error, as people or as programs read them.
+struct Console: Sendable {
+    var json: Bool
+    var quiet: Bool
+    var outputIsTerminal: Bool
+    var style: Style
+    var errorStyle: Style
+
+    init(json: Bool, quiet: Bool, environment: [String: String]) {
+        self.json = json
+        self.quiet = quiet
+        outputIsTerminal = isatty(STDOUT_FILENO) == 1
+        style = Style(terminal: outputIsTerminal, environment: environment)
+        errorStyle = Style(terminal: isatty(STDERR_FILENO) == 1, environment: environment)
+    }
+
+    /// Whether a display that redraws itself makes sense.
+    var isLive: Bool { outputIsTerminal && !json && !quiet }
+
+    func line(_ text: StyledText) { write(style.render(text) + "\n", to: STDOUT_FILENO) }
+    func line(_ text: String) { line(StyledText(text)) }
+    func raw(_ text: String) { write(text, to: STDOUT_FILENO) }
+
+    /// A line that `-q` and `--json` silence.
+    func remark(_ text: String) {
+        if !quiet && !json { write(errorStyle.render(StyledText(text)) + "\n", to: STDERR_FILENO) }
+    }
+
+    /// A line about something that went wrong; never silenced.
+    func complain(_ text: String) {
+        let line = StyledText("dlctl: ", .bad) + StyledText(text)
+        write(errorStyle.render(line) + "\n", to: STDERR_FILENO)
+    }
+
+    /// One value on one line, members sorted, so that equal results are equal text.
+    func value(_ value: some Encodable) throws {
+        write(try Self.encode(value) + "\n", to: STDOUT_FILENO)
+    }
+
+    static func encode(_ value: some Encodable) throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return String(decoding: try encoder.encode(value), as: UTF8.self)
+    }
+
+    func report(_ failure: CommandFailure) {
+        if json, let value = failure.value, let text = try? Self.encode(value) {
+            write(text + "\n", to: STDERR_FILENO)
+        } else if let message = failure.message {
+            complain(message)
+        }
+    }
+
+    /// A reader that went away (`dlctl list | head`) ends the program quietly, as it does cat(1).
+    private func write(_ text: String, to descriptor: Int32) {
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            let written = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if written > 0 {
+                rest = rest.dropFirst(written)
+            } else if errno == EAGAIN {
+                var wait = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                _ = poll(&wait, 1, 1000)
+            } else if errno != EINTR {
+                if errno == EPIPE { exit(128 + SIGPIPE) }
+                return
+            }
+        }
+    }
+}
+
+/// Asks the kernel about the terminal on standard output.
+enum Terminal {
+    static let fallback = TerminalSize(columns: 80, rows: 24)
+
+    /// ioctl_tty(2) TIOCGWINSZ; `COLUMNS` where that knows nothing.
+    static func size(environment: [String: String] = ProcessInfo.processInfo.environment) -> TerminalSize {
+        var window = winsize()
+        if ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &window) == 0, window.ws_col > 0 {
+            return TerminalSize(
+                columns: Int(window.ws_col), rows: window.ws_row > 0 ? Int(window.ws_row) : fallback.rows)
+        }
+        let columns = environment["COLUMNS"].flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }
+        return TerminalSize(columns: columns ?? fallback.columns, rows: fallback.rows)
+    }
+}

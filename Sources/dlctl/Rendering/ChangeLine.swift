@@ -1,0 +1,54 @@
+import TransferModel
+
+/// Writes what happened to a task as one lasting line: above the live display when a task ends, and for every change
+/// where the output is no terminal.
+enum ChangeLine {
+    /// `✓ name  12.0 MiB in 3.1s`; only for tasks that are over.
+    static func ending(_ task: FollowedTask, width: Int?) -> StyledText {
+        var line = TaskWords.sign(task)
+        line.append(" ")
+        line.append(task.name, .strong)
+        line.append("  ")
+        line.append(TaskWords.ending(task), task.state == .completed ? .plain : .bad)
+        return width.map { line.cut(to: $0) } ?? line
+    }
+
+    /// One line for a log.
+    static func log(_ change: FollowState.Change, now: Timestamp) -> String? {
+        switch change {
+        case .state(let task): "\(task.id) \(task.name): \(standing(task, now: now))"
+        case .resumed(let task, let offset):
+            offset.rawValue > 0 ? "\(task.id) \(task.name): resumed at \(Figures.bytes(offset))" + of(task) : nil
+        case .restarted(let task, let code): "\(task.id) \(task.name): restarted from 0 (\(Printable.text(code)))"
+        case .redirected: nil
+        case .linkLost: "waiting for the daemon"
+        case .linkRestored: "the daemon is back"
+        }
+    }
+
+    /// `12 file.iso: 43%, 1.2 GiB of 2.8 GiB, 31.2 MiB/s, ETA 52s`.
+    static func progress(_ task: FollowedTask) -> String {
+        var parts: [String] = []
+        if let percent = task.expected.flatMap({ Figures.percent(task.received, of: $0) }) {
+            parts.append("\(percent)%")
+        }
+        parts.append(Figures.bytes(task.received) + of(task))
+        parts.append(Figures.rate(task.rate))
+        if let remaining = task.remaining { parts.append("ETA " + Figures.duration(remaining)) }
+        return "\(task.id) \(task.name): " + parts.joined(separator: ", ")
+    }
+
+    private static func of(_ task: FollowedTask) -> String {
+        task.expected.map { " of " + Figures.bytes($0) } ?? ""
+    }
+
+    private static func standing(_ task: FollowedTask, now: Timestamp) -> String {
+        if task.isRemoved { return "removed" }
+        switch task.state {
+        case .queued, .running, .paused: return task.state.rawValue
+        case .waiting: return TaskWords.waiting(task, now: now)
+        case .completed: return "completed, " + TaskWords.ending(task)
+        case .failed, .cancelled: return TaskWords.ending(task)
+        }
+    }
+}

@@ -1,0 +1,64 @@
+import TransferModel
+import TransferRPC
+
+/// One event as a line: number, time, task, what happened.
+enum EventLine {
+    static func render(_ event: EventView, withDate: Bool = true) -> StyledText {
+        var line = StyledText()
+        let number = event.sequence?.description ?? "·"
+        line.append(DisplayWidth.paddedLeft(number, 6) + "  ", .faint)
+        line.append(LocalTime.text(event.time) + "  ", .faint)
+        if let task = event.task { line.append("\(task)  ", .strong) }
+        line.append(event.type.rawValue, tone(event.type))
+        let details = self.details(event)
+        if !details.isEmpty { line.append("  " + details) }
+        return line
+    }
+
+    /// The members of the payload in words; those this program has no words for stand as `name=value`.
+    static func details(_ event: EventView) -> String {
+        var rest = event.payload
+        var parts: [String] = []
+        func take(_ name: String, _ describe: (JSONValue) -> String?) {
+            guard let value = rest.removeValue(forKey: name) else { return }
+            if let text = describe(value) { parts.append(text) }
+        }
+        take("reason") { $0.stringValue.map(Printable.text) }
+        take("error") { "\($0["code"]?.stringValue ?? "?"): \(Printable.text($0["message"]?.stringValue ?? ""))" }
+        take("code") { $0.stringValue.map(Printable.text) }
+        take("offset") { bytes($0).map { "at \($0)" } }
+        take("bytesReceived", bytes)
+        for name in ["expected", "bytesExpected"] { take(name) { bytes($0).map { "of \($0)" } } }
+        take("rate") { $0.numberValue.map { Figures.rate(ByteRate(Int64($0))) } }
+        take("eta") { $0.numberValue.map { "ETA " + Figures.duration(Seconds(rawValue: $0)) } }
+        take("bytes", bytes)
+        take("duration") { $0.numberValue.map { "in " + Figures.took(Seconds(rawValue: $0)) } }
+        take("file") { $0.stringValue.map(Printable.text) }
+        take("nextAttemptAt") { $0.stringValue.flatMap { Timestamp($0) }.map { "next attempt " + LocalTime.text($0) } }
+        take("url") { $0.stringValue.map(Printable.text) }
+        for (name, value) in rest.sorted(by: { $0.key < $1.key }) where value != .null {
+            parts.append("\(Printable.text(name))=\(Printable.text(plain(value), limit: 120))")
+        }
+        return parts.joined(separator: ", ")
+    }
+
+    private static func bytes(_ value: JSONValue) -> String? {
+        value.integerValue.flatMap { $0 >= 0 ? Figures.bytes(ByteCount($0)) : nil }
+    }
+
+    private static func plain(_ value: JSONValue) -> String {
+        value.stringValue ?? (try? Console.encode(value)) ?? "?"
+    }
+
+    private static func tone(_ type: EventType) -> Tone {
+        switch type {
+        case .taskCompleted: .good
+        case .taskFailed, .taskCancelled: .bad
+        case .taskWaiting, .taskRestarted, .eventsLagged: .warning
+        case .taskStarted, .taskResumed: .accent
+        case .taskAdded, .taskRedirected, .taskResponse, .taskProgress, .taskPaused, .taskQueued, .taskUpdated,
+            .taskRemoved, .sessionOpened, .sessionDrained, .sessionInvalidated, .settingsChanged:
+            .plain
+        }
+    }
+}

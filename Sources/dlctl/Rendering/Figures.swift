@@ -1,0 +1,60 @@
+import TransferModel
+
+/// Writes numbers for people: sizes and rates in powers of 1024, lengths of time in two units.
+enum Figures {
+    private static let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]
+
+    /// `0 B`, `512 B`, `1.5 KiB`, `99.9 MiB`, `100 MiB`, `1.0 GiB`.
+    static func bytes(_ count: ByteCount) -> String {
+        var value = Double(max(0, count.rawValue))
+        var unit = 0
+        // 1023.95 would print as 1024.0: the next unit begins where this one rounds up to it.
+        while unit < units.count - 1, value >= (unit == 0 ? 1024 : 1023.5) {
+            value /= 1024
+            unit += 1
+        }
+        return (unit == 0 ? String(Int64(value)) : decimal(value)) + " " + units[unit]
+    }
+
+    static func rate(_ rate: ByteRate) -> String { bytes(ByteCount(rate.rawValue)) + "/s" }
+
+    /// A limit: `2.0 MiB/s`, or `none`.
+    static func limit(_ rate: ByteRate) -> String { rate.isUnlimited ? "none" : self.rate(rate) }
+
+    /// One decimal below 99.95, none above.
+    private static func decimal(_ value: Double) -> String {
+        let tenths = Int64((value * 10).rounded())
+        return tenths < 1000 ? "\(tenths / 10).\(tenths % 10)" : String(Int64(value.rounded()))
+    }
+
+    /// `0s`, `52s`, `3m 20s`, `2h 05m`, `4d 7h`; never negative.
+    static func duration(_ length: Seconds) -> String {
+        guard length.rawValue.isFinite, length.rawValue < 1e12 else { return "for ever" }
+        let seconds = Int64(max(0, length.rawValue).rounded())
+        switch seconds {
+        case ..<60: return "\(seconds)s"
+        case ..<3600: return "\(seconds / 60)m \(twoDigits(seconds % 60))s"
+        case ..<86400: return "\(seconds / 3600)h \(twoDigits(seconds % 3600 / 60))m"
+        default: return "\(seconds / 86400)d \(seconds % 86400 / 3600)h"
+        }
+    }
+
+    /// Below a minute with one decimal, for how long something took.
+    static func took(_ length: Seconds) -> String {
+        guard length.rawValue < 59.95 else { return duration(length) }
+        return decimal(max(0, length.rawValue)) + "s"
+    }
+
+    /// Whole percent, never 100 before it is complete.
+    static func percent(_ part: ByteCount, of whole: ByteCount) -> Int? {
+        guard whole.rawValue > 0 else { return nil }
+        if part >= whole { return 100 }
+        return min(99, max(0, Int(Double(part.rawValue) / Double(whole.rawValue) * 100)))
+    }
+
+    static func count(_ number: Int, _ singular: String, _ plural: String? = nil) -> String {
+        number == 1 ? "1 \(singular)" : "\(number) \(plural ?? singular + "s")"
+    }
+
+    private static func twoDigits(_ value: Int64) -> String { value < 10 ? "0\(value)" : String(value) }
+}

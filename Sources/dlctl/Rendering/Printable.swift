@@ -1,0 +1,24 @@
+/// Makes text that others chose (file names, URLs, server sentences) safe to show.
+///
+/// A terminal obeys escape sequences, and bidirectional controls can make `gpj.exe` read `exe.jpg`: both are replaced.
+enum Printable {
+    static func text(_ text: String) -> String {
+        guard text.unicodeScalars.contains(where: isUnsafe) else { return text }
+        var result = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars { result.append(isUnsafe(scalar) ? "\u{FFFD}" : scalar) }
+        return String(result)
+    }
+
+    /// The same, cut to `limit` cells.
+    static func text(_ text: String, limit: Int) -> String { DisplayWidth.end(self.text(text), limit) }
+
+    private static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0x00...0x1F, 0x7F...0x9F, 0x2028, 0x2029: true
+        // LRE…RLO, LRI…PDI and the marks: UAX #9 section 2.
+        case 0x202A...0x202E, 0x2066...0x2069, 0x200E, 0x200F, 0x061C: true
+        case 0xE0000...0xE007F, 0xFEFF: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,55 @@
+import TransferModel
+import TransferRPC
+
+/// The table of `session list`.
+enum SessionTable {
+    static func render(_ sessions: [SessionView], width: Int?) -> [StyledText] {
+        var table = Table(columns: [
+            .init(title: "SESSION", isFlexible: true),
+            .init(title: "STATE"),
+            .init(title: "RUNNING", alignsRight: true, dispensability: 2),
+            .init(title: "QUEUED", alignsRight: true, dispensability: 3),
+            .init(title: "DONE", alignsRight: true, dispensability: 4),
+            .init(title: "FAILED", alignsRight: true, dispensability: 1),
+            .init(title: "OWNER", alignsRight: true, dispensability: 6),
+            .init(title: "UNSEEN", alignsRight: true, dispensability: 5),
+        ])
+        table.rows = sessions.map { session in
+            func count(_ states: TaskState...) -> StyledText {
+                StyledText(String(states.reduce(0) { $0 + (session.tasks[$1.rawValue] ?? 0) }))
+            }
+            return [
+                StyledText(Printable.text(session.id), .strong),
+                StyledText(session.state.rawValue, session.state == .active ? .plain : .faint),
+                count(.running), count(.queued, .waiting, .paused), count(.completed), count(.failed),
+                StyledText(session.owner.description), StyledText(String(session.unacknowledgedEvents)),
+            ]
+        }
+        return table.render(width: width)
+    }
+}
+
+/// One session with what is set for it.
+enum SessionSheet {
+    static func render(_ session: SessionView) -> [StyledText] {
+        var sheet = Sheet()
+        sheet.add("session", Printable.text(session.id), .strong)
+        sheet.add("kind", session.kind.rawValue)
+        sheet.add("state", session.state.rawValue)
+        sheet.add("owner", "uid \(session.owner)")
+        sheet.add("opened", LocalTime.text(session.createdAt))
+        for state in TaskState.allCases {
+            if let count = session.tasks[state.rawValue], count > 0 { sheet.add(state.rawValue, String(count)) }
+        }
+        sheet.add("unseen events", String(session.unacknowledgedEvents))
+        for (name, value) in settings(session.configuration) { sheet.add(name, Printable.text(value)) }
+        return sheet.render()
+    }
+
+    private static func settings(_ configuration: SessionConfiguration) -> [(String, String)] {
+        guard let text = try? Console.encode(configuration), case .object(let members)? = JSONText.value(text) else {
+            return []
+        }
+        return members.sorted { $0.key < $1.key }.map { ($0.key, JSONText.plain($0.value)) }
+    }
+}

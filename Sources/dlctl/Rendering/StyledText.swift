@@ -1,0 +1,117 @@
+/// How a stretch of text is meant; `Style` says what that looks like.
+enum Tone: Hashable, Sendable {
+    case plain, strong, faint, good, bad, warning, accent
+}
+
+/// A line in the making: text with its tones, so that widths are counted without escape sequences.
+struct StyledText: Hashable, Sendable, ExpressibleByStringInterpolation {
+    struct Span: Hashable, Sendable {
+        var text: String
+        var tone: Tone
+    }
+
+    private(set) var spans: [Span] = []
+
+    init() {}
+    init(_ text: String, _ tone: Tone = .plain) { if !text.isEmpty { spans = [Span(text: text, tone: tone)] } }
+    init(stringLiteral value: String) { self.init(value) }
+
+    var plain: String { spans.map(\.text).joined() }
+    var width: Int { spans.reduce(0) { $0 + DisplayWidth.of($1.text) } }
+
+    static func + (a: StyledText, b: StyledText) -> StyledText {
+        var sum = a
+        sum.spans += b.spans
+        return sum
+    }
+
+    static func += (a: inout StyledText, b: StyledText) { a.spans += b.spans }
+
+    mutating func append(_ text: String, _ tone: Tone = .plain) { self += StyledText(text, tone) }
+
+    /// At most `width` cells of it.
+    func cut(to width: Int) -> StyledText {
+        if self.width <= width { return self }
+        var room = max(0, width - 1)
+        var result = StyledText()
+        for span in spans {
+            let cells = DisplayWidth.of(span.text)
+            if cells <= room {
+                result.spans.append(span)
+                room -= cells
+            } else {
+                result.append(DisplayWidth.prefix(span.text, room) + (width > 0 ? "…" : ""), span.tone)
+                break
+            }
+        }
+        return result
+    }
+
+    func padded(to width: Int) -> StyledText {
+        var result = self
+        result.append(String(repeating: " ", count: max(0, width - self.width)))
+        return result
+    }
+}
+
+/// What the output can show: colours, and characters beyond ASCII.
+struct Style: Hashable, Sendable {
+    var colour: Bool
+    var unicode: Bool
+
+    static let plain = Style(colour: false, unicode: true)
+    static let ascii = Style(colour: false, unicode: false)
+
+    /// NO_COLOR (any value but an empty one) and TERM=dumb switch colours off; the locale's charset decides the characters.
+    init(terminal: Bool, environment: [String: String]) {
+        let refused = environment["NO_COLOR"].map { !$0.isEmpty } ?? false
+        colour = terminal && !refused && environment["TERM"] != "dumb"
+        let locale = [environment["LC_ALL"], environment["LC_CTYPE"], environment["LANG"]]
+            .lazy.compactMap { $0 }.first { !$0.isEmpty }
+        unicode = locale.map { $0.lowercased().contains("utf") } ?? false
+    }
+
+    init(colour: Bool, unicode: Bool) {
+        self.colour = colour
+        self.unicode = unicode
+    }
+
+    func render(_ text: StyledText) -> String {
+        text.spans.map { span in
+            let shown = unicode ? span.text : Style.ascii(span.text)
+            guard colour, let code = Style.code(span.tone) else { return shown }
+            return "\u{1B}[\(code)m\(shown)\u{1B}[0m"
+        }.joined()
+    }
+
+    /// This program's own signs in ASCII of the same width; names stay as they are, they must remain recognizable.
+    private static func ascii(_ text: String) -> String {
+        String(
+            text.map { character in
+                switch character {
+                case "…": "~"
+                case "━": "#"
+                case "╸": ">"
+                case "─": "-"
+                case "✓": "+"
+                case "✗": "x"
+                case "⏸": "="
+                case "·": "."
+                case "→": ">"
+                default: character
+                }
+            })
+    }
+
+    private static func code(_ tone: Tone) -> String? {
+        switch tone {
+        case .plain: nil
+        case .strong: "1"
+        case .faint: "2"
+        case .good: "32"
+        case .bad: "31"
+        case .warning: "33"
+        case .accent: "36"
+        }
+    }
+}

@@ -1,0 +1,121 @@
+import TransferModel
+
+/// One line of the live display: name, bar, percent, size, rate and time left, as many of them as the width allows.
+struct TaskLine {
+    /// Widths of the columns; all lines of one picture share them. 0 = the column is left out.
+    struct Columns: Hashable {
+        var id: Int
+        var name: Int
+        var bar: Int
+        var size: Int
+        var rate: Int
+        var remaining: Int
+
+        static let percentWidth = 4
+        static let sizeWidth = 19
+        static let rateWidth = 12
+        static let remainingWidth = 8
+
+        /// Lays out `width` cells. Narrower pictures lose, in this order, the id, the size, the bar, the time left
+        /// and the rate; percent and name stay.
+        init(width: Int, longestName: Int, longestID: Int) {
+            let wanted = max(8, longestName)
+            let choices: [(id: Bool, size: Bool, bar: Bool, remaining: Bool, rate: Bool)] = [
+                (true, true, true, true, true), (false, true, true, true, true), (false, false, true, true, true),
+                (false, false, false, true, true), (false, false, false, false, true),
+                (false, false, false, false, false),
+            ]
+            id = 0
+            name = 0
+            bar = 0
+            size = 0
+            rate = 0
+            remaining = 0
+            for choice in choices {
+                id = choice.id ? longestID : 0
+                size = choice.size ? Self.sizeWidth : 0
+                rate = choice.rate ? Self.rateWidth : 0
+                remaining = choice.remaining ? Self.remainingWidth : 0
+                let taken = [id, size, rate, remaining, Self.percentWidth].filter { $0 > 0 }.reduce(0) { $0 + $1 + 1 }
+                let room = width - taken
+                let least = min(wanted, choice.bar ? 16 : 10) + (choice.bar ? 11 : 0)
+                if room < least { continue }
+                // The name may take half of what is left, the bar at most 40 cells.
+                name = choice.bar ? min(wanted, max(16, room / 2)) : min(wanted, room)
+                bar = choice.bar ? min(40, room - name - 1) : 0
+                return
+            }
+            name = max(1, width - Self.percentWidth - 1)
+        }
+    }
+
+    static func render(_ task: FollowedTask, columns: Columns, width: Int, now: Timestamp, tick: Int) -> StyledText {
+        var line = StyledText()
+        if columns.id > 0 {
+            line.append(DisplayWidth.paddedLeft(task.id.description, columns.id) + " ", .faint)
+        }
+        let name = DisplayWidth.padded(DisplayWidth.middle(task.name, columns.name), columns.name)
+        line.append(name, task.isOver ? .plain : .strong)
+        line.append(" ")
+        line += isMoving(task) ? figures(task, columns, tick: tick) : words(task, now: now)
+        return line.cut(to: width)
+    }
+
+    private static func isMoving(_ task: FollowedTask) -> Bool {
+        task.state == .running && !task.isRemoved && (task.phase == .transferring || task.received.rawValue > 0)
+    }
+
+    private static func figures(_ task: FollowedTask, _ columns: Columns, tick: Int) -> StyledText {
+        var line = StyledText()
+        let percent = task.expected.flatMap { Figures.percent(task.received, of: $0) }
+        if columns.bar > 0 {
+            line += bar(task, width: columns.bar, tick: tick) + " "
+        }
+        line.append(DisplayWidth.paddedLeft(percent.map { "\($0)%" } ?? "", Columns.percentWidth))
+        if columns.size > 0 {
+            line.append(" " + DisplayWidth.paddedLeft(size(task), columns.size))
+        }
+        if columns.rate > 0 {
+            let shown =
+                task.phase == .verifying || task.phase == .finishing
+                ? TaskWords.phase(task.phase) : Figures.rate(task.rate)
+            line.append(" " + DisplayWidth.paddedLeft(shown, columns.rate), .good)
+        }
+        if columns.remaining > 0 {
+            line.append(
+                " " + DisplayWidth.paddedLeft(task.remaining.map(Figures.duration) ?? "", columns.remaining), .accent)
+        }
+        return line
+    }
+
+    private static func bar(_ task: FollowedTask, width: Int, tick: Int) -> StyledText {
+        guard let expected = task.expected else { return ProgressBar.wandering(tick: tick, width: width) }
+        let fraction = expected.rawValue > 0 ? Double(task.received.rawValue) / Double(expected.rawValue) : 1
+        return ProgressBar.text(fraction: fraction, width: width)
+    }
+
+    /// `312 MiB/1.2 GiB`.
+    private static func size(_ task: FollowedTask) -> String {
+        guard let expected = task.expected else { return Figures.bytes(task.received) }
+        return Figures.bytes(task.received) + "/" + Figures.bytes(expected)
+    }
+
+    private static func words(_ task: FollowedTask, now: Timestamp) -> StyledText {
+        if task.isRemoved { return StyledText("removed", .faint) }
+        switch task.state {
+        case .running: return StyledText(TaskWords.phase(task.phase), .accent)
+        case .waiting: return StyledText(TaskWords.waiting(task, now: now), .warning)
+        case .queued: return StyledText("queued", .faint)
+        case .paused: return StyledText("paused" + held(task), .faint)
+        case .completed, .failed, .cancelled:
+            return StyledText(TaskWords.ending(task), TaskWords.tone(task.state))
+        }
+    }
+
+    private static func held(_ task: FollowedTask) -> String {
+        guard let percent = task.expected.flatMap({ Figures.percent(task.received, of: $0) }), percent > 0 else {
+            return ""
+        }
+        return " at \(percent)%"
+    }
+}

@@ -1,0 +1,87 @@
+import TransferModel
+
+/// Says in a few words how a task stands.
+enum TaskWords {
+    static func tone(_ state: TaskState) -> Tone {
+        switch state {
+        case .running: .accent
+        case .waiting: .warning
+        case .completed: .good
+        case .failed, .cancelled: .bad
+        case .queued, .paused: .faint
+        }
+    }
+
+    static func reason(_ reason: WaitReason) -> String {
+        switch reason {
+        case .retry: "next attempt"
+        case .network: "network"
+        case .schedule: "schedule"
+        case .disk: "disk"
+        case .authentication: "credentials"
+        case .decision: "a decision"
+        case .metered: "an unmetered network"
+        }
+    }
+
+    /// `waiting for the network, again in 12s`, and what went wrong.
+    static func waiting(_ task: FollowedTask, now: Timestamp) -> String {
+        var text = "waiting"
+        if let reason = task.reason { text += " for " + article(reason) }
+        if let next = task.nextAttemptAt {
+            text += next > now ? " in \(Figures.duration(next.since(now)))" : " now"
+        }
+        if let error = task.error { text += ": \(error.code.rawValue)" }
+        return text
+    }
+
+    private static func article(_ reason: WaitReason) -> String {
+        switch reason {
+        case .retry, .network, .schedule, .disk: "the " + self.reason(reason)
+        case .authentication, .decision, .metered: self.reason(reason)
+        }
+    }
+
+    static func phase(_ phase: TaskPhase?) -> String {
+        switch phase {
+        case .connecting, nil: "connecting"
+        case .transferring: "transferring"
+        case .verifying: "verifying"
+        case .finishing: "finishing"
+        }
+    }
+
+    /// What stands behind the name once nothing more happens.
+    static func ending(_ task: FollowedTask) -> String {
+        if task.isRemoved { return "removed" }
+        switch task.state {
+        case .completed: return completed(task)
+        case .failed:
+            return task.error.map { "failed (\($0.code.rawValue)): \(Printable.text($0.message))" } ?? "failed"
+        case .cancelled: return "cancelled"
+        case .queued, .running, .waiting, .paused: return task.state.rawValue
+        }
+    }
+
+    private static func completed(_ task: FollowedTask) -> String {
+        var text = Figures.bytes(task.received)
+        if let duration = task.duration {
+            text += " in \(Figures.took(duration))"
+            if duration.rawValue >= 0.1, task.received.rawValue > 0 {
+                let rate = Double(task.received.rawValue) / duration.rawValue
+                text += " (\(Figures.rate(ByteRate(Int64(rate)))))"
+            }
+        }
+        return text
+    }
+
+    static func sign(_ task: FollowedTask) -> StyledText {
+        if task.isRemoved { return StyledText("✗", .faint) }
+        return switch task.state {
+        case .completed: StyledText("✓", .good)
+        case .failed, .cancelled: StyledText("✗", .bad)
+        case .paused: StyledText("⏸", .faint)
+        case .queued, .running, .waiting: StyledText("·", .faint)
+        }
+    }
+}

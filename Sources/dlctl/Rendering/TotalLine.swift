@@ -1,0 +1,65 @@
+import TransferModel
+
+/// The line below the tasks: how many in which state, and the sum of what moves.
+struct TotalLine: Hashable {
+    var counts: [TaskState: Int] = [:]
+    var received: ByteCount = 0
+    /// nil as soon as one length is unknown.
+    var expected: ByteCount? = 0
+    var rate: ByteRate = 0
+
+    init(_ state: FollowState) {
+        for task in state.tasks.values {
+            counts[task.isRemoved && !task.state.isFinal ? .cancelled : task.state, default: 0] += 1
+            if task.hasFailed || task.isRemoved { continue }
+            received = received + task.received
+            rate = ByteRate(rate.rawValue + task.rate.rawValue)
+            if let length = task.expected, let sum = expected {
+                expected = sum + length
+            } else {
+                expected = nil
+            }
+        }
+        counts[.queued, default: 0] += state.backlog.queued
+        counts[.waiting, default: 0] += state.backlog.waiting
+        counts[.paused, default: 0] += state.backlog.paused
+        if state.backlog.queued > 0 { expected = nil }
+    }
+
+    /// Time to the end at the present rate; nil where length or rate is unknown.
+    var remaining: Seconds? {
+        guard let expected, rate.rawValue > 0, expected > received else { return nil }
+        return Seconds(rawValue: Double((expected - received).rawValue) / Double(rate.rawValue))
+    }
+
+    func render(width: Int) -> StyledText {
+        var parts: [StyledText] = []
+        let shown: [(TaskState, String)] = [
+            (.running, "running"), (.queued, "queued"), (.waiting, "waiting"), (.paused, "paused"),
+            (.completed, "done"), (.failed, "failed"), (.cancelled, "cancelled"),
+        ]
+        for (state, word) in shown {
+            guard let count = counts[state], count > 0 else { continue }
+            parts.append(StyledText("\(count) \(word)", TaskWords.tone(state)))
+        }
+        if let expected, let percent = Figures.percent(received, of: expected) { parts.append("\(percent)%") }
+        if received.rawValue > 0 {
+            let whole = expected.map { " of " + Figures.bytes($0) } ?? ""
+            parts.append(StyledText(Figures.bytes(received) + whole))
+        }
+        if rate.rawValue > 0 { parts.append(StyledText(Figures.rate(rate), .good)) }
+        if let remaining { parts.append(StyledText("ETA " + Figures.duration(remaining), .accent)) }
+        // Parts from the end give way before one is cut in two.
+        while parts.count > 1, Self.joined(parts).width > width { parts.removeLast() }
+        return Self.joined(parts).cut(to: width)
+    }
+
+    private static func joined(_ parts: [StyledText]) -> StyledText {
+        var line = StyledText()
+        for (index, part) in parts.enumerated() {
+            if index > 0 { line.append(" · ", .faint) }
+            line += part
+        }
+        return line
+    }
+}
