@@ -55,7 +55,7 @@ format: ## Brings Swift sources into form.
 	swift format --in-place --parallel --recursive --configuration .swift-format Package.swift Sources Tests
 
 docs: ## Writes the generated documents anew.
-	DLD_UPDATE_DOCS=1 scripts/test --filter 'InStep|Reference|Documentation'
+	DLD_UPDATE_DOCS=1 scripts/test --filter 'Document|Reference|Generated|Completion|Manual'
 
 clean: ## Removes build products.
 	rm -rf .build .build-thread .build-address .testenv

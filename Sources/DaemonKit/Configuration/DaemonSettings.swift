@@ -10,11 +10,9 @@ package struct DaemonSettings: Hashable, Sendable {
     /// Folder of the database, the journal and, in system mode, the users' files; nil = the rules of `Paths`.
     package var stateDirectory: String?
     package var logLevel: Logger.Level = .info
-    /// Group that may connect, in system mode.
-    package var socketGroup = "dld"
     /// Group whose members see and control everybody's tasks, in system mode.
     package var adminGroup = "dld-admin"
-    /// Patterns of the units that sessions may start in system mode; `*` and `?` as in a shell.
+    /// Full names of the units that sessions may start in system mode.
     package var allowedUnits: [String] = []
     /// Connections to the socket held at one time.
     package var maximumConnections = 1024

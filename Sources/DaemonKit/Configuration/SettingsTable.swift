@@ -48,20 +48,18 @@ package enum SettingsTable {
 
     private static let access: [Setting] = [
         Setting(
-            "socketGroup", .text, .text(\.socketGroup), example: "users", effect: .restart,
-            "Group that may connect to the system daemon. A user's daemon serves that user alone and ignores it."),
-        Setting(
-            "adminGroup", .text, .text(\.adminGroup), example: "adm",
+            "adminGroup", .text, .text(\.adminGroup), example: "adm", effect: .restart,
             """
             Group whose members see and control the tasks of all users on the system daemon, as root does. A
             user's daemon ignores it.
             """),
         Setting(
-            "allowedUnits", .list, .list(\.allowedUnits), example: "[import-*.service]",
+            "allowedUnits", .list, .list(\.allowedUnits), example: "[import.service, index.service]",
+            effect: .restart,
             """
-            Units that sessions of the system daemon may name in `launch`; * and ? match as in a shell. Whoever
-            may connect can then have these units started, so list only units that are harmless to start. A
-            user's daemon asks that user's own systemd and ignores it.
+            Full names of the units that sessions of the system daemon may name in `launch`. Whoever may connect
+            can then have these units started, so list only units that are harmless to start; polkit must allow
+            user dld to start them too. A user's daemon asks that user's own systemd and ignores this.
             """),
     ]
 
