@@ -92,5 +92,64 @@ let package = Package(
             dependencies: ["TransferClient", .product(name: "ArgumentParser", package: "swift-argument-parser")],
             swiftSettings: strict
         ),
+
+        // Tests mirror the sources; EndToEnd drives the built programs.
+        .target(
+            name: "TestSupport",
+            dependencies: ["TransferModel", "CLinux"],
+            path: "Tests/Support",
+            exclude: ["requirements.txt"],
+            swiftSettings: strict
+        ),
+        .testTarget(name: "TransferModelTests", dependencies: ["TransferModel"], swiftSettings: strict),
+        .testTarget(name: "TransferCoreTests", dependencies: ["TransferCore", "TransferModel"], swiftSettings: strict),
+        .testTarget(name: "TransferRPCTests", dependencies: ["TransferRPC", "TransferModel"], swiftSettings: strict),
+        .testTarget(
+            name: "JSONRPCTests",
+            dependencies: [
+                "JSONRPC",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "CurlEngineTests",
+            dependencies: ["CurlEngine", "TransferCore", "TransferModel", "CLinux", "CCurl"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "TransferStoreTests",
+            dependencies: ["TransferStore", "TransferModel", .product(name: "GRDB", package: "GRDB.swift")],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "DaemonKitTests",
+            dependencies: [
+                "DaemonKit", "TestSupport", "CurlEngine", "TransferStore", "TransferCore", "TransferRPC", "JSONRPC",
+                "TransferModel", "CLinux", .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "TransferClientTests",
+            dependencies: ["TransferClient", "TransferRPC", "JSONRPC", "TransferModel"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "dlctlTests",
+            dependencies: [
+                "dlctl", "TransferClient", "TransferRPC", "TransferModel",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(name: "HouseTests", exclude: ["layers.txt"], swiftSettings: strict),
+        .testTarget(
+            name: "EndToEnd",
+            dependencies: ["TestSupport", "TransferModel", "dld", "dlctl"],
+            swiftSettings: strict
+        ),
     ]
 )

@@ -1,0 +1,243 @@
+import CurlEngine
+import Glibc
+import JSONRPC
+import Logging
+import TransferModel
+import TransferRPC
+import TransferStore
+import UnixSignals
+
+/// Puts the parts together, runs until a signal ends it, and takes them apart in order.
+package final class Daemon: Sendable {
+    package static let version = "0.1.0"
+
+    /// What a supervisor of processes may tell apart; 78 is EX_CONFIG of sysexits.h.
+    private enum Exit {
+        static let done: Int32 = 0
+        static let failed: Int32 = 1
+        static let configuration: Int32 = 78
+    }
+
+    // MARK: Entry points
+
+    /// `--check-config`: prints every mistake with its place; 0 where there is none.
+    package static func checkConfiguration(_ arguments: DaemonArguments) -> Int32 {
+        do {
+            let configuration = try ConfigurationLoader.load(
+                arguments: arguments, environment: ProcessEnvironment.variables)
+            let files = configuration.files
+            print(files.isEmpty ? "The defaults are in force; no file was found." : "\(files.joined(separator: ", ")): good.")
+            return Exit.done
+        } catch {
+            printError("\(error)")
+            return Exit.configuration
+        }
+    }
+
+    /// Runs in the foreground until SIGTERM or SIGINT; returns the exit status.
+    package static func run(_ arguments: DaemonArguments) async -> Int32 {
+        signal(SIGPIPE, SIG_IGN)
+        let environment = ProcessEnvironment.variables
+        ListenSockets.clearEnvironment()
+        let loader = ConfigurationLoader(arguments: arguments, environment: environment)
+        let first: Configuration
+        do {
+            first = try loader.load()
+        } catch {
+            printError("\(error)")
+            return Exit.configuration
+        }
+        let log = LogDestination.standardError(
+            environment: environment, level: first.settings.logLevel)
+        let logger = log.logger()
+        do {
+            let daemon = try await Daemon(loader, first, environment, log, logger)
+            try await daemon.serve()
+            log.sink.flush()
+            return Exit.done
+        } catch let error as ConfigurationErrors {
+            printError("\(error)")
+            return Exit.configuration
+        } catch {
+            logger.critical("cannot run", metadata: ["error": "\(error)"])
+            log.sink.flush()
+            return Exit.failed
+        }
+    }
+
+    private static func printError(_ text: String) {
+        LogSink.standardError.write("dld: \(text)\n")
+        LogSink.standardError.flush()
+    }
+
+    // MARK: Parts
+
+    private let settings: SettingsRegistry
+    private let store: TransferStore
+    private let engine: CurlEngine
+    private let supervisor: Supervisor
+    private let launches: LaunchService
+    private let feed: EventFeed
+    private let server: RPCServer
+    private let notifier: Notifier
+    private let watchdog: Watchdog?
+    private let log: LogDestination
+    private let logger: Logger
+
+    private init(
+        _ loader: ConfigurationLoader, _ first: Configuration, _ environment: [String: String],
+        _ log: LogDestination, _ logger: Logger
+    ) async throws {
+        self.log = log
+        self.logger = logger
+        let isSystem = first.paths.system
+        let time = SystemTime()
+        notifier = Notifier(environment: environment)
+        watchdog = Watchdog(environment: environment)
+        let sockets = try ListenSockets(environment: environment)
+
+        let store = try TransferStore(folder: first.stateDirectory)
+        self.store = store
+        let settings = try SettingsRegistry(loader: loader, runtime: try await store.read { try $0.settings() })
+        self.settings = settings
+        for warning in settings.current.warnings { logger.warning("\(warning)") }
+        engine = try CurlEngine(
+            CurlEngine.Configuration(
+                journalPath: first.stateDirectory + "/offsets.journal",
+                userAgent: first.settings.userAgent ?? "dld/\(Self.version)"))
+
+        let access = FileAccess(mode: isSystem ? .system(root: first.stateDirectory + "/files") : .user)
+        let pool = BlockingPool()
+        let runner = LaunchRunner(
+            mode: isSystem ? .system(allowedUnits: Set(first.settings.allowedUnits)) : .user,
+            environment: environment, socket: first.socket, logger: logger)
+        let subscribers = Subscribers()
+        launches = LaunchService(
+            store: store, runner: runner, time: time, logger: logger, isConnected: subscribers.isConnected)
+        let supervisor = Supervisor(
+            store: store, engine: engine, access: access, pool: pool,
+            conditions: Conditions(network: NetworkMonitor(), disk: DiskMonitor(access: access, pool: pool)),
+            launches: launches, configuration: { settings.current }, time: time, logger: logger)
+        self.supervisor = supervisor
+        let feed = EventFeed(
+            log: store, progress: supervisor.progressSnapshot,
+            progressInterval: { settings.current.global.progressInterval }, logger: logger)
+        self.feed = feed
+        subscribers.follow(feed)
+        store.onCommit(feed.committed)
+        try await feed.start()
+
+        let services = Services(
+            tasks: supervisor, sessions: supervisor, store: store, feed: feed,
+            settings: SettingsService(registry: settings, store: store, time: time, logger: logger) {
+                supervisor.settingsChanged()
+            },
+            facts: DaemonFacts(
+                version: Self.version, mode: isSystem ? .system : .user, socket: first.socket,
+                stateDirectory: first.stateDirectory, startedAt: time.reading(),
+                libcurl: CurlEngine.versionInfo().version, sqlite: TransferStore.sqliteVersion))
+        let peers = PeerDirectory(adminGroup: isSystem ? first.settings.adminGroup : nil, time: time)
+        var limits = RPCLimits()
+        limits.connections = first.settings.maximumConnections
+        limits.connectionsPerUser = first.settings.maximumConnectionsPerUser
+        server = try await RPCServer.start(
+            on: try Self.address(sockets, first), limits: limits,
+            handler: RequestRouter(services: services, peers: peers, logger: logger))
+    }
+
+    private static func address(_ sockets: ListenSockets, _ configuration: Configuration) throws -> RPCServer.Address {
+        if let adopted = sockets.sockets.first { return .adopted(descriptor: adopted.descriptor) }
+        let isSystem = configuration.paths.system
+        return .path(
+            try SocketPath(
+                configuration.socket, folderMode: isSystem ? 0o750 : 0o700, socketMode: isSystem ? 0o660 : 0o600))
+    }
+
+    // MARK: Life
+
+    private func serve() async throws {
+        let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint, .sighup)
+        try await supervisor.start()
+        await launches.start()
+        logger.notice(
+            "ready",
+            metadata: [
+                "version": "\(Self.version)", "socket": "\(settings.current.socket)",
+                "state": "\(settings.current.stateDirectory)", "pid": "\(getpid())",
+            ])
+        notifier.ready(status: "Serving \(settings.current.socket)")
+        let heartbeat = Task { await beat() }
+        for await signal in signals {
+            if signal == .sighup {
+                reload()
+            } else {
+                logger.notice("stopping", metadata: ["signal": "\(signal)"])
+                break
+            }
+        }
+        heartbeat.cancel()
+        notifier.stopping(status: "Writing checkpoints")
+        await server.stopAccepting()
+        await supervisor.stop()
+        await engine.shutdown()
+        feed.stop()
+        await server.stop()
+        store.close()
+        logger.notice("stopped")
+    }
+
+    /// Signs of life for the service manager: they stop when the network thread or the cooperative pool hangs.
+    private func beat() async {
+        guard let watchdog else { return }
+        while !Task.isCancelled {
+            if await engine.isResponsive(within: watchdog.interval.duration) { notifier.watchdog() }
+            try? await Task.sleep(for: watchdog.interval.duration)
+        }
+    }
+
+    /// SIGHUP: files are read again, what can change does, and the log says what cannot.
+    private func reload() {
+        notifier.reloading()
+        do {
+            let outcome = try settings.reload()
+            log.level = settings.current.settings.logLevel
+            supervisor.settingsChanged()
+            logger.notice("reloaded", metadata: ["applied": "\(outcome.applied.joined(separator: ","))"])
+            if !outcome.needsRestart.isEmpty {
+                logger.warning(
+                    "changed in the configuration, but in force only after a restart",
+                    metadata: ["settings": "\(outcome.needsRestart.joined(separator: ","))"])
+            }
+        } catch {
+            logger.error("configuration not reloaded; the old one stays in force", metadata: ["error": "\(error)"])
+        }
+        notifier.ready(status: "Serving \(settings.current.socket)")
+    }
+}
+
+/// The environment the process was started with.
+enum ProcessEnvironment {
+    static var variables: [String: String] {
+        var result: [String: String] = [:]
+        var next = environ
+        while let entry = next.pointee {
+            let text = String(cString: entry)
+            if let equals = text.firstIndex(of: "=") {
+                result[String(text[..<equals])] = String(text[text.index(after: equals)...])
+            }
+            next += 1
+        }
+        return result
+    }
+}
+
+/// Answers whether a durable subscriber is connected; exists before the feed does.
+private final class Subscribers: Sendable {
+    private let feed = Guarded<EventFeed?>(nil)
+
+    func follow(_ feed: EventFeed) { self.feed.withLock { $0 = feed } }
+
+    @Sendable func isConnected(_ name: String, _ owner: UserID) -> Bool {
+        feed.withLock { $0 }?.isConnected(name, owner: owner) ?? false
+    }
+}

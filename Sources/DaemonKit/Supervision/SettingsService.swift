@@ -1,0 +1,54 @@
+import Logging
+import TransferModel
+import TransferStore
+
+/// Changes global settings durably and puts them in force, on running transfers too.
+package final class SettingsService: Sendable {
+    private let registry: SettingsRegistry
+    private let store: TransferStore
+    private let time: any TimeSource
+    private let logger: Logger
+    private let applied: @Sendable () -> Void
+
+    /// - Parameter applied: called after each change that is in force.
+    package init(
+        registry: SettingsRegistry, store: TransferStore, time: any TimeSource, logger: Logger,
+        applied: @escaping @Sendable () -> Void
+    ) {
+        self.registry = registry
+        self.store = store
+        self.time = time
+        self.logger = logger
+        self.applied = applied
+    }
+
+    package func values() -> [(name: SettingName, value: JSONValue, origin: SettingOrigin)] {
+        registry.current.globalValues()
+    }
+
+    /// Null removes a stored value. All or none.
+    /// - Throws: `request.unknown_field`, `request.bad_field` (pinned by a stronger origin, or not accepted).
+    package func set(_ changes: [String: JSONValue], by peer: Peer) async throws {
+        let checked = try registry.check(changes)
+        guard !checked.isEmpty else { return }
+        let now = time.reading().wall
+        let names = checked.keys.map(\.rawValue).sorted()
+        let session = SessionKey.shared(of: peer.uid)
+        try await store.write { transaction in
+            for (name, value) in checked {
+                try transaction.setSetting(name.rawValue, value == .null ? nil : value)
+            }
+            _ = try transaction.append(
+                EventRecord(
+                    time: now, type: .settingsChanged, session: session,
+                    payload: ["settings": .object(Dictionary(uniqueKeysWithValues: checked.map { ($0.rawValue, $1) }))]))
+        }
+        do {
+            try registry.set(runtime: checked)
+        } catch {
+            throw TransferError(.badField, "\(names.joined(separator: ", ")): \(error)")
+        }
+        logger.notice("settings changed", metadata: ["names": "\(names.joined(separator: ","))"])
+        applied()
+    }
+}
