@@ -34,7 +34,15 @@ package enum FilenameRules {
         while let first = safe.first, first == "." || first == " " { safe.removeFirst() }
         while let end = safe.last, end == " " || end == "." { safe.removeLast() }
         guard !safe.isEmpty else { return nil }
-        return shortened(safe.hasPrefix("-") ? "_" + safe.dropFirst() : String(safe))
+        if safe.hasPrefix("-") { return shortened("_" + safe.dropFirst()) }
+        return shortened(isReserved(safe) ? "_\(safe)" : String(safe))
+    }
+
+    /// Device names of the systems whose disks get mounted here.
+    private static func isReserved(_ name: Substring) -> Bool {
+        let stem = name.prefix { $0 != "." }.lowercased()
+        if ["con", "prn", "aux", "nul"].contains(stem) { return true }
+        return stem.count == 4 && (stem.hasPrefix("com") || stem.hasPrefix("lpt")) && stem.last?.isNumber == true
     }
 
     /// Control characters, line separators, and what reverses or hides text.

@@ -59,9 +59,9 @@ enum Hex {
 }
 
 /// Text from bytes of a charset that senders mostly forget to name.
-enum Charsets {
+package enum Charsets {
     /// UTF-8 where the bytes are valid UTF-8, else ISO-8859-1.
-    static func guess(_ bytes: [UInt8]) -> String {
+    package static func guess(_ bytes: [UInt8]) -> String {
         String(validating: bytes, as: UTF8.self) ?? latin1(bytes)
     }
 

@@ -9,6 +9,9 @@ package struct CircuitBreaker: Sendable {
     package static let tasksToOpen = 2
     /// Failed tasks remembered for each host; one that was forgotten is held like a new one.
     static let rememberedTasks = 512
+    /// Beyond so many hosts, those without a failure for `memory` are forgotten.
+    static let rememberedHosts = 4096
+    static let memory: Seconds = 3600
 
     private struct Host: Sendable {
         var failuresInRow = 0
@@ -66,5 +69,10 @@ package struct CircuitBreaker: Sendable {
         let wait = policy.ceiling(failuresInRow: max(1, state.failuresInRow - Self.failuresToOpen + 1))
         state.nextProbeAt = now.boot + wait.milliseconds
         hosts[host] = state
+        if hosts.count > Self.rememberedHosts { forgetOldHosts(now) }
+    }
+
+    private mutating func forgetOldHosts(_ now: ClockReading) {
+        hosts = hosts.filter { $0.value.probe != nil || $0.value.nextProbeAt + Self.memory.milliseconds > now.boot }
     }
 }

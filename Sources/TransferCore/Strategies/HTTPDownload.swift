@@ -8,7 +8,7 @@ package struct HTTPDownload: TransferStrategy {
 
     private let url: ParsedURL
     private let names: [String]
-    private let method: String?
+    private let method: String
     private let body: [UInt8]?
     private let baseHeaders: [HeaderField]
     private let network: NetworkOptions
@@ -23,12 +23,16 @@ package struct HTTPDownload: TransferStrategy {
     private var resolvedAgain = false
     package private(set) var progress: Acceptance?
 
-    /// - Throws: `request.bad_field` for headers or a body that cannot be sent, `request.unsupported` for a body from a file.
+    /// - Throws: `request.bad_field` for a method, headers or a body that cannot be sent, `request.unsupported` for a body from a file.
     init(_ request: StrategyRequest, _ url: ParsedURL) throws(TransferError) {
         self.url = url
         names = [request.spec.destination?.filename, request.spec.destination?.path].compactMap { $0 }
-        method = request.spec.method
         body = try RequestBodies.bytes(of: request.spec.body)
+        method = request.spec.method?.uppercased() ?? (body == nil ? "GET" : "POST")
+        guard method != "HEAD", method != "CONNECT" else {
+            throw TransferError(
+                .badField, "method: the answer to \(method) has no body that could be a file.", details: ["field": "method"])
+        }
         baseHeaders = RequestHeaders.merge(session: request.sessionHeaders, task: request.spec.headers ?? [])
         try RequestHeaders.validate(baseHeaders)
         var network = request.network
@@ -73,7 +77,7 @@ package struct HTTPDownload: TransferStrategy {
     }
 
     /// Ranges are defined for GET only (RFC 9110 section 14.2).
-    private var isSafe: Bool { method == nil || method?.uppercased() == "GET" }
+    private var isSafe: Bool { method == "GET" }
 
     /// - Parameter conditional: use If-Range where a validator allows it.
     private mutating func exchange(conditional: Bool) -> Exchange {
@@ -143,7 +147,7 @@ package struct HTTPDownload: TransferStrategy {
         if case .transient = failure.disposition, !mayRepeat(after: outcome) {
             failure.disposition = .permanent
             failure.error.retryable = false
-            failure.error.message += " A \(method ?? "") request is not repeated by itself."
+            failure.error.message += " A \(method) request is not repeated by itself."
         }
         let achieved = outcome.received > 0 && outcome.offset > startOffset
         return .failed(failure.with(progressed: achieved, held: max(startOffset, outcome.offset)))
@@ -151,9 +155,7 @@ package struct HTTPDownload: TransferStrategy {
 
     /// Requests that are not idempotent are not sent twice once the server may have acted on them (RFC 9110 section 9.2.2).
     private func mayRepeat(after outcome: ExchangeOutcome) -> Bool {
-        guard let method, !["GET", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE"].contains(method.uppercased()) else {
-            return true
-        }
+        if ["GET", "OPTIONS", "PUT", "DELETE", "TRACE"].contains(method) { return true }
         switch outcome.end {
         case .transport(let code, _): return [5, 6, 7, 35].contains(code)
         case .stopped(.failure(let error, _)):
