@@ -48,6 +48,7 @@ struct StateFolder: Sendable {
 final class InstanceLock: Sendable {
     private let descriptor: Int32
 
+    /// Where it throws, `deinit` runs all the same and closes the descriptor: a second close here would hit a stranger's.
     /// - Throws: `TransferError` `limit.reached` that names the pid of the holder.
     init(path: String) throws {
         descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
@@ -57,7 +58,6 @@ final class InstanceLock: Sendable {
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             let code = errno
             let holder = Self.holder(descriptor)
-            Glibc.close(descriptor)
             guard code == EWOULDBLOCK else {
                 throw StoreFailure.system("Cannot lock", path: path, errno: code)
             }
@@ -87,6 +87,6 @@ final class InstanceLock: Sendable {
     }
 
     deinit {
-        Glibc.close(descriptor)
+        if descriptor >= 0 { Glibc.close(descriptor) }
     }
 }
