@@ -1,0 +1,129 @@
+import Glibc
+import TransferModel
+
+/// The built `dld`, driven from outside as its users have it: started, killed, started again on the same state folder.
+package final class DaemonProcess: Sendable {
+    package let folder: TemporaryFolder
+    package let socket: String
+    package let stateFolder: String
+    private let arguments: [String]
+    private let wrapper: [String]
+    private let environment: [String: String]
+    private let program = Locked<Program?>(nil)
+
+    /// - Parameters:
+    ///   - arguments: after `--state-dir`, `--socket` and `--log-level debug`.
+    ///   - wrapper: put before the command, such as a network namespace's.
+    ///   - stateFolder: instead of one in the test's folder.
+    package init(
+        _ arguments: [String] = [], wrapper: [String] = [], environment: [String: String] = [:],
+        stateFolder: String? = nil
+    ) throws {
+        folder = try TemporaryFolder()
+        chmod(folder.path, 0o755)
+        socket = folder.file("dld.sock")
+        self.stateFolder = stateFolder ?? folder.file("state")
+        self.arguments = arguments
+        self.wrapper = wrapper
+        var variables = Program.plainEnvironment
+        variables["HOME"] = folder.path
+        variables["XDG_STATE_HOME"] = folder.file("xdg-state")
+        variables["XDG_CONFIG_HOME"] = folder.file("xdg-config")
+        self.environment = variables.merging(environment) { $1 }
+    }
+
+    /// Starts a new daemon and waits until it answers.
+    package static func started(
+        _ arguments: [String] = [], wrapper: [String] = [], environment: [String: String] = [:],
+        stateFolder: String? = nil
+    ) async throws -> DaemonProcess {
+        let daemon = try DaemonProcess(
+            arguments, wrapper: wrapper, environment: environment, stateFolder: stateFolder)
+        try await daemon.start()
+        return daemon
+    }
+
+    package var pid: pid_t? { program.withLock { $0?.pid } }
+    package var isRunning: Bool { program.withLock { $0?.isRunning ?? false } }
+    package var log: String { (try? Files.text(folder.file("log"))) ?? "" }
+
+    package func start() async throws {
+        let dld = try Binaries.path("dld")
+        let started = try Program(
+            wrapper + [dld, "--state-dir", stateFolder, "--socket", socket, "--log-level", "debug"] + arguments,
+            environment: environment, output: folder.file("log"))
+        program.withLock { $0 = started }
+        let answers = await eventually(within: 30) {
+            if !started.isRunning { return true }
+            guard let probe = try? await RPCProbe(socket) else { return false }
+            return (try? await probe.call("daemon.info", within: 5)) != nil
+        }
+        guard answers, started.isRunning else {
+            throw SupportError("the daemon does not answer: \(log.suffix(4000))")
+        }
+    }
+
+    /// SIGKILL; returns when it is gone.
+    package func kill() async throws {
+        let running = program.withLock { $0 }
+        // With a wrapper that does not exec, the daemon is a child: the session goes with it.
+        if let running { Glibc.kill(-running.pid, SIGKILL) }
+        try await running?.killNow()
+    }
+
+    /// SIGTERM; the exit status.
+    package func terminate(within limit: Double = 30) async throws -> Int32 {
+        guard let running = program.withLock({ $0 }) else { throw SupportError("not started") }
+        running.signal(SIGTERM)
+        return try await running.waitForEnd(within: limit)
+    }
+
+    package func signal(_ number: Int32) { program.withLock { $0 }?.signal(number) }
+
+    package func restart() async throws {
+        try await kill()
+        try await start()
+    }
+
+    package func probe(uid: UInt32? = nil) async throws -> RPCProbe { try await RPCProbe(socket, uid: uid) }
+
+    /// Runs `dlctl` against this daemon.
+    package func dlctl(_ arguments: [String], limit: Double = 120) async throws -> (status: Int32, output: String) {
+        try await Program.run(
+            [try Binaries.path("dlctl"), "--socket", socket, "--no-start"] + arguments, environment: environment,
+            limit: limit)
+    }
+
+    /// Resident memory of the daemon, in bytes.
+    package func residentMemory() throws -> Int64 {
+        guard let pid else { throw SupportError("not started") }
+        let line = try Files.text("/proc/\(pid)/status").split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
+        let figure = line?.split(whereSeparator: { $0 == " " || $0 == "\t" }).dropFirst().first
+        guard let kibibytes = figure.flatMap({ Int64($0) }) else { throw SupportError("no VmRSS") }
+        return kibibytes * 1024
+    }
+}
+
+/// The programs of this build, beside the test bundle.
+package enum Binaries {
+    /// - Throws: `SupportError` where it was not built.
+    package static func path(_ name: String) throws -> String {
+        let folder = getenv("DLD_BINARIES").map { String(cString: $0) } ?? bundleFolder
+        let path = folder + "/" + name
+        guard access(path, X_OK) == 0 else { throw SupportError("\(path) is not there: run swift build first") }
+        return path
+    }
+
+    /// Folder of the file that this very code was loaded from, as /proc/self/maps says.
+    private static let bundleFolder: String = {
+        let here = UInt(bitPattern: #dsohandle)
+        for line in ((try? Files.text("/proc/self/maps")) ?? "").split(separator: "\n") {
+            let bounds = line.prefix(while: { $0 != " " }).split(separator: "-").compactMap { UInt($0, radix: 16) }
+            guard bounds.count == 2, bounds[0]..<bounds[1] ~= here, let start = line.firstIndex(of: "/"),
+                let end = line.lastIndex(of: "/")
+            else { continue }
+            return String(line[start..<end])
+        }
+        return "."
+    }()
+}

@@ -1,0 +1,219 @@
+import FoundationEssentials
+import Glibc
+import TransferModel
+
+/// An error answer of the daemon.
+package struct RPCFailure: Error, CustomStringConvertible {
+    package var rpcCode: Int64
+    package var message: String
+    package var data: JSONValue?
+    /// The stable code, such as `task.not_found`.
+    package var code: String { data?["code"]?.stringValue ?? "" }
+    package var description: String { "\(rpcCode) \(code): \(message)" }
+}
+
+/// The client's end of the socket with nothing between the test and the bytes: lines out, lines in.
+///
+/// Calls block a thread of their own; one call at a time.
+package final class RPCProbe: Sendable {
+    private struct State {
+        var buffer: [UInt8] = []
+        var scanned = 0
+        var events: [JSONValue] = []
+        var nextID: Int64 = 1
+    }
+
+    private let descriptor: Int32
+    private let state = Locked(State())
+
+    /// - Parameter uid: connects as this user (and group of the same number); needs root.
+    package init(_ socketPath: String, uid: UInt32? = nil) async throws {
+        descriptor = try await Threads.run {
+            // The thread ends after this, so that nothing else ever runs with the other identity.
+            if let uid { try ThreadIdentity.become(uid) }
+            return try Self.connect(socketPath)
+        }
+    }
+
+    deinit { close(descriptor) }
+
+    private static func connect(_ path: String) throws -> Int32 {
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        let bytes = Array(path.utf8)
+        guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else {
+            throw SupportError("socket path too long: \(path)")
+        }
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
+        let result = withUnsafePointer(to: &address) { address in
+            address.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        guard result == 0 else {
+            let code = errno
+            close(descriptor)
+            throw SupportError("connect \(path): errno \(code)")
+        }
+        return descriptor
+    }
+
+    // MARK: - Calls
+
+    /// - Throws: `RPCFailure` for an error answer.
+    @discardableResult
+    package func call(
+        _ method: String, _ parameters: JSONValue = [:], within limit: Double = 60
+    ) async throws -> JSONValue {
+        let id = state.withLock { state -> Int64 in
+            defer { state.nextID += 1 }
+            return state.nextID
+        }
+        let request: JSONValue = [
+            "jsonrpc": "2.0", "id": .integer(id), "method": .string(method), "params": parameters,
+        ]
+        try await send(line: request)
+        while true {
+            let answer = try await nextMessage(within: limit)
+            guard let answerID = answer["id"] else {
+                state.withLock { $0.events.append(answer) }
+                continue
+            }
+            guard answerID == .integer(id) else { throw SupportError("an answer to something else: \(answer)") }
+            return try Self.result(of: answer)
+        }
+    }
+
+    /// The answer's result.
+    /// - Throws: `RPCFailure` where it is an error.
+    package static func result(of answer: JSONValue) throws -> JSONValue {
+        if let error = answer["error"] {
+            throw RPCFailure(
+                rpcCode: error["code"]?.integerValue ?? 0, message: error["message"]?.stringValue ?? "",
+                data: error["data"])
+        }
+        guard let result = answer["result"] else { throw SupportError("neither result nor error: \(answer)") }
+        return result
+    }
+
+    /// The next `event` notification's parameters; those that came during calls first.
+    package func nextEvent(within limit: Double = 60) async throws -> JSONValue {
+        while true {
+            let kept = state.withLock { state -> JSONValue? in
+                guard let first = state.events.first else { return .none }
+                state.events.removeFirst()
+                return first
+            }
+            let message = if let kept { kept } else { try await nextMessage(within: limit) }
+            if message["method"]?.stringValue == "event", let parameters = message["params"] { return parameters }
+        }
+    }
+
+    /// Events until one of this type, that one last.
+    package func events(until type: String, within limit: Double = 60) async throws -> [JSONValue] {
+        var events: [JSONValue] = []
+        while true {
+            let event = try await nextEvent(within: limit)
+            events.append(event)
+            if event["type"]?.stringValue == type { return events }
+        }
+    }
+
+    // MARK: - Lines
+
+    package func send(line: JSONValue) async throws {
+        try await send(Array(try JSONEncoder().encode(line)) + [UInt8(ascii: "\n")])
+    }
+
+    /// Any bytes; false where the daemon closed the connection meanwhile.
+    @discardableResult
+    package func send(_ bytes: [UInt8]) async throws -> Bool {
+        let descriptor = descriptor
+        return try await Threads.run {
+            var offset = 0
+            while offset < bytes.count {
+                let count = bytes[offset...].withUnsafeBytes {
+                    Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+                }
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else { return false }
+                offset += count
+            }
+            return true
+        }
+    }
+
+    /// The next message.
+    /// - Throws: `SupportError` at the end of the connection or of the limit.
+    package func nextMessage(within limit: Double = 60) async throws -> JSONValue {
+        guard let line = try await nextLine(within: limit) else {
+            throw SupportError("the daemon closed the connection")
+        }
+        return try JSONDecoder().decode(JSONValue.self, from: Data(line))
+    }
+
+    /// The next line without its end; nil where the daemon closed the connection.
+    package func nextLine(within limit: Double = 60) async throws -> [UInt8]? {
+        if let line = takeLine() { return line }
+        return try await Threads.run { [self] in
+            let deadline = ContinuousClock.now + .seconds(limit)
+            while ContinuousClock.now < deadline {
+                guard try receive(milliseconds: 100) else { return nil }
+                if let line = takeLine() { return line }
+            }
+            throw SupportError("no line within \(limit) s")
+        }
+    }
+
+    private func takeLine() -> [UInt8]? {
+        state.withLock { state in
+            guard let end = state.buffer[state.scanned...].firstIndex(of: UInt8(ascii: "\n")) else {
+                state.scanned = state.buffer.count
+                return nil
+            }
+            let line = Array(state.buffer[..<end])
+            state.buffer.removeSubrange(...end)
+            state.scanned = 0
+            return line
+        }
+    }
+
+    /// False at the end of the connection.
+    private func receive(milliseconds: Int32) throws -> Bool {
+        var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        guard poll(&waiting, 1, milliseconds) > 0 else { return true }
+        var piece = [UInt8](repeating: 0, count: 1 << 16)
+        let count = recv(descriptor, &piece, piece.count, 0)
+        if count < 0, errno == EINTR || errno == EAGAIN { return true }
+        guard count > 0 else { return false }
+        state.withLock { $0.buffer.append(contentsOf: piece[..<count]) }
+        return true
+    }
+}
+
+/// Makes one thread another user: Linux keeps credentials for each thread, and SO_PEERCRED reports those of the thread
+/// that connected.
+enum ThreadIdentity {
+    private typealias SystemCall = @convention(c) (Int, Int, Int, Int) -> Int
+
+    #if arch(x86_64)
+        private static let setgroups = 116
+        private static let setresuid = 117
+        private static let setresgid = 119
+    #else
+        private static let setgroups = 159
+        private static let setresuid = 147
+        private static let setresgid = 149
+    #endif
+
+    /// Glibc's own setresuid changes every thread; the raw call changes this one only.
+    static func become(_ uid: UInt32) throws {
+        guard let symbol = dlsym(nil, "syscall") else { throw SupportError("no syscall(2)") }
+        let call = unsafeBitCast(symbol, to: SystemCall.self)
+        let id = Int(uid)
+        guard call(setgroups, 0, 0, 0) == 0, call(setresgid, id, id, id) == 0, call(setresuid, id, id, id) == 0 else {
+            throw SupportError("cannot become user \(uid): errno \(errno)")
+        }
+    }
+}

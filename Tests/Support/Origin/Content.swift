@@ -1,0 +1,91 @@
+import Glibc
+
+/// A body of any length that is different at every offset and for every seed, so that two versions spliced, or bytes
+/// at a wrong place, always show.
+package final class Content: Sendable {
+    package let bytes: [UInt8]
+    package var size: Int { bytes.count }
+
+    package init(seed: UInt64, size: Int) {
+        var generator = Generator(state: seed &* 0x9e37_79b9_7f4a_7c15 &+ 1)
+        var block = [UInt64](repeating: 0, count: 512)
+        for index in block.indices { block[index] = generator.next() }
+        bytes = [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
+            var offset = 0
+            while offset < size {
+                block[0] = UInt64(offset) ^ seed
+                let length = min(4096, size - offset)
+                block.withUnsafeBytes { source in
+                    guard let from = source.baseAddress, let to = buffer.baseAddress else { return }
+                    memcpy(to + offset, from, length)
+                }
+                offset += length
+            }
+            count = size
+        }
+    }
+
+    package init(bytes: [UInt8]) { self.bytes = bytes }
+    package convenience init(_ text: String) { self.init(bytes: Array(text.utf8)) }
+
+    /// Whether the file holds exactly this.
+    package func matches(_ path: String) -> Bool { (try? Files.read(path)) == bytes }
+
+    /// Whether the file begins with exactly these bytes and has no others.
+    package func begins(with path: String) -> Bool {
+        guard let found = try? Files.read(path) else { return false }
+        return found.count <= bytes.count && found.elementsEqual(bytes[..<found.count])
+    }
+
+    private struct Generator {
+        var state: UInt64
+        mutating func next() -> UInt64 {
+            state &+= 0x9e37_79b9_7f4a_7c15
+            var z = state
+            z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
+            z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
+            return z ^ (z >> 31)
+        }
+    }
+}
+
+/// One version of a resource, with what the server says of it.
+package struct Resource: Sendable {
+    package var content: Content
+    /// With its quotes and, where weak, its `W/`.
+    package var etag: String?
+    package var lastModified: String?
+    package var date: String?
+    package var contentType = "application/octet-stream"
+    /// Sent with every 200 and 206.
+    package var headers: [(name: String, value: String)] = []
+
+    package init(
+        _ content: Content, etag: String? = nil, lastModified: String? = nil,
+        date: String? = "Thu, 01 Jan 2026 12:00:00 GMT"
+    ) {
+        self.content = content
+        self.etag = etag
+        self.lastModified = lastModified
+        self.date = date
+    }
+
+    /// A version with a strong entity tag that is its seed.
+    package static func version(_ seed: UInt64, size: Int) -> Resource {
+        Resource(Content(seed: seed, size: size), etag: "\"v\(seed)\"")
+    }
+
+    package func with(_ name: String, _ value: String) -> Resource {
+        var copy = self
+        copy.headers.append((name, value))
+        return copy
+    }
+
+    var validators: [(name: String, value: String)] {
+        var fields: [(name: String, value: String)] = []
+        if let etag { fields.append(("ETag", etag)) }
+        if let lastModified { fields.append(("Last-Modified", lastModified)) }
+        if let date { fields.append(("Date", date)) }
+        return fields
+    }
+}

@@ -1,0 +1,56 @@
+import Glibc
+
+/// A TCP socket that listens on an IPv4 address.
+package final class ListeningSocket: Sendable {
+    package let port: UInt16
+    private let descriptor: Int32
+
+    /// - Parameter port: 0 for a free one.
+    package init(host: String = "127.0.0.1", port: UInt16 = 0) throws {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { throw SupportError("socket: errno \(errno)") }
+        var on: Int32 = 1
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        inet_pton(AF_INET, host, &address.sin_addr)
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let bound = withUnsafeMutablePointer(to: &address) { address in
+            address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                bind(descriptor, address, length) == 0 && listen(descriptor, 128) == 0
+                    && getsockname(descriptor, address, &length) == 0
+            }
+        }
+        guard bound else {
+            let code = errno
+            close(descriptor)
+            throw SupportError("listen on \(host):\(port): errno \(code)")
+        }
+        self.descriptor = descriptor
+        self.port = UInt16(bigEndian: address.sin_port)
+    }
+
+    deinit { close(descriptor) }
+
+    /// The next connection; nil once `isStopping`.
+    package func accept(until isStopping: () -> Bool) -> Int32? {
+        while !isStopping() {
+            var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            guard poll(&waiting, 1, 50) > 0 else { continue }
+            let connection = Glibc.accept(descriptor, nil, nil)
+            guard connection >= 0 else { continue }
+            _ = fcntl(connection, F_SETFD, FD_CLOEXEC)
+            // Small, so that what was "sent" is close to what was received.
+            var size: Int32 = 1 << 17
+            setsockopt(connection, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+            var on: Int32 = 1
+            setsockopt(connection, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
+            return connection
+        }
+        return nil
+    }
+
+    /// A port of the loopback that is free at this moment.
+    package static func freePort() throws -> UInt16 { try ListeningSocket().port }
+}

@@ -1,0 +1,193 @@
+/// The wrong answers of the transfer rules' table. Those about ranges answer a request without Range rightly.
+extension Behaviour {
+    /// 206 whose bytes begin `shift` after what was asked, and says so.
+    package static func wrongStart(_ resource: Resource, shift: Int = 1) -> Behaviour {
+        partial(resource) { part, total in
+            let moved = min(part.lowerBound + shift, total - 1)
+            return (moved..<total, "bytes \(moved)-\(total - 1)/\(total)")
+        }
+    }
+
+    /// 206 whose Content-Range names another length of the whole.
+    package static func otherTotal(_ resource: Resource) -> Behaviour {
+        partial(resource) { part, total in (part, "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(total + 1)") }
+    }
+
+    /// 206 with an entity tag that is not the one asked for, and another version's bytes.
+    package static func otherETag(_ other: Resource) -> Behaviour {
+        .choose { request in
+            var unconditional = request
+            unconditional.headers.removeAll { $0.name.lowercased() == "if-range" }
+            let changed = unconditional
+            return Behaviour { _, reply in try answer(changed, reply, other) }
+        }
+    }
+
+    package static func noContentRange(_ resource: Resource) -> Behaviour {
+        partial(resource) { part, _ in (part, nil) }
+    }
+
+    /// 206 with a Content-Range that is no such thing.
+    package static func badContentRange(_ resource: Resource, _ field: String) -> Behaviour {
+        partial(resource) { part, _ in (part, field) }
+    }
+
+    /// 206 that is right but for ending early, as RFC 9110 section 15.3.7 allows.
+    package static func shortPart(_ resource: Resource, length: Int) -> Behaviour {
+        partial(resource) { part, total in
+            let short = part.prefix(length)
+            return (short, "bytes \(short.lowerBound)-\(short.upperBound - 1)/\(total)")
+        }
+    }
+
+    /// 206 with the range inside a multipart/byteranges body.
+    package static func multipart(_ resource: Resource) -> Behaviour {
+        .choose { request in
+            guard let part = part(request, of: resource) else { return .good(resource) }
+            return Behaviour { request, reply in
+                let total = resource.content.size
+                let opening =
+                    "--cut\r\nContent-Type: application/octet-stream\r\nContent-Range: bytes "
+                    + "\(part.lowerBound)-\(part.upperBound - 1)/\(total)\r\n\r\n"
+                let bytes = Array(opening.utf8) + resource.content.bytes[part] + Array("\r\n--cut--\r\n".utf8)
+                try reply.head(
+                    206, "Partial Content",
+                    resource.validators + [
+                        ("Content-Type", "multipart/byteranges; boundary=cut"), ("Content-Length", "\(bytes.count)"),
+                    ])
+                try send(bytes[...], request, reply)
+            }
+        }
+    }
+
+    /// 200 with the whole body, and a Content-Range that matches the request all the same.
+    package static func wholeWithContentRange(_ resource: Resource) -> Behaviour {
+        .choose { request in
+            guard let range = request.range else { return .good(resource) }
+            let total = resource.content.size
+            return ignoringRange(resource.with("Content-Range", "bytes \(range.first)-\(total - 1)/\(total)"))
+        }
+    }
+
+    /// 200 with the whole body, whatever was asked.
+    package static func ignoringRange(_ resource: Resource, rate: Int? = nil, cutAfter: Int? = nil) -> Behaviour {
+        Behaviour { request, reply in
+            var plain = request
+            plain.headers.removeAll { $0.name.lowercased() == "range" }
+            reply.rate = rate
+            try answer(plain, reply, resource, cutAfter: cutAfter)
+        }
+    }
+
+    /// 200 to a conditional range request though the version is the same, as some CDNs do; a bare Range is honoured.
+    package static func wholeToIfRange(_ resource: Resource) -> Behaviour {
+        .choose { request in
+            request.header("If-Range") != nil ? ignoringRange(resource) : .good(resource)
+        }
+    }
+
+    /// 416 to every range request; `total` as Content-Range says it, or none.
+    package static func neverSatisfiable(_ resource: Resource, total: String?) -> Behaviour {
+        .choose { request in
+            guard request.range != nil else { return .good(resource) }
+            return .status(416, total.map { [("Content-Range", "bytes */\($0)")] } ?? [])
+        }
+    }
+
+    /// Chunked coding; `isEnded` false leaves the last chunk out and closes.
+    package static func chunked(_ resource: Resource, isEnded: Bool, length: Int? = nil) -> Behaviour {
+        Behaviour { request, reply in
+            let part = part(request, of: resource)
+            let bytes = resource.content.bytes[part ?? 0..<resource.content.size]
+            var headers = resource.validators + [("Transfer-Encoding", "chunked")]
+            if let part {
+                headers.append(
+                    ("Content-Range", "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(resource.content.size)"))
+            }
+            try reply.head(part == nil ? 200 : 206, "Chunked", headers + resource.headers)
+            var rest = bytes.prefix(length ?? bytes.count)
+            while !rest.isEmpty {
+                try reply.chunk(rest.prefix(1 << 16))
+                rest = rest.dropFirst(1 << 16)
+            }
+            guard isEnded else { throw Reply.Gone() }
+            try reply.raw(Array("0\r\n\r\n".utf8)[...])
+        }
+    }
+
+    /// Chunked, and after the body that the head or Content-Range announces come `extra` bytes of something else.
+    package static func overrun(_ resource: Resource, extra: Int) -> Behaviour {
+        Behaviour { request, reply in
+            let part = part(request, of: resource) ?? 0..<resource.content.size
+            let isPart = request.range != nil && part.lowerBound > 0
+            var headers = resource.validators + [("Transfer-Encoding", "chunked")]
+            if isPart {
+                headers.append(
+                    ("Content-Range", "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(resource.content.size)"))
+            }
+            try reply.head(isPart ? 206 : 200, "Endless", headers)
+            try reply.chunk(resource.content.bytes[part])
+            let junk = [UInt8](repeating: 0x21, count: 1 << 16)
+            var left = extra
+            while left > 0 {
+                try reply.chunk(junk.prefix(left))
+                left -= junk.count
+            }
+            try reply.raw(Array("0\r\n\r\n".utf8)[...])
+        }
+    }
+
+    /// Two Content-Length fields that differ.
+    package static func twoLengths(_ resource: Resource, other: Int) -> Behaviour {
+        Behaviour { request, reply in
+            try reply.head(
+                200, "OK",
+                resource.validators + [
+                    ("Content-Length", "\(resource.content.size)"), ("Content-Length", "\(other)"),
+                ])
+            try send(resource.content.bytes[...], request, reply)
+            reply.closes = true
+        }
+    }
+
+    /// No length; the close ends the body, early or not.
+    package static func closeDelimited(_ resource: Resource, length: Int? = nil) -> Behaviour {
+        Behaviour { request, reply in
+            try reply.head(200, "OK", resource.validators + [("Connection", "close")] + resource.headers)
+            try send(resource.content.bytes.prefix(length ?? resource.content.size), request, reply)
+            reply.closes = true
+        }
+    }
+
+    /// The head and some bytes, then silence.
+    package static func stalling(_ resource: Resource, after length: Int) -> Behaviour {
+        Behaviour { request, reply in
+            do {
+                try answer(request, reply, resource, cutAfter: length)
+            } catch is Reply.Gone {
+                try reply.beSilent()
+            }
+        }
+    }
+
+    /// Content coded in spite of `identity`: the resource's content is what is sent, labelled so.
+    package static func coded(_ resource: Resource, _ coding: String, cutAfter: Int? = nil) -> Behaviour {
+        .good(resource.with("Content-Encoding", coding), cutAfter: cutAfter)
+    }
+
+    private static func partial(
+        _ resource: Resource, _ vary: @escaping @Sendable (Range<Int>, Int) -> (part: Range<Int>, field: String?)
+    ) -> Behaviour {
+        .choose { request in
+            guard let asked = part(request, of: resource) else { return .good(resource) }
+            return Behaviour { request, reply in
+                let (part, field) = vary(asked, resource.content.size)
+                let range = field.map { [(name: "Content-Range", value: $0)] } ?? []
+                try reply.head(
+                    206, "Partial Content",
+                    resource.validators + range + [("Content-Length", "\(part.count)")])
+                try send(resource.content.bytes[part], request, reply)
+            }
+        }
+    }
+}

@@ -1,0 +1,94 @@
+import Glibc
+
+/// The socket side of one answer: behaviours write whatever they like into it.
+package final class Reply {
+    private let socket: Int32
+    private let note: (Int, Int) -> Void
+    private let isStopping: () -> Bool
+    /// The connection is closed after this answer.
+    package var closes = false
+    /// Bytes per second; nil as fast as it goes.
+    package var rate: Int?
+
+    init(socket: Int32, isStopping: @escaping () -> Bool, note: @escaping (_ status: Int, _ bytes: Int) -> Void) {
+        self.socket = socket
+        self.note = note
+        self.isStopping = isStopping
+    }
+
+    package struct Gone: Error {}
+
+    package func head(
+        _ status: Int, _ reason: String = "Whatever", _ headers: [(name: String, value: String)] = []
+    ) throws {
+        note(status, 0)
+        var text = "HTTP/1.1 \(status) \(reason)\r\n"
+        for header in headers { text += "\(header.name): \(header.value)\r\n" }
+        try raw(Array((text + "\r\n").utf8)[...])
+    }
+
+    /// Body bytes, counted.
+    package func body(_ bytes: ArraySlice<UInt8>) throws {
+        guard let rate else {
+            var rest = bytes
+            while !rest.isEmpty {
+                let piece = rest.prefix(1 << 18)
+                try raw(piece)
+                note(0, piece.count)
+                rest = rest.dropFirst(piece.count)
+            }
+            return
+        }
+        let start = ContinuousClock.now
+        var sent = 0
+        // Pieces of a fiftieth of a second, but never more than the socket takes at once.
+        let size = max(1, min(rate / 50, 1 << 16))
+        while sent < bytes.count {
+            let piece = bytes.dropFirst(sent).prefix(size)
+            try raw(piece)
+            note(0, piece.count)
+            sent += piece.count
+            let due = start + .seconds(Double(sent) / Double(rate))
+            while ContinuousClock.now < due {
+                if isStopping() { throw Gone() }
+                usleep(2000)
+            }
+        }
+    }
+
+    package func chunk(_ bytes: ArraySlice<UInt8>) throws {
+        try raw(Array((String(bytes.count, radix: 16) + "\r\n").utf8)[...])
+        try body(bytes)
+        try raw(Array("\r\n".utf8)[...])
+    }
+
+    /// Whatever else, uncounted.
+    package func raw(_ bytes: ArraySlice<UInt8>) throws {
+        var rest = bytes
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            if count < 0, errno == EINTR { continue }
+            if count < 0, errno == EAGAIN, !isStopping() { continue }
+            guard count > 0 else { throw Gone() }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    /// Says nothing until the peer goes or the origin stops.
+    package func beSilent() throws {
+        var byte: UInt8 = 0
+        while !isStopping() {
+            let count = recv(socket, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))
+            if count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR) { break }
+            usleep(5000)
+        }
+        throw Gone()
+    }
+
+    /// Ends the connection with a reset in place of a close.
+    package func reset() throws {
+        var linger = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(socket, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<Glibc.linger>.size))
+        throw Gone()
+    }
+}

@@ -1,0 +1,113 @@
+import Glibc
+
+/// nginx: HTTP/1.1 on `port`; with TLS also HTTP/2 on `tlsPort`.
+package final class Nginx: ServerProcess, @unchecked Sendable {
+    package private(set) var tlsPort: UInt16 = 0
+    package private(set) var certificates: TestCertificates?
+
+    /// - Parameter extra: directives for the server block, such as `limit_rate 4m;`.
+    package static func start(tls: Bool = false, extra: String = "") async throws -> Nginx {
+        let server = try Nginx()
+        try await server.configure(tls: tls, extra: extra)
+        try await server.startServer(["nginx", "-c", server.folder.file("nginx.conf"), "-p", server.folder.path])
+        return server
+    }
+
+    package func url(_ name: String) -> String { "http://127.0.0.1:\(port)/\(name)" }
+    package func tlsURL(_ name: String) -> String { "https://localhost:\(tlsPort)/\(name)" }
+
+    /// One line for each request: status, bytes, protocol, Range, If-Range, target.
+    package var accessLog: [String] {
+        ((try? Files.text(folder.file("access.log"))) ?? "").split(separator: "\n").map(String.init)
+    }
+
+    private func configure(tls: Bool, extra: String) async throws {
+        mkdir(folder.file("www"), 0o755)
+        var listen = "listen 127.0.0.1:\(port);"
+        if tls {
+            tlsPort = try ListeningSocket.freePort()
+            let made = try await TestCertificates(in: folder)
+            certificates = made
+            listen += """
+                 listen 127.0.0.1:\(tlsPort) ssl http2;
+                 ssl_certificate \(made.certificate); ssl_certificate_key \(made.key);
+                """
+        }
+        let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+            .map { "\($0)_temp_path \(folder.file("tmp_" + $0));" }.joined(separator: " ")
+        try Files.write(
+            folder.file("nginx.conf"),
+            """
+            daemon off; worker_processes 1; pid \(folder.file("pid")); error_log \(folder.file("log")) warn;
+            \(Requirements.isRoot ? "user root;" : "")
+            events { worker_connections 512; }
+            http {
+              log_format plain '$status $body_bytes_sent $server_protocol "$http_range" "$http_if_range" $request_uri';
+              access_log \(folder.file("access.log")) plain;
+              \(temporary)
+              sendfile on; default_type application/octet-stream;
+              server { \(listen) server_name localhost; root \(folder.file("www")); \(extra) }
+            }
+            """)
+    }
+}
+
+/// Apache with Digest and Basic authentication for user `reader`, password `secret word`.
+package final class Apache: ServerProcess, @unchecked Sendable {
+    package static let user = "reader"
+    package static let password = "secret word"
+
+    package static func start() async throws -> Apache {
+        let server = try Apache()
+        try await server.configure()
+        try await server.startServer(["apache2", "-X", "-f", server.folder.file("apache.conf")])
+        return server
+    }
+
+    package func digestURL(_ name: String) -> String { "http://127.0.0.1:\(port)/digest/\(name)" }
+    package func basicURL(_ name: String) -> String { "http://127.0.0.1:\(port)/basic/\(name)" }
+
+    private func configure() async throws {
+        mkdir(folder.file("www"), 0o755)
+        // htdigest(1) asks on a terminal; its file is one line anybody can make.
+        let digest = try await Program.run([
+            "sh", "-c", "printf '%s' '\(Self.user):files:\(Self.password)' | md5sum | cut -d' ' -f1",
+        ])
+        try Files.write(
+            folder.file("digest"), "\(Self.user):files:\(digest.output.prefix(while: \.isHexDigit))\n")
+        try await Program.require(["htpasswd", "-bcm", folder.file("basic"), Self.user, Self.password])
+        let modules = [
+            "mpm_event", "authn_core", "authn_file", "authz_core", "authz_user", "auth_digest", "auth_basic", "alias",
+            "dir", "mime",
+        ].map { "LoadModule \($0)_module /usr/lib/apache2/modules/mod_\($0).so" }.joined(separator: "\n")
+        let account = Requirements.isRoot ? "User www-data\nGroup www-data" : ""
+        try Files.write(
+            folder.file("apache.conf"),
+            """
+            ServerRoot \(folder.path)
+            DefaultRuntimeDir \(folder.path)
+            PidFile \(folder.file("pid"))
+            ServerName localhost
+            Listen 127.0.0.1:\(port)
+            ErrorLog \(folder.file("log"))
+            \(modules)
+            \(account)
+            TypesConfig /dev/null
+            Alias /digest \(folder.file("www"))
+            Alias /basic \(folder.file("www"))
+            <Location /digest>
+              AuthType Digest
+              AuthName files
+              AuthDigestProvider file
+              AuthUserFile \(folder.file("digest"))
+              Require valid-user
+            </Location>
+            <Location /basic>
+              AuthType Basic
+              AuthName files
+              AuthUserFile \(folder.file("basic"))
+              Require valid-user
+            </Location>
+            """)
+    }
+}

@@ -1,0 +1,140 @@
+import Glibc
+
+/// vsftpd for anonymous reading; needs root, as vsftpd does.
+package final class FTPServer: ServerProcess, @unchecked Sendable {
+    package static func start() async throws -> FTPServer {
+        let server = try FTPServer()
+        mkdir(server.folder.file("www"), 0o755)
+        mkdir(server.folder.file("empty"), 0o755)
+        let passive = try ListeningSocket.freePort()
+        let last = passive > 65_000 ? UInt16.max : passive + 200
+        try Files.write(
+            server.folder.file("vsftpd.conf"),
+            """
+            listen=YES
+            listen_address=127.0.0.1
+            listen_port=\(server.port)
+            background=NO
+            anonymous_enable=YES
+            local_enable=NO
+            no_anon_password=YES
+            anon_root=\(server.folder.file("www"))
+            ftp_username=nobody
+            secure_chroot_dir=\(server.folder.file("empty"))
+            pasv_min_port=\(passive)
+            pasv_max_port=\(last)
+            pasv_address=127.0.0.1
+            seccomp_sandbox=NO
+            xferlog_enable=YES
+            vsftpd_log_file=\(server.folder.file("log"))
+            log_ftp_protocol=YES
+
+            """)
+        chown(server.folder.file("vsftpd.conf"), 0, 0)
+        try await server.startServer(["vsftpd", server.folder.file("vsftpd.conf")])
+        return server
+    }
+
+    package func url(_ name: String) -> String { "ftp://127.0.0.1:\(port)/\(name)" }
+}
+
+/// sshd with sftp for the user that runs the test, by key.
+package final class SFTPServer: ServerProcess, @unchecked Sendable {
+    /// Home folder for the daemon under test: `.ssh` holds the key and the server in known_hosts.
+    package var home: String { folder.file("home") }
+
+    package static func start() async throws -> SFTPServer {
+        let server = try SFTPServer()
+        try await server.configure()
+        try await server.startServer(["/usr/sbin/sshd", "-D", "-e", "-f", server.folder.file("sshd.conf")])
+        return server
+    }
+
+    package func url(_ name: String) -> String {
+        "sftp://\(Self.userName)@127.0.0.1:\(port)\(folder.file("www"))/\(name)"
+    }
+
+    package static var userName: String {
+        guard let entry = getpwuid(geteuid()), let name = entry.pointee.pw_name else { return "root" }
+        return String(cString: name)
+    }
+
+    /// Makes the server unknown to its clients.
+    package func forgetHost() { unlink(home + "/.ssh/known_hosts") }
+
+    private func configure() async throws {
+        mkdir("/run/sshd", 0o755)
+        mkdir(folder.file("www"), 0o755)
+        mkdir(home, 0o700)
+        mkdir(home + "/.ssh", 0o700)
+        for key in [folder.file("host_key"), home + "/.ssh/id_ed25519"] {
+            try await Program.require(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key])
+        }
+        let hostKey = try Files.text(folder.file("host_key.pub")).split(separator: " ").prefix(2).joined(separator: " ")
+        try Files.write(home + "/.ssh/known_hosts", "[127.0.0.1]:\(port) \(hostKey)\n", mode: 0o600)
+        try Files.write(folder.file("authorized"), try Files.text(home + "/.ssh/id_ed25519.pub"), mode: 0o600)
+        try Files.write(
+            folder.file("sshd.conf"),
+            """
+            ListenAddress 127.0.0.1
+            Port \(port)
+            HostKey \(folder.file("host_key"))
+            AuthorizedKeysFile \(folder.file("authorized"))
+            PidFile \(folder.file("pid"))
+            StrictModes no
+            UsePAM no
+            PasswordAuthentication no
+            PermitRootLogin prohibit-password
+            Subsystem sftp internal-sftp
+
+            """)
+    }
+}
+
+/// squid as an HTTP proxy, with CONNECT to any port, for user `proxy`, password `secret`.
+package final class Squid: ServerProcess, @unchecked Sendable {
+    package static func start() async throws -> Squid {
+        let server = try Squid()
+        try await Program.require(["htpasswd", "-bcm", server.folder.file("users"), "proxy", "secret"])
+        let account = Requirements.isRoot ? "cache_effective_user proxy" : ""
+        try Files.write(
+            server.folder.file("squid.conf"),
+            """
+            http_port 127.0.0.1:\(server.port)
+            pid_filename none
+            cache deny all
+            access_log stdio:\(server.folder.file("access.log"))
+            cache_log \(server.folder.file("log"))
+            coredump_dir \(server.folder.path)
+            auth_param basic program /usr/lib/squid/basic_ncsa_auth \(server.folder.file("users"))
+            auth_param basic realm proxy
+            acl known proxy_auth REQUIRED
+            http_access allow known
+            http_access deny all
+            shutdown_lifetime 0 seconds
+            \(account)
+
+            """)
+        // squid writes its logs as its own user.
+        chmod(server.folder.path, 0o777)
+        try await server.startServer(["squid", "-N", "-f", server.folder.file("squid.conf")])
+        return server
+    }
+
+    package func url(password: String = "secret") -> String { "http://proxy:\(password)@127.0.0.1:\(port)" }
+
+    package var accessLog: String { (try? Files.text(folder.file("access.log"))) ?? "" }
+}
+
+/// microsocks, a SOCKS5 proxy for user `socks`, password `secret`.
+package final class Microsocks: ServerProcess, @unchecked Sendable {
+    package static func start() async throws -> Microsocks {
+        let server = try Microsocks()
+        try await server.startServer([
+            "microsocks", "-i", "127.0.0.1", "-p", "\(server.port)", "-u", "socks", "-P", "secret",
+        ])
+        return server
+    }
+
+    package func url(password: String = "secret") -> String { "socks5h://socks:\(password)@127.0.0.1:\(port)" }
+}

@@ -1,0 +1,84 @@
+import Glibc
+
+/// A real server started for a test on a free port of the loopback, with a configuration and folder of its own.
+package class ServerProcess: @unchecked Sendable {
+    package let folder: TemporaryFolder
+    package let port: UInt16
+    private var program: Program?
+
+    init(port: UInt16? = nil) throws {
+        folder = try TemporaryFolder()
+        // Servers that drop their rights must be able to come here.
+        chmod(folder.path, 0o755)
+        self.port = try port ?? ListeningSocket.freePort()
+    }
+
+    deinit { stopServer() }
+
+    /// What the server logged, for messages.
+    package var log: String { (try? Files.text(folder.file("log"))) ?? "" }
+
+    /// Writes a file below the folder that the server serves, and returns its path.
+    @discardableResult
+    package func publish(_ name: String, _ content: Content) throws -> String {
+        mkdir(folder.file("www"), 0o755)
+        let path = folder.file("www/" + name)
+        try Files.write(path, content.bytes)
+        return path
+    }
+
+    func startServer(_ argv: [String], environment: [String: String] = Program.plainEnvironment) async throws {
+        let program = try Program(argv, environment: environment, output: folder.file("log"))
+        self.program = program
+        let answers = await eventually(within: 20) { Self.accepts(port) || !program.isRunning }
+        guard answers, program.isRunning else {
+            throw SupportError("\(argv.joined(separator: " ")) does not listen on \(port): \(log)")
+        }
+    }
+
+    package func stopServer() { program = nil }
+
+    /// Whether something accepts connections there.
+    package static func accepts(_ port: UInt16) -> Bool {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        inet_pton(AF_INET, "127.0.0.1", &address.sin_addr)
+        return withUnsafePointer(to: &address) { address in
+            address.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
+        }
+    }
+}
+
+/// A certificate authority of one test, and a server certificate of it for localhost and 127.0.0.1.
+package struct TestCertificates: Sendable {
+    package let authority: String
+    package let certificate: String
+    package let key: String
+
+    package init(in folder: TemporaryFolder) async throws {
+        authority = folder.file("ca.pem")
+        certificate = folder.file("server.pem")
+        key = folder.file("server.key")
+        let authorityKey = folder.file("ca.key")
+        let request = folder.file("server.csr")
+        try Files.write(
+            folder.file("san"), "subjectAltName=DNS:localhost,IP:127.0.0.1\nbasicConstraints=CA:FALSE\n")
+        let newKey = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+        try await Program.require(
+            ["openssl", "req", "-x509"] + newKey + [
+                "-keyout", authorityKey, "-out", authority, "-days", "30", "-subj", "/CN=Test authority",
+            ])
+        try await Program.require(
+            ["openssl", "req"] + newKey + ["-keyout", key, "-out", request, "-subj", "/CN=localhost"])
+        try await Program.require([
+            "openssl", "x509", "-req", "-in", request, "-CA", authority, "-CAkey", authorityKey, "-CAcreateserial",
+            "-out", certificate, "-days", "30", "-extfile", folder.file("san"),
+        ])
+    }
+}

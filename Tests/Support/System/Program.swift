@@ -1,0 +1,107 @@
+import CLinux
+import Glibc
+
+/// A started program, known by its process id; ends with the object that started it.
+package final class Program: Sendable {
+    package let pid: pid_t
+    private let ended = Locked<Int32?>(nil)
+
+    /// - Parameters:
+    ///   - environment: complete; nothing is inherited.
+    ///   - output: file that standard output and errors are appended to; /dev/null without.
+    package init(
+        _ argv: [String], environment: [String: String] = Program.plainEnvironment, output: String? = nil
+    ) throws {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, 1, output ?? "/dev/null", O_WRONLY | O_CREAT | O_APPEND, 0o644)
+        posix_spawn_file_actions_adddup2(&actions, 1, 2)
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var none = sigset_t()
+        var all = sigset_t()
+        sigemptyset(&none)
+        sigfillset(&all)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setsigdefault(&attributes, &all)
+        posix_spawnattr_setflags(
+            &attributes, Int16(POSIX_SPAWN_SETSIGMASK) | Int16(POSIX_SPAWN_SETSIGDEF) | dld_spawn_setsid())
+        var child: pid_t = 0
+        var arguments = argv.map { strdup($0) } + [nil]
+        var variables = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
+        defer { for pointer in arguments + variables { free(pointer) } }
+        let status = posix_spawnp(&child, argv[0], &actions, &attributes, &arguments, &variables)
+        guard status == 0 else { throw SupportError("cannot start \(argv[0]): errno \(status)") }
+        pid = child
+    }
+
+    /// Its session is its own, so that what it started ends with it.
+    deinit {
+        if ended.withLock({ $0 == nil }) {
+            Glibc.kill(-pid, SIGKILL)
+            Glibc.kill(pid, SIGKILL)
+            var status: Int32 = 0
+            waitpid(pid, &status, 0)
+        }
+    }
+
+    package func signal(_ number: Int32) { if isRunning { Glibc.kill(pid, number) } }
+
+    /// False once it ended; reaps it.
+    package var isRunning: Bool { exitStatus == nil }
+
+    /// Exit status, or 128 and the signal's number; nil while it runs.
+    package var exitStatus: Int32? {
+        ended.withLock { ended in
+            if let ended { return ended }
+            var status: Int32 = 0
+            guard waitpid(pid, &status, WNOHANG) == pid else { return nil }
+            let signal = status & 0x7f
+            ended = signal == 0 ? (status >> 8) & 0xff : 128 + signal
+            return ended
+        }
+    }
+
+    /// Waits for the end, and returns the exit status.
+    package func waitForEnd(within limit: Double = 60) async throws -> Int32 {
+        _ = await eventually(within: limit, every: 0.005) { !isRunning }
+        guard let status = exitStatus else { throw SupportError("process \(pid) did not end in \(limit) s") }
+        return status
+    }
+
+    /// SIGKILL, and returns when the process is gone.
+    package func killNow() async throws {
+        Glibc.kill(pid, SIGKILL)
+        _ = try await waitForEnd()
+    }
+
+    /// Runs to the end and returns the status and what was printed.
+    package static func run(
+        _ argv: [String], environment: [String: String] = Program.plainEnvironment, limit: Double = 120
+    ) async throws -> (status: Int32, output: String) {
+        let folder = try TemporaryFolder()
+        let file = folder.file("output")
+        let program = try Program(argv, environment: environment, output: file)
+        let status = try await program.waitForEnd(within: limit)
+        return (status, (try? Files.text(file)) ?? "")
+    }
+
+    /// Runs to the end; a status other than 0 is an error with what was printed.
+    package static func require(_ argv: [String]) async throws {
+        let (status, output) = try await run(argv)
+        guard status == 0 else { throw SupportError("\(argv.joined(separator: " ")): \(status): \(output)") }
+    }
+
+    package static var plainEnvironment: [String: String] {
+        ["PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8", "TZ": "UTC"]
+    }
+
+    /// Absolute path of a program in the usual folders, /usr/sbin included.
+    package static func find(_ name: String) -> String? {
+        (plainEnvironment["PATH"] ?? "").split(separator: ":").map { "\($0)/\(name)" }
+            .first { access($0, X_OK) == 0 }
+    }
+}
