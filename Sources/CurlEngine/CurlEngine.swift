@@ -193,6 +193,28 @@ package final class CurlEngine: Sendable {
     /// Stays until it is set to 0, across the task's exchanges.
     package func setRateLimit(task: TaskID, _ rate: ByteRate) { reactor.post(.taskRate(task, rate)) }
 
+    // MARK: Life
+
+    /// Whether the network thread answers within `limit`; what a watchdog asks.
+    package func isResponsive(within limit: Duration) async -> Bool {
+        let answered = PthreadMutex<CheckedContinuation<Bool, Never>?>(nil)
+        let answer: @Sendable (Bool) -> Void = { value in
+            let waiting = answered.withLock { waiting in
+                defer { waiting = nil }
+                return waiting
+            }
+            waiting?.resume(returning: value)
+        }
+        return await withCheckedContinuation { continuation in
+            answered.withLock { $0 = continuation }
+            reactor.post(.ping { answer(true) })
+            Task {
+                try? await Task.sleep(for: limit)
+                answer(false)
+            }
+        }
+    }
+
     // MARK: The end
 
     /// Ends every exchange with `.aborted` after a checkpoint, then the threads. Later exchanges are aborted at once.

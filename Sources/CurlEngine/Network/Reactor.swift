@@ -19,6 +19,8 @@ final class Reactor: @unchecked Sendable {
         case sessionRate(SessionKey, ByteRate)
         case taskRate(TaskID, ByteRate)
         case stop(@Sendable () -> Void)
+        /// Answered at once: a sign of life.
+        case ping(@Sendable () -> Void)
     }
 
     let buffers: BufferPool
@@ -130,6 +132,7 @@ final class Reactor: @unchecked Sendable {
         case .taskRate(let task, let rate):
             limiter.set(task, rate, at: now)
             ratesChanged()
+        case .ping(let answer): answer()
         case .stop(let done):
             stopped = done
             for transfer in Array(transfers.values) { abort(transfer) }

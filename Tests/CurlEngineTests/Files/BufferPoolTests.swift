@@ -1,0 +1,27 @@
+import Testing
+
+@testable import CurlEngine
+
+@Suite struct BufferPoolTests {
+    @Test func lendsNoMoreThanItsBound() throws {
+        let pool = BufferPool(bound: BufferPool.largeSize + BufferPool.smallSize)
+        let large = try #require(pool.acquire(large: true))
+        let small = try #require(pool.acquire(large: true))
+        #expect(large.capacity == BufferPool.largeSize)
+        #expect(small.capacity == BufferPool.smallSize)
+        #expect(pool.acquire(large: false) == nil)
+        #expect(pool.release(small))
+        #expect(!pool.release(large))
+        #expect(pool.lentBytes == 0)
+    }
+
+    @Test func handsOutEmptyBuffersAgain() throws {
+        let pool = BufferPool(bound: 1 << 20)
+        let first = try #require(pool.acquire(large: false))
+        first.append([1, 2, 3], 3)
+        _ = pool.release(first)
+        let second = try #require(pool.acquire(large: false))
+        #expect(first === second)
+        #expect(second.count == 0)
+    }
+}

@@ -1,0 +1,165 @@
+import CLinux
+import Foundation
+import Testing
+import TransferModel
+
+@testable import CurlEngine
+
+@Suite struct PartFileTests {
+    @Test func createsOnceAndNeverThroughALink() throws {
+        let folder = try Folder()
+        let part = try PartFile.create(path: folder.file("part"))
+        #expect(part.inode > 0)
+        #expect(throws: TransferError.self) { try PartFile.create(path: folder.file("part")) }
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.file("link"), withDestinationPath: folder.file("elsewhere"))
+        #expect(throws: TransferError.self) { try PartFile.create(path: folder.file("link")) }
+        #expect(!FileManager.default.fileExists(atPath: folder.file("elsewhere")))
+    }
+
+    @Test func replacesALeftPart() throws {
+        let folder = try Folder()
+        try folder.write("part", [1, 2, 3])
+        let part = try PartFile.create(path: folder.file("part"), replacing: true)
+        #expect(!part.mayHoldBytes)
+        #expect(try folder.read("part").isEmpty)
+    }
+
+    @Test func looksUpTheNameInAnOpenFolder() throws {
+        let folder = try Folder()
+        let descriptor = open(folder.path, O_RDONLY | O_DIRECTORY)
+        defer { close(descriptor) }
+        let part = try PartFile.create(path: "/somewhere/else/part", directory: descriptor)
+        #expect(part.path == "/somewhere/else/part")
+        #expect(FileManager.default.fileExists(atPath: folder.file("part")))
+    }
+
+    @Test func saysWhichKindOfFailure() throws {
+        let folder = try Folder()
+        let gone = #expect(throws: TransferError.self) { try PartFile.create(path: folder.file("no/part")) }
+        #expect(gone?.code == .diskIO)
+        let long = String(repeating: "x", count: 300)
+        let name = #expect(throws: TransferError.self) { try PartFile.create(path: folder.file(long)) }
+        #expect(name?.code == .destinationBadPath)
+    }
+}
+
+/// What may and what may not be believed after a crash.
+@Suite struct PartFileReopenTests {
+    private static let boot = BootID(high: 8, low: 9)
+    private let task = TaskID(7)
+
+    /// A part of 3000 bytes whose checkpoint is at 1000, and a journal that claims all 3000.
+    private struct Crash {
+        let folder: Folder
+        let bytes = pattern(3000)
+        let checkpoint: Checkpoint
+
+        init(offset: Int64 = 3000, base: Int64 = 1000, boot: BootID = PartFileReopenTests.boot, etag: String = "\"a\"")
+            throws
+        {
+            folder = try Folder()
+            let part = try PartFile.create(path: folder.file("part"))
+            try folder.write("part", bytes)
+            var checkpoint = Checkpoint(
+                offset: 1000, total: 9000, validators: Validators(etag: "\"a\""), partPath: part.path,
+                device: part.device, inode: part.inode)
+            self.checkpoint = checkpoint
+            checkpoint.validators.etag = etag
+            let journal = try OffsetJournal(path: folder.file("journal"), slots: 2, boot: boot)
+            let slot = try #require(journal.claim(TaskID(7)))
+            let claimed = Array(bytes[Int(base)..<max(Int(base), min(3000, Int(offset)))])
+            journal.write(
+                JournalEntry(
+                    task: TaskID(7), device: part.device, inode: part.inode,
+                    identity: JournalEntry.identity(of: checkpoint), base: base, offset: offset,
+                    crc: claimed.withUnsafeBytes { dld_crc32c(0, $0.baseAddress, $0.count) }, boot: boot), to: slot)
+        }
+
+        func reopen() throws -> (part: PartFile, provenOffset: ByteCount)? {
+            let journal = try OffsetJournal(path: folder.file("journal"), slots: 2, boot: PartFileReopenTests.boot)
+            return try PartFile.reopen(checkpoint, task: TaskID(7), journal: journal)
+        }
+
+        func change(_ body: (inout [UInt8]) -> Void) throws {
+            var bytes = self.bytes
+            body(&bytes)
+            // In place: the inode is part of the proof.
+            let handle = try #require(FileHandle(forUpdatingAtPath: folder.file("part")))
+            try handle.truncate(atOffset: 0)
+            try handle.write(contentsOf: Data(bytes))
+            try handle.close()
+        }
+    }
+
+    @Test func believesWhatReadsBack() throws {
+        let crash = try Crash()
+        let opened = try #require(try crash.reopen())
+        #expect(opened.provenOffset == 3000)
+        #expect(try crash.folder.read("part") == crash.bytes)
+    }
+
+    @Test func believesAJournalThatWasRebasedBeforeTheCheckpointWasStored() throws {
+        #expect(try Crash(base: 2000).reopen()?.provenOffset == 3000)
+    }
+
+    @Test(arguments: [1000, 1999, 2999])
+    func fallsBackWhenABitFlipped(at index: Int) throws {
+        let crash = try Crash()
+        try crash.change { $0[index] ^= 1 }
+        #expect(try crash.reopen()?.provenOffset == 1000)
+        #expect(try crash.folder.read("part").count == 1000)
+    }
+
+    @Test func fallsBackWhenTheBytesAreZeros() throws {
+        let crash = try Crash()
+        try crash.change { $0.replaceSubrange(1500..<3000, with: repeatElement(0, count: 1500)) }
+        #expect(try crash.reopen()?.provenOffset == 1000)
+    }
+
+    @Test func fallsBackInAnotherBoot() throws {
+        #expect(try Crash(boot: BootID(high: 8, low: 10)).reopen()?.provenOffset == 1000)
+    }
+
+    @Test func fallsBackWhenTheFileIsShorterThanClaimed() throws {
+        let crash = try Crash()
+        try crash.change { $0.removeLast(500) }
+        #expect(try crash.reopen()?.provenOffset == 1000)
+    }
+
+    @Test func fallsBackWithoutAJournal() throws {
+        let crash = try Crash()
+        #expect(try PartFile.reopen(crash.checkpoint, task: task, journal: nil)?.provenOffset == 1000)
+    }
+
+    @Test func startsOverWhenTheFileWasBegunAnewForAnotherVersion() throws {
+        #expect(try Crash(etag: "\"b\"").reopen() == nil)
+        #expect(try Crash(offset: 500, base: 0).reopen() == nil)
+    }
+
+    @Test func refusesAnotherFile() throws {
+        let crash = try Crash()
+        var other = crash.checkpoint
+        other.inode += 1
+        #expect(try PartFile.reopen(other, task: task, journal: nil) == nil)
+        other = crash.checkpoint
+        other.offset = 3001
+        #expect(try PartFile.reopen(other, task: task, journal: nil) == nil)
+        other.partPath = crash.folder.file("missing")
+        #expect(try PartFile.reopen(other, task: task, journal: nil) == nil)
+    }
+
+    @Test func refusesASecondLinkASymlinkAndAFolder() throws {
+        let crash = try Crash()
+        let manager = FileManager.default
+        try manager.createSymbolicLink(
+            atPath: crash.folder.file("symbolic"), withDestinationPath: crash.folder.file("part"))
+        var other = crash.checkpoint
+        other.partPath = crash.folder.file("symbolic")
+        #expect(try PartFile.reopen(other, task: task, journal: nil) == nil)
+        other.partPath = crash.folder.path
+        #expect(try PartFile.reopen(other, task: task, journal: nil) == nil)
+        #expect(link(crash.folder.file("part"), crash.folder.file("hard")) == 0)
+        #expect(try crash.reopen() == nil)
+    }
+}

@@ -1,0 +1,82 @@
+import Testing
+import TransferModel
+
+@testable import CurlEngine
+
+@Suite struct HeadParserTests {
+    private func parse(_ text: String) -> (parser: HeadParser, ends: Int) {
+        var parser = HeadParser()
+        var ends = 0
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false).dropLast() {
+            let bytes = Array("\(line)\r\n".utf8)
+            if bytes.withUnsafeBytes({ parser.line($0) }) == .headEnded { ends += 1 }
+        }
+        return (parser, ends)
+    }
+
+    @Test func keepsStatusReasonAndFieldsInOrder() {
+        let (parser, ends) = parse(
+            "HTTP/1.1 206 Partial Content\nETag: \"x\"\nContent-Length: 5\ncontent-length:  7 \n\n")
+        #expect(ends == 1)
+        #expect(parser.status == 206)
+        #expect(parser.httpVersion == "1.1")
+        #expect(parser.reason == "Partial Content")
+        #expect(parser.values("content-length") == ["5", "7"])
+        #expect(parser.headers.first == HeaderField("ETag", "\"x\""))
+    }
+
+    @Test func skipsInterimResponses() {
+        let (parser, ends) = parse("HTTP/1.1 103 Early Hints\nLink: </a>\n\nHTTP/1.1 200 OK\nETag: \"y\"\n\n")
+        #expect(ends == 1)
+        #expect(parser.status == 200)
+        #expect(parser.headers == [HeaderField("ETag", "\"y\"")])
+    }
+
+    @Test func forgetsAnAnsweredChallenge() {
+        let (parser, _) = parse("HTTP/1.1 401 No\nWWW-Authenticate: Basic\n\nHTTP/1.1 200 OK\nA: b\n\n")
+        #expect(parser.values("www-authenticate").isEmpty)
+        #expect(parser.status == 200)
+    }
+
+    @Test func readsHTTP2WithoutReason() {
+        let (parser, ends) = parse("HTTP/2 200 \nserver: x\n\n")
+        #expect(ends == 1)
+        #expect(parser.httpVersion == "2")
+        #expect(parser.reason == nil)
+    }
+
+    @Test func separatesTrailers() {
+        let (parser, _) = parse("HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\nRepr-Digest: sha-256=:aa=:\n")
+        #expect(parser.headers.count == 1)
+        #expect(parser.trailers == [HeaderField("Repr-Digest", "sha-256=:aa=:")])
+    }
+
+    @Test func joinsFoldedLines() {
+        let (parser, _) = parse("HTTP/1.1 200 OK\nX: a\n  b\n\n")
+        #expect(parser.values("x") == ["a b"])
+    }
+
+    @Test func ignoresAnFTPDialogue() {
+        let (parser, ends) = parse("220 welcome\n331 password\n\n230 in\n")
+        #expect(ends == 0)
+        #expect(!parser.isComplete)
+    }
+
+    @Test(arguments: [
+        ("HTTP/1.1 200 OK\nContent-Length: 3\n\n", true),
+        ("HTTP/1.1 200 OK\nTransfer-Encoding: gzip, chunked\n\n", true),
+        ("HTTP/1.1 200 OK\n\n", false), ("HTTP/2 200\n\n", false), ("HTTP/1.1 204 No Content\n\n", true),
+    ])
+    func knowsWhetherTheEndIsMarked(text: String, delimited: Bool) {
+        #expect(parse(text).parser.isDelimited == delimited)
+    }
+
+    @Test func followsOnlyTheFiveRedirects() {
+        for status in [301, 302, 303, 307, 308] {
+            #expect(parse("HTTP/1.1 \(status) x\nLocation: /there\n\n").parser.redirectTarget == "/there")
+        }
+        for status in [200, 201, 300, 304, 305, 404] {
+            #expect(parse("HTTP/1.1 \(status) x\nLocation: /there\n\n").parser.redirectTarget == nil)
+        }
+    }
+}

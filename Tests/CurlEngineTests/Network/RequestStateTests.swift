@@ -1,0 +1,142 @@
+import Testing
+import TransferCore
+import TransferModel
+
+@testable import CurlEngine
+
+@Suite struct RequestStateTests {
+    private func request(
+        _ url: String = "https://a.example/dir/file?q#part", _ change: (inout Exchange) -> Void = { _ in }
+    ) throws -> RequestState {
+        var exchange = Exchange(url: url, judge: Judge.taking())
+        exchange.headers = [
+            HeaderField("Accept-Encoding", "identity"), HeaderField("Range", "bytes=5-"),
+            HeaderField("If-Range", "\"e\""), HeaderField("User-Agent", "x"), HeaderField("X-Api-Key", "secret"),
+            HeaderField("Cookie", "secret"), HeaderField("Want-Repr-Digest", "sha-256=1"),
+        ]
+        change(&exchange)
+        return try RequestState(exchange, url: #require(CurlURL(exchange.url)))
+    }
+
+    private func names(_ request: RequestState) -> [String] { request.headers.map(\.name) }
+
+    @Test func resolvesRelativeLocationsAndDropsFragments() throws {
+        var state = try request()
+        #expect(state.url.text == "https://a.example/dir/file?q")
+        try state.follow(status: 302, location: "../other file#x")
+        #expect(state.url.text == "https://a.example/other%20file")
+        try state.follow(status: 302, location: "//b.example/z")
+        #expect(state.url.text == "https://b.example/z")
+        #expect(state.redirects == 2)
+    }
+
+    @Test func keepsEverythingWithinTheOrigin() throws {
+        var state = try request { $0.network.username = "u" }
+        try state.follow(status: 307, location: "https://A.example:443/next")
+        #expect(names(state).contains("X-Api-Key"))
+        #expect(state.credentials?.user == "u")
+    }
+
+    @Test(arguments: ["https://b.example/", "http://a.example/", "https://a.example:8443/", "https://sub.a.example/"])
+    func dropsWhatIdentifiesAcrossOrigins(target: String) throws {
+        var state = try request {
+            $0.network.username = "u"
+            $0.network.password = "p"
+        }
+        try state.follow(status: 302, location: target)
+        #expect(names(state) == ["Accept-Encoding", "Range", "If-Range", "User-Agent", "Want-Repr-Digest"])
+        #expect(state.credentials == nil)
+    }
+
+    @Test func doesNotReturnWhatWasDropped() throws {
+        var state = try request { $0.network.bearer = "token" }
+        try state.follow(status: 302, location: "https://b.example/")
+        try state.follow(status: 302, location: "https://a.example/")
+        #expect(!names(state).contains("Authorization"))
+        #expect(!names(state).contains("X-Api-Key"))
+    }
+
+    @Test func ignoresUserInfoOfARedirect() throws {
+        var state = try request()
+        try state.follow(status: 302, location: "https://eve:pw@b.example/")
+        #expect(state.credentials == nil)
+        #expect(state.url.text == "https://b.example/")
+    }
+
+    @Test(arguments: ["file:///etc/passwd", "ftp://a.example/", "data:text/plain,x", "gopher://x/", "javascript:0", ""])
+    func refusesOtherSchemes(target: String) throws {
+        var state = try request("https://a.example")
+        let error = #expect(throws: TransferError.self) {
+            // An empty reference is the page itself, which is http.
+            if target.isEmpty { throw TransferError(.httpProtocol, "") }
+            try state.follow(status: 302, location: target)
+        }
+        #expect(error?.code == .httpProtocol)
+    }
+
+    @Test func refusesPlaintextWhereTheSessionSaysSo() throws {
+        var state = try request { $0.network.allowsPlaintext = false }
+        let error = #expect(throws: TransferError.self) {
+            try state.follow(status: 301, location: "http://a.example/")
+        }
+        #expect(error?.code == .plaintextRefused)
+        let first = #expect(throws: TransferError.self) {
+            _ = try request("ftp://a.example/x") { $0.network.allowsPlaintext = false }
+        }
+        #expect(first?.code == .plaintextRefused)
+    }
+
+    @Test func endsAtTheLimit() throws {
+        var state = try request()
+        for _ in 0..<20 { try state.follow(status: 302, location: "/again") }
+        let error = #expect(throws: TransferError.self) { try state.follow(status: 302, location: "/again") }
+        #expect(error?.code == .httpRedirectLimit)
+    }
+
+    @Test(
+        arguments: [
+            (301, "POST", nil), (302, "POST", nil), (303, "POST", nil), (303, "PUT", nil), (301, "PUT", "PUT"),
+            (307, "POST", "POST"), (308, "POST", "POST"), (303, "HEAD", "HEAD"), (302, "HEAD", "HEAD"),
+        ] as [(Int, String, String?)])
+    func rewritesTheMethod(status: Int, method: String, expected: String?) throws {
+        var state = try request {
+            $0.method = method
+            $0.body = [1, 2]
+            $0.headers.append(HeaderField("Content-Type", "text/plain"))
+        }
+        try state.follow(status: status, location: "/next")
+        #expect(state.method == expected)
+        #expect((state.body == nil) == (expected == nil))
+        #expect(names(state).contains("Content-Type") == (expected != nil))
+    }
+
+    @Test func prefersTheExplicitHeaderThenBearerThenNameThenNetrc() throws {
+        func state(_ change: (inout Exchange) -> Void) throws -> RequestState {
+            try request("https://in:url@a.example/") { exchange in
+                exchange.network.netrcPath = "/n"
+                change(&exchange)
+            }
+        }
+        let explicit = try state {
+            $0.headers.append(HeaderField("authorization", "Own x"))
+            $0.network.bearer = "b"
+            $0.network.username = "u"
+        }
+        #expect(names(explicit).filter { $0.lowercased() == "authorization" }.count == 1)
+        #expect(explicit.credentials == nil)
+        #expect(explicit.netrcPath == nil)
+        let bearer = try state {
+            $0.network.bearer = "b"
+            $0.network.username = "u"
+        }
+        #expect(bearer.headers.last == HeaderField("Authorization", "Bearer b"))
+        #expect(bearer.credentials == nil)
+        let named = try state { $0.network.username = "u" }
+        #expect(named.credentials == RequestState.Credentials(user: "u", password: ""))
+        let inURL = try state { _ in }
+        #expect(inURL.credentials == RequestState.Credentials(user: "in", password: "url"))
+        #expect(inURL.url.text == "https://a.example/")
+        let netrc = try request("https://a.example/") { $0.network.netrcPath = "/n" }
+        #expect(netrc.netrcPath == "/n")
+    }
+}
