@@ -1,0 +1,115 @@
+import Logging
+import Testing
+import TransferCore
+import TransferModel
+import TransferStore
+
+@testable import DaemonKit
+
+@Suite struct DispatcherTests {
+    /// A dispatcher whose runs never end by themselves.
+    private final class Stage: Sendable {
+        let runs = RunTable()
+        let started = Guarded([TaskRecord]())
+        let limits = Guarded(GlobalSettings())
+        let dispatcher: Dispatcher
+
+        init(_ fixture: SupervisionFixture, closedUntil: Timestamp? = nil) {
+            let (runs, started, limits) = (runs, started, limits)
+            dispatcher = Dispatcher(
+                store: fixture.store, runs: runs, transitions: fixture.transitions, time: fixture.time,
+                settings: { limits.withLock { $0 } }, logger: Logger(label: "test"),
+                closedUntil: { _, _ in closedUntil },
+                begin: { record, _ in
+                    runs.insert(TransferRun(record, directHost: nil))
+                    started.withLock { $0.append(record) }
+                })
+        }
+
+        var startedIDs: [TaskID] { started.withLock { $0.map(\.id) } }
+    }
+
+    @Test func startsNoMoreThanTheSlots() async throws {
+        let fixture = try SupervisionFixture()
+        _ = try await fixture.add(hosts: (0..<40).map { "h\($0)" })
+        let stage = Stage(fixture)
+        stage.limits.withLock { $0.maximumConcurrentTasks = 7 }
+        await stage.dispatcher.kick()
+        #expect(stage.startedIDs.count == 7)
+        #expect(try await fixture.store.read { try $0.counts(session: fixture.key)[.running] } == 7)
+    }
+
+    @Test func keepsTheLimitOfAHostAndServesTheOthers() async throws {
+        let fixture = try SupervisionFixture()
+        _ = try await fixture.add(hosts: Array(repeating: "slow", count: 20) + ["b", "c"])
+        let stage = Stage(fixture)
+        stage.limits.withLock { $0.maximumConcurrentTasksPerHost = 2 }
+        await stage.dispatcher.kick()
+        let hosts = stage.started.withLock { $0.map(\.host) }
+        #expect(hosts.filter { $0.contains("slow") }.count == 2)
+        #expect(hosts.filter { !$0.contains("slow") }.count == 2)
+    }
+
+    @Test func aFreedSlotGoesToTheNextTask() async throws {
+        let fixture = try SupervisionFixture()
+        let tasks = try await fixture.add(hosts: ["a", "b"])
+        let stage = Stage(fixture)
+        stage.limits.withLock { $0.maximumConcurrentTasks = 1 }
+        await stage.dispatcher.kick()
+        #expect(stage.startedIDs == [tasks[0].id])
+        let run = try #require(stage.runs[tasks[0].id])
+        _ = try await fixture.apply(.cancel(keepPartial: false), to: tasks[0].id)
+        stage.runs.remove(run)
+        await stage.dispatcher.kick()
+        #expect(stage.startedIDs == [tasks[0].id, tasks[1].id])
+    }
+
+    @Test func aTaskWhoseRunStillWindsDownIsNotStartedTwice() async throws {
+        let fixture = try SupervisionFixture()
+        let task = try await fixture.add(hosts: ["a"])[0]
+        let stage = Stage(fixture)
+        await stage.dispatcher.kick()
+        _ = try await fixture.apply(.preempted, to: task.id)
+        await stage.dispatcher.kick()
+        #expect(stage.startedIDs == [task.id])
+    }
+
+    @Test func aLoweredLimitStopsTheLeastImportant() async throws {
+        let fixture = try SupervisionFixture()
+        let tasks = try await fixture.add(hosts: ["a", "b", "c"])
+        let stage = Stage(fixture)
+        await stage.dispatcher.kick()
+        stage.limits.withLock { $0.maximumConcurrentTasks = 1 }
+        await stage.dispatcher.kick()
+        #expect(stage.runs.all.filter(\.isAborting).map(\.task).sorted() == [tasks[1].id, tasks[2].id])
+    }
+
+    @Test func tasksOfAClosedScheduleWaitForItsOpening() async throws {
+        let fixture = try SupervisionFixture()
+        let task = try await fixture.add(hosts: ["a"])[0]
+        let opening = fixture.time.reading().wall.advanced(by: 3600)
+        let stage = Stage(fixture, closedUntil: opening)
+        await stage.dispatcher.kick()
+        let status = try await fixture.store.read { try $0.task(task.id)?.status }
+        #expect(status?.state == .waiting)
+        #expect(status?.reason == .schedule)
+        #expect(status?.nextAttemptAt == opening)
+        #expect(stage.startedIDs.isEmpty)
+    }
+
+    @Test func aHostThatFailsIsProbedByOneTaskAtATime() async throws {
+        let fixture = try SupervisionFixture()
+        let tasks = try await fixture.add(hosts: Array(repeating: "dead", count: 6))
+        let stage = Stage(fixture)
+        for task in tasks.prefix(5) {
+            await stage.dispatcher.report(.failed, host: task.host, task: TaskID(task.id.rawValue + 100))
+        }
+        await stage.dispatcher.kick()
+        #expect(stage.startedIDs.isEmpty)
+        let probe = try #require(await stage.dispatcher.nextProbe())
+        #expect(probe > fixture.time.reading().boot)
+        fixture.time.advance(3600)
+        await stage.dispatcher.kick()
+        #expect(stage.startedIDs.count == 1)
+    }
+}

@@ -1,0 +1,75 @@
+import Foundation
+import TransferCore
+import TransferModel
+import TransferStore
+
+@testable import DaemonKit
+
+/// A clock that stands until it is moved.
+final class ManualTime: TimeSource {
+    private let now = Guarded(ClockReading(wall: Timestamp(milliseconds: 1_700_000_000_000), boot: 1_000_000))
+
+    func reading() -> ClockReading { now.withLock { $0 } }
+
+    func advance(_ interval: Seconds) {
+        now.withLock { now in
+            now = ClockReading(wall: now.wall.advanced(by: interval), boot: now.boot + interval.milliseconds)
+        }
+    }
+
+    /// The wall clock jumps, the boot clock does not.
+    func jump(_ interval: Seconds) {
+        now.withLock { $0.wall = $0.wall.advanced(by: interval) }
+    }
+}
+
+/// A store in a folder of its own, with what supervision needs beside it.
+final class SupervisionFixture {
+    let folder: URL
+    let store: TransferStore
+    let time = ManualTime()
+    let transitions: TaskTransitions
+    let key = SessionKey(owner: UserID(1000), identifier: "s")
+
+    init(policy: @escaping @Sendable (TaskSpec, SessionConfiguration) -> EffectivePolicy = SupervisionFixture.plain) throws {
+        folder = FileManager.default.temporaryDirectory.appendingPathComponent("dld-" + UUID().uuidString)
+        store = try TransferStore(folder: folder.path)
+        transitions = TaskTransitions(time: time, policy: policy)
+    }
+
+    deinit {
+        store.close()
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    @Sendable static func plain(_ spec: TaskSpec, _ session: SessionConfiguration) -> EffectivePolicy {
+        EffectivePolicy(spec: spec, session: session, settings: GlobalSettings())
+    }
+
+    /// Adds a session and, in it, queued tasks of one host each.
+    func add(hosts: [String], configuration: SessionConfiguration = SessionConfiguration()) async throws -> [TaskRecord] {
+        let (key, now) = (key, time.reading())
+        return try await store.write { transaction in
+            if try transaction.session(key) == nil {
+                try transaction.insertSession(
+                    SessionRecord(key: key, configuration: configuration, createdAt: now.wall))
+            }
+            return try hosts.map { host in
+                var spec = TaskSpec()
+                spec.url = "https://\(host)/f"
+                let (status, _) = TaskMachine.added(startPaused: false, earliestBeginAt: nil, at: now)
+                return try transaction.insert(
+                    NewTask(session: key, spec: spec, status: status, host: "https://\(host):443"))
+            }
+        }
+    }
+
+    func apply(_ event: TaskEvent, to id: TaskID) async throws -> TaskTransitions.Outcome {
+        let transitions = transitions
+        return try await store.write { try transitions.apply(event, to: id, in: $0) }
+    }
+
+    func events() async throws -> [EventRecord] {
+        try await store.read { try $0.events(EventQuery(limit: 1000)) }
+    }
+}

@@ -1,0 +1,99 @@
+import Testing
+import TransferCore
+import TransferModel
+
+@testable import DaemonKit
+
+@Suite struct TransferRunTests {
+    private func run() -> TransferRun {
+        let status = TaskStatus(state: .running, createdAt: Timestamp(milliseconds: 0))
+        let record = TaskRecord(
+            id: TaskID(1), session: .shared(of: UserID(0)), spec: TaskSpec(), status: status, host: "h", position: 0)
+        return TransferRun(record, directHost: "h")
+    }
+
+    @Test func anAbortBeforeDeliveryKeepsItFromBeginning() {
+        let run = run()
+        run.requestAbort()
+        #expect(!run.enterCommit())
+    }
+
+    @Test func aRunThatDeliversIsLeftToFinish() {
+        let run = run()
+        #expect(run.enterCommit())
+        run.requestAbort()
+        #expect(!run.isAborting)
+    }
+
+    @Test func whoeverStoresTheChangeWinsOverAPreemption() {
+        let run = run()
+        run.requestAbort(.transition(.preempted))
+        run.requestAbort(.leftToCaller)
+        run.requestAbort(.transition(.preempted))
+        guard case .leftToCaller? = run.abortPlan else {
+            Issue.record("the plan is \(String(describing: run.abortPlan))")
+            return
+        }
+    }
+
+    @Test func anAbortCancelsWorkThatStartsLater() async {
+        let run = run()
+        run.requestAbort()
+        await confirmation { cancelled in
+            await withCheckedContinuation { continuation in
+                run.start {
+                    while !Task.isCancelled { await Task.yield() }
+                    cancelled()
+                    continuation.resume()
+                }
+            }
+        }
+    }
+
+    @Test func waitingEndsWithTheRunOrWithTheLimit() async {
+        let run = run()
+        #expect(await run.waitForEnd(atMost: .milliseconds(1)) == false)
+        async let ended = run.waitForEnd(atMost: .seconds(60))
+        run.ended()
+        #expect(await ended)
+        #expect(await run.waitForEnd(atMost: .zero))
+    }
+
+    @Test func countsBytesAcrossRestarts() {
+        let run = run()
+        run.accepted(at: 100)
+        run.counters.setReceived(250)
+        #expect(run.bytesTransferred == 150)
+        run.restarted()
+        #expect(run.bytesTransferred == 150)
+        run.accepted(at: 0)
+        run.counters.setReceived(40)
+        #expect(run.bytesTransferred == 190)
+    }
+}
+
+@Suite struct RateMeterTests {
+    @Test func averagesOverItsWindow() {
+        var meter = RateMeter()
+        for tick in 0...10 { meter.sample(bytes: Int64(tick) * 500, at: Int64(tick) * 500) }
+        #expect(meter.rate == 1000)
+    }
+
+    @Test func fallsToZeroWhenNothingArrives() {
+        var meter = RateMeter()
+        meter.sample(bytes: 0, at: 0)
+        meter.sample(bytes: 9000, at: 1000)
+        #expect(meter.rate == 9000)
+        for time in stride(from: Int64(1500), through: 6000, by: 500) { meter.sample(bytes: 9000, at: time) }
+        #expect(meter.rate == 0)
+    }
+
+    @Test func beginsAnewWhereBytesGoBack() {
+        var meter = RateMeter()
+        meter.sample(bytes: 5000, at: 0)
+        meter.sample(bytes: 6000, at: 1000)
+        meter.sample(bytes: 0, at: 2000)
+        meter.sample(bytes: 100, at: 3000)
+        #expect(meter.rate == 100)
+    }
+}
