@@ -187,12 +187,12 @@ extension RPCConnection {
 
     private func begin(_ pending: Pending) {
         switch pending.entry {
-        case .invalid(let id, let error): finish(pending, with: RPCText.answer(id: id, error: error))
+        case .invalid(let id, let error): finish(pending, with: RPCText.answer(id: id, error: error), then: nil)
         case .request(let request):
             Task.immediate {
                 let answer = await self.handler.answer(request, from: self)
-                self.finish(pending, with: request.id.map { Self.text(answer.result, id: $0) })
-                answer.afterwards?()
+                let text = request.id.map { Self.text(answer.result, id: $0) }
+                self.finish(pending, with: text, then: answer.afterwards)
             }
         }
     }
@@ -204,11 +204,15 @@ extension RPCConnection {
         }
     }
 
-    private func finish(_ pending: Pending, with text: [UInt8]?) {
+    private func finish(_ pending: Pending, with text: [UInt8]?, then afterwards: (@Sendable () -> Void)?) {
         if let batch = pending.batch {
-            if let all = batch.add(text) { send(all) }
-        } else if let text {
-            send(text)
+            if let whole = batch.add(text, afterwards) {
+                if let text = whole.text { send(text) }
+                whole.afterwards.forEach { $0() }
+            }
+        } else {
+            if let text { send(text) }
+            afterwards?()
         }
         state.withLockedValue { $0.inFlight -= 1 }
         kick()
@@ -219,18 +223,27 @@ extension RPCConnection {
 
 /// Collects the answers to one batch.
 private final class BatchAnswers: Sendable {
-    private let state: NIOLockedValueBox<(missing: Int, texts: [[UInt8]])>
+    private struct State {
+        var missing: Int
+        var texts: [[UInt8]] = []
+        var afterwards: [@Sendable () -> Void] = []
+    }
+    private let state: NIOLockedValueBox<State>
 
-    init(expected: Int) { state = NIOLockedValueBox((expected, [])) }
+    init(expected: Int) { state = NIOLockedValueBox(State(missing: expected)) }
 
-    /// The whole answer once the last one is in; nil before, and where nothing is to be answered.
-    func add(_ text: [UInt8]?) -> [UInt8]? {
+    /// The whole answer once the last one is in (without a text where the batch had notifications only); nil before.
+    func add(
+        _ text: [UInt8]?, _ afterwards: (@Sendable () -> Void)?
+    ) -> (text: [UInt8]?, afterwards: [@Sendable () -> Void])? {
         state.withLockedValue { state in
             state.missing -= 1
             if let text { state.texts.append(text) }
-            guard state.missing == 0, !state.texts.isEmpty else { return nil }
-            return [UInt8(ascii: "[")] + Array(state.texts.joined(separator: [UInt8(ascii: ",")]))
-                + [UInt8(ascii: "]")]
+            if let afterwards { state.afterwards.append(afterwards) }
+            guard state.missing == 0 else { return nil }
+            guard !state.texts.isEmpty else { return (nil, state.afterwards) }
+            let joined = Array(state.texts.joined(separator: [UInt8(ascii: ",")]))
+            return ([UInt8(ascii: "[")] + joined + [UInt8(ascii: "]")], state.afterwards)
         }
     }
 }

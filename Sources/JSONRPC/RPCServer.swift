@@ -98,6 +98,7 @@ package final class RPCServer: Sendable {
                     if let refusal = registry.add(connection) {
                         return refuse(channel, with: refusal)
                     }
+                    handler.opened(connection)
                     return channel.eventLoop.makeCompletedFuture {
                         try channel.pipeline.syncOperations.addHandler(
                             ServerChannelHandler(connection: connection, registry: registry))

@@ -2,6 +2,8 @@
 package protocol RequestHandler: Sendable {
     /// Answers one request. Requests of one connection begin in order, up to the first suspension.
     func answer(_ request: RPCRequest, from connection: RPCConnection) async -> RPCAnswer
+    /// A client has connected; called once, before its first request.
+    func opened(_ connection: RPCConnection)
     /// The connection is gone; called once.
     func closed(_ connection: RPCConnection)
 }

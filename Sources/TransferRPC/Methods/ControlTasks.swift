@@ -145,7 +145,8 @@ public enum CancelTasks: RPCMethod {
 public enum RemoveTasks: RPCMethod {
     public typealias Result = ControlResult
     public static let name = "task.remove"
-    public static let summary = "Removes tasks from the history; unfinished ones are cancelled first."
+    public static let summary =
+        "Removes final tasks from the history; a task that has not ended must be cancelled first."
     public static let errors: [ErrorCode] = [.badField, .permissionDenied, .sessionNotFound]
 
     public struct Parameters: WireObject, Hashable {

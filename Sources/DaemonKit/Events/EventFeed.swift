@@ -1,0 +1,265 @@
+import Logging
+import TransferModel
+import TransferRPC
+
+/// Serves the event log to subscribers: each gets every event it asked for once, in order, at its own pace.
+///
+/// Live subscribers read a tail in memory, late ones the store; a commit only appends to the tail and wakes them.
+package final class EventFeed: Sendable {
+    package struct Limits: Sendable {
+        /// Events kept in memory.
+        package var tail = 10_000
+        /// Events sent at a time.
+        package var page = 500
+        /// A subscription that is further behind is paced by its client's reading instead of being dropped.
+        package var pacedBehind: Int64 = 1000
+        package var subscriptionsPerClient = 64
+        /// A client that takes no byte for so long is dropped.
+        package var stall: Duration = .seconds(60)
+
+        package init() {}
+    }
+
+    private struct State {
+        var tail: EventTail
+        var subscriptions: [String: Subscription] = [:]
+        var nextName = 0
+        /// Tasks that do not run any more, though a snapshot may still show them.
+        var ended: Set<TaskID> = []
+        var ticker: Task<Void, Never>?
+        var stalls: StallWatch
+        var isStopped = false
+    }
+
+    let log: any EventLog
+    let limits: Limits
+    private let progress: @Sendable () -> [ProgressFigures]
+    private let progressInterval: @Sendable () -> Seconds
+    private let logger: Logger
+    private let state: Guarded<State>
+
+    /// - Parameters:
+    ///   - progress: figures of everything that runs; asked only while somebody subscribes to them.
+    ///   - progressInterval: the setting of that name.
+    package init(
+        log: any EventLog, limits: Limits = Limits(), progress: @escaping @Sendable () -> [ProgressFigures],
+        progressInterval: @escaping @Sendable () -> Seconds, logger: Logger
+    ) {
+        self.log = log
+        self.limits = limits
+        self.progress = progress
+        self.progressInterval = progressInterval
+        self.logger = logger
+        state = Guarded(
+            State(tail: EventTail(head: .zero, limit: limits.tail), stalls: StallWatch(limit: limits.stall)))
+    }
+
+    /// Learns the head of the log. `committed` must be hooked to the store before; call once, then subscribe.
+    package func start() async throws {
+        let head = try await log.head()
+        state.withLock { $0.tail.begin(at: head) }
+    }
+
+    /// Ends all subscriptions.
+    package func stop() {
+        let (subscriptions, ticker) = state.withLock { state in
+            state.isStopped = true
+            defer { state.subscriptions = [:] }
+            return (Array(state.subscriptions.values), state.ticker)
+        }
+        ticker?.cancel()
+        subscriptions.forEach { $0.end() }
+    }
+
+    /// What the store's commits hand over; quick, called on its writer's thread.
+    package func committed(_ events: [EventRecord]) {
+        let subscriptions = state.withLock { state in
+            state.tail.append(events)
+            guard !state.subscriptions.isEmpty else { return [Subscription]() }
+            for event in events { Self.note(event, in: &state.ended) }
+            return Array(state.subscriptions.values)
+        }
+        subscriptions.forEach { $0.wake() }
+    }
+
+    package var head: SequenceNumber { state.withLock { $0.tail.head } }
+    package var subscriptionCount: Int { state.withLock { $0.subscriptions.count } }
+
+    /// Whether somebody of this owner follows under the durable name now.
+    package func isConnected(_ name: String, owner: UserID) -> Bool {
+        state.withLock { state in
+            state.subscriptions.values.contains {
+                $0.subscriber == name && $0.peer == owner && !$0.sink.isClosed
+            }
+        }
+    }
+
+    /// The client is gone, and its subscriptions with it.
+    package func closed(_ client: Int) {
+        let gone = state.withLock { state in
+            let gone = state.subscriptions.values.filter { $0.sink.id == client }
+            for subscription in gone { state.subscriptions[subscription.name] = nil }
+            return gone
+        }
+        gone.forEach { $0.end() }
+    }
+}
+
+// MARK: - Subscriptions
+
+extension EventFeed {
+    /// A subscription that has a place in the log and sends nothing before `begin`.
+    package struct Ticket: Sendable {
+        package var name: String
+        package var head: SequenceNumber
+        let subscription: Subscription
+    }
+
+    /// Registers a subscription: from here on no event is missed.
+    /// - Throws: `limit.reached`, `request.bad_field`; what the store throws.
+    package func subscribe(_ request: SubscriptionRequest, for sink: any EventSink) async throws -> Ticket {
+        let cursor = try await request.start(in: self)
+        let (subscription, head) = try state.withLock { state in
+            guard !state.isStopped else {
+                throw TransferError(.shuttingDown, "The daemon is stopping; subscribe again in a moment.")
+            }
+            let own = state.subscriptions.values.count { $0.sink.id == sink.id }
+            guard own < limits.subscriptionsPerClient else {
+                throw TransferError(
+                    .limitReached, "A connection has at most \(limits.subscriptionsPerClient) subscriptions; end one.")
+            }
+            state.nextName += 1
+            let subscription = Subscription(
+                name: "s\(state.nextName)", sink: sink, filter: request.filter, peer: request.peer,
+                subscriber: request.subscriber, progressInterval: request.interval(default: progressInterval()),
+                cursor: cursor ?? state.tail.head)
+            state.subscriptions[subscription.name] = subscription
+            return (subscription, state.tail.head)
+        }
+        // The client may have gone before its subscription could be found by `closed`.
+        if sink.isClosed { closed(sink.id) }
+        return Ticket(name: subscription.name, head: head, subscription: subscription)
+    }
+
+    /// Starts to send: the client knows the subscription's name now.
+    package func begin(_ ticket: Ticket) {
+        let subscription = ticket.subscription
+        Task { await self.pump(subscription) }
+        restartTicker()
+    }
+
+    /// Ends a subscription of this client.
+    /// - Throws: `request.bad_field` where it has none of that name.
+    package func unsubscribe(_ name: String, of client: Int) throws(TransferError) {
+        let subscription = state.withLock { state -> Subscription? in
+            guard let subscription = state.subscriptions[name], subscription.sink.id == client else { return nil }
+            state.subscriptions[name] = nil
+            return subscription
+        }
+        guard let subscription else {
+            throw TransferError(
+                .badField, "subscription: this connection has none named \(name).", details: ["field": "subscription"])
+        }
+        subscription.end()
+    }
+
+    private func pump(_ subscription: Subscription) async {
+        while !subscription.isEnded {
+            do {
+                guard head > subscription.cursor else {
+                    guard await subscription.waitForWake() else { return }
+                    continue
+                }
+                let isFarBehind = head.rawValue - subscription.cursor.rawValue > limits.pacedBehind
+                if isFarBehind, await !subscription.sink.waitForRoom() { return }
+                subscription.deliver(try await page(for: subscription))
+            } catch {
+                logger.error("cannot read events for a subscriber", metadata: ["error": "\(error)"])
+                // The client reconnects and resumes at its number: a gap it could not see would be worse.
+                subscription.sink.close()
+                return
+            }
+        }
+    }
+
+    private func page(for subscription: Subscription) async throws -> EventPage {
+        let cursor = subscription.cursor
+        if let recent = state.withLock({ $0.tail.page(after: cursor, count: limits.page) }) {
+            let end = recent.last?.record.sequence ?? cursor
+            return EventPage(events: recent.filter { subscription.filter.matches($0.record) }, cursor: end)
+        }
+        let (events, head, first) = try await log.events(subscription.filter, after: cursor, limit: limits.page)
+        let end = events.count < limits.page ? head : events.last?.sequence ?? head
+        let lost = first.rawValue > cursor.rawValue + 1 ? first : nil
+        return EventPage(events: events.map { TailEvent($0) }, cursor: max(cursor, end), lost: lost)
+    }
+}
+
+// MARK: - Progress
+
+extension EventFeed {
+    private static func note(_ event: EventRecord, in ended: inout Set<TaskID>) {
+        guard let task = event.task else { return }
+        switch event.type {
+        case .taskStarted: ended.remove(task)
+        case .taskWaiting, .taskPaused, .taskQueued, .taskCompleted, .taskFailed, .taskCancelled, .taskRemoved:
+            ended.insert(task)
+        case .taskAdded, .taskRedirected, .taskResponse, .taskResumed, .taskRestarted, .taskProgress, .taskUpdated,
+            .sessionOpened, .sessionDrained, .sessionInvalidated, .settingsChanged, .eventsLagged:
+            break
+        }
+    }
+
+    /// The new subscription may want figures earlier than the tick that others wait for.
+    private func restartTicker() {
+        state.withLock { state in
+            guard !state.isStopped else { return }
+            state.ticker?.cancel()
+            state.ticker = Task { await self.tick() }
+        }
+    }
+
+    /// Runs while somebody subscribes.
+    private func tick() async {
+        while let interval = tickInterval() {
+            try? await Task.sleep(for: interval)
+            if Task.isCancelled { return }
+            let (subscriptions, stalled) = state.withLock { state in
+                let subscriptions = Array(state.subscriptions.values)
+                return (subscriptions, state.stalls.stalled(subscriptions.map(\.sink), at: .now))
+            }
+            for sink in stalled {
+                logger.info("dropping a subscriber that does not read", metadata: ["client": "\(sink.id)"])
+                sink.close()
+            }
+            sendProgress(to: subscriptions.filter { $0.progressInterval != nil })
+        }
+    }
+
+    /// nil where nobody subscribes.
+    private func tickInterval() -> Duration? {
+        state.withLock { state in
+            guard !state.subscriptions.isEmpty else {
+                state.ended = []
+                return nil
+            }
+            return state.subscriptions.values.compactMap(\.progressInterval).min() ?? Self.idleInterval
+        }
+    }
+
+    /// How often stalled clients are looked for where nobody wants progress.
+    private static let idleInterval = Duration.seconds(5)
+
+    private func sendProgress(to subscriptions: [Subscription]) {
+        guard !subscriptions.isEmpty else { return }
+        let time = Timestamp.now()
+        let figures = progress()
+        let shown = Set(figures.map(\.task))
+        state.withLock { $0.ended.formIntersection(shown) }
+        let events = figures.map { ProgressEvent($0, at: time) }
+        let now = ContinuousClock.now
+        for subscription in subscriptions {
+            subscription.deliver(events, at: now) { state.withLock { ($0.tail.head, $0.ended) } }
+        }
+    }
+}

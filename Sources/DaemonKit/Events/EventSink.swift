@@ -1,0 +1,17 @@
+import JSONRPC
+
+/// Where a subscription's notifications go: one client, seen as narrowly as the feed needs.
+package protocol EventSink: AnyObject, Sendable {
+    /// Unique among the clients of this process.
+    var id: Int { get }
+    var isClosed: Bool { get }
+    /// Bytes that wait to be sent.
+    var queuedBytes: Int { get }
+    /// Queues one line; a client that is too far behind is dropped instead.
+    func send(_ pieces: [UInt8]...)
+    /// Suspends while much is queued; false where the client is gone.
+    func waitForRoom() async -> Bool
+    func close()
+}
+
+extension RPCConnection: EventSink {}

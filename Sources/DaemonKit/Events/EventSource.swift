@@ -1,0 +1,51 @@
+import TransferModel
+import TransferStore
+
+/// Where events come from: the tail in memory, or the store for what is older. One answer for both.
+struct EventPage: Sendable {
+    /// Those that match, in order.
+    var events: [TailEvent]
+    /// Everything up to here was looked at.
+    var cursor: SequenceNumber
+    /// First number still kept, where events between the cursor and it are gone.
+    var lost: SequenceNumber?
+}
+
+/// What the feed reads from the store.
+package protocol EventLog: Sendable {
+    /// Matching events after `after`, the head, and the first number still kept: all of one moment.
+    func events(
+        _ filter: EventFilter, after: SequenceNumber, limit: Int
+    ) async throws -> (events: [EventRecord], head: SequenceNumber, first: SequenceNumber)
+    func head() async throws -> SequenceNumber
+    func acknowledged(_ name: String, owner: UserID) async throws -> SequenceNumber?
+    func acknowledge(_ name: String, owner: UserID, _ sequence: SequenceNumber) async throws
+    func forget(_ name: String, owner: UserID) async throws -> Bool
+}
+
+extension TransferStore: EventLog {
+    package func events(
+        _ filter: EventFilter, after: SequenceNumber, limit: Int
+    ) async throws -> (events: [EventRecord], head: SequenceNumber, first: SequenceNumber) {
+        try await read { snapshot in
+            let events = try snapshot.events(filter.query(after: after, limit: limit))
+            return (events, try snapshot.eventHead(), try snapshot.firstEventKept())
+        }
+    }
+
+    package func head() async throws -> SequenceNumber {
+        try await read { try $0.eventHead() }
+    }
+
+    package func acknowledged(_ name: String, owner: UserID) async throws -> SequenceNumber? {
+        try await read { try $0.subscriber(name, owner: owner) }
+    }
+
+    package func acknowledge(_ name: String, owner: UserID, _ sequence: SequenceNumber) async throws {
+        _ = try await write { try $0.acknowledge(name, owner: owner, sequence) }
+    }
+
+    package func forget(_ name: String, owner: UserID) async throws -> Bool {
+        try await write { try $0.forget(name, owner: owner) }
+    }
+}

@@ -1,0 +1,142 @@
+import TransferModel
+import TransferRPC
+
+/// One client's place in the log and what it wants of it.
+final class Subscription: Sendable {
+    private struct State {
+        var cursor: SequenceNumber
+        var isWoken = false
+        var isEnded = false
+        var waiter: CheckedContinuation<Bool, Never>?
+        var lastProgress: [TaskID: LiveFigures] = [:]
+        var nextProgressAt: ContinuousClock.Instant?
+    }
+
+    let name: String
+    let sink: any EventSink
+    let filter: EventFilter
+    /// The peer's own id: owner of its durable name.
+    let peer: UserID
+    let subscriber: String?
+    /// nil where it wants no progress.
+    let progressInterval: Duration?
+    private let prefix: [UInt8]
+    private let state: Guarded<State>
+
+    init(
+        name: String, sink: any EventSink, filter: EventFilter, peer: UserID, subscriber: String?,
+        progressInterval: Duration?, cursor: SequenceNumber
+    ) {
+        self.name = name
+        self.sink = sink
+        self.filter = filter
+        self.peer = peer
+        self.subscriber = subscriber
+        self.progressInterval = progressInterval
+        prefix = Array(
+            "{\"jsonrpc\":\"2.0\",\"method\":\"\(RPCCatalog.eventNotification)\",\"params\":{\"subscription\":\"\(name)\","
+                .utf8)
+        state = Guarded(State(cursor: cursor))
+    }
+
+    var cursor: SequenceNumber { state.withLock { $0.cursor } }
+    var isEnded: Bool { state.withLock { $0.isEnded } }
+
+    /// There may be something new.
+    func wake() {
+        let waiter = state.withLock { state in
+            defer { state.waiter = nil }
+            state.isWoken = state.waiter == nil
+            return state.waiter
+        }
+        waiter?.resume(returning: true)
+    }
+
+    func end() {
+        let waiter = state.withLock { state in
+            state.isEnded = true
+            defer { state.waiter = nil }
+            return state.waiter
+        }
+        waiter?.resume(returning: false)
+    }
+
+    /// Suspends until there may be something new; false where the subscription has ended.
+    func waitForWake() async -> Bool {
+        await withCheckedContinuation { continuation in
+            let answer = state.withLock { state -> Bool? in
+                if state.isEnded { return false }
+                if state.isWoken {
+                    state.isWoken = false
+                    return true
+                }
+                state.waiter = continuation
+                return nil
+            }
+            if let answer { continuation.resume(returning: answer) }
+        }
+    }
+
+    /// Sends a page and moves on to its end. Under the lock, so that progress cannot come between or after.
+    func deliver(_ page: EventPage) {
+        state.withLock { state in
+            guard !state.isEnded else { return }
+            if let lost = page.lost { send(Self.lagged(first: lost, owner: peer)) }
+            for event in page.events { send(event.text) }
+            state.cursor = page.cursor
+        }
+    }
+
+    /// Sends the figures that are due and new, where every stored event before them was sent.
+    /// - Parameter moment: the head of the log, and the tasks that ended before it.
+    func deliver(
+        _ progress: [ProgressEvent], at now: ContinuousClock.Instant,
+        moment: () -> (head: SequenceNumber, ended: Set<TaskID>)
+    ) {
+        guard let progressInterval, sink.queuedBytes < Self.progressBound else { return }
+        state.withLock { own in
+            guard !own.isEnded, own.nextProgressAt.map({ now >= $0 }) ?? true else { return }
+            let (head, ended) = moment()
+            guard own.cursor >= head else { return }
+            own.nextProgressAt = now + progressInterval
+            var last: [TaskID: LiveFigures] = [:]
+            for event in progress where !ended.contains(event.figures.task) && filter.matches(event.event.record) {
+                last[event.figures.task] = event.figures.live
+                if own.lastProgress[event.figures.task] != event.figures.live { send(event.event.text) }
+            }
+            own.lastProgress = last
+        }
+    }
+
+    /// Above this many waiting bytes progress is left out: the next figures replace it.
+    private static let progressBound = 64 << 10
+
+    private func send(_ members: [UInt8]) { sink.send(prefix, members, [UInt8(ascii: "}")]) }
+
+    private static func lagged(first: SequenceNumber, owner: UserID) -> [UInt8] {
+        JSONWriter.members(
+            of: EventRecord(
+                time: .now(), type: .eventsLagged, session: SessionKey(owner: owner, identifier: ""),
+                payload: ["firstSequence": .integer(first.rawValue)]))
+    }
+}
+
+/// A task's progress on its way to subscribers.
+struct ProgressEvent: Sendable {
+    let figures: ProgressFigures
+    let event: TailEvent
+
+    init(_ figures: ProgressFigures, at time: Timestamp) {
+        self.figures = figures
+        let live = figures.live
+        var payload: [String: JSONValue] = [
+            "phase": .string(live.phase.rawValue), "bytesReceived": .integer(live.bytesReceived),
+            "bytesExpected": .integer(live.bytesExpected), "rate": .integer(live.rate),
+        ]
+        if let eta = live.eta, eta.isFinite { payload["eta"] = .number(eta) }
+        if let offset = live.resumedFrom { payload["resumedFrom"] = .integer(offset) }
+        event = TailEvent(
+            EventRecord(
+                time: time, type: .taskProgress, session: figures.session, task: figures.task, payload: payload))
+    }
+}

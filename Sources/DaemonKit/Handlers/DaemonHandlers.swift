@@ -1,0 +1,51 @@
+import Glibc
+import TransferModel
+import TransferRPC
+import TransferStore
+
+/// daemon.info, daemon.stats and rpc.discover.
+struct DaemonHandlers {
+    let services: Services
+
+    func register(in table: inout HandlerTable) {
+        let services = services
+        table.add(DaemonInfo.self) { _, _ in Self.info(services) }
+        table.add(DaemonStats.self) { _, context in try await Self.stats(services, context) }
+        table.add(Discover.self) { _, _ in ProtocolReference.openRPC(version: services.facts.version) }
+    }
+
+    private static func info(_ services: Services) -> DaemonInfo.Result {
+        let facts = services.facts
+        return DaemonInfo.Result(
+            name: "dld", version: facts.version, protocol: RPCCatalog.protocolVersion, pid: getpid(),
+            uid: UserID(getuid()), mode: facts.mode, socket: facts.socket, stateDirectory: facts.stateDirectory,
+            startedAt: facts.startedAt.wall, libcurl: facts.libcurl, sqlite: facts.sqlite,
+            features: Feature.allCases.map(\.rawValue))
+    }
+
+    private static func stats(_ services: Services, _ context: RequestContext) async throws -> DaemonStats.Result {
+        let owner = context.peer.isAdmin ? nil : context.peer.uid
+        let (counts, head) = try await services.store.read { (try $0.counts(owner: owner), try $0.eventHead()) }
+        let throughput = services.tasks.throughput()
+        return DaemonStats.Result(
+            tasks: [TaskState: Int].byName(counts), activeTransfers: services.tasks.progressSnapshot().count,
+            downloadRate: ByteRate(throughput.rate), uploadRate: 0, bytesReceived: ByteCount(throughput.total),
+            bytesSent: 0, memory: ResidentMemory.now(), connections: context.connections, head: head,
+            uptime: Seconds(Double(SystemTime().reading().boot - services.facts.startedAt.boot) / 1000))
+    }
+}
+
+/// How much memory this process holds.
+enum ResidentMemory {
+    /// Second number of /proc/self/statm, in pages (proc(5)); 0 where it cannot be read.
+    static func now() -> ByteCount {
+        let descriptor = open("/proc/self/statm", O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return 0 }
+        defer { close(descriptor) }
+        var buffer = [UInt8](repeating: 0, count: 128)
+        let count = read(descriptor, &buffer, buffer.count)
+        let fields = String(decoding: buffer.prefix(max(0, count)), as: UTF8.self).split(separator: " ")
+        guard fields.count > 1, let pages = Int64(fields[1]) else { return 0 }
+        return ByteCount(pages * Int64(sysconf(Int32(_SC_PAGESIZE))))
+    }
+}

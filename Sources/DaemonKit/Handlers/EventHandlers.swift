@@ -1,0 +1,80 @@
+import TransferModel
+import TransferRPC
+import TransferStore
+
+/// The event methods.
+struct EventHandlers {
+    let services: Services
+
+    func register(in table: inout HandlerTable) {
+        let services = services
+        let feed = services.feed
+        table.add(replying: Subscribe.self) { parameters, context in
+            let request = try Self.request(parameters, context)
+            let ticket = try await feed.subscribe(request, for: context.connection)
+            return Reply(.init(subscription: ticket.name, head: ticket.head)) { feed.begin(ticket) }
+        }
+        table.add(Unsubscribe.self) { parameters, context in
+            try feed.unsubscribe(parameters.subscription, of: context.connection.id)
+            return Nothing()
+        }
+        table.add(AcknowledgeEvents.self) { parameters, context in
+            let owner = context.peer.uid
+            guard try await services.store.read({ try $0.subscriber(parameters.subscriber, owner: owner) }) != nil
+            else {
+                throw Self.unknown(parameters.subscriber)
+            }
+            try await feed.log.acknowledge(parameters.subscriber, owner: owner, parameters.sequence)
+            return Nothing()
+        }
+        table.add(ForgetSubscriber.self) { parameters, context in
+            guard try await feed.log.forget(parameters.subscriber, owner: context.peer.uid) else {
+                throw Self.unknown(parameters.subscriber)
+            }
+            return Nothing()
+        }
+        table.add(ListEvents.self) { parameters, context in
+            try await Self.list(parameters, context, services)
+        }
+    }
+
+    private static func list(
+        _ parameters: ListEvents.Parameters, _ context: RequestContext, _ services: Services
+    ) async throws -> ListEvents.Result {
+        let filter = EventFilter(
+            owner: try context.scope(parameters.owner), sessions: parameters.sessions, tasks: parameters.tasks,
+            types: parameters.types)
+        let limit = try TaskHandlers.pageSize(
+            parameters.limit, default: ListEvents.defaultLimit, largest: ListEvents.largestLimit)
+        let after: SequenceNumber
+        switch parameters.after {
+        case .after(let sequence): after = sequence
+        case .start: after = .zero
+        case .now: after = try await services.feed.log.head()
+        }
+        let (events, head, _) = try await services.feed.log.events(filter, after: after, limit: limit)
+        return ListEvents.Result(events: events.map { EventView($0) }, head: head)
+    }
+
+    private static func request(
+        _ parameters: Subscribe.Parameters, _ context: RequestContext
+    ) throws(TransferError) -> SubscriptionRequest {
+        if let name = parameters.subscriber { try SessionHandlers.check(name: name, field: "subscriber") }
+        if let interval = parameters.progressInterval, !(0...86400).contains(interval.rawValue) {
+            throw TransferError(
+                .badField, "progressInterval: from 0 to 86400 seconds.", details: ["field": "progressInterval"])
+        }
+        let filter = EventFilter(
+            owner: try context.scope(parameters.owner), sessions: parameters.sessions, tasks: parameters.tasks,
+            types: parameters.types)
+        return SubscriptionRequest(
+            after: parameters.after, subscriber: parameters.subscriber, filter: filter, peer: context.peer.uid,
+            progressInterval: parameters.progressInterval)
+    }
+
+    private static func unknown(_ subscriber: String) -> TransferError {
+        TransferError(
+            .badField, "subscriber: there is none named \"\(subscriber)\"; it is made by events.subscribe.",
+            details: ["field": "subscriber"])
+    }
+}

@@ -1,0 +1,118 @@
+import Glibc
+import JSONRPC
+import Logging
+import TransferModel
+import TransferRPC
+
+/// Finds the handler of a method, decodes its parameters strictly and turns what it throws into an error answer.
+package final class RequestRouter: RequestHandler {
+    typealias Handler = @Sendable (_ parameters: [UInt8], _ context: RequestContext) async throws -> Reply<[UInt8]>
+
+    private let handlers: [String: Handler]
+    private let services: Services
+    private let peers: PeerDirectory
+    private let logger: Logger
+    private let connections = Guarded(0)
+
+    package init(services: Services, peers: PeerDirectory, logger: Logger) {
+        var table = HandlerTable()
+        DaemonHandlers(services: services).register(in: &table)
+        SettingsHandlers(services: services).register(in: &table)
+        SessionHandlers(services: services).register(in: &table)
+        TaskHandlers(services: services).register(in: &table)
+        ControlHandlers(services: services).register(in: &table)
+        EventHandlers(services: services).register(in: &table)
+        handlers = table.handlers
+        self.services = services
+        self.peers = peers
+        self.logger = logger
+    }
+
+    /// Names of the methods that are answered.
+    package var methods: Set<String> { Set(handlers.keys) }
+
+    package func answer(_ request: RPCRequest, from connection: RPCConnection) async -> RPCAnswer {
+        do {
+            let context = try context(of: connection)
+            guard let handler = handlers[request.method] else {
+                throw TransferError(.rpcUnknownMethod, "There is no method \(Self.shown(request.method)).")
+            }
+            let parameters = request.parameters ?? Array("{}".utf8)
+            guard parameters.first == UInt8(ascii: "{") else {
+                throw TransferError(.badField, "params: name the parameters in an object.")
+            }
+            let reply = try await handler(parameters, context)
+            return RPCAnswer(.success(reply.value), afterwards: reply.afterwards)
+        } catch {
+            return RPCAnswer(.failure(refusal(error, of: request)))
+        }
+    }
+
+    package func opened(_ connection: RPCConnection) { connections.withLock { $0 += 1 } }
+
+    package func closed(_ connection: RPCConnection) {
+        connections.withLock { $0 -= 1 }
+        services.feed.closed(connection.id)
+    }
+
+    /// - Throws: `permission.denied` for another user at a user's own daemon.
+    private func context(of connection: RPCConnection) throws(TransferError) -> RequestContext {
+        let identity = connection.peer
+        let owner = getuid()
+        switch services.facts.mode {
+        case .user where identity.uid != owner && identity.uid != UserID.root.rawValue:
+            throw TransferError(.permissionDenied, "This daemon serves user \(owner) only; start your own.")
+        case .user, .system: break
+        }
+        return RequestContext(
+            peer: peers.peer(uid: identity.uid, gid: identity.gid, pid: identity.pid), connection: connection,
+            connections: connections.withLock { $0 })
+    }
+
+    private func refusal(_ error: any Error, of request: RPCRequest) -> RPCError {
+        guard let error = error as? TransferError else {
+            logger.error(
+                "a request failed", metadata: ["method": "\(Self.shown(request.method))", "error": "\(error)"])
+            return RPCError(TransferError(.internal, "The daemon could not do this; its log says why."))
+        }
+        logger.debug(
+            "refused", metadata: ["method": "\(Self.shown(request.method))", "code": "\(error.code.rawValue)"])
+        return RPCError(error)
+    }
+
+    /// A method's name as far as it may be repeated.
+    private static func shown(_ method: String) -> String { String(method.prefix(100)) }
+}
+
+/// The handlers while they are gathered.
+struct HandlerTable {
+    private(set) var handlers: [String: RequestRouter.Handler] = [:]
+
+    /// Adds a method whose answer is all there is.
+    mutating func add<M: RPCMethod>(
+        _ method: M.Type, _ body: @escaping @Sendable (M.Parameters, RequestContext) async throws -> M.Result
+    ) {
+        add(replying: method) { Reply(try await body($0, $1)) }
+    }
+
+    /// Adds a method that has something to do after its answer.
+    mutating func add<M: RPCMethod>(
+        replying method: M.Type,
+        _ body: @escaping @Sendable (M.Parameters, RequestContext) async throws -> Reply<M.Result>
+    ) {
+        handlers[M.name] = { text, context in
+            let reply = try await body(try WireCoding.parameters(of: method, from: text), context)
+            return Reply(try WireCoding.encode(reply.value), afterwards: reply.afterwards)
+        }
+    }
+}
+
+extension RPCError {
+    /// The error answer of a cause of the shared vocabulary.
+    init(_ error: TransferError) {
+        let details = (try? WireCoding.encode(error.details)) ?? Array("{}".utf8)
+        self.init(
+            code: error.code.rpcCode, message: error.message, cause: error.code.rawValue, retryable: error.retryable,
+            details: details)
+    }
+}

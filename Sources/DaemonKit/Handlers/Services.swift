@@ -1,0 +1,60 @@
+import TransferCore
+import TransferModel
+import TransferRPC
+import TransferStore
+
+/// Everything the handlers may use, each as narrow as they need it.
+package struct Services: Sendable {
+    package var tasks: any TaskServing
+    package var sessions: any SessionServing
+    package var store: TransferStore
+    package var feed: EventFeed
+    package var settings: any SettingsServing
+    package var facts: DaemonFacts
+
+    package init(
+        tasks: any TaskServing, sessions: any SessionServing, store: TransferStore, feed: EventFeed,
+        settings: any SettingsServing, facts: DaemonFacts
+    ) {
+        self.tasks = tasks
+        self.sessions = sessions
+        self.store = store
+        self.feed = feed
+        self.settings = settings
+        self.facts = facts
+    }
+}
+
+/// What the settings methods need.
+package protocol SettingsServing: Sendable {
+    func values() -> [(name: SettingName, value: JSONValue, origin: SettingOrigin)]
+    /// Checks, stores and puts in force, all or none; `.null` removes a run-time value.
+    /// - Throws: `request.bad_field` for values out of range and for settings that a stronger origin pins.
+    func set(_ changes: [String: JSONValue], by peer: Peer) async throws
+}
+
+extension SettingsService: SettingsServing {}
+
+/// What `daemon.info` and `daemon.stats` tell that does not change while the daemon runs.
+package struct DaemonFacts: Sendable {
+    package var version: String
+    package var mode: DaemonMode
+    package var socket: String
+    package var stateDirectory: String
+    package var startedAt: ClockReading
+    package var libcurl: String
+    package var sqlite: String
+
+    package init(
+        version: String, mode: DaemonMode, socket: String, stateDirectory: String, startedAt: ClockReading,
+        libcurl: String, sqlite: String
+    ) {
+        self.version = version
+        self.mode = mode
+        self.socket = socket
+        self.stateDirectory = stateDirectory
+        self.startedAt = startedAt
+        self.libcurl = libcurl
+        self.sqlite = sqlite
+    }
+}

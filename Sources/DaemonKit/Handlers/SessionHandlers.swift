@@ -1,0 +1,79 @@
+import TransferModel
+import TransferRPC
+import TransferStore
+
+/// The session methods.
+struct SessionHandlers {
+    let services: Services
+
+    func register(in table: inout HandlerTable) {
+        let services = services
+        table.add(OpenSession.self) { parameters, context in
+            let key = SessionKey(owner: try context.owner(parameters.owner), identifier: parameters.id)
+            try Self.check(identifier: parameters.id)
+            if let kind = parameters.kind { try UnbuiltNames.check(kind, path: "kind") }
+            if let configuration = parameters.configuration {
+                try UnbuiltNames.check(configuration, path: "configuration")
+            }
+            let session = try await services.sessions.open(
+                key, configuration: parameters.configuration, by: context.peer)
+            return try await Self.view(session, services)
+        }
+        table.add(GetSession.self) { parameters, context in
+            let key = SessionKey(owner: try context.owner(parameters.owner), identifier: parameters.id)
+            return try await services.store.read { snapshot in
+                guard let session = try snapshot.session(key) else { throw Self.notFound(key) }
+                return try Self.view(session, snapshot)
+            }
+        }
+        table.add(ListSessions.self) { parameters, context in
+            let owner = try context.scope(parameters.owner).owner
+            return try await services.store.read { snapshot in
+                ListSessions.Result(
+                    sessions: try snapshot.sessions(owner: owner).map { try Self.view($0, snapshot) })
+            }
+        }
+        table.add(FinishSession.self) { parameters, context in
+            let key = SessionKey(owner: try context.owner(parameters.owner), identifier: parameters.id)
+            return try await Self.view(try await services.sessions.finish(key), services)
+        }
+        table.add(InvalidateSession.self) { parameters, context in
+            let key = SessionKey(owner: try context.owner(parameters.owner), identifier: parameters.id)
+            return try await Self.view(try await services.sessions.invalidate(key), services)
+        }
+    }
+
+    static func notFound(_ key: SessionKey) -> TransferError {
+        TransferError(
+            .sessionNotFound, "There is no session \"\(key.identifier)\"; open it with session.open.",
+            details: ["session": .string(key.identifier)])
+    }
+
+    /// Longest identifier, bytes.
+    static let longestName = 255
+
+    /// - Throws: `request.bad_field`.
+    static func check(identifier: String) throws(TransferError) { try check(name: identifier, field: "id") }
+
+    /// - Throws: `request.bad_field` for what is empty, too long or has control characters.
+    static func check(name: String, field: String) throws(TransferError) {
+        guard !name.isEmpty, name.utf8.count <= longestName, !name.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F })
+        else {
+            throw TransferError(
+                .badField, "\(field): use 1 to \(longestName) bytes without control characters.",
+                details: ["field": .string(field)])
+        }
+    }
+
+    private static func view(_ session: SessionRecord, _ services: Services) async throws -> SessionView {
+        try await services.store.read { try view(session, $0) }
+    }
+
+    private static func view(_ session: SessionRecord, _ snapshot: StoreSnapshot) throws -> SessionView {
+        let unacknowledged = try session.configuration.subscriber.map {
+            try snapshot.unacknowledgedFinalEvents(session.key, subscriber: $0)
+        }
+        return SessionView(
+            session, tasks: try snapshot.counts(session: session.key), unacknowledgedEvents: unacknowledged ?? 0)
+    }
+}

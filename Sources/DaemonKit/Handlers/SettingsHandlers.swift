@@ -1,0 +1,34 @@
+import TransferModel
+import TransferRPC
+
+/// settings.get and settings.set.
+struct SettingsHandlers {
+    let services: Services
+
+    func register(in table: inout HandlerTable) {
+        let services = services
+        table.add(GetSettings.self) { _, _ in Self.view(services) }
+        table.add(SetSettings.self) { parameters, context in
+            try Self.checkMayChange(context.peer, services)
+            let changes = parameters.values.map { ($0.key.rawValue, $0.value) }
+            try await services.settings.set(Dictionary(uniqueKeysWithValues: changes), by: context.peer)
+            return Self.view(services)
+        }
+    }
+
+    private static func view(_ services: Services) -> SettingsView {
+        var views: [SettingName: SettingView] = [:]
+        for (name, value, origin) in services.settings.values() {
+            views[name] = SettingView(value: value, origin: SettingSource(origin))
+        }
+        return SettingsView(views)
+    }
+
+    private static func checkMayChange(_ peer: Peer, _ services: Services) throws(TransferError) {
+        switch services.facts.mode {
+        case .system where !peer.isAdmin:
+            throw TransferError(.permissionDenied, "Only administrators change the settings of the system's daemon.")
+        case .system, .user: break
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import TransferModel
+import TransferRPC
+import TransferStore
+
+/// task.add, task.get, task.list, task.update and task.resumeData.
+struct TaskHandlers {
+    let services: Services
+
+    func register(in table: inout HandlerTable) {
+        let services = services
+        table.add(AddTasks.self) { parameters, context in
+            guard !parameters.tasks.isEmpty else {
+                throw TransferError(.badField, "tasks: name at least one task.", details: ["field": "tasks"])
+            }
+            let records = try await services.tasks.add(parameters.tasks, session: parameters.session, by: context.peer)
+            return AddTasks.Result(tasks: records.map { .init(id: $0.id, state: $0.status.state) })
+        }
+        table.add(GetTask.self) { parameters, context in
+            Self.view(try await services.tasks.record(parameters.id, for: context.peer), services)
+        }
+        table.add(ListTasks.self) { parameters, context in
+            let query = try Self.query(parameters, scope: try context.scope(parameters.owner))
+            let page = try await services.store.read { try $0.page(query) }
+            return ListTasks.Result(tasks: page.records.map { Self.view($0, services) }, nextCursor: page.nextCursor)
+        }
+        table.add(UpdateTask.self) { parameters, context in
+            Self.view(try await services.tasks.update(parameters, by: context.peer), services)
+        }
+        table.add(TakeResumeData.self) { parameters, context in
+            TakeResumeData.Result(resumeData: try await services.tasks.resumeData(parameters.id, by: context.peer))
+        }
+    }
+
+    static func view(_ record: TaskRecord, _ services: Services) -> TaskView {
+        let live = record.status.state == .running ? services.tasks.live(record.id) : nil
+        return TaskView(
+            record,
+            live: live.map {
+                TaskView.Live(
+                    phase: $0.phase, bytesReceived: $0.bytesReceived, bytesExpected: $0.bytesExpected,
+                    rate: ByteRate($0.rate), eta: $0.eta.flatMap { $0.isFinite ? Seconds($0) : nil },
+                    resumedFrom: $0.resumedFrom)
+            })
+    }
+
+    private static func query(_ parameters: ListTasks.Parameters, scope: OwnerScope) throws(TransferError) -> TaskQuery
+    {
+        var query = TaskQuery(owner: scope.owner, session: parameters.session)
+        query.states = parameters.states.map { Set($0) }
+        query.kinds = parameters.kinds.map { Set($0) }
+        query.match = parameters.match
+        query.cursor = parameters.cursor
+        query.limit = try pageSize(
+            parameters.limit, default: ListTasks.defaultLimit, largest: ListTasks.largestLimit)
+        switch parameters.order {
+        case .oldest, nil: query.order = .oldest
+        case .newest: query.order = .newest
+        case .queue: query.order = .queue
+        case .finished: query.order = .finished
+        }
+        return query
+    }
+
+    /// - Throws: `request.bad_field`.
+    static func pageSize(_ asked: Int?, default standard: Int, largest: Int) throws(TransferError) -> Int {
+        guard let asked else { return standard }
+        guard (1...largest).contains(asked) else {
+            throw TransferError(.badField, "limit: from 1 to \(largest).", details: ["field": "limit"])
+        }
+        return asked
+    }
+}

@@ -1,0 +1,47 @@
+import TransferModel
+
+/// What each type of event means, and the members it carries beside the fixed ones.
+enum EventReference {
+    static func summary(_ type: EventType) -> String {
+        switch type {
+        case .taskAdded: "A task was added."
+        case .taskStarted: "An attempt began."
+        case .taskRedirected: "The server sent the request elsewhere."
+        case .taskResponse: "The head of the answer arrived."
+        case .taskResumed: "The bytes held are kept, the rest is fetched."
+        case .taskRestarted: "The bytes held were dropped; the download begins at 0."
+        case .taskProgress: "How far a running task is; never stored, no `sequence`."
+        case .taskWaiting: "It cannot run now."
+        case .taskPaused: "A client paused it."
+        case .taskQueued: "It waits for a slot."
+        case .taskUpdated: "A client changed it."
+        case .taskCompleted: "The file is at its final name."
+        case .taskFailed: "It ended without the file."
+        case .taskCancelled: "A client cancelled it."
+        case .taskRemoved: "It left the history."
+        case .sessionOpened: "A session was created."
+        case .sessionDrained: "The last unfinished task of a session ended."
+        case .sessionInvalidated: "A session ended."
+        case .settingsChanged: "Global settings changed."
+        case .eventsLagged: "Events after the place asked for are gone; no `sequence`."
+        }
+    }
+
+    static func members(_ type: EventType) -> String {
+        switch type {
+        case .taskResponse: "`response`"
+        case .taskRedirected: "`url`, `status`"
+        case .taskResumed: "`offset`, `expected`"
+        case .taskRestarted: "`code`"
+        case .taskProgress: "`phase`, `bytesReceived`, `bytesExpected`, `rate`, `eta`?, `resumedFrom`?"
+        case .taskWaiting: "`reason`, `nextAttemptAt`?, `error`?"
+        case .taskCompleted: "`file`, `bytes`, `duration`"
+        case .taskFailed: "`error`"
+        case .settingsChanged: "`settings`"
+        case .eventsLagged: "`firstSequence`: the first number still kept"
+        case .taskAdded, .taskStarted, .taskPaused, .taskQueued, .taskUpdated, .taskCancelled, .taskRemoved,
+            .sessionOpened, .sessionDrained, .sessionInvalidated:
+            ""
+        }
+    }
+}

@@ -1,0 +1,107 @@
+import TransferModel
+
+/// Generates docs/protocol.md, docs/errors.md and the OpenRPC document from the declarations.
+package enum ProtocolReference {
+    /// docs/protocol.md.
+    package static func markdown() -> String {
+        var page = MarkdownPage()
+        page.add(Self.preamble)
+        page.add("## Methods")
+        page.table(
+            ["Method", "Does"], allMethods.map { ["[`\($0.name)`](#\(MarkdownPage.anchor($0.name)))", $0.summary] })
+        for method in allMethods { add(method, to: &page) }
+        page.add("## Objects")
+        for object in ReferenceObject.all { add(object, to: &page) }
+        page.add("## Events")
+        page.add(
+            """
+            An event is the notification `\(RPCCatalog.eventNotification)`; its `params` are an [Event](#event) and the \
+            members of its type.
+            """)
+        page.table(
+            ["Type", "Members", "Means"],
+            EventType.allCases.map { ["`\($0.rawValue)`", EventReference.members($0), EventReference.summary($0)] })
+        page.add("## Features")
+        page.add(
+            "Names that `daemon.info` may list: \(Feature.allCases.map { "`\($0.rawValue)`" }.joined(separator: ", "))."
+        )
+        return page.text
+    }
+
+    /// docs/errors.md.
+    package static func errorsMarkdown() -> String {
+        var page = MarkdownPage()
+        page.add(
+            """
+            # Errors
+
+            Generated from the sources; do not edit. Tasks, events, logs, the wire and `dlctl` share these names. An error \
+            answer carries one as `error.data.code` beside the JSON-RPC integer; `error.data.retryable` says whether the \
+            same may succeed later without being changed, and `error.message` what to do.
+            """)
+        page.table(
+            ["Code", "JSON-RPC", "Retryable", "Means"],
+            ErrorCode.allCases.map {
+                ["`\($0.rawValue)`", String($0.rpcCode), $0.retryable ? "yes" : "no", $0.summary]
+            })
+        return page.text
+    }
+
+    private static func add(_ method: any RPCMethod.Type, to page: inout MarkdownPage) {
+        page.add("### \(method.name)")
+        page.add(method.summary)
+        let parameters = ReferenceObject.parameters(of: method)
+        if parameters.isEmpty {
+            page.add("No parameters.")
+        } else {
+            page.fields("Parameter", parameters.map { ($0.name, $0.field) })
+        }
+        page.add("Result: \(MarkdownPage.link(ReferenceObject.result(of: method))).")
+        if !method.errors.isEmpty {
+            page.add("Errors: \(method.errors.map { "`\($0.rawValue)`" }.joined(separator: ", ")).")
+        }
+    }
+
+    private static func add(_ object: ReferenceObject, to page: inout MarkdownPage) {
+        page.add("### \(object.name)")
+        if let base = object.base {
+            let lacks = base.without.map { "`\($0)`" }.joined(separator: ", ")
+            page.add(
+                """
+                The members of [\(base.name)](#\(MarkdownPage.anchor(base.name))) without \(lacks); user info in URLs, \
+                values of header fields that carry credentials and body content are left out too. And:
+                """)
+        }
+        page.fields("Member", object.members.map { ($0.name, $0.field) })
+    }
+
+    private static let preamble = """
+        # Wire protocol, version \(RPCCatalog.protocolVersion)
+
+        Generated from the method declarations in Sources/TransferRPC; do not edit. `rpc.discover` answers with the same \
+        as an OpenRPC document.
+
+        ## Transport
+
+        - A Unix stream socket. The daemon listens on `--socket`, else `$DLD_SOCKET`, else `/run/dld/dld.sock` with \
+        `--system`, else `$XDG_RUNTIME_DIR/dld/dld.sock`, else `dld.sock` in the state folder. A path has at most 107 bytes.
+        - The peer is who the kernel says it is (SO_PEERCRED): it sees its own sessions, tasks and events; root, and in \
+        system mode members of the admin group, may name an `owner`.
+        - JSON-RPC 2.0, one JSON value per line, UTF-8, LF. Batches hold at most 1000 requests. A line over 8 MiB gets an \
+        error and the connection closes; any other mistake gets an error and the connection goes on. Brackets nest at most \
+        64 deep.
+        - Responses come in any order; requests of one connection begin in order. At most 64 of them are answered at the \
+        same time; more are not read until then.
+        - Parameters are named. Unknown ones are refused by name (`request.unknown_field`).
+        - Byte counts and ids are 64-bit integers; unknown length is -1. Times are RFC 3339 in UTC with milliseconds. \
+        Durations are seconds, rates bytes per second, 0 = unlimited. Absent members are left out or null.
+        - A client that does not read is dropped once 8 MiB wait for it; its durable events are kept.
+
+        ## Errors
+
+        `error.code` is the JSON-RPC integer, `error.message` a sentence that says what to do, `error.data` is \
+        `{"code": …, "retryable": …, "details": {…}}`; [errors.md](errors.md) lists the codes. `details.field` is the path \
+        of the field at fault, such as `tasks[3].checksum.value`. Any method may answer with \
+        \(RPCCatalog.commonErrors.map { "`\($0.rawValue)`" }.joined(separator: ", ")).
+        """
+}

@@ -1,0 +1,86 @@
+import TransferModel
+
+/// One object of the reference: its members as they are documented, those not built left out.
+struct ReferenceObject {
+    struct Member {
+        var name: String
+        var field: Field
+    }
+
+    var name: String
+    /// Members that it has of another object, and which of those it lacks.
+    var base: (name: String, without: [String])?
+    var members: [Member]
+
+    init(_ type: any WireObject.Type) {
+        name = type.wireName
+        members = Self.members(of: type)
+        guard type == TaskView.self else { return }
+        let shown = Set(Self.visibleSpecFields.map(\.name))
+        let lacks = Self.members(of: TaskSpec.self).map(\.name).filter { !shown.contains($0) }
+        base = (TaskSpec.wireName, lacks)
+    }
+
+    /// Every member, those of the base included.
+    var allMembers: [Member] { (base == nil ? [] : Self.visibleSpecFields) + members }
+
+    private static func members(of type: any WireObject.Type) -> [Member] {
+        type.fields.filter { !UnbuiltNames.hides($0.name, of: type) }.map { Member(name: $0.name, field: $0.field) }
+    }
+
+    private static let visibleSpecFields = members(of: TaskSpec.self).filter { !TaskView.secrets.contains($0.name) }
+
+    /// Every object that methods and events speak of, by name.
+    static let all: [ReferenceObject] = {
+        var found: [String: any WireObject.Type] = [EventView.wireName: EventView.self]
+        func visit(_ type: WireType) {
+            switch type {
+            case .object(let object): visit(object)
+            case .list(let element), .map(let element): visit(element)
+            case .either(let types): types.forEach(visit)
+            case .string, .integer, .number, .boolean, .any, .time, .seconds, .byteCount, .byteRate, .taskID, .sequence,
+                .userID, .choice:
+                break
+            }
+        }
+        func visit(_ object: any WireObject.Type) {
+            guard found[object.wireName] == nil else { return }
+            found[object.wireName] = object
+            for (name, field) in object.fields where !UnbuiltNames.hides(name, of: object) { visit(field.type) }
+        }
+        for method in allMethods {
+            for (_, field) in parameters(of: method) { visit(field.type) }
+            visit(result(of: method))
+        }
+        visit(TaskSpec.self)
+        return found.values.map { ReferenceObject($0) }.filter { !$0.members.isEmpty }.sorted { $0.name < $1.name }
+    }()
+
+    static func parameters(of method: any RPCMethod.Type) -> [(name: String, field: Field)] { fields(of: method) }
+
+    private static func fields<M: RPCMethod>(of _: M.Type) -> [(name: String, field: Field)] { M.Parameters.fields }
+
+    static func result(of method: any RPCMethod.Type) -> any WireObject.Type { resultType(of: method) }
+
+    private static func resultType<M: RPCMethod>(of _: M.Type) -> any WireObject.Type { M.Result.self }
+}
+
+extension TaskView {
+    /// Members of a spec that never leave the daemon.
+    static let secrets: Set<String> = ["password", "bearer", "resumeData", "clientToken"]
+}
+
+extension UnbuiltNames {
+    /// Whether the reference passes over a member.
+    static func hides(_ name: String, of object: any WireObject.Type) -> Bool {
+        if object == TaskSpec.self {
+            return name == TaskSpec.CodingKeys.connections.rawValue
+                || TaskSpec.CodingKeys(rawValue: name).map(task.contains) ?? false
+        }
+        if object == SessionConfiguration.self {
+            return name == SessionConfiguration.CodingKeys.connectionsPerDownload.rawValue
+                || SessionConfiguration.CodingKeys(rawValue: name).map(session.contains) ?? false
+        }
+        return false
+    }
+}

@@ -1,0 +1,111 @@
+import JSONRPC
+import NIOConcurrencyHelpers
+
+/// A service without meaning, for the tests of the wire.
+///
+/// `echo` answers with its parameters, `fail` with an error, `hold` when released, `burst` sends notifications.
+final class EchoHandler: RequestHandler {
+    private struct State {
+        var begun: [String] = []
+        var held: [CheckedContinuation<Void, Never>] = []
+        var isReleased = false
+        var opened = 0
+        var closed = 0
+        var peer: PeerIdentity?
+        var mostHeld = 0
+    }
+    private let state = NIOLockedValueBox(State())
+
+    var begun: [String] { state.withLockedValue { $0.begun } }
+    var held: Int { state.withLockedValue { $0.held.count } }
+    var mostHeld: Int { state.withLockedValue { $0.mostHeld } }
+    var opened: Int { state.withLockedValue { $0.opened } }
+    var closed: Int { state.withLockedValue { $0.closed } }
+    var peer: PeerIdentity? { state.withLockedValue { $0.peer } }
+
+    func answer(_ request: RPCRequest, from connection: RPCConnection) async -> RPCAnswer {
+        let parameters = request.parameters ?? Array("null".utf8)
+        state.withLockedValue { state in
+            state.begun.append(String(decoding: parameters, as: UTF8.self))
+            state.peer = connection.peer
+        }
+        switch request.method {
+        case "echo": return RPCAnswer(.success(parameters))
+        case "fail":
+            return RPCAnswer(
+                .failure(RPCError(code: -32000, message: "No \"way\"\n.", cause: "task.not_found", retryable: true)))
+        case "hold":
+            await hold()
+            return RPCAnswer(.success(Array("true".utf8)))
+        case "burst":
+            return RPCAnswer(.success(Array("true".utf8))) {
+                for number in 0..<1000 { connection.send(Array("{\"n\":\(number)}".utf8)) }
+            }
+        case "flood":
+            let chunk = [UInt8](repeating: UInt8(ascii: "x"), count: 1 << 16)
+            var sent = 0
+            while !connection.isClosed, sent < 1 << 14 {
+                connection.send(chunk)
+                sent += 1
+            }
+            return RPCAnswer(.success(Array("true".utf8)))
+        default:
+            return RPCAnswer(.failure(RPCError(code: -32601, message: "No such method.", cause: "rpc.unknown_method")))
+        }
+    }
+
+    func opened(_ connection: RPCConnection) { state.withLockedValue { $0.opened += 1 } }
+
+    func closed(_ connection: RPCConnection) { state.withLockedValue { $0.closed += 1 } }
+
+    /// Lets every `hold` answer, those to come too.
+    func release() {
+        let held = state.withLockedValue { state in
+            state.isReleased = true
+            defer { state.held = [] }
+            return state.held
+        }
+        held.forEach { $0.resume() }
+    }
+
+    private func hold() async {
+        await withCheckedContinuation { continuation in
+            let isReleased = state.withLockedValue { state in
+                if !state.isReleased {
+                    state.held.append(continuation)
+                    state.mostHeld = max(state.mostHeld, state.held.count)
+                }
+                return state.isReleased
+            }
+            if isReleased { continuation.resume() }
+        }
+    }
+}
+
+/// Waits until `condition` holds; false after a generous time.
+func eventually(_ condition: () async -> Bool) async -> Bool {
+    for _ in 0..<3000 {
+        if await condition() { return true }
+        try? await Task.sleep(for: .milliseconds(10))
+    }
+    return false
+}
+
+/// Runs `body` with a server of an `EchoHandler`, and stops it.
+func withServer(
+    limits: RPCLimits = RPCLimits(),
+    _ body: (_ socket: String, _ handler: EchoHandler, _ server: RPCServer) async throws -> Void
+) async throws {
+    let folder = try SocketFolder()
+    let handler = EchoHandler()
+    let server = try await RPCServer.start(on: .path(try SocketPath(folder.socket)), limits: limits, handler: handler)
+    do {
+        try await body(folder.socket, handler, server)
+    } catch {
+        handler.release()
+        await server.stop()
+        throw error
+    }
+    handler.release()
+    await server.stop()
+}
