@@ -54,6 +54,18 @@ extension ConfigurationLayer {
         return layer
     }
 
+    /// Variables that were probably meant to be one of ours. Others that begin with DLD_ belong to somebody else.
+    static func mistyped(_ variables: [String: String]) -> [ConfigurationProblem] {
+        let known = SettingsTable.all.map(\.environmentName)
+        return variables.keys.sorted().compactMap { variable in
+            guard variable.hasPrefix("DLD_"), !known.contains(variable),
+                let meant = known.first(where: { Suggestion.distance($0, variable) <= 2 })
+            else { return nil }
+            return ConfigurationProblem(
+                place: .environment(variable), name: "", message: "no such setting; did you mean \(meant)?")
+        }
+    }
+
     /// Reads what `settings.set` stored. A value of another version that is no longer accepted is left out and noted.
     static func runtime(_ stored: [String: JSONValue]) -> ConfigurationLayer {
         var layer = ConfigurationLayer(origin: .runtime)

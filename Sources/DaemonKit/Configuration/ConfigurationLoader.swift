@@ -51,7 +51,8 @@ package struct ConfigurationLoader: Sendable {
         }
         guard problems.isEmpty else { throw ConfigurationErrors(problems) }
         return Configuration(
-            settings: settings, origins: origins, files: fileLayers.map(\.path).reversed(), warnings: stored.problems,
+            settings: settings, origins: origins, files: fileLayers.map(\.path).reversed(),
+            warnings: stored.problems + ConfigurationLayer.mistyped(environment),
             paths: paths, stateDirectory: stateDirectory, socket: socket)
     }
 

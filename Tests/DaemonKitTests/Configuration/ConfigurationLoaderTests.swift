@@ -158,4 +158,14 @@ import TransferModel
         fixture.environment["DLD_LOG_LEVEL"] = ""
         #expect(try fixture.loader.load().origin(of: "logLevel") == .default)
     }
+
+    @Test func aMistypedVariableIsWarnedOfAndAStrangersIsNot() throws {
+        var fixture = try ConfigurationFixture()
+        fixture.environment["DLD_LOGLEVEL"] = "debug"
+        fixture.environment["DLD_SESSION"] = "import"
+        fixture.environment["DLD_REQUIRE_SERVERS"] = "1"
+        let configuration = try fixture.loader.load()
+        #expect(
+            configuration.warnings.map(\.description) == ["DLD_LOGLEVEL: no such setting; did you mean DLD_LOG_LEVEL?"])
+    }
 }
