@@ -65,6 +65,17 @@ disable_services() {
     done
 }
 
+# Builds both programs for use in place, unless DLD_BINARIES names a folder that has them; sets BIN.
+build_programs() {
+    BIN=${DLD_BINARIES:-}
+    [[ -z $BIN ]] || return 0
+    scripts/install-build-dependencies
+    say "Building"
+    swift build --product dld
+    swift build --product dlctl
+    BIN=$(swift build --show-bin-path)
+}
+
 # A new folder that goes when the script ends; sets WORK. `at_end` adds commands before that.
 END_COMMANDS=()
 at_end() { END_COMMANDS+=("$1"); }
@@ -80,6 +91,13 @@ make_work_folder() {
     trap run_end_commands EXIT
     trap 'exit 130' INT TERM
 }
+
+# Ends a process that the script started, and waits until it is gone.
+end_process() {
+    kill "$1" 2>/dev/null || return 0
+    wait_until 10 gone "$1" || kill -9 "$1"
+}
+gone() { ! kill -0 "$1" 2>/dev/null; }
 
 # Waits until a command succeeds, at most the given number of seconds.
 wait_until() {
