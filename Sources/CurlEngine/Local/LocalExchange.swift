@@ -59,6 +59,8 @@ final class LocalExchange: Sendable {
             try isCancelled ? refuse(.aborted) : answer(exchange.url.lowercased().hasPrefix("data:") ? data() : file())
         } catch let failure as LocalFailure {
             refuse(.local(errno: failure.errno, operation: failure.operation))
+        } catch let error as TransferError {
+            refuse(.stopped(.failure(error, retryAfter: nil)))
         } catch {
             refuse(.transport(code: 3, message: "\(error)"))
         }

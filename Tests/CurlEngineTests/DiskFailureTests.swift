@@ -1,0 +1,70 @@
+import Glibc
+import Testing
+import TransferCore
+import TransferModel
+
+@testable import CurlEngine
+
+/// Files that fail: the part's descriptor is replaced by a device that refuses just the call in question.
+@Suite struct DiskFailureTests {
+    private func origin() throws -> ScriptedServer {
+        try ScriptedServer { _, connection in
+            connection.send("HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
+            connection.send(pattern(100_000))
+            return .keepAlive
+        }
+    }
+
+    private func part(_ bench: Bench, on device: String) throws -> PartFile {
+        let part = try bench.part()
+        let descriptor = open(device, O_RDWR | O_CLOEXEC)
+        #expect(dup2(descriptor, part.fileDescriptor) >= 0)
+        close(descriptor)
+        return part
+    }
+
+    @Test func reportsAFullDisk() async throws {
+        let bench = try Bench()
+        let origin = try origin()
+        let outcome = await bench.perform(origin.url("/x"), into: try part(bench, on: "/dev/full"))
+        #expect(outcome.end == .local(errno: ENOSPC, operation: "pwrite"))
+        #expect(outcome.offset == .zero)
+        #expect(bench.observer.heard.checkpoints.allSatisfy { $0.offset == .zero })
+        await bench.engine.shutdown()
+    }
+
+    @Test func doesNotTrustBytesThatCouldNotBeSynced() async throws {
+        let bench = try Bench()
+        let origin = try ScriptedServer { _, connection in
+            connection.send("HTTP/1.1 200 OK\r\nContent-Length: 200000\r\n\r\n")
+            connection.send(pattern(100_000))
+            return .close
+        }
+        let outcome = await bench.perform(origin.url("/x"), into: try part(bench, on: "/dev/null"))
+        #expect(outcome.end == .local(errno: EINVAL, operation: "fdatasync"))
+        #expect(outcome.offset == .zero)
+        #expect(bench.observer.heard.checkpoints.allSatisfy { $0.offset == .zero })
+        await bench.engine.shutdown()
+    }
+
+    @Test func reportsAPartThatIsShorterThanItsOffset() async throws {
+        let bench = try Bench()
+        let origin = try origin()
+        let outcome = await bench.perform(origin.url("/x"), into: try bench.part(), judge: .taking(offset: 10))
+        guard case .local(EIO, _) = outcome.end else { throw TestFailure("\(outcome.end)") }
+        await bench.engine.shutdown()
+    }
+
+    @Test func cutsWhatIsBeyondTheOffset() async throws {
+        let bench = try Bench()
+        let part = try bench.part()
+        try part.truncate(to: 500_000)
+        let origin = try origin()
+        let outcome = await bench.perform(origin.url("/x"), into: part)
+        #expect(outcome.end == .finished)
+        var status = stat()
+        #expect(fstat(part.fileDescriptor, &status) == 0)
+        #expect(status.st_size == 100_000)
+        await bench.engine.shutdown()
+    }
+}

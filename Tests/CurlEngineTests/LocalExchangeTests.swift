@@ -1,0 +1,67 @@
+import Glibc
+import Testing
+import TransferCore
+import TransferModel
+
+@testable import CurlEngine
+
+@Suite struct LocalExchangeTests {
+    @Test func copiesAFileFromAnOffset() async throws {
+        let bench = try Bench()
+        let bytes = pattern(1_000_000)
+        try bench.folder.write("source file", bytes)
+        let url = "file://" + bench.folder.file("source%20file")
+        let whole = try await bench.download(url)
+        #expect(whole.end == .finished)
+        #expect(whole.offset == 1_000_000)
+        #expect(whole.head?.size == 1_000_000)
+        #expect(whole.head?.modificationTime != nil)
+        #expect(try bench.folder.read("part") == bytes)
+
+        let part = try bench.part("rest")
+        try bench.folder.write("rest", Array(bytes[..<400_000]))
+        var status = stat()
+        #expect(stat(bench.folder.file("rest"), &status) == 0)
+        part.close()
+        let checkpoint = Checkpoint(
+            offset: 400_000, partPath: bench.folder.file("rest"), device: UInt64(status.st_dev),
+            inode: UInt64(status.st_ino))
+        let (reopened, _) = try #require(try await bench.engine.reopenPart(checkpoint, task: bench.task))
+        let outcome = await bench.perform(url, into: reopened, judge: .taking(offset: 400_000))
+        #expect(outcome.end == .finished)
+        #expect(outcome.received == 600_000)
+        #expect(try bench.folder.read("rest") == bytes)
+        await bench.engine.shutdown()
+    }
+
+    @Test(arguments: ["file:///no/such/file", "file:///dev/zero", "file:///", "file://host/x"])
+    func refusesWhatIsNoRegularFile(url: String) async throws {
+        let bench = try Bench()
+        let outcome = try await bench.download(url)
+        guard case .local(_, let operation) = outcome.end else { throw TestFailure("\(outcome.end)") }
+        #expect(operation.contains("source"))
+        await bench.engine.shutdown()
+    }
+
+    @Test func decodesADataURL() async throws {
+        let bench = try Bench()
+        let outcome = try await bench.download("data:text/plain;base64,aGVsbG8=")
+        #expect(outcome.end == .finished)
+        #expect(outcome.offset == 5)
+        #expect(try bench.folder.read("part") == Array("hello".utf8))
+        await bench.engine.shutdown()
+    }
+
+    @Test func opensTheSourceAsTheDaemonSays() async throws {
+        let bench = try Bench()
+        let part = try bench.part()
+        let context = TransferContext(
+            task: bench.task, session: bench.session, counters: bench.counters, observer: bench.observer
+        ) { path throws(TransferError) in throw TransferError(.permissionDenied, "not \(path)") }
+        let outcome = await bench.engine.perform(
+            Exchange(url: "file:///etc/passwd", judge: Judge.taking()), into: part, context: context)
+        guard case .stopped(.failure(let error, _)) = outcome.end else { throw TestFailure("\(outcome.end)") }
+        #expect(error.code == .permissionDenied)
+        await bench.engine.shutdown()
+    }
+}

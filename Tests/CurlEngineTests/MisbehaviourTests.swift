@@ -1,0 +1,135 @@
+import Glibc
+import Testing
+import TransferCore
+import TransferModel
+
+@testable import CurlEngine
+
+/// What the engine reports of origins that do not behave.
+@Suite struct MisbehaviourTests {
+    private func outcome(
+        of answer: String, then next: ScriptedServer.Next = .close, judge: Judge = .taking(),
+        change: (inout Exchange) -> Void = { _ in }
+    ) async throws -> (outcome: ExchangeOutcome, part: [UInt8], observer: Observer) {
+        let bench = try Bench()
+        let origin = try ScriptedServer { _, connection in
+            connection.send(answer)
+            if next == .keepAlive { connection.awaitClose() }
+            return .close
+        }
+        let outcome = try await bench.download(origin.url("/x"), judge: judge, change: change)
+        let part = try bench.folder.read("part")
+        await bench.engine.shutdown()
+        return (outcome, part, bench.observer)
+    }
+
+    @Test func reportsABodyThatEndsEarly() async throws {
+        let result = try await outcome(of: "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabcd")
+        guard case .transport(18, _) = result.outcome.end else { throw TestFailure("\(result.outcome.end)") }
+        #expect(result.outcome.offset == 4)
+        #expect(result.part == Array("abcd".utf8))
+    }
+
+    @Test func reportsChunksWithoutTheLast() async throws {
+        let answer = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nabcd\r\n"
+        let result = try await outcome(of: answer)
+        guard case .transport(let code, _) = result.outcome.end else { throw TestFailure("\(result.outcome.end)") }
+        #expect([18, 56].contains(code))
+        #expect(result.outcome.offset == 4)
+    }
+
+    @Test func reportsABodyShorterThanTheJudgeExpects() async throws {
+        let judge = Judge { _ in .accept(Acceptance(offset: 0, expected: 10, total: 10)) }
+        let result = try await outcome(of: "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nabcd", judge: judge)
+        guard case .transport(18, _) = result.outcome.end else { throw TestFailure("\(result.outcome.end)") }
+        #expect(result.outcome.offset == 4)
+    }
+
+    @Test func writesNothingPastTheExpectedEnd() async throws {
+        let judge = Judge { _ in .accept(Acceptance(offset: 0, expected: 3, total: 3)) }
+        let result = try await outcome(of: "HTTP/1.1 200 OK\r\n\r\nabcdef", then: .keepAlive, judge: judge)
+        #expect(result.outcome.end == .overrun)
+        #expect(result.part == Array("abc".utf8))
+    }
+
+    @Test func marksABodyThatOnlyTheCloseEnded() async throws {
+        let result = try await outcome(of: "HTTP/1.0 200 OK\r\n\r\nabc")
+        #expect(result.outcome.end == .finished)
+        #expect(!result.outcome.delimited)
+        #expect(result.outcome.offset == 3)
+    }
+
+    @Test func givesTrailers() async throws {
+        let answer =
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: Repr-Digest\r\n\r\n"
+            + "3\r\nabc\r\n0\r\nRepr-Digest: sha-256=:x=:\r\n\r\n"
+        let result = try await outcome(of: answer)
+        #expect(result.outcome.end == .finished)
+        #expect(result.outcome.delimited)
+        #expect(result.outcome.trailers == [HeaderField("Repr-Digest", "sha-256=:x=:")])
+    }
+
+    @Test func showsTheJudgeBothLengths() async throws {
+        let seen = PthreadMutex<[String]>([])
+        let judge = Judge { head in
+            seen.withLock { $0 = head.values("Content-Length") }
+            return .stop(.failure(TransferError(.httpProtocol, "two lengths"), retryAfter: nil))
+        }
+        let result = try await outcome(
+            of: "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd", judge: judge)
+        #expect(seen.withLock { $0 } == ["3", "4"])
+        guard case .stopped(.failure) = result.outcome.end else { throw TestFailure("\(result.outcome.end)") }
+    }
+
+    @Test func stopsWithoutReadingTheBody() async throws {
+        let judge = Judge { _ in .stop(.bareRange) }
+        let answer = "HTTP/1.1 200 OK\r\nContent-Length: 100000000\r\n\r\n" + String(repeating: "x", count: 1000)
+        let result = try await outcome(of: answer, then: .keepAlive, judge: judge)
+        #expect(result.outcome.end == .stopped(.bareRange))
+        #expect(result.outcome.head?.status == 200)
+        #expect(result.outcome.received == .zero)
+        #expect(result.part.isEmpty)
+    }
+
+    @Test func skipsInterimResponses() async throws {
+        let answer =
+            "HTTP/1.1 103 Early Hints\r\nETag: \"wrong\"\r\n\r\nHTTP/1.1 200 OK\r\nETag: \"right\"\r\n"
+            + "Content-Length: 2\r\n\r\nok"
+        let result = try await outcome(of: answer)
+        #expect(result.observer.heard.heads.count == 1)
+        #expect(result.outcome.head?.values("etag") == ["\"right\""])
+        #expect(result.part == Array("ok".utf8))
+    }
+
+    @Test(arguments: ["HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc", "HTTP/1.1 200 OK\r\nCont", ""])
+    func endsWhenTheOriginFallsSilent(answer: String) async throws {
+        let result = try await outcome(of: answer, then: .keepAlive) { $0.network.stallTimeout = 0.3 }
+        #expect(result.outcome.end == .stalled)
+        #expect(result.part.count == (answer.hasSuffix("abc") ? 3 : 0))
+    }
+
+    @Test func reportsJunkAndNothing() async throws {
+        let junk = try await outcome(of: "this is not HTTP\r\n\r\n")
+        guard case .transport = junk.outcome.end else { throw TestFailure("\(junk.outcome.end)") }
+        #expect(junk.part.isEmpty)
+        let nothing = try await outcome(of: "")
+        guard case .transport(52, _) = nothing.outcome.end else { throw TestFailure("\(nothing.outcome.end)") }
+    }
+
+    @Test func reportsARefusedConnectionAndABadURL() async throws {
+        let bench = try Bench()
+        let port = try ScriptedServer { _, _ in .close }.port
+        let outcome = try await bench.download("http://127.0.0.1:\(port)/")
+        guard case .transport(7, _) = outcome.end else { throw TestFailure("\(outcome.end)") }
+        guard case .transport(3, _) = try await bench.download("http://").end else { throw TestFailure("bad URL") }
+        guard case .transport(1, _) = try await bench.download("gopher://x/").end else { throw TestFailure("scheme") }
+        await bench.engine.shutdown()
+    }
+
+    @Test func neverLetsAHeaderSmuggleAnother() async throws {
+        let result = try await outcome(of: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n") {
+            $0.headers = [HeaderField("X", "a\r\nInjected: b")]
+        }
+        guard case .transport(43, _) = result.outcome.end else { throw TestFailure("\(result.outcome.end)") }
+    }
+}
