@@ -33,7 +33,15 @@ struct DownloadAttempt: Sendable {
             try await tools.files.requireSpace(in: folder, leaving: tools.minimumFreeSpace())
             let held = try await tools.files.openPart(of: record, plan, in: folder, engine: tools.engine)
             defer { held.part.close() }
-            return try await transfer(held, plan, folder)
+            if let checkpoint = held.checkpoint { run.holds(checkpoint.offset, of: checkpoint.total) }
+            do {
+                let ending = try await transfer(held, plan, folder)
+                if case .aborted = ending { await tools.files.removeIfEmpty(held.part, from: folder) }
+                return ending
+            } catch {
+                await tools.files.removeIfEmpty(held.part, from: folder)
+                throw error
+            }
         } catch let failure as AttemptFailure {
             return .failed(failure)
         } catch let error as TransferError {

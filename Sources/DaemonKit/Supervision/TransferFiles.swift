@@ -170,6 +170,15 @@ struct TransferFiles: Sendable {
         }
     }
 
+    /// A part without a byte is not worth its name: a failed task leaves nothing behind.
+    func removeIfEmpty(_ part: PartFile, from folder: Folder) async {
+        await pool.run {
+            var status = stat()
+            guard fstat(part.fileDescriptor, &status) == 0, status.st_size == 0 else { return }
+            unlinkat(folder.fileDescriptor, Self.lastComponent(part.path), 0)
+        }
+    }
+
     func remove(_ part: PartFile, from folder: Folder) async {
         await pool.run { _ = unlinkat(folder.fileDescriptor, Self.lastComponent(part.path), 0) }
     }

@@ -108,6 +108,13 @@ final class TransferRun: Sendable {
 
     func set(phase: TaskPhase?) { state.withLock { $0.phase = phase } }
 
+    /// The part file holds bytes of earlier runs.
+    func holds(_ offset: ByteCount, of total: ByteCount?) {
+        counters.setReceived(offset)
+        counters.setExpected(total?.rawValue ?? -1)
+        state.withLock { $0.base = offset.rawValue }
+    }
+
     /// An answer is accepted whose first byte goes to `offset`.
     func accepted(at offset: ByteCount) {
         state.withLock { state in
