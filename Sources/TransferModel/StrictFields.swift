@@ -62,8 +62,11 @@ extension TransferError {
     public init(decoding error: any Error) {
         switch error {
         case let error as TransferError: self = error
+        case DecodingError.keyNotFound(let key, let context):
+            let path = fieldPath(context.codingPath + [key])
+            self.init(.badField, "\(path): missing; it is required.", details: ["field": .string(path)])
         case DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context),
-            DecodingError.dataCorrupted(let context), DecodingError.keyNotFound(_, let context):
+            DecodingError.dataCorrupted(let context):
             let path = fieldPath(context.codingPath)
             self.init(
                 .badField,

@@ -40,7 +40,7 @@ public enum WireCoding {
         if case .object(let given)? = data?["details"] { details = given }
         guard let code = ErrorCode(rawValue: name) else {
             details["code"] = .string(name)
-            return TransferError(.internal, message, details: details)
+            return TransferError(.internal, message, retryable: data?["retryable"]?.boolValue, details: details)
         }
         return TransferError(code, message, retryable: data?["retryable"]?.boolValue, details: details)
     }

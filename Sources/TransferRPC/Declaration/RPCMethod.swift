@@ -49,7 +49,7 @@ public struct Field: Sendable {
 
 /// The type of a member, as the reference prints it and OpenRPC describes it.
 public indirect enum WireType: Sendable {
-    case string, integer, number, boolean, any
+    case string, integer, number, boolean, null, any
     /// RFC 3339 in UTC with milliseconds.
     case time
     case seconds

@@ -7,7 +7,7 @@ public enum DaemonInfo: RPCMethod {
     public static let summary = "What this daemon is, where it keeps its state and which features it has."
     public static let errors: [ErrorCode] = []
 
-    public struct Result: WireObject {
+    public struct Result: WireObject, Hashable {
         public var name: String
         public var version: String
         public var `protocol`: Int
@@ -43,7 +43,7 @@ public enum DaemonInfo: RPCMethod {
             case name, version, `protocol`, pid, uid, mode, socket, stateDirectory, startedAt, libcurl, sqlite, features
         }
 
-        public static let wireName = "DaemonInfo"
+        public static let wireName = "Info"
         public static func field(_ key: CodingKeys) -> Field {
             switch key {
             case .name: .required(.string, "`dld`.")
@@ -76,7 +76,7 @@ public enum DaemonStats: RPCMethod {
         "Figures: the peer's tasks by state (all users' for administrators), transfers, rates, memory, connections."
     public static let errors: [ErrorCode] = []
 
-    public struct Result: WireObject {
+    public struct Result: WireObject, Hashable {
         public var tasks: [String: Int]
         public var activeTransfers: Int
         public var downloadRate: ByteRate
@@ -110,7 +110,7 @@ public enum DaemonStats: RPCMethod {
                 uptime
         }
 
-        public static let wireName = "DaemonStats"
+        public static let wireName = "Stats"
         public static func field(_ key: CodingKeys) -> Field {
             switch key {
             case .tasks: .required(.map(.integer), "Number of tasks in each state, every state present.")
@@ -135,7 +135,7 @@ public enum Discover: RPCMethod {
     public static let summary = "The OpenRPC document of this daemon."
     public static let errors: [ErrorCode] = []
 
-    public struct Result: WireObject {
+    public struct Result: WireObject, Hashable {
         public var openrpc: String
         public var info: JSONValue
         public var methods: JSONValue

@@ -6,9 +6,7 @@ public enum OpenSession: RPCMethod {
     public static let name = "session.open"
     public static let summary =
         "Creates a session, or attaches to the one of that name; `configuration` replaces the one it had."
-    public static let errors: [ErrorCode] = [
-        .badField, .unsupported, .sessionInvalidated, .permissionDenied, .limitReached, .diskFull,
-    ]
+    public static let errors: [ErrorCode] = [.badField, .unsupported, .permissionDenied, .diskFull]
 
     public struct Parameters: WireObject, Hashable {
         public var id: String
@@ -103,7 +101,7 @@ public enum ListSessions: RPCMethod {
             case sessions
         }
 
-        public static let wireName = "SessionList"
+        public static let wireName = "Sessions"
         public static func field(_ key: CodingKeys) -> Field {
             switch key {
             case .sessions: .required(.list(.object(SessionView.self)), "In the order of owner and identifier.")

@@ -64,6 +64,15 @@ public struct SettingsView: WireObject, Hashable {
 }
 
 extension SettingName {
+    var wireType: WireType {
+        switch self {
+        case .maximumConcurrentTasks, .maximumConcurrentTasksPerHost, .eventRetentionCount: .integer
+        case .downloadRateLimit, .uploadRateLimit: .byteRate
+        case .minimumFreeSpace: .byteCount
+        case .historyRetention, .eventRetention, .progressInterval, .diskPollInterval: .seconds
+        }
+    }
+
     /// One sentence with unit and default.
     public var documentation: String {
         switch self {
@@ -115,6 +124,8 @@ public enum SetSettings: RPCMethod {
         }
 
         public static let wireName = "SetSettings"
-        public static func field(_ key: SettingName) -> Field { .optional(.any, key.documentation) }
+        public static func field(_ key: SettingName) -> Field {
+            .optional(.either([key.wireType, .null]), key.documentation)
+        }
     }
 }

@@ -29,18 +29,21 @@ enum EventReference {
 
     static func members(_ type: EventType) -> String {
         switch type {
-        case .taskResponse: "`response`"
+        case .taskAdded: "`state`"
+        case .taskStarted: "`attempt`: 1 for the first"
+        case .taskResponse: "`response`: a [Response](#response)"
         case .taskRedirected: "`url`, `status`"
-        case .taskResumed: "`offset`, `expected`"
-        case .taskRestarted: "`code`"
+        case .taskResumed: "`offset`, `expected`: -1 where unknown"
+        case .taskRestarted: "`code`, `message`?"
         case .taskProgress: "`phase`, `bytesReceived`, `bytesExpected`, `rate`, `eta`?, `resumedFrom`?"
-        case .taskWaiting: "`reason`, `nextAttemptAt`?, `error`?"
-        case .taskCompleted: "`file`, `bytes`, `duration`"
-        case .taskFailed: "`error`"
-        case .settingsChanged: "`settings`"
+        case .taskWaiting: "`reason`, `nextAttemptAt`?, `error`?: an [Error](#error)"
+        case .taskCompleted: "`file`?, `bytes`, `duration` (seconds), `verified`, `sha256`?"
+        case .taskUpdated: "`fields`: their names"
+        case .taskFailed: "`error`: an [Error](#error)"
+        case .settingsChanged: "`settings`: the new values by name, null for those removed"
         case .eventsLagged: "`firstSequence`: the first number still kept"
-        case .taskAdded, .taskStarted, .taskPaused, .taskQueued, .taskUpdated, .taskCancelled, .taskRemoved,
-            .sessionOpened, .sessionDrained, .sessionInvalidated:
+        case .taskPaused, .taskQueued, .taskCancelled, .taskRemoved, .sessionOpened, .sessionDrained,
+            .sessionInvalidated:
             ""
         }
     }

@@ -35,6 +35,7 @@ struct MarkdownPage {
         case .integer: "integer"
         case .number: "number"
         case .boolean: "boolean"
+        case .null: "null"
         case .any: "any"
         case .time: "time"
         case .seconds: "seconds"

@@ -72,6 +72,7 @@ extension ProtocolReference {
         case .byteRate: ["type": "integer", "minimum": 0]
         case .number, .seconds: ["type": "number"]
         case .boolean: ["type": "boolean"]
+        case .null: ["type": "null"]
         case .any: [:]
         case .time: ["type": "string", "format": "date-time"]
         case .choice(let names): ["type": "string", "enum": .array(names.map { .string($0) })]

@@ -38,7 +38,8 @@ struct ReferenceObject {
             case .object(let object): visit(object)
             case .list(let element), .map(let element): visit(element)
             case .either(let types): types.forEach(visit)
-            case .string, .integer, .number, .boolean, .any, .time, .seconds, .byteCount, .byteRate, .taskID, .sequence,
+            case .string, .integer, .number, .boolean, .null, .any, .time, .seconds, .byteCount, .byteRate, .taskID,
+                .sequence,
                 .userID, .choice:
                 break
             }

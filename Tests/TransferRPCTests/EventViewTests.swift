@@ -1,0 +1,39 @@
+import Testing
+import TransferModel
+import TransferRPC
+
+struct EventViewTests {
+    private let record = EventRecord(
+        sequence: SequenceNumber(5), time: Samples.time, type: .taskCompleted, session: Samples.key, task: TaskID(7),
+        payload: [
+            "file": "/a \"b\"\n\u{1}ü", "bytes": 10, "duration": 1.5, "list": [1, nil, true, ["a": -0.001]],
+            "type": "not this one",
+        ])
+
+    @Test func payloadStandsBesideTheFixedMembers() throws {
+        let value = try WireCoding.decode(JSONValue.self, from: try WireCoding.encode(EventView(record)))
+        #expect(value["sequence"] == 5 && value["type"] == "task.completed" && value["session"] == "work")
+        #expect(value["owner"] == 1000 && value["task"] == 7 && value["bytes"] == 10 && value["subscription"] == nil)
+    }
+
+    @Test func survivesTheWire() throws {
+        var expected = EventView(record, subscription: "s1")
+        expected.payload["type"] = nil
+        let read = try WireCoding.decode(
+            EventView.self, from: try WireCoding.encode(EventView(record, subscription: "s1")))
+        #expect(read == expected)
+    }
+
+    @Test func theQuickWriterSaysTheSame() throws {
+        let text = Array("{\"subscription\":\"s1\",".utf8) + JSONWriter.members(of: record)
+        #expect(
+            try WireCoding.decode(JSONValue.self, from: text)
+                == WireCoding.decode(JSONValue.self, from: WireCoding.encode(EventView(record, subscription: "s1"))))
+    }
+
+    @Test func progressHasNoSequence() throws {
+        let progress = EventRecord(time: Samples.time, type: .taskProgress, session: Samples.key, task: TaskID(7))
+        let text = [UInt8(ascii: "{")] + JSONWriter.members(of: progress)
+        #expect(try WireCoding.decode(EventView.self, from: text).sequence == nil)
+    }
+}

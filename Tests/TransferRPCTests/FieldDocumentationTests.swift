@@ -1,0 +1,148 @@
+import Foundation
+import Testing
+import TransferModel
+import TransferRPC
+
+/// Members as they are documented are the members as they are coded.
+struct FieldDocumentationTests {
+    @Test func documentedFieldsAreTheCodedOnes() throws {
+        try expectCoded(
+            Samples.taskView, encodes: ["id", "state", "bytesReceived", "rate", "error", "response", "file"])
+        try expectCoded(Samples.sessionView, encodes: Set(SessionView.fields.map(\.name)))
+        try expectCoded(Samples.info, encodes: Set(DaemonInfo.Result.fields.map(\.name)))
+        try expectCoded(Samples.stats, encodes: Set(DaemonStats.Result.fields.map(\.name)))
+        try expectCoded(Samples.response, encodes: Set(ResponseInfo.fields.map(\.name)))
+        try expectCoded(TransferError(.badField, "No."), encodes: Set(TransferError.fields.map(\.name)))
+        try expectCoded(Samples.update, encodes: Set(UpdateTask.Parameters.fields.map(\.name)))
+        try expectCoded(Samples.list, encodes: Set(ListTasks.Parameters.fields.map(\.name)))
+        try expectCoded(Samples.subscribe, encodes: Set(Subscribe.Parameters.fields.map(\.name)))
+        try expectCoded(Samples.listEvents, encodes: Set(ListEvents.Parameters.fields.map(\.name)))
+        try expectCoded(Samples.cancel, encodes: Set(CancelTasks.Parameters.fields.map(\.name)))
+        try expectCoded(Samples.remove, encodes: Set(RemoveTasks.Parameters.fields.map(\.name)))
+        try expectCoded(Samples.open, encodes: Set(OpenSession.Parameters.fields.map(\.name)))
+    }
+
+    @Test func everyFieldHasASentence() {
+        for method in allMethods { check(method) }
+        for fields in [TaskSpec.fields, SessionConfiguration.fields, TaskView.fields, EventView.fields] {
+            for (name, field) in fields { #expect(field.text.hasSuffix("."), "\(name)") }
+        }
+    }
+
+    private func check<M: RPCMethod>(_: M.Type) {
+        #expect(M.summary.hasSuffix("."), "\(M.name)")
+        for (name, field) in M.Parameters.fields + M.Result.fields {
+            #expect(field.text.hasSuffix("."), "\(M.name): \(name)")
+        }
+    }
+
+    /// What is encoded is documented, what must be encoded is, and it decodes to the same.
+    private func expectCoded<Value: WireObject & Equatable>(_ value: Value, encodes wanted: Set<String>) throws {
+        let text = try WireCoding.encode(value)
+        guard case .object(let members) = try WireCoding.decode(JSONValue.self, from: text) else {
+            Issue.record("\(Value.wireName) is no object")
+            return
+        }
+        var documented = Set(Value.fields.map(\.name))
+        if Value.self == TaskView.self { documented.formUnion(TaskSpec.fields.map(\.name)) }
+        #expect(Set(members.keys).isSubset(of: documented), "\(Value.wireName)")
+        #expect(wanted.isSubset(of: Set(members.keys)), "\(Value.wireName)")
+        for (name, field) in Value.fields where field.isRequired {
+            #expect(members[name] != nil, "\(Value.wireName).\(name) is required")
+        }
+        #expect(try WireCoding.decode(Value.self, from: text) == value)
+    }
+}
+
+enum Samples {
+    static let time = Timestamp(milliseconds: 1_700_000_000_123)
+    static let key = SessionKey(owner: UserID(1000), identifier: "work")
+
+    static var response: ResponseInfo {
+        ResponseInfo(
+            url: "https://example.org/f", status: 200, statusText: "OK",
+            headers: [HeaderField("Set-Cookie", "id=secret"), HeaderField("ETag", "\"1\"")], mimeType: "text/plain",
+            textEncoding: "utf-8", expectedLength: 10, suggestedFilename: "f.txt")
+    }
+
+    /// A task with every secret that a spec can hold.
+    static var record: TaskRecord {
+        var spec = TaskSpec()
+        spec.url = "https://user:s3cret@example.org/f?a=1"
+        spec.proxy = "http://user:s3cret@proxy:3128"
+        spec.headers = [
+            HeaderField("Authorization", "Bearer s3cret"), HeaderField("X-Auth-Token", "s3cret"),
+            HeaderField("cookie", "s3cret"), HeaderField("Proxy-Authorization", "s3cret"), HeaderField("Accept", "*/*"),
+        ]
+        var body = RequestBody()
+        body.text = "password=s3cret"
+        spec.body = body
+        spec.username = "user"
+        spec.password = "s3cret"
+        spec.bearer = "s3cret"
+        spec.clientToken = "s3cret"
+        spec.resumeData = "s3cret"
+        var certificate = ClientCertificate(certificate: "/c.pem")
+        certificate.password = "s3cret"
+        spec.clientCertificate = certificate
+        spec.description = "a file"
+        var status = TaskStatus(state: .failed, createdAt: time)
+        status.attempts = 3
+        status.error = TransferError(.httpStatus, "The server said 404.", details: ["status": 404])
+        status.startedAt = time
+        status.finishedAt = time
+        var record = TaskRecord(
+            id: TaskID(7), session: key, spec: spec, status: status, host: "https://example.org:443", position: 7)
+        var answer = response
+        answer.url = "https://user:s3cret@example.org/f"
+        answer.headers[0] = HeaderField("Set-Cookie", "id=s3cret")
+        record.response = answer
+        record.result = TaskResult(file: "/home/u/f", bytes: 10, sha256: "00", verified: true)
+        return record
+    }
+
+    static var taskView: TaskView { TaskView(record) }
+
+    static var sessionView: SessionView {
+        SessionView(SessionRecord(key: key, createdAt: time), tasks: [.queued: 2], unacknowledgedEvents: 1)
+    }
+
+    static var info: DaemonInfo.Result {
+        DaemonInfo.Result(
+            name: "dld", version: "1", protocol: 1, pid: 2, uid: UserID(3), mode: .user, socket: "/s",
+            stateDirectory: "/d", startedAt: time, libcurl: "8", sqlite: "3", features: ["http"])
+    }
+
+    static var stats: DaemonStats.Result {
+        DaemonStats.Result(
+            tasks: ["queued": 1], activeTransfers: 1, downloadRate: 2, uploadRate: 0, bytesReceived: 3, bytesSent: 0,
+            memory: 4, connections: 5, head: SequenceNumber(6), uptime: 7)
+    }
+
+    static var update: UpdateTask.Parameters {
+        var update = UpdateTask.Parameters(id: TaskID(1))
+        update.priority = .high
+        update.rateLimit = 5
+        update.url = "https://example.org"
+        update.headers = [HeaderField("A", "b")]
+        update.description = "d"
+        update.earliestBeginAt = time
+        update.position = .last
+        return update
+    }
+
+    static let list = ListTasks.Parameters(
+        session: "s", states: [.queued], kinds: [.download], match: "m", order: .newest, cursor: "c", limit: 5,
+        owner: .everyone)
+    static let subscribe = Subscribe.Parameters(
+        after: .after(SequenceNumber(4)), subscriber: "n", sessions: ["s"], tasks: [TaskID(1)], types: [.taskAdded],
+        progressInterval: 1, owner: .user(UserID(5)))
+    static let listEvents = ListEvents.Parameters(
+        after: .start, sessions: ["s"], tasks: [TaskID(1)], types: [.taskAdded], limit: 3, owner: .everyone)
+    static let selection = ControlSelection(
+        ids: [TaskID(1)], session: "s", all: true, states: [.paused], owner: .everyone)
+    static let cancel = CancelTasks.Parameters(selection, keepPartial: true)
+    static let remove = RemoveTasks.Parameters(selection, deleteFile: true)
+    static let open = OpenSession.Parameters(
+        id: "s", kind: .background, configuration: SessionConfiguration(), owner: UserID(1))
+}

@@ -1,0 +1,86 @@
+import Testing
+import TransferModel
+import TransferRPC
+
+struct StrictParametersTests {
+    private func refusal<M: RPCMethod>(_ method: M.Type, _ text: String) throws -> TransferError {
+        try #require(throws: TransferError.self) { try WireCoding.parameters(of: method, from: Array(text.utf8)) }
+    }
+
+    @Test func everyMethodRefusesUnknownParametersByName() throws {
+        for method in allMethods { try check(method) }
+    }
+
+    private func check<M: RPCMethod>(_ method: M.Type) throws {
+        let error = try refusal(method, "{\"nonsense\": 1}")
+        #expect(error.code == .unknownField, "\(M.name)")
+        #expect(error.details["field"] == "nonsense", "\(M.name)")
+    }
+
+    @Test func namesTheFieldWithItsPath() throws {
+        let text = """
+            {"tasks": [{"url": "https://example.org"}, {"url": "https://example.org", "checksum": \
+            {"algorithm": "sha-256", "value": "00", "salt": 1}}]}
+            """
+        let error = try refusal(AddTasks.self, text)
+        #expect(error.code == .unknownField)
+        #expect(error.details["field"] == "tasks[1].checksum.salt")
+    }
+
+    @Test(arguments: [
+        ("{\"tasks\": [{\"url\": 5}]}", "tasks[0].url"),
+        ("{\"tasks\": [{\"priority\": \"urgent\"}]}", "tasks[0].priority"),
+        ("{\"tasks\": [{\"priority\": 2}]}", "tasks[0].priority"),
+        ("{\"tasks\": [{\"headers\": [[\"a\"]]}]}", "tasks[0].headers[0]"),
+        ("{\"tasks\": [{\"deadlineAt\": \"tomorrow\"}]}", "tasks[0].deadlineAt"), ("{\"tasks\": 3}", "tasks"),
+        ("{\"tasks\": [{\"kind\": \"torrent\"}]}", "tasks[0].kind"),
+    ])
+    func namesABadField(_ text: String, _ path: String) throws {
+        let error = try refusal(AddTasks.self, text)
+        #expect(error.code == .badField)
+        #expect(error.details["field"] == .string(path))
+    }
+
+    @Test func namesAMissingField() throws {
+        let error = try refusal(AddTasks.self, "{}")
+        #expect(error.code == .badField)
+        #expect(error.message == "tasks: missing; it is required.")
+        #expect(error.details["field"] == "tasks")
+    }
+
+    @Test func readsOwnersAndPlaces() throws {
+        let everyone = try WireCoding.parameters(of: ListTasks.self, from: Array("{\"owner\":\"*\"}".utf8))
+        #expect(everyone.owner == .everyone)
+        let one = try WireCoding.parameters(of: ListTasks.self, from: Array("{\"owner\":5}".utf8))
+        #expect(one.owner == .user(UserID(5)))
+        #expect(try refusal(ListTasks.self, "{\"owner\":\"root\"}").code == .badField)
+        for (text, place) in [("\"start\"", EventPosition.start), ("\"now\"", .now), ("9", .after(SequenceNumber(9)))] {
+            let parameters = try WireCoding.parameters(of: Subscribe.self, from: Array("{\"after\":\(text)}".utf8))
+            #expect(parameters.after == place)
+        }
+        #expect(try refusal(Subscribe.self, "{\"after\":-1}").details["field"] == "after")
+        #expect(try refusal(Subscribe.self, "{\"after\":\"later\"}").details["field"] == "after")
+    }
+
+    @Test func readsPositions() throws {
+        for (text, place) in [("\"first\"", QueuePosition.first), ("\"last\"", .last), ("2.5", .at(2.5))] {
+            let update = try WireCoding.parameters(
+                of: UpdateTask.self, from: Array("{\"id\":1,\"position\":\(text)}".utf8))
+            #expect(update.position == place)
+        }
+    }
+
+    @Test func clientsPassOverWhatTheyDoNotKnow() throws {
+        let text = "{\"tasks\":[{\"id\":1,\"state\":\"queued\",\"new\":1}],\"more\":true}"
+        let result = try WireCoding.decode(AddTasks.Result.self, from: Array(text.utf8))
+        #expect(result.tasks == [.init(id: TaskID(1), state: .queued)])
+    }
+
+    @Test func clientsKeepTheNameOfAnUnknownCause() {
+        let text =
+            "{\"code\":-32000,\"message\":\"Full moon.\",\"data\":{\"code\":\"moon.full\",\"retryable\":true,\"details\":{\"a\":1}}}"
+        let error = WireCoding.error(from: Array(text.utf8))
+        #expect(error.code == .internal && error.retryable && error.message == "Full moon.")
+        #expect(error.details == ["code": "moon.full", "a": 1])
+    }
+}

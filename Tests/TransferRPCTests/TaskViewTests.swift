@@ -1,0 +1,67 @@
+import Testing
+import TransferModel
+import TransferRPC
+
+struct TaskViewTests {
+    @Test func carriesNoSecret() throws {
+        let text = String(decoding: try WireCoding.encode(Samples.taskView), as: UTF8.self)
+        #expect(!text.contains("s3cret"))
+        #expect(text.contains("https://example.org/f?a=1") && text.contains("http://proxy:3128"))
+        #expect(text.contains("[\"Accept\",\"*/*\"]") && text.contains("[\"Authorization\",\"***\"]"))
+        #expect(Samples.taskView.spec.username == "user")
+    }
+
+    @Test func isOneObjectWithSpecAndStatus() throws {
+        let value = try WireCoding.decode(JSONValue.self, from: try WireCoding.encode(Samples.taskView))
+        #expect(
+            value["description"] == "a file" && value["id"] == 7 && value["session"] == "work" && value["owner"] == 1000
+        )
+        #expect(value["error"]?["code"] == "http.status" && value["createdAt"] == "2023-11-14T22:13:20.123Z")
+    }
+
+    @Test func unknownLengthsAreMinusOne() {
+        var record = Samples.record
+        record.response = nil
+        record.result = nil
+        let view = TaskView(record)
+        #expect(view.bytesExpected == -1 && view.bytesReceived == 0 && view.phase == nil && view.rate == 0)
+    }
+
+    @Test func takesOffsetsFromTheCheckpointThenFromMemory() {
+        var record = Samples.record
+        record.result = nil
+        record.status.state = .running
+        record.checkpoint = Checkpoint(offset: 100, total: 1000, partPath: "/p", device: 1, inode: 2)
+        let stored = TaskView(record)
+        #expect(stored.bytesReceived == 100 && stored.bytesExpected == 1000 && stored.phase == .connecting)
+        let live = TaskView.Live(
+            phase: .transferring, bytesReceived: 500, bytesExpected: -1, rate: 50, eta: 10, resumedFrom: 100)
+        let view = TaskView(record, live: live)
+        #expect(view.bytesReceived == 500 && view.bytesExpected == 1000 && view.phase == .transferring)
+        #expect(view.rate == 50 && view.eta == 10 && view.resumedFrom == 100)
+    }
+
+    @Test(arguments: [
+        ("https://u:p@h/x", "https://h/x"), ("https://u@h", "https://h"), ("ftp://a@b@h/x@y", "ftp://h/x@y"),
+        ("https://h/x@y", "https://h/x@y"), ("https://h?u=a@b", "https://h?u=a@b"), ("none", "none"),
+        ("data:,a@b", "data:,a@b"),
+    ])
+    func removesUserInfo(_ url: String, _ expected: String) {
+        var spec = TaskSpec()
+        spec.url = url
+        #expect(spec.withoutSecrets.url == expected)
+    }
+
+    @Test func sessionsCarryNoSecretEither() throws {
+        var configuration = SessionConfiguration()
+        configuration.proxy = "http://u:s3cret@p"
+        configuration.httpAdditionalHeaders = [HeaderField("Authorization", "s3cret")]
+        var certificate = ClientCertificate(certificate: "/c")
+        certificate.password = "s3cret"
+        configuration.clientCertificate = certificate
+        let record = SessionRecord(key: Samples.key, configuration: configuration, createdAt: Samples.time)
+        let view = SessionView(record, tasks: [:], unacknowledgedEvents: 0)
+        #expect(!String(decoding: try WireCoding.encode(view), as: UTF8.self).contains("s3cret"))
+        #expect(view.tasks.count == TaskState.allCases.count)
+    }
+}

@@ -1,0 +1,60 @@
+import Testing
+import TransferModel
+import TransferRPC
+
+struct UnbuiltNamesTests {
+    @Test(arguments: [
+        "\"mirrors\":[\"https://a\"]", "\"source\":{\"path\":\"/a\"}", "\"uploadProtocol\":\"tus\"",
+        "\"formField\":\"f\"",
+        "\"formFields\":{\"a\":\"b\"}", "\"fileName\":\"f\"", "\"contentType\":\"t\"",
+        "\"uploadMetadata\":{\"a\":\"b\"}",
+        "\"interopVersion\":8", "\"uploadCreation\":\"careful\"", "\"uploadChecksum\":\"sha-256\"", "\"s3\":{}",
+        "\"requestCachePolicy\":\"x\"", "\"connections\":2", "\"kind\":\"upload\"", "\"kind\":\"data\"",
+    ])
+    func refusesFieldsOfTasksByName(_ member: String) throws {
+        let text = "{\"tasks\":[{\"url\":\"https://example.org\",\(member)}]}"
+        let parameters = try WireCoding.parameters(of: AddTasks.self, from: Array(text.utf8))
+        let error = try #require(throws: TransferError.self) {
+            try UnbuiltNames.check(parameters.tasks[0], path: "tasks[0]")
+        }
+        let name = try #require(member.split(separator: "\"").first)
+        #expect(error.code == .unsupported)
+        #expect(error.details["field"] == .string("tasks[0].\(name)"))
+    }
+
+    @Test func everyNameInTheTableIsRefused() {
+        #expect(UnbuiltNames.task.count == 13)
+        #expect(UnbuiltNames.session.count == 6)
+    }
+
+    @Test(arguments: [
+        "\"requestCachePolicy\":\"x\"", "\"httpCookieAcceptPolicy\":\"never\"", "\"httpShouldSetCookies\":true",
+        "\"isDiscretionary\":true", "\"allowsExpensiveNetworkAccess\":false",
+        "\"allowsConstrainedNetworkAccess\":false",
+        "\"connectionsPerDownload\":4",
+    ])
+    func refusesFieldsOfSessionsByName(_ member: String) throws {
+        let text = "{\"id\":\"s\",\"configuration\":{\(member)}}"
+        let parameters = try WireCoding.parameters(of: OpenSession.self, from: Array(text.utf8))
+        let configuration = try #require(parameters.configuration)
+        let error = try #require(throws: TransferError.self) {
+            try UnbuiltNames.check(configuration, path: "configuration")
+        }
+        #expect(error.code == .unsupported)
+        #expect(error.message.hasPrefix("configuration.\(member.split(separator: "\"")[0]): "))
+    }
+
+    @Test func refusesOtherKindsOfSessions() {
+        #expect(throws: TransferError.self) { try UnbuiltNames.check(.ephemeral, path: "kind") }
+        #expect(throws: TransferError.self) { try UnbuiltNames.check(.default, path: "kind") }
+        #expect(throws: Never.self) { try UnbuiltNames.check(.background, path: "kind") }
+    }
+
+    @Test func acceptsWhatIsBuilt() {
+        var spec = TaskSpec()
+        spec.url = "https://example.org"
+        spec.connections = 1
+        #expect(throws: Never.self) { try UnbuiltNames.check(spec, path: "tasks[0]") }
+        #expect(throws: Never.self) { try UnbuiltNames.check(SessionConfiguration(), path: "configuration") }
+    }
+}
