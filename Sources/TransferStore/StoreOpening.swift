@@ -45,11 +45,14 @@ enum StoreOpening {
         return configuration
     }
 
-    /// GRDB sets synchronous=NORMAL in WAL mode, with which a power loss takes acknowledged commits back.
+    /// GRDB sets synchronous=NORMAL in WAL mode, with which a power loss takes acknowledged commits back. Statement
+    /// journals stay in memory: in a file they would need room on a disk that may be full, and each of them, one for
+    /// every row with a trigger, would begin with 64 KiB from the allocator.
     private static func makeDurable(_ database: Database) throws {
         try database.execute(
             sql: """
                 PRAGMA synchronous = FULL;
+                PRAGMA temp_store = MEMORY;
                 PRAGMA wal_autocheckpoint = 1000;
                 PRAGMA journal_size_limit = 16777216;
                 """)
