@@ -62,7 +62,12 @@ package struct FileAccess: Sendable {
     /// user mode.
     package func prepareFolder(of owner: UserID) throws(TransferError) {
         guard case .system(let root) = mode else { return }
-        if mkdir(root, 0o711) != 0, errno != EEXIST { throw .destination(errno: errno, "create", root) }
+        if mkdir(root, 0o711) == 0 {
+            // The unit's umask leaves users no way to pass through to their own folder.
+            chmod(root, 0o711)
+        } else if errno != EEXIST {
+            throw .destination(errno: errno, "create", root)
+        }
         let path = root + "/\(owner)"
         let isNew = mkdir(path, 0o700) == 0
         if !isNew, errno != EEXIST { throw .destination(errno: errno, "create", path) }
