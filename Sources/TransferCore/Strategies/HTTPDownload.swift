@@ -31,7 +31,8 @@ package struct HTTPDownload: TransferStrategy {
         method = request.spec.method?.uppercased() ?? (body == nil ? "GET" : "POST")
         guard method != "HEAD", method != "CONNECT" else {
             throw TransferError(
-                .badField, "method: the answer to \(method) has no body that could be a file.", details: ["field": "method"])
+                .badField, "method: the answer to \(method) has no body that could be a file.",
+                details: ["field": "method"])
         }
         baseHeaders = RequestHeaders.merge(session: request.sessionHeaders, task: request.spec.headers ?? [])
         try RequestHeaders.validate(baseHeaders)

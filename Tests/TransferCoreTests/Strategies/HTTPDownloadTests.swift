@@ -1,0 +1,238 @@
+import Testing
+import TransferModel
+
+@testable import TransferCore
+
+struct HTTPDownloadTests {
+    private func strategy(_ request: StrategyRequest) throws -> any TransferStrategy {
+        try StrategyRegistry.strategy(for: request)
+    }
+
+    private func exchange(_ step: Step) throws -> Exchange {
+        switch step {
+        case .run(let exchange), .restart(_, then: let exchange): return exchange
+        case .finished, .failed: throw Unexpected(step: "\(step)")
+        }
+    }
+    private struct Unexpected: Error { var step: String }
+
+    private func arrival(_ step: Step) -> Arrival? { if case .finished(let arrival) = step { arrival } else { nil } }
+    private func failure(_ step: Step) -> AttemptFailure? {
+        if case .failed(let failure) = step { failure } else { nil }
+    }
+    private func isRestart(_ step: Step) -> Bool { if case .restart = step { true } else { false } }
+
+    private func stopped(_ exchange: Exchange, _ head: ResponseHead, at offset: Int64 = 0) -> ExchangeOutcome {
+        guard case .stop(let reason) = exchange.judge.judge(head) else {
+            return ExchangeOutcome(end: .finished, head: head)
+        }
+        return ExchangeOutcome(end: .stopped(reason), head: head, offset: ByteCount(offset))
+    }
+
+    // MARK: Requests
+
+    @Test func asksForIdentityAndADigest() throws {
+        var subject = try strategy(request())
+        let first = try exchange(subject.next(after: nil))
+        #expect(first.header("Accept-Encoding") == "identity")
+        #expect(first.header("Want-Repr-Digest") == "sha-256=10, sha-512=9")
+        #expect(first.header("Range") == nil)
+        #expect(first.startOffset == 0)
+    }
+
+    @Test func continuesWithRangeAndIfRange() throws {
+        var subject = try strategy(request(checkpoint: checkpoint(100, of: 1000, etag: "\"a\"")))
+        let first = try exchange(subject.next(after: nil))
+        #expect(first.header("Range") == "bytes=100-")
+        #expect(first.header("If-Range") == "\"a\"")
+        #expect(first.startOffset == 100)
+    }
+
+    @Test func dropsWhatNothingProves() throws {
+        for held in [
+            checkpoint(100, of: 1000), checkpoint(100, of: 1000, etag: "W/\"a\""),
+            checkpoint(100, of: 50, etag: "\"a\""),
+        ] {
+            var subject = try strategy(request(checkpoint: held))
+            let step = subject.next(after: nil)
+            #expect(isRestart(step))
+            #expect(try exchange(step).header("Range") == nil)
+        }
+    }
+
+    @Test func aTrustedDigestAllowsABareRange() throws {
+        var subject = try strategy(request(checkpoint: checkpoint(100, of: 1000, etag: "W/\"a\""), trustedDigest: true))
+        let first = try exchange(subject.next(after: nil))
+        #expect(first.header("Range") == "bytes=100-")
+        #expect(first.header("If-Range") == nil)
+    }
+
+    @Test func aCompleteFileNeedsNoRequest() throws {
+        var subject = try strategy(
+            request(checkpoint: checkpoint(1000, of: 1000, digests: ["sha-256": String(repeating: "0", count: 64)])))
+        let done = arrival(subject.next(after: nil))
+        #expect(done?.total == 1000)
+        #expect(done?.serverDigests[.sha256] == String(repeating: "0", count: 64))
+    }
+
+    // MARK: Going on
+
+    @Test func aShortPartIsContinued() throws {
+        var subject = try strategy(request(checkpoint: checkpoint(100, of: 1000, etag: "\"a\"")))
+        _ = subject.next(after: nil)
+        let answer = head(206, ["Content-Range": "bytes 100-199/1000", "ETag": "\"a\""])
+        let next = try exchange(
+            subject.next(after: ExchangeOutcome(end: .finished, head: answer, offset: 200, received: 100)))
+        #expect(next.header("Range") == "bytes=200-")
+        #expect(next.header("If-Range") == "\"a\"")
+    }
+
+    @Test func a200OfTheSameVersionIsFollowedByOneBareRange() throws {
+        var subject = try strategy(request(checkpoint: checkpoint(100, of: 1000, etag: "\"a\"")))
+        let first = try exchange(subject.next(after: nil))
+        let same = head(200, ["Content-Length": "1000", "ETag": "\"a\""])
+        let bare = try exchange(subject.next(after: stopped(first, same, at: 100)))
+        #expect(bare.header("Range") == "bytes=100-")
+        #expect(bare.header("If-Range") == nil)
+        guard case .accept(let accepted) = bare.judge.judge(same) else {
+            Issue.record("the second 200 must be taken from 0")
+            return
+        }
+        #expect(accepted.truncate)
+    }
+
+    @Test func anUnusableAnswerRestartsWithoutARange() throws {
+        var subject = try strategy(request(checkpoint: checkpoint(100, of: 1000, etag: "\"a\"")))
+        let first = try exchange(subject.next(after: nil))
+        let step = subject.next(after: stopped(first, head(206, ["Content-Range": "bytes 0-999/1000"]), at: 100))
+        #expect(isRestart(step))
+        #expect(try exchange(step).header("Range") == nil)
+    }
+
+    @Test func endlessRestartsEndTheAttempt() throws {
+        var subject = try strategy(request())
+        _ = subject.next(after: nil)
+        var steps: [Step] = []
+        for _ in 0..<4 { steps.append(subject.next(after: ExchangeOutcome(end: .overrun, head: head(200)))) }
+        #expect(steps.prefix(3).allSatisfy(isRestart))
+        let last = try #require(failure(steps[3]))
+        #expect(last.error.code == .integrityLength)
+        #expect(last.disposition == .transient(after: nil))
+    }
+
+    @Test func aConfirmed416Completes() throws {
+        var subject = try strategy(request(checkpoint: checkpoint(100, etag: "\"a\"")))
+        let first = try exchange(subject.next(after: nil))
+        let answer = head(416, ["Content-Range": "bytes */100", "ETag": "\"a\""])
+        let done = arrival(subject.next(after: stopped(first, answer, at: 100)))
+        #expect(done?.total == 100)
+        #expect(done?.lengthProven == true)
+    }
+
+    // MARK: Ending
+
+    @Test func withoutLengthACloseProvesNothing() throws {
+        var subject = try strategy(request())
+        _ = subject.next(after: nil)
+        let closed = ExchangeOutcome(end: .finished, head: head(200), offset: 70, received: 70, delimited: false)
+        #expect(arrival(subject.next(after: closed))?.lengthProven == false)
+        var chunked = try strategy(request())
+        _ = chunked.next(after: nil)
+        let whole = ExchangeOutcome(end: .finished, head: head(200), offset: 70, received: 70, delimited: true)
+        #expect(arrival(chunked.next(after: whole))?.lengthProven == true)
+    }
+
+    @Test func aBodyShorterThanAnnouncedIsTransient() throws {
+        var subject = try strategy(request())
+        _ = subject.next(after: nil)
+        let short = ExchangeOutcome(
+            end: .finished, head: head(200, ["Content-Length": "100"]), offset: 70, received: 70)
+        let failed = try #require(failure(subject.next(after: short)))
+        #expect(failed.error.code == .networkLost)
+        #expect(failed.progressed)
+    }
+
+    @Test func trailersBringDigests() throws {
+        var subject = try strategy(request())
+        _ = subject.next(after: nil)
+        let digest = HeaderField("Repr-Digest", "md5=:AAAAAAAAAAAAAAAAAAAAAA==:")
+        let done = ExchangeOutcome(end: .finished, head: head(200), trailers: [digest], offset: 7, received: 7)
+        #expect(arrival(subject.next(after: done))?.serverDigests == [.md5: String(repeating: "0", count: 32)])
+    }
+
+    @Test func aCodingIsDecodedUnlessTheNameSaysIt() throws {
+        for (url, coding) in [("https://example.org/x.tar", "gzip"), ("https://example.org/x.tar.gz", nil)] {
+            var subject = try strategy(request(url))
+            _ = subject.next(after: nil)
+            let answer = head(200, ["Content-Encoding": "gzip", "Content-Length": "7", "ETag": "\"a\""], url: url)
+            let done = arrival(
+                subject.next(after: ExchangeOutcome(end: .finished, head: answer, offset: 7, received: 7)))
+            #expect(done?.contentCoding == coding)
+        }
+    }
+
+    @Test func progressCountsOnlyNewBytes() throws {
+        var subject = try strategy(request(checkpoint: checkpoint(100, of: 1000, etag: "\"a\"")))
+        _ = subject.next(after: nil)
+        let lost = ExchangeOutcome(
+            end: .transport(code: 56, message: ""), head: head(200, ["Content-Length": "1000"]), offset: 90,
+            received: 90)
+        #expect(failure(subject.next(after: lost))?.progressed == false)
+    }
+
+    // MARK: Redirects to signed URLs
+
+    @Test(arguments: [400, 401, 403, 410])
+    func anExpiredTargetIsResolvedAgainOnce(_ status: Int) throws {
+        var subject = try strategy(request(checkpoint: checkpoint(100, of: 1000, etag: "\"a\"")))
+        let first = try exchange(subject.next(after: nil))
+        let expired = head(status, url: "https://cdn.example.net/x?sig=1", redirects: 1)
+        let again = try exchange(subject.next(after: stopped(first, expired)))
+        #expect(again.url == "https://example.org/file.bin")
+        #expect(again.header("If-Range") == "\"a\"")
+        let second = failure(subject.next(after: stopped(again, expired)))
+        #expect(second?.disposition == .permanent)
+    }
+
+    @Test func withoutARedirectARefusalIsFinal() throws {
+        var subject = try strategy(request())
+        let first = try exchange(subject.next(after: nil))
+        #expect(failure(subject.next(after: stopped(first, head(403))))?.disposition == .permanent)
+    }
+
+    // MARK: Methods and bodies
+
+    @Test func aPostIsNotRepeatedOnceItWasSent() throws {
+        let post = request { $0.body = RequestBody(text: "q") }
+        var subject = try strategy(post)
+        _ = subject.next(after: nil)
+        let lost = ExchangeOutcome(end: .transport(code: 56, message: ""))
+        #expect(failure(subject.next(after: lost))?.disposition == .permanent)
+        var other = try strategy(post)
+        _ = other.next(after: nil)
+        let unsent = ExchangeOutcome(end: .transport(code: 7, message: ""))
+        #expect(failure(other.next(after: unsent))?.disposition == .transient(after: nil))
+    }
+
+    @Test func aPostNeverAsksForARange() throws {
+        var subject = try strategy(request(checkpoint: checkpoint(5, of: 9, etag: "\"a\"")) { $0.method = "POST" })
+        let step = subject.next(after: nil)
+        #expect(isRestart(step))
+        #expect(try exchange(step).header("Range") == nil)
+    }
+
+    @Test func whatCannotBeSentIsRefused() {
+        #expect(throws: TransferError.self) { try strategy(request { $0.method = "HEAD" }) }
+        #expect(throws: TransferError.self) { try strategy(request { $0.body = RequestBody() }) }
+        #expect(throws: TransferError.self) { try strategy(request { $0.headers = [HeaderField("X", "a\r\nb")] }) }
+        #expect(throws: TransferError.self) { try strategy(request { $0.body = RequestBody(file: "/x") }) }
+    }
+}
+
+extension RequestBody {
+    fileprivate init(text: String? = nil, file: String? = nil) {
+        self.init()
+        self.text = text
+        self.file = file
+    }
+}

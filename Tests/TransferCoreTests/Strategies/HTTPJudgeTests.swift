@@ -1,0 +1,181 @@
+import Testing
+import TransferModel
+
+@testable import TransferCore
+
+struct HTTPJudgeTests {
+    private let strong = HeldBytes(checkpoint(100, of: 1000, etag: "\"a\""), trustedDigest: false)
+
+    private func judge(_ held: HeldBytes?, ifRange: Bool = true) -> HTTPJudge {
+        HTTPJudge(held: held, mayTryBareRange: ifRange && held != nil, now: reading().wall)
+    }
+
+    private func isRestart(_ verdict: Verdict) -> Bool {
+        if case .stop(.restart(let error)) = verdict { error.code == .validatorChanged } else { false }
+    }
+
+    private func accepted(_ verdict: Verdict) -> Acceptance? {
+        if case .accept(let acceptance) = verdict { acceptance } else { nil }
+    }
+
+    // MARK: 206
+
+    @Test func theRestOfTheSameVersionIsAccepted() {
+        let verdict = judge(strong).judge(
+            head(206, ["Content-Range": "bytes 100-999/1000", "ETag": "\"a\"", "Content-Length": "900"]))
+        let expected = Acceptance(
+            offset: 100, expected: 900, total: 1000, validators: Validators(etag: "\"a\""))
+        #expect(verdict == .accept(expected))
+    }
+
+    @Test func aShortPartAndAnUnknownTotalAreAllowed() {
+        let short = accepted(judge(strong).judge(head(206, ["Content-Range": "bytes 100-199/1000", "ETag": "\"a\""])))
+        #expect(short?.expected == 100)
+        let star = accepted(judge(strong).judge(head(206, ["Content-Range": "bytes 100-199/*", "ETag": "\"a\""])))
+        #expect(star?.total == 1000)
+    }
+
+    @Test(arguments: [
+        [:], ["Content-Range": "bytes 100-999"], ["Content-Range": "bytes 0-999/1000"],
+        ["Content-Range": "bytes 101-999/1000"], ["Content-Range": "bytes 100-999/1001"],
+        ["Content-Range": "bytes 100-1000/*"], ["Content-Range": "bytes 999-100/1000"],
+        ["Content-Range": "items 100-999/1000"], ["Content-Range": "bytes */1000"],
+        ["Content-Range": "bytes 100-999/1000", "ETag": "\"b\""],
+        ["Content-Range": "bytes 100-999/1000", "ETag": "W/\"a\""],
+        ["Content-Range": "bytes 100-999/1000", "Content-Type": "multipart/byteranges; boundary=x"],
+        ["Content-Range": "bytes 100-999/1000", "Content-Length": "1000"],
+        ["Content-Range": "bytes 100-999/1000", "ETag": "\"a\"", "Content-Encoding": "gzip"],
+    ])
+    func anUnusablePartRestarts(_ fields: [String: String]) {
+        let answer = ResponseHead(
+            url: "https://example.org/f", status: 206, headers: fields.map { HeaderField($0.key, $0.value) })
+        #expect(isRestart(judge(strong).judge(answer)), "\(fields)")
+    }
+
+    @Test func twoContentRangesRestart() {
+        #expect(
+            isRestart(
+                judge(strong).judge(
+                    head(206, ["Content-Range": "bytes 100-999/1000", "Content-Range": "bytes 0-9/1000"]))))
+    }
+
+    @Test func anotherDigestOfTheWholeRestarts() {
+        let held = HeldBytes(
+            checkpoint(100, of: 1000, etag: "\"a\"", digests: ["md5": "00112233445566778899aabbccddeeff"]),
+            trustedDigest: false)
+        let answer = head(206, ["Content-Range": "bytes 100-999/1000", "Digest": "MD5=AAAAAAAAAAAAAAAAAAAAAA=="])
+        #expect(isRestart(judge(held).judge(answer)))
+    }
+
+    @Test func aBareRangeMustConfirmTheValidatorItself() {
+        let fields: KeyValuePairs = ["Content-Range": "bytes 100-999/1000"]
+        #expect(isRestart(judge(strong, ifRange: false).judge(head(206, fields))))
+        let confirmed = head(206, ["Content-Range": "bytes 100-999/1000", "ETag": "\"a\""])
+        #expect(accepted(judge(strong, ifRange: false).judge(confirmed))?.offset == 100)
+    }
+
+    @Test func aPartNobodyAskedForIsUsedOnlyIfItIsTheWhole() {
+        #expect(accepted(judge(nil).judge(head(206, ["Content-Range": "bytes 0-9/10"])))?.total == 10)
+        guard case .stop(.failure(let error, _)) = judge(nil).judge(head(206, ["Content-Range": "bytes 5-9/10"])) else {
+            Issue.record("a part was accepted as the whole")
+            return
+        }
+        #expect(error.code == .httpProtocol)
+        #expect(error.retryable)
+    }
+
+    // MARK: 200
+
+    @Test func a200ReplacesWhatIsHeld() {
+        let verdict = judge(strong).judge(
+            head(200, ["Content-Length": "500", "ETag": "\"b\"", "Content-Range": "bytes 100-999/1000"]))
+        let expected = Acceptance(
+            offset: 0, truncate: true, expected: 500, total: 500, validators: Validators(etag: "\"b\""))
+        #expect(verdict == .accept(expected))
+    }
+
+    @Test func a200OfTheSameVersionIsTriedOnceWithoutIfRange() {
+        let same = head(200, ["Content-Length": "1000", "ETag": "\"a\""])
+        #expect(judge(strong).judge(same) == .stop(.bareRange))
+        #expect(accepted(judge(strong, ifRange: false).judge(same))?.offset == 0)
+        #expect(accepted(judge(strong).judge(head(200, ["Content-Length": "999", "ETag": "\"a\""])))?.offset == 0)
+        let never = head(200, ["Content-Length": "1000", "ETag": "\"a\"", "Accept-Ranges": "none"])
+        #expect(accepted(judge(strong).judge(never))?.offset == 0)
+    }
+
+    @Test func emptyAnswersAreEmptyFiles() {
+        #expect(accepted(judge(nil).judge(head(204)))?.total == 0)
+    }
+
+    @Test func lengthAndDateAreKept() {
+        let verdict = judge(nil).judge(
+            head(200, ["Last-Modified": "Sun, 06 Nov 1994 08:49:37 GMT", "Date": "Sun, 06 Nov 1994 09:49:37 GMT"]))
+        #expect(accepted(verdict)?.validators.date == "Sun, 06 Nov 1994 09:49:37 GMT")
+        #expect(accepted(verdict)?.total == nil)
+    }
+
+    @Test func contradictingLengthsAreAProtocolError() {
+        for fields in [["10", "11"], ["10, 11"], ["ten"], ["-1"], [""]] {
+            let answer = ResponseHead(
+                url: "https://example.org/f", status: 200, headers: fields.map { HeaderField("Content-Length", $0) })
+            guard case .stop(.failure(let error, _)) = judge(nil).judge(answer) else {
+                Issue.record("\(fields) was accepted")
+                continue
+            }
+            #expect(error.code == .httpProtocol)
+            #expect(!error.retryable)
+        }
+        #expect(accepted(judge(nil).judge(head(200, ["Content-Length": "10", "Content-Length": "10"])))?.total == 10)
+        let chunked = head(200, ["Content-Length": "10", "Transfer-Encoding": "chunked"])
+        #expect(accepted(judge(nil).judge(chunked))?.expected == nil)
+    }
+
+    // MARK: 416
+
+    @Test func a416ThatProvesTheEndCompletes() {
+        let held = HeldBytes(checkpoint(100, etag: "\"a\""), trustedDigest: false)
+        #expect(judge(held).judge(head(416, ["Content-Range": "bytes */100", "ETag": "\"a\""])) == .stop(.complete))
+        #expect(isRestart(judge(held).judge(head(416, ["Content-Range": "bytes */100"]))))
+        #expect(isRestart(judge(held).judge(head(416, ["Content-Range": "bytes */99", "ETag": "\"a\""]))))
+        #expect(isRestart(judge(held).judge(head(416))))
+    }
+
+    // MARK: Errors
+
+    @Test(arguments: [
+        (400, ErrorCode.httpStatus, false), (401, .authRequired, false), (403, .httpStatus, false),
+        (404, .httpStatus, false), (407, .authRequired, false), (408, .httpStatus, true), (410, .httpStatus, false),
+        (421, .httpStatus, true), (425, .httpStatus, true), (429, .httpStatus, true), (500, .httpStatus, true),
+        (501, .httpStatus, false), (502, .httpStatus, true), (503, .httpStatus, true), (504, .httpStatus, true),
+        (505, .httpStatus, false), (520, .httpStatus, true), (524, .httpStatus, true), (525, .httpStatus, false),
+        (304, .httpStatus, false), (300, .httpStatus, false),
+    ])
+    func statusesAreTransientOrNot(_ status: Int, _ code: ErrorCode, _ retryable: Bool) {
+        guard case .stop(.failure(let error, let delay)) = judge(nil).judge(head(status)) else {
+            Issue.record("\(status) was not a failure")
+            return
+        }
+        #expect(error.code == code)
+        #expect(error.retryable == retryable)
+        #expect(error.details["status"] == .integer(Int64(status)))
+        #expect(delay == nil)
+    }
+
+    @Test func retryAfterCountsFromTheServersDate() {
+        let answer = head(
+            503, ["Retry-After": "Sun, 06 Nov 1994 08:50:37 GMT", "Date": "Sun, 06 Nov 1994 08:49:37 GMT"])
+        guard case .stop(.failure(_, let delay)) = judge(nil).judge(answer) else {
+            Issue.record("503 was not a failure")
+            return
+        }
+        #expect(delay == 60)
+    }
+
+    @Test func anAnswerWithoutAStatusIsAProtocolError() {
+        guard case .stop(.failure(let error, _)) = judge(nil).judge(ResponseHead(url: "https://example.org/")) else {
+            Issue.record("accepted")
+            return
+        }
+        #expect(error.code == .httpProtocol)
+    }
+}

@@ -1,0 +1,40 @@
+import Testing
+import TransferModel
+
+@testable import TransferCore
+
+struct StrategyRegistryTests {
+    @Test func plaintextIsRefusedWhereForbidden() {
+        for url in ["http://example.org/", "ftp://example.org/f"] {
+            var refused = request(url)
+            refused.network.allowsPlaintext = false
+            let error = #expect(throws: TransferError.self) { try StrategyRegistry.strategy(for: refused) }
+            #expect(error?.code == .plaintextRefused)
+        }
+        for url in ["https://example.org/", "sftp://example.org/f", "ftps://example.org/f", "file:///f", "data:,x"] {
+            var allowed = request(url)
+            allowed.network.allowsPlaintext = false
+            #expect(throws: Never.self) { try StrategyRegistry.strategy(for: allowed) }
+        }
+    }
+
+    @Test func onlyDownloadsForNow() {
+        let error = #expect(throws: TransferError.self) {
+            try StrategyRegistry.strategy(for: request { $0.kind = .upload })
+        }
+        #expect(error?.code == .unsupported)
+    }
+
+    @Test func userInfoNeverReachesTheExchangeURL() throws {
+        for url in ["https://u:p@example.org/f", "ftp://u:p@example.org/f", "sftp://u:p@example.org/f"] {
+            var strategy = try StrategyRegistry.strategy(for: request(url))
+            guard case .run(let exchange) = strategy.next(after: nil) else {
+                Issue.record("no exchange")
+                return
+            }
+            #expect(!exchange.url.contains("@"))
+            #expect(exchange.network.username == "u")
+            #expect(exchange.network.password == "p")
+        }
+    }
+}

@@ -1,0 +1,36 @@
+import Foundation
+import Testing
+import TransferModel
+
+struct TimestampTests {
+    @Test(arguments: [
+        ("1970-01-01T00:00:00Z", 0), ("1970-01-01T00:00:01.500Z", 1500), ("2026-01-31T08:00:00Z", 1_769_846_400_000),
+        ("2026-01-31T09:00:00+01:00", 1_769_846_400_000),
+    ])
+    func parses(_ text: String, _ milliseconds: Int64) {
+        #expect(Timestamp(text)?.rawValue == milliseconds)
+    }
+
+    @Test(arguments: ["", "today", "2026-01-31", "2026-13-01T00:00:00Z", "1769846400"])
+    func refuses(_ text: String) {
+        #expect(Timestamp(text) == nil)
+    }
+
+    @Test func printsMillisecondsInUTC() {
+        #expect(Timestamp(milliseconds: 1_769_846_400_007).description == "2026-01-31T08:00:00.007Z")
+    }
+
+    @Test func everyMillisecondSurvivesTheWire() throws {
+        for offset in 0..<1000 {
+            let time = Timestamp(milliseconds: 1_769_846_400_000 + Int64(offset))
+            let again = try JSONDecoder().decode([Timestamp].self, from: JSONEncoder().encode([time]))
+            #expect(again == [time])
+        }
+    }
+
+    @Test func arithmetic() {
+        let time = Timestamp(milliseconds: 1000)
+        #expect(time.advanced(by: 1.5) == Timestamp(milliseconds: 2500))
+        #expect(time.since(Timestamp(milliseconds: 3000)) == -2)
+    }
+}

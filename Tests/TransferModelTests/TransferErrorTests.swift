@@ -1,0 +1,29 @@
+import Foundation
+import Testing
+import TransferModel
+
+struct TransferErrorTests {
+    @Test func theTableHasNoHoles() {
+        let names = ErrorCode.allCases.map(\.rawValue)
+        #expect(Set(names).count == names.count)
+        for code in ErrorCode.allCases {
+            #expect(!code.summary.isEmpty)
+            #expect((-32768 ... -32000).contains(code.rpcCode), "\(code.rawValue)")
+            let parts = code.rawValue.split(separator: ".")
+            #expect((1...2).contains(parts.count))
+            #expect(code.rawValue.allSatisfy { $0.isLowercase || $0 == "_" || $0 == "." })
+        }
+    }
+
+    @Test func errorsSurviveARoundTrip() throws {
+        let error = TransferError(.httpStatus, "Gone.", retryable: true, details: ["status": 503, "a": [1, "b", nil]])
+        let again = try JSONDecoder().decode(TransferError.self, from: JSONEncoder().encode(error))
+        #expect(again == error)
+    }
+
+    @Test func sparseErrorsAreFilledFromTheTable() throws {
+        let error = try JSONDecoder().decode(TransferError.self, from: Data(#"{"code": "disk.full"}"#.utf8))
+        #expect(error.retryable)
+        #expect(error.message == ErrorCode.diskFull.summary)
+    }
+}
