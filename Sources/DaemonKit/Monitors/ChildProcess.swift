@@ -50,12 +50,13 @@ enum ChildProcess {
     private static func withCStrings<T>(
         _ texts: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> T
     ) -> T {
-        var pointers = texts.map { strdup($0) }
-        pointers.append(nil)
-        defer { for pointer in pointers { free(pointer) } }
-        return pointers.withUnsafeBufferPointer { buffer in
-            guard let base = buffer.baseAddress else { preconditionFailure("an array with an element has an address") }
-            return body(base)
+        let pointers = UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>.allocate(capacity: texts.count + 1)
+        for (index, text) in texts.enumerated() { (pointers + index).initialize(to: strdup(text)) }
+        (pointers + texts.count).initialize(to: nil)
+        defer {
+            for index in texts.indices { free(pointers[index]) }
+            pointers.deallocate()
         }
+        return body(pointers)
     }
 }
