@@ -37,6 +37,9 @@ package final class RPCProbe: Sendable {
 
     deinit { close(descriptor) }
 
+    /// Ends the connection while the object still lives.
+    package func disconnect() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+
     private static func connect(_ path: String) throws -> Int32 {
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_un()

@@ -35,7 +35,10 @@ package final class MisbehavingOrigin: Sendable {
     package func url(_ path: String) -> String { "http://\(host):\(port)\(path)" }
 
     /// The path's answers: one for each request in turn, the last for all that follow.
-    package func serve(_ path: String, _ behaviours: Behaviour...) {
+    package func serve(_ path: String, _ behaviours: Behaviour...) { script(path, behaviours) }
+
+    /// As `serve`, for a list.
+    package func script(_ path: String, _ behaviours: [Behaviour]) {
         shared.state.withLock { $0.scripts[path] = behaviours }
     }
 

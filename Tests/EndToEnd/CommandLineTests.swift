@@ -1,0 +1,63 @@
+import FoundationEssentials
+import Glibc
+import TestSupport
+import Testing
+import TransferModel
+
+extension EndToEnd {
+    struct CommandLine {
+        private let resource = Resource.version(1, size: 200_000)
+
+        @Test(.timeLimit(.minutes(1)))
+        func addingAndWaitingTellsByTheExitStatus() async throws {
+            let scene = try await Scene()
+            scene.origin.serve("/file", .good(resource))
+            scene.origin.serve("/missing", .status(404))
+            let good = try await scene.daemon.dlctl(["add", scene.origin.url("/file"), "-o", scene.file(), "-w"])
+            #expect(good.status == 0, "\(good.output)")
+            #expect(resource.content.matches(scene.file()))
+            let bad = try await scene.daemon.dlctl(["add", scene.origin.url("/missing"), "-o", scene.file("b"), "-w"])
+            #expect(bad.status == 1, "\(bad.output)")
+            #expect(try await scene.daemon.dlctl(["add", "nonsense://x"]).status == 4)
+            #expect(try await scene.daemon.dlctl(["no-such-command"]).status == 2)
+            try await scene.daemon.kill()
+            #expect(try await scene.daemon.dlctl(["list"]).status == 3)
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func whatIsPrintedAsJSONIsJSON() async throws {
+            let scene = try await Scene()
+            scene.origin.serve("/file", .good(resource))
+            let id = try await scene.add()
+            try await scene.probe.wait(for: id, "completed")
+            for command in [["list"], ["show", "\(id)"], ["info"], ["stats"], ["settings"], ["session", "list"]] {
+                let (status, output) = try await scene.daemon.dlctl(["--json"] + command)
+                #expect(status == 0, "\(command): \(output)")
+                #expect(throws: Never.self, "\(command): \(output)") {
+                    try JSONDecoder().decode(JSONValue.self, from: Data(output.utf8))
+                }
+            }
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func theDaemonIsStartedOnDemand() async throws {
+            let origin = try MisbehavingOrigin()
+            origin.serve("/file", .good(resource))
+            let folder = try TemporaryFolder()
+            var environment = Program.plainEnvironment
+            environment["HOME"] = folder.path
+            environment["XDG_STATE_HOME"] = folder.file("state")
+            environment["XDG_CONFIG_HOME"] = folder.file("config")
+            environment["XDG_RUNTIME_DIR"] = try folder.folder("run", mode: 0o700)
+            let (status, output) = try await Program.run(
+                [try Binaries.path("dlctl"), "add", origin.url("/file"), "-o", folder.file("file"), "-w"],
+                environment: environment)
+            #expect(status == 0, "\(output)")
+            #expect(resource.content.matches(folder.file("file")))
+            let probe = try await RPCProbe(folder.file("run/dld/dld.sock"))
+            let pid = try #require(try await probe.call("daemon.info")["pid"]?.integerValue)
+            kill(pid_t(pid), SIGTERM)
+            #expect(await eventually { Glibc.kill(pid_t(pid), 0) != 0 })
+        }
+    }
+}

@@ -1,0 +1,142 @@
+import TestSupport
+import Testing
+import TransferModel
+
+extension EndToEnd {
+    struct Control {
+        private static let size = 8 << 20
+        private let resource = Resource.version(1, size: Control.size)
+
+        @Test(.timeLimit(.minutes(1)))
+        func pauseStopsTrafficAndResumeGoesOnThere() async throws {
+            let scene = try await Scene()
+            scene.origin.serve("/file", .good(resource, rate: 4 << 20), .good(resource))
+            let id = try await scene.add()
+            try await scene.probe.wait(for: id, bytes: 2 << 20)
+            #expect(try await scene.probe.control("pause", id))
+            let paused = try await scene.probe.wait(for: id, "paused")
+            #expect(await eventually { scene.origin.requests("/file").count == 1 })
+            #expect(try await scene.probe.control("resume", id))
+            try await scene.probe.wait(for: id, "completed")
+            #expect(resource.content.matches(scene.file()))
+            let requests = scene.origin.requests("/file")
+            #expect(requests.count == 2)
+            #expect(Int64(requests[1].rangeStart ?? 0) >= paused["bytesReceived"]?.integerValue ?? .max)
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func pausedTasksStayPausedAcrossAKill() async throws {
+            var scene = try await Scene()
+            scene.origin.serve("/file", .good(resource))
+            let id = try await scene.add("/file", to: "file", ["startPaused": true])
+            scene = try await scene.restarted()
+            #expect(try await scene.probe.state(id) == "paused")
+            #expect(scene.origin.requests().isEmpty)
+            #expect(try await scene.probe.control("resume", id))
+            try await scene.probe.wait(for: id, "completed")
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func cancelCanKeepThePartAndRetryGoesOn() async throws {
+            let scene = try await Scene()
+            scene.origin.serve("/file", .good(resource, rate: 4 << 20), .good(resource))
+            let id = try await scene.add()
+            try await scene.probe.wait(for: id, bytes: 2 << 20)
+            #expect(try await scene.probe.control("cancel", id, ["keepPartial": true]))
+            #expect(try await scene.probe.state(id) == "cancelled")
+            #expect(scene.names.count == 1)
+            #expect(try await scene.probe.control("retry", id))
+            try await scene.probe.wait(for: id, "completed")
+            #expect(resource.content.matches(scene.file()))
+            #expect((scene.origin.requests("/file").last?.rangeStart ?? 0) > 0)
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func removeForgetsTheTaskAndOnRequestItsFile() async throws {
+            let scene = try await Scene()
+            scene.origin.serve("/file", .good(.version(1, size: 1000)))
+            let kept = try await scene.add("/file", to: "kept")
+            let deleted = try await scene.add("/file", to: "deleted")
+            try await scene.probe.wait(for: kept, "completed")
+            try await scene.probe.wait(for: deleted, "completed")
+            #expect(try await scene.probe.control("remove", kept))
+            #expect(try await scene.probe.control("remove", deleted, ["deleteFile": true]))
+            #expect(await eventually { scene.names == ["kept"] })
+            await #expect(throws: RPCFailure.self) { try await scene.probe.task(kept) }
+            let again = try await scene.add("/file", to: "again")
+            #expect(again > deleted)
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func aNewAddressKeepsTheBytesOnlyOfTheSameVersion() async throws {
+            let scene = try await Scene()
+            let other = Resource.version(2, size: Self.size)
+            scene.origin.serve("/old", .good(resource, rate: 4 << 20))
+            scene.origin.serve("/same", .good(resource))
+            scene.origin.serve("/other", .good(other))
+            for (path, expected) in [("/same", resource), ("/other", other)] {
+                let name = String(path.dropFirst())
+                let id = try await scene.add("/old", to: name)
+                try await scene.probe.wait(for: id, bytes: 2 << 20)
+                try await scene.probe.call(
+                    "task.update", ["id": .integer(id), "url": .string(scene.origin.url(path))])
+                try await scene.probe.wait(for: id, "completed")
+                #expect(expected.content.matches(scene.file(name)))
+            }
+            #expect((scene.origin.requests("/same").first?.rangeStart ?? 0) > 0)
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func resumeDataContinuesOnADaemonThatKnowsNothing() async throws {
+            let scene = try await Scene()
+            scene.origin.serve("/file", .good(resource, rate: 4 << 20), .good(resource))
+            let id = try await scene.add("/file", to: "file", ["username": "me", "password": "Tops3cret"])
+            try await scene.probe.wait(for: id, bytes: 2 << 20)
+            let result = try await scene.probe.call("task.resumeData", ["id": .integer(id)])
+            let blob = try #require(result["resumeData"])
+            #expect(try await scene.probe.state(id) == "cancelled")
+            try await scene.daemon.kill()
+
+            let other = try await DaemonProcess.started()
+            let probe = try await other.probe()
+            let again = try await probe.add([["resumeData": blob]])[0]
+            try await probe.wait(for: again, "completed")
+            #expect(resource.content.matches(scene.file()))
+            #expect(scene.names == ["file"])
+            #expect((scene.origin.requests("/file").last?.rangeStart ?? 0) >= 2 << 20)
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func resumeDataThatSomebodyMadeUpIsRefused() async throws {
+            let scene = try await Scene()
+            for blob in ["", "AAAA", "eyJ2ZXJzaW9uIjoxfQ=="] {
+                await #expect(throws: RPCFailure.self) { try await scene.probe.add([["resumeData": .string(blob)]]) }
+            }
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func aClientTokenMakesAddingIdempotent() async throws {
+            var scene = try await Scene()
+            let spec: [String: JSONValue] = ["clientToken": "once", "startPaused": true]
+            let first = try await scene.add("/file", to: "file", spec)
+            #expect(try await scene.add("/file", to: "file", spec) == first)
+            scene = try await scene.restarted()
+            #expect(try await scene.add("/file", to: "file", spec) == first)
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func higherPrioritiesStartFirst() async throws {
+            let scene = try await Scene()
+            try await scene.probe.call("settings.set", ["maximumConcurrentTasks": 1])
+            scene.origin.serve("/slow", .good(.version(1, size: 1 << 20), rate: 2 << 20))
+            scene.origin.serveEverything(.good(.version(2, size: 100)))
+            _ = try await scene.add("/slow", to: "slow", ["priority": 1])
+            var ids: [Int64] = []
+            for (name, priority) in [("low", "low"), ("normal", "normal"), ("high", "high")] {
+                ids.append(try await scene.add("/\(name)", to: name, ["priority": .string(priority)]))
+            }
+            for id in ids { try await scene.probe.wait(for: id, "completed") }
+            #expect(scene.origin.requests().map(\.request.path) == ["/slow", "/high", "/normal", "/low"])
+        }
+    }
+}

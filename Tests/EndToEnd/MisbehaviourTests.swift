@@ -1,0 +1,172 @@
+import TestSupport
+import Testing
+import TransferModel
+
+/// One row of the transfer rules: what the origin answers after 400,000 bytes were received and the connection broke.
+struct MisbehaviourRow: Sendable, CustomTestStringConvertible {
+    static let size = 1 << 20
+    static let held = 400_000
+    static let resource = Resource.version(1, size: size)
+    static let replaced = Resource.version(2, size: size)
+
+    let testDescription: String
+    let answers: [Behaviour]
+    /// What must be delivered in the end.
+    var expected = resource
+    /// Offsets that the requests after the first ask from; nil for one without Range.
+    var asks: [Int?]?
+
+    init(_ name: String, _ answers: Behaviour..., expected: Resource = resource, asks: [Int?]? = nil) {
+        testDescription = name
+        self.answers = answers
+        self.expected = expected
+        self.asks = asks
+    }
+
+    static let all: [MisbehaviourRow] = {
+        let good = Behaviour.good(resource)
+        return [
+            MisbehaviourRow("206 as asked", good, asks: [held]),
+            MisbehaviourRow("206 from a later start", .wrongStart(resource), good, asks: [held, nil]),
+            MisbehaviourRow("206 from an earlier start", .wrongStart(resource, shift: -1), good, asks: [held, nil]),
+            MisbehaviourRow("206 with another total", .otherTotal(resource), good, asks: [held, nil]),
+            MisbehaviourRow(
+                "206 with another ETag", .otherETag(replaced), .good(replaced), expected: replaced, asks: [held, nil]),
+            MisbehaviourRow("206 without Content-Range", .noContentRange(resource), good, asks: [held, nil]),
+            MisbehaviourRow(
+                "206 with junk for Content-Range", .badContentRange(resource, "bytes twelve"), good, asks: [held, nil]),
+            MisbehaviourRow(
+                "206 with another unit", .badContentRange(resource, "items \(held)-9999999/99999999"), good,
+                asks: [held, nil]),
+            MisbehaviourRow(
+                "206 with an end before its start", .badContentRange(resource, "bytes \(held)-3/\(size)"), good,
+                asks: [held, nil]),
+            MisbehaviourRow("206 with multipart/byteranges", .multipart(resource), good, asks: [held, nil]),
+            MisbehaviourRow(
+                "206 that is short", .shortPart(resource, length: 1000), good, asks: [held, held + 1000]),
+            MisbehaviourRow("200 with a matching Content-Range", .wholeWithContentRange(replaced), expected: replaced),
+            MisbehaviourRow("200, version replaced", .good(replaced), expected: replaced, asks: [held]),
+            MisbehaviourRow(
+                "200 to If-Range, same version", .wholeToIfRange(resource), asks: [held, held]),
+            MisbehaviourRow("200 to every range", .ignoringRange(resource)),
+            MisbehaviourRow("416 without a total", .neverSatisfiable(resource, total: nil), asks: [held, nil]),
+            MisbehaviourRow(
+                "416 with another total", .neverSatisfiable(resource, total: "17"), asks: [held, nil]),
+            MisbehaviourRow(
+                "416 with the held bytes as total", .neverSatisfiable(replaced, total: "\(held)"),
+                expected: replaced, asks: [held, nil]),
+            MisbehaviourRow("206 cut again", .good(resource, cutAfter: 100_000), good, asks: [held, held + 100_000]),
+            MisbehaviourRow(
+                "chunked without the last chunk", .chunked(resource, isEnded: false, length: 65_536), good,
+                asks: [held, held + 65_536]),
+            MisbehaviourRow("chunked and whole", .chunked(resource, isEnded: true), asks: [held]),
+            MisbehaviourRow("chunked, more than announced", .overrun(resource, extra: 100_000), good),
+            MisbehaviourRow("chunked, endless", .overrun(resource, extra: 256 << 20), good),
+            MisbehaviourRow("coded in spite of identity", .coded(replaced, "gzip"), good, good),
+            MisbehaviourRow("closed without an answer", .hangUp, good, asks: [held, held]),
+            MisbehaviourRow("reset", .reset, good, asks: [held, held]),
+            MisbehaviourRow("silent after some bytes", .stalling(resource, after: 5000), good),
+            MisbehaviourRow("silent from the start", .silent, good, asks: [held, held]),
+            MisbehaviourRow("500", .status(500), good, asks: [held, held]),
+            MisbehaviourRow("503 with Retry-After", .status(503, [("Retry-After", "1")]), good, asks: [held, held]),
+            MisbehaviourRow("429", .status(429), good, asks: [held, held]),
+        ]
+    }()
+}
+
+extension EndToEnd {
+    struct Misbehaviour {
+        /// aria2, wget2 and curl deliver corrupt files for several of these rows.
+        @Test(.timeLimit(.minutes(1)), arguments: MisbehaviourRow.all)
+        func noWrongFileIsDeliveredAndTheRightOneIsInTheEnd(row: MisbehaviourRow) async throws {
+            let scene = try await Scene()
+            let first = Behaviour.good(MisbehaviourRow.resource, cutAfter: MisbehaviourRow.held)
+            scene.origin.script("/file", [first] + row.answers)
+            let id = try await scene.add("/file", to: "file", ["timeoutIntervalForRequest": 1])
+            let task = try await scene.probe.wait(for: id, "completed", within: 45)
+            #expect(row.expected.content.matches(scene.file()))
+            #expect(scene.names == ["file"])
+            #expect(task["bytesReceived"]?.integerValue == Int64(row.expected.content.size))
+            if let asks = row.asks {
+                #expect(scene.origin.requests("/file").dropFirst().map(\.rangeStart) == asks)
+            }
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func twoDifferentLengthsBreakTheProtocol() async throws {
+            let scene = try await Scene()
+            let resource = Resource.version(1, size: 100_000)
+            scene.origin.serve("/file", .twoLengths(resource, other: 99_000), .good(resource))
+            let id = try await scene.add()
+            let task = try await scene.probe.wait(for: id, "failed", "waiting", "completed")
+            if task["state"] != "completed" {
+                #expect(task.errorCode == "http.protocol")
+                #expect(!scene.names.contains("file"))
+                try await scene.probe.control("retry", id)
+                try await scene.probe.wait(for: id, "completed")
+            }
+            #expect(scene.origin.requests("/file").count > 1)
+            #expect(resource.content.matches(scene.file()))
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func aBodyThatOnlyTheCloseEndsIsUnverified() async throws {
+            let scene = try await Scene()
+            let resource = Resource.version(1, size: 300_000)
+            scene.origin.serve("/file", .closeDelimited(resource))
+            let task = try await scene.probe.wait(for: try await scene.add(), "completed")
+            #expect(resource.content.matches(scene.file()))
+            #expect(task["verified"] == false)
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func aCodedBodyIsDecodedAtTheEndUnlessItsNameSaysTheCoding() async throws {
+            let scene = try await Scene()
+            let plain = Content("hello hello hello")
+            let coded: [UInt8] = [
+                0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 2, 3, 0xcb, 0x48, 0xcd, 0xc9, 0xc9, 0x57, 0xc8, 0x40, 0x90, 0, 0x80, 0x88,
+                0xf9, 0xe5, 0x11, 0, 0, 0,
+            ]
+            let resource = Resource(Content(bytes: coded), etag: "\"coded\"")
+            scene.origin.serve("/page", .coded(resource, "gzip"))
+            scene.origin.serve("/x.tar.gz", .coded(resource, "gzip"))
+            let page = try await scene.add("/page", to: "page")
+            let archive = try await scene.add("/x.tar.gz", to: "x.tar.gz")
+            try await scene.probe.wait(for: page, "completed")
+            try await scene.probe.wait(for: archive, "completed")
+            #expect(plain.matches(scene.file("page")))
+            #expect(resource.content.matches(scene.file("x.tar.gz")))
+            #expect(scene.origin.requests("/page").first?.header("Accept-Encoding") == "identity")
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func permanentErrorsFailAtOnceAndARetryCompletes() async throws {
+            let scene = try await Scene()
+            let resource = Resource.version(1, size: 1000)
+            scene.origin.serve("/file", .status(404), .good(resource))
+            let id = try await scene.add()
+            let task = try await scene.probe.wait(for: id, "failed")
+            #expect(task.errorCode == "http.status")
+            #expect(task["error", "details", "status"] == 404)
+            #expect(scene.names.isEmpty)
+            #expect(try await scene.probe.control("retry", id))
+            try await scene.probe.wait(for: id, "completed")
+            #expect(resource.content.matches(scene.file()))
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func retryAfterIsHonouredAndRetryMeansNow() async throws {
+            let scene = try await Scene()
+            let resource = Resource.version(1, size: 1000)
+            scene.origin.serve("/file", .status(503, [("Retry-After", "3600")]), .good(resource))
+            let id = try await scene.add()
+            let task = try await scene.probe.wait(for: id, "waiting")
+            #expect(task["reason"] == "retry")
+            let next = try #require(task["nextAttemptAt"]?.stringValue.flatMap { Timestamp($0) })
+            let wait = next.since(.now()).rawValue
+            #expect((3000...3601).contains(wait))
+            #expect(try await scene.probe.control("retry", id))
+            try await scene.probe.wait(for: id, "completed")
+        }
+    }
+}

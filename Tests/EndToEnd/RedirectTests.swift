@@ -1,0 +1,94 @@
+import TestSupport
+import Testing
+import TransferModel
+
+extension EndToEnd {
+    struct Redirects {
+        @Test(.timeLimit(.minutes(1)))
+        func anExpiredSignedAddressIsResolvedAgainFromTheOriginalOne() async throws {
+            let scene = try await Scene()
+            let resource = Resource.version(1, size: 1 << 20)
+            scene.origin.serve("/file", .redirect { "/signed?token=\($0)" })
+            scene.origin.serve(
+                "/signed", .good(resource, cutAfter: 400_000), .status(403), .good(resource))
+            let id = try await scene.add()
+            try await scene.probe.wait(for: id, "completed")
+            #expect(resource.content.matches(scene.file()))
+            let targets = scene.origin.requests("/signed")
+            #expect(Set(targets.map(\.request.target)).count == targets.count)
+            #expect(targets.last?.rangeStart == 400_000)
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func otherOriginsGetNoCredentialsAndNoHeadersOfTheCaller() async throws {
+            let scene = try await Scene()
+            let other = try MisbehavingOrigin()
+            let resource = Resource.version(1, size: 1000)
+            other.serve("/file", .good(resource))
+            scene.origin.serve("/file", .redirect(to: other.url("/file")))
+            let id = try await scene.add(
+                "/file", to: "file",
+                [
+                    "username": "me", "password": "secret",
+                    "headers": [["X-Api-Key", "secret"], ["Cookie", "a=b"], ["Accept-Language", "de"]],
+                ])
+            try await scene.probe.wait(for: id, "completed")
+            let first = try #require(scene.origin.requests("/file").last)
+            #expect(first.header("Authorization") != nil)
+            #expect(first.header("X-Api-Key") == "secret")
+            let second = try #require(other.requests("/file").last)
+            for name in ["Authorization", "X-Api-Key", "Cookie"] { #expect(second.header(name) == nil) }
+            #expect(second.header("Accept-Language") == "de")
+        }
+
+        @Test(.timeLimit(.minutes(1)), arguments: ["file:///etc/passwd", "ftp://127.0.0.1/x", "gopher://127.0.0.1/"])
+        func otherSchemesAreNotFollowed(location: String) async throws {
+            let scene = try await Scene()
+            scene.origin.serve("/file", .redirect(to: location))
+            let task = try await scene.probe.wait(for: try await scene.add(), "failed")
+            #expect(task.errorCode != nil)
+            #expect(scene.names.isEmpty)
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func aLoopEndsAtTheLimit() async throws {
+            let scene = try await Scene()
+            scene.origin.serve("/file", .redirect(to: "/file"))
+            let task = try await scene.probe.wait(for: try await scene.add(), "failed")
+            #expect(task.errorCode == "http.redirect_limit")
+            #expect(scene.origin.requests("/file").count == 21)
+        }
+    }
+
+    struct Credentials {
+        @Test(.timeLimit(.minutes(1)))
+        func aChallengeIsAnsweredWhereItCanBe() async throws {
+            let scene = try await Scene()
+            let resource = Resource.version(1, size: 1000)
+            scene.origin.serve("/file", .basic("bWU6c2VjcmV0", then: .good(resource)))
+            let with = try await scene.add("/file", to: "with", ["username": "me", "password": "secret"])
+            let without = try await scene.add("/file", to: "without")
+            let wrong = try await scene.add("/file", to: "wrong", ["username": "me", "password": "guess"])
+            try await scene.probe.wait(for: with, "completed")
+            #expect(try await scene.probe.wait(for: without, "failed").errorCode == "auth.required")
+            #expect(try await scene.probe.wait(for: wrong, "failed").errorCode == "auth.required")
+            #expect(scene.names == ["with"])
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func secretsStayOutOfViewsEventsAndLogs() async throws {
+            let scene = try await Scene()
+            let resource = Resource.version(1, size: 1000)
+            scene.origin.serveEverything(.good(resource))
+            let secret = "Tops3cret"
+            let id = try await scene.probe.add(
+                "http://me:\(secret)@127.0.0.1:\(scene.origin.port)/file?signature=\(secret)", to: scene.file(),
+                ["headers": [["Authorization", .string("Bearer \(secret)")]], "bearer": .string(secret)])
+            try await scene.probe.wait(for: id, "completed")
+            #expect(!"\(try await scene.probe.storedEvents())".contains(secret))
+            #expect(!"\(try await scene.probe.task(id)["headers"] ?? .null)".contains(secret))
+            #expect(!"\(try await scene.probe.task(id)["bearer"] ?? .null)".contains(secret))
+            #expect(!scene.daemon.log.contains(secret))
+        }
+    }
+}

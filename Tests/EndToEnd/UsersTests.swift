@@ -1,0 +1,187 @@
+import Glibc
+import TestSupport
+import Testing
+import TransferModel
+
+extension EndToEnd {
+    /// Promise 6, on one system daemon.
+    @Suite(.enabled(if: Requirements.isRoot, "a system daemon and other users need root"))
+    struct Users {
+        private static let anna: UInt32 = 4001
+        private static let bert: UInt32 = 4002
+
+        private struct House {
+            let daemon: DaemonProcess
+            let origin: MisbehavingOrigin
+            let root: RPCProbe
+            let anna: RPCProbe
+            let bert: RPCProbe
+
+            func home(_ uid: UInt32) -> String { daemon.stateFolder + "/files/\(uid)" }
+
+            init() async throws {
+                origin = try MisbehavingOrigin()
+                origin.serveEverything(.good(.version(1, size: 5000)))
+                daemon = try await DaemonProcess.started(["--system"])
+                // Who may connect is the administrator's business; here everybody may.
+                chmod(daemon.socket, 0o666)
+                root = try await daemon.probe()
+                anna = try await daemon.probe(uid: Users.anna)
+                bert = try await daemon.probe(uid: Users.bert)
+            }
+
+            func add(_ probe: RPCProbe, _ uid: UInt32, _ name: String, _ more: [String: JSONValue] = [:]) async throws
+                -> Int64
+            {
+                try await probe.add(origin.url("/file"), to: home(uid) + "/" + name, more)
+            }
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func neitherSeesNorTouchesTheOthersTasks() async throws {
+            let house = try await House()
+            let hers = try await house.add(house.anna, Self.anna, "hers", ["startPaused": true])
+            let his = try await house.add(house.bert, Self.bert, "his", ["startPaused": true])
+
+            let listed = try await house.bert.call("task.list")["tasks"]?.arrayValue
+            #expect(listed?.compactMap { $0["id"]?.integerValue } == [his])
+            await #expect(throws: RPCFailure.self) { try await house.bert.task(hers) }
+            for method in ["pause", "resume", "cancel", "retry", "remove"] {
+                let result = try await house.bert.call("task.\(method)", ["ids": [.integer(hers)]])
+                #expect(result["changed"]?.arrayValue?.isEmpty == true)
+                #expect(result["skipped"]?.arrayValue?.first?["code"] == "task.not_found")
+            }
+            for (method, parameters) in [
+                ("task.update", ["id": .integer(hers), "priority": 1]), ("task.resumeData", ["id": .integer(hers)]),
+            ] as [(String, JSONValue)] {
+                await #expect(throws: RPCFailure.self) { try await house.bert.call(method, parameters) }
+            }
+            for owner in [JSONValue.integer(Int64(Self.anna)), "*"] {
+                await #expect(throws: RPCFailure.self) { try await house.bert.call("task.list", ["owner": owner]) }
+                await #expect(throws: RPCFailure.self) {
+                    try await house.bert.call("events.subscribe", ["owner": owner])
+                }
+            }
+            try await house.bert.call("task.cancel", ["all": true])
+            #expect(try await house.anna.state(hers) == "paused")
+            #expect(try await house.bert.state(his) == "cancelled")
+
+            let all = try await house.root.call("task.list", ["owner": "*"])["tasks"]?.arrayValue
+            #expect(Set(all?.compactMap { $0["id"]?.integerValue } ?? []) == [hers, his])
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func eventsReachTheirOwnerAndRootAlone() async throws {
+            let house = try await House()
+            let nosy = try await house.daemon.probe(uid: Self.bert)
+            try await nosy.call("events.subscribe", ["after": "start"])
+            let root = try await house.daemon.probe()
+            try await root.call("events.subscribe", ["after": "start", "owner": "*"])
+
+            let hers = try await house.add(house.anna, Self.anna, "hers")
+            try await house.anna.wait(for: hers, "completed")
+            let his = try await house.add(house.bert, Self.bert, "his")
+
+            let seen = try await nosy.events(until: "task.completed")
+            #expect(seen.compactMap { $0["task"]?.integerValue }.allSatisfy { $0 == his })
+            let seenByRoot = try await root.events(until: "task.completed")
+            #expect(seenByRoot.contains { $0["task"]?.integerValue == hers })
+            let stored = try await house.bert.storedEvents()
+            #expect(stored.compactMap { $0["task"]?.integerValue }.allSatisfy { $0 == his })
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func theirSessionsAreTheirOwn() async throws {
+            let house = try await House()
+            try await house.anna.call("session.open", ["id": "photos"])
+            await #expect(throws: RPCFailure.self) { try await house.bert.call("session.get", ["id": "photos"]) }
+            let sessions = try await house.bert.call("session.list")["sessions"]?.arrayValue ?? []
+            #expect(!sessions.contains { $0["id"] == "photos" })
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func theDeliveredFileIsItsOwners() async throws {
+            let house = try await House()
+            let hers = try await house.add(house.anna, Self.anna, "sub/hers")
+            try await house.anna.wait(for: hers, "completed")
+            let path = house.home(Self.anna) + "/sub/hers"
+            #expect(try await readable(path, by: Self.anna, house))
+            #expect(try await !readable(path, by: Self.bert, house))
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func pathsOutsideTheOwnFolderAreRefused() async throws {
+            let house = try await House()
+            // The first task makes the folders.
+            try await house.anna.wait(for: try await house.add(house.anna, Self.anna, "a"), "completed")
+            try await house.bert.wait(for: try await house.add(house.bert, Self.bert, "b"), "completed")
+            let home = house.home(Self.bert)
+            symlink(house.home(Self.anna), home + "/link")
+            symlink(house.home(Self.anna) + "/a", home + "/file")
+            symlink("/etc", home + "/etc")
+
+            let outside = [
+                house.home(Self.anna) + "/x", home + "/../\(Self.anna)/x", home + "/link/x", home + "/etc/x", "/tmp/x",
+                house.daemon.stateFolder + "/dld.sqlite",
+            ]
+            for path in outside {
+                #expect(
+                    await refusal { try await house.bert.add(house.origin.url("/f"), to: path) } == "permission.denied")
+            }
+            let readings = [house.home(Self.anna) + "/a", home + "/file", home + "/etc/passwd", "/etc/shadow"]
+            for path in readings {
+                #expect(
+                    await refusal { try await house.bert.add("file://" + path, to: home + "/copy") }
+                        == "permission.denied")
+                #expect(
+                    await refusal {
+                        try await house.bert.add(house.origin.url("/f"), to: home + "/copy", ["caFile": .string(path)])
+                    } == "permission.denied")
+                #expect(
+                    await refusal {
+                        try await house.bert.add(house.origin.url("/f"), to: home + "/copy", ["netrc": .string(path)])
+                    } == "permission.denied")
+            }
+            #expect(!Files.names(in: home).contains("copy"))
+            #expect(Files.names(in: house.home(Self.anna)) == ["a"])
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func aLinkPutThereAfterwardsIsNotFollowed() async throws {
+            let house = try await House()
+            let id = try await house.add(house.bert, Self.bert, "sub/file", ["startPaused": true])
+            let home = house.home(Self.bert)
+            rmdir(home + "/sub")
+            let trap = try TemporaryFolder()
+            symlink(trap.path, home + "/sub")
+            try await house.bert.control("resume", id)
+            try await house.bert.wait(for: id, "failed", "waiting")
+            #expect(Files.names(in: trap.path).isEmpty)
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func othersMayNotStopTheDaemonsSettings() async throws {
+            let house = try await House()
+            #expect(
+                await refusal { try await house.bert.call("settings.set", ["maximumConcurrentTasks": 1]) }
+                    == "permission.denied")
+            try await house.root.call("settings.set", ["maximumConcurrentTasks": 7])
+        }
+
+        /// The code that a call is refused with; nil where it is not.
+        private func refusal<T>(_ body: () async throws -> T) async -> String? {
+            do {
+                _ = try await body()
+                return nil
+            } catch {
+                return (error as? RPCFailure)?.code ?? "\(error)"
+            }
+        }
+
+        private func readable(_ path: String, by uid: UInt32, _ house: House) async throws -> Bool {
+            try await Program.run([
+                "setpriv", "--reuid", "\(uid)", "--regid", "\(uid)", "--clear-groups", "cat", path,
+            ]).status == 0
+        }
+    }
+}

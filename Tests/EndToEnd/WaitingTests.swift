@@ -1,0 +1,154 @@
+import Glibc
+import TestSupport
+import Testing
+import TransferModel
+
+extension EndToEnd {
+    /// Promise 7: conditions that clear themselves are waited for.
+    struct Waiting {
+        @Test(.timeLimit(.minutes(1)))
+        func aServerThatComesBackIsFoundAgain() async throws {
+            let scene = try await Scene()
+            let port = try ListeningSocket.freePort()
+            let resource = Resource.version(1, size: 1000)
+            let id = try await scene.probe.add(
+                "http://127.0.0.1:\(port)/file", to: scene.file(), Scene.quickRetry)
+            let task = try await scene.probe.wait(for: id, "waiting")
+            #expect(task.errorCode == "network.connect")
+            #expect(task["reason"] == "retry")
+            let origin = try MisbehavingOrigin(port: port)
+            origin.serve("/file", .good(resource))
+            try await scene.probe.wait(for: id, "completed")
+            #expect(resource.content.matches(scene.file()))
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func attemptsEndWhereTheTaskSaysSo() async throws {
+            let scene = try await Scene()
+            scene.origin.serve("/file", .status(503))
+            let id = try await scene.add("/file", to: "file", ["retry": ["attempts": 3, "firstDelay": 0.05]])
+            let task = try await scene.probe.wait(for: id, "failed")
+            #expect(task["attempts"] == 3)
+            #expect(scene.origin.requests("/file").count == 3)
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func aDeadlineFailsWhatStillWaits() async throws {
+            let scene = try await Scene()
+            scene.origin.serve("/file", .status(503, [("Retry-After", "3600")]))
+            let deadline = Timestamp.now().advanced(by: 1)
+            let id = try await scene.add("/file", to: "file", ["deadlineAt": .string(deadline.description)])
+            #expect(try await scene.probe.wait(for: id, "failed").errorCode == "deadline.exceeded")
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func aLaterStartIsWaitedFor() async throws {
+            let scene = try await Scene()
+            scene.origin.serve("/file", .good(.version(1, size: 1000)))
+            let begin = Timestamp.now().advanced(by: 2)
+            let id = try await scene.add("/file", to: "file", ["earliestBeginAt": .string(begin.description)])
+            let task = try await scene.probe.task(id)
+            if Timestamp.now() < begin {
+                #expect(task["state"] == "waiting")
+                #expect(task["reason"] == "schedule")
+            }
+            try await scene.probe.wait(for: id, "completed")
+            #expect(Timestamp.now() >= begin)
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func plainTextIsRefusedWhereTheTaskForbidsIt() async throws {
+            let scene = try await Scene()
+            do {
+                let id = try await scene.add("/file", to: "file", ["allowsArbitraryLoads": false])
+                #expect(try await scene.probe.wait(for: id, "failed").errorCode == "policy.plaintext_refused")
+            } catch let failure as RPCFailure {
+                #expect(failure.code == "policy.plaintext_refused")
+            }
+            #expect(scene.origin.requests().isEmpty)
+        }
+    }
+
+    @Suite(.enabled(if: Requirements.mayAdministrate, "mounts and network namespaces need root"))
+    struct WaitingForTheMachine {
+        @Test(.timeLimit(.minutes(2)), arguments: [true, false])
+        func aFullDiskIsWaitedForAndNothingIsFetchedTwice(lengthKnown: Bool) async throws {
+            let scene = try await Scene()
+            let disk = try SmallDisk(size: "10m")
+            try disk.fill("ballast", bytes: 6 << 20)
+            let resource = Resource.version(1, size: 8 << 20)
+            scene.origin.serve(
+                "/file", lengthKnown ? .good(resource) : .chunked(resource, isEnded: true), .good(resource))
+            try await scene.probe.call("settings.set", ["diskPollInterval": 0.5])
+            let id = try await scene.probe.add(scene.origin.url("/file"), to: disk.path + "/file")
+            let task = try await scene.probe.wait(for: id, "waiting")
+            #expect(task["reason"] == "disk")
+            #expect(task.errorCode == "disk.full")
+            let taken = scene.origin.bytesSent("/file")
+            unlink(disk.path + "/ballast")
+            try await scene.probe.wait(for: id, "completed")
+            #expect(resource.content.matches(disk.path + "/file"))
+            if !lengthKnown { #expect(taken > 1 << 20) }
+            // Socket buffers and the write that failed.
+            #expect(scene.origin.bytesSent("/file") <= Int64(resource.content.size + 8 << 20))
+            if !lengthKnown { #expect((scene.origin.requests("/file").last?.rangeStart ?? 0) > 1 << 20) }
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func anUnpluggedTargetIsWaitedForAndNotRecreated() async throws {
+            let scene = try await Scene()
+            let disk = try SmallDisk(size: "10m")
+            let target = try scene.folder.folder("target")
+            try await Program.require(["mount", "--bind", disk.path, target])
+            defer { umount2(target, Int32(MNT_DETACH)) }
+            let resource = Resource.version(1, size: 1 << 20)
+            scene.origin.serve("/file", .good(resource))
+            try await scene.probe.call("settings.set", ["diskPollInterval": 0.5])
+            let id = try await scene.probe.add(
+                scene.origin.url("/file"), to: target + "/sub/file", ["startPaused": true])
+            try await Program.require(["umount", target])
+            try await scene.probe.control("resume", id)
+            let task = try await scene.probe.wait(for: id, "waiting")
+            #expect(task["reason"] == "disk")
+            #expect(Files.names(in: target).isEmpty)
+            try await Program.require(["mount", "--bind", disk.path, target])
+            try await scene.probe.wait(for: id, "completed")
+            #expect(resource.content.matches(disk.path + "/sub/file"))
+        }
+
+        @Test(.timeLimit(.minutes(2)))
+        func aLinkThatGoesDownAndUpCostsNothingButTime() async throws {
+            let network = try await NetworkNamespace()
+            let origin = try MisbehavingOrigin(host: network.hostAddress)
+            let folder = try TemporaryFolder()
+            let daemon = try await DaemonProcess.started(wrapper: network.wrapper)
+            let probe = try await daemon.probe()
+            let resource = Resource.version(1, size: 16 << 20)
+            origin.serve("/file", .good(resource, rate: 4 << 20), .good(resource))
+            let id = try await probe.add(origin.url("/file"), to: folder.file("file"))
+            try await probe.wait(for: id, bytes: 4 << 20)
+            try await network.setLink(up: false)
+            let task = try await probe.wait(for: id, "waiting")
+            #expect(task["reason"] == "network")
+            try await network.setLink(up: true)
+            try await probe.wait(for: id, "completed")
+            #expect(resource.content.matches(folder.file("file")))
+            #expect((origin.requests("/file").last?.rangeStart ?? 0) >= 4 << 20)
+            #expect(origin.bytesSent("/file") <= Int64(resource.content.size + 8 << 20))
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func withoutAnyNetworkTheLoopbackStillWorks() async throws {
+            let network = try await NetworkNamespace()
+            try await network.setLink(up: false)
+            let folder = try TemporaryFolder()
+            let daemon = try await DaemonProcess.started(wrapper: network.wrapper)
+            let probe = try await daemon.probe()
+            let away = try await probe.add("http://192.0.2.1/file", to: folder.file("away"))
+            let task = try await probe.wait(for: away, "waiting")
+            #expect(task["reason"] == "network")
+            let here = try await probe.add("http://127.0.0.1:9/file", to: folder.file("here"), Scene.quickRetry)
+            #expect(try await probe.wait(for: here, "waiting").errorCode == "network.connect")
+        }
+    }
+}
