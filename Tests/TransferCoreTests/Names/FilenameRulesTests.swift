@@ -1,0 +1,51 @@
+import Testing
+import TransferModel
+
+@testable import TransferCore
+
+struct FilenameRulesTests {
+    @Test(arguments: [
+        ("a.txt", "a.txt"), ("../../etc/passwd", "passwd"), ("/abs/x", "x"), ("C:\\dir\\f.txt", "f.txt"),
+        ("..", "unknown"), (".", "unknown"), ("", "unknown"), ("/", "unknown"), ("...", "unknown"), (" . ", "unknown"),
+        (".bashrc", "bashrc"), (".hidden.txt", "hidden.txt"), ("a\u{0}b\nc\td", "abcd"), ("trailing. . ", "trailing"),
+        ("ab\u{202E}txt.exe", "abtxt.exe"), ("a\u{200B}\u{2066}b\u{FEFF}", "ab"), ("-rf", "_rf"), ("CON", "_CON"),
+        ("nul.txt", "_nul.txt"), ("com1.log", "_com1.log"), ("company", "company"), ("naïve é.txt", "naïve é.txt"),
+        ("日本語.txt", "日本語.txt"), ("a\u{85}b", "ab"), ("a\u{2028}b", "ab"),
+    ])
+    func hostileNamesAreHarmless(_ name: String, _ safe: String) {
+        #expect(FilenameRules.sanitize(name) == safe)
+    }
+
+    @Test func longNamesKeepTheirExtension() {
+        let long = FilenameRules.sanitize(String(repeating: "ä", count: 400) + ".tar.gz")
+        #expect(long.utf8.count <= 255)
+        #expect(long.hasSuffix(".gz"))
+        #expect(FilenameRules.sanitize(String(repeating: "x", count: 300)).utf8.count == 255)
+        #expect(FilenameRules.sanitize("a." + String(repeating: "y", count: 300)).utf8.count == 255)
+        #expect(FilenameRules.sanitize(String(repeating: "👨‍👩‍👧", count: 100)).utf8.count <= 255)
+    }
+
+    private func suggested(_ url: String, _ fields: KeyValuePairs<String, String> = [:], asked: String? = nil) -> String
+    {
+        FilenameRules.suggested(head: head(200, fields, url: url), url: asked ?? url)
+    }
+
+    @Test func theOrderIsHeaderPathHostUnknown() {
+        #expect(suggested("https://h.org/p.bin", ["Content-Disposition": "attachment; filename=n.bin"]) == "n.bin")
+        #expect(suggested("https://h.org/a/p%20q.bin") == "p q.bin")
+        #expect(suggested("https://h.org/a/") == "h.org")
+        #expect(suggested("data:,x") == "unknown")
+        #expect(suggested("https://h.org/x", ["Content-Disposition": "attachment; filename=\"..\""]) == "x")
+        #expect(suggested("https://cdn.net/final.iso", asked: "https://h.org/start") == "final.iso")
+        #expect(suggested("https://cdn.net/", asked: "https://h.org/start.iso") == "start.iso")
+        #expect(suggested("https://h.org/..%2f..%2fetc%2fpasswd") == "passwd")
+    }
+
+    @Test func theMediaTypeBringsTheExtension() {
+        #expect(suggested("https://h.org/report", ["Content-Type": "Application/PDF; x=y"]) == "report.pdf")
+        #expect(suggested("https://h.org/report.dat", ["Content-Type": "application/pdf"]) == "report.dat")
+        #expect(suggested("https://h.org/", ["Content-Type": "text/html; charset=utf-8"]) == "h.org.html")
+        #expect(suggested("data:text/plain,x", ["Content-Type": "text/plain"]) == "unknown.txt")
+        #expect(suggested("https://h.org/x", ["Content-Type": "application/octet-stream"]) == "x")
+    }
+}

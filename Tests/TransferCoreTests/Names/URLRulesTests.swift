@@ -1,0 +1,90 @@
+import Testing
+import TransferModel
+
+@testable import TransferCore
+
+struct URLRulesTests {
+    @Test func parts() throws {
+        let url = try URLRules.parse("HTTPS://us%65r:p%40ss@Example.ORG:8443/a/b%20c.bin?q=1#frag")
+        #expect(url.scheme == .https)
+        #expect(url.host == "example.org")
+        #expect(url.port == 8443)
+        #expect(url.username == "user")
+        #expect(url.password == "p@ss")
+        #expect(url.path == "/a/b%20c.bin")
+        #expect(url.query == "q=1")
+        #expect(url.hostKey == "https://example.org:8443")
+        #expect(url.requestURL == "https://example.org:8443/a/b%20c.bin?q=1")
+        #expect(url.lastPathComponent == "b c.bin")
+    }
+
+    @Test(arguments: [
+        ("http://h/", "http://h:80"), ("https://h", "https://h:443"), ("ftp://h/x", "ftp://h:21"),
+        ("ftps://h/x", "ftps://h:990"), ("sftp://h/x", "sftp://h:22"), ("file:///x", "file://"), ("data:,x", "data:"),
+        ("http://h:/", "http://h:80"), ("http://[::1]:81/", "http://[::1]:81"), ("http://H:080/", "http://h:80"),
+    ])
+    func hostKeys(_ text: String, _ key: String) throws {
+        #expect(try URLRules.parse(text).hostKey == key)
+    }
+
+    @Test(arguments: [
+        "[::1]", "[fe80::1]", "[1:2:3:4:5:6:7:8]", "[::ffff:1.2.3.4]", "[2001:db8::]", "bücher.example", "a_b.c",
+        "127.0.0.1", "localhost.",
+    ])
+    func hosts(_ host: String) throws {
+        let url = try URLRules.parse("http://\(host)/")
+        #expect(url.requestURL == "http://\(host)/")
+    }
+
+    @Test func textBeyondASCIIIsEncoded() throws {
+        #expect(try URLRules.parse("http://h/ä?ö").requestURL == "http://h/%C3%A4?%C3%B6")
+        #expect(try URLRules.parse("http://h?q").requestURL == "http://h/?q")
+    }
+
+    @Test func files() throws {
+        #expect(try URLRules.parse("file:///a%20b/c").filePath == "/a b/c")
+        #expect(try URLRules.parse("file://localhost/x").filePath == "/x")
+    }
+
+    @Test(arguments: [
+        "", "example.org/x", "//h/x", "gopher://h/", "javascript:alert(1)", "http:/h", "http:h", "http://", "http:///x",
+        "http://h:0/", "http://h:65536/", "http://h:x/", "http://h:-1/", "http://:80/", "http://a b/", "http://h/a b",
+        "http://h/\r\nX: y", "http://h/\n", "http://h/\u{0}", "http://h\u{7F}/", "http://h/\t", "http://[::1/",
+        "http://[::g]/", "http://[1::2::3]/", "http://[1:2:3]/", "http://[::1]x/", "http://::1/", "http://h%00/",
+        "http://h..x/", "http://.h/", "http://u%0d:p@h/", "http://u:%00@h/", "ftp://h/%0d%0aDELE", "file://other/x",
+        "file:///", "file:///a%00", "data:x", "http://h/<x>", "http://h/\"", "http://h\\x/", "http://é\u{2003}h/",
+    ])
+    func refuses(_ text: String) {
+        let error = #expect(throws: TransferError.self) { try URLRules.parse(text) }
+        #expect(error?.code == .badURL)
+        #expect(error?.message.hasPrefix("The URL is refused: ") == true)
+    }
+
+    @Test func refusalsKeepSecrets() {
+        for url in ["http://u:secret@h:99999/", "http://u:secret@h x/", "gopher://u:secret@h/"] {
+            let error = #expect(throws: TransferError.self) { try URLRules.parse(url) }
+            #expect(error?.message.contains("secret") == false)
+        }
+    }
+
+    @Test func longURLsAreRefusedButLongDataIsNot() throws {
+        let long = String(repeating: "x", count: 20_000)
+        #expect(throws: TransferError.self) { try URLRules.parse("http://h/" + long) }
+        #expect(try URLRules.parse("data:," + long).scheme == .data)
+    }
+
+    @Test(arguments: [
+        ("https://u:p@h/x", "https://h/x"),
+        ("https://h/x?sig=abc&a=&flag&&k=v=w", "https://h/x?sig=***&a=***&***&&k=***"),
+        ("https://h/x#frag", "https://h/x"), ("data:text/plain,secret", "data:…"), ("DATA:,x", "data:…"),
+        ("not a url", "not a url"), ("http://h/a\r\nb", "http://h/ab"), ("http://u@h@x/", "http://x/"), ("", ""),
+    ])
+    func logsKeepSecrets(_ text: String, _ redacted: String) {
+        #expect(URLRules.redacted(text) == redacted)
+    }
+
+    @Test func onlyUserInfoIsRemoved() {
+        #expect(URLRules.withoutUserInfo("https://u:p@h/x?a=b@c") == "https://h/x?a=b@c")
+        #expect(URLRules.withoutUserInfo("https://h/x@y") == "https://h/x@y")
+    }
+}

@@ -1,0 +1,84 @@
+import Testing
+import TransferModel
+
+@testable import TransferCore
+
+struct EffectivePolicyTests {
+    private func policy(
+        _ spec: (inout TaskSpec) -> Void = { _ in }, _ session: (inout SessionConfiguration) -> Void = { _ in }
+    ) -> EffectivePolicy {
+        var (task, configuration) = (TaskSpec(), SessionConfiguration())
+        spec(&task)
+        session(&configuration)
+        return EffectivePolicy(spec: task, session: configuration, settings: GlobalSettings())
+    }
+
+    @Test func defaultsAreThoseOfTheSpecification() {
+        let policy = policy()
+        #expect(policy.network.stallTimeout == 60)
+        #expect(policy.resourceTimeout == Seconds(7 * 86_400))
+        #expect(policy.conflictPolicy == .rename)
+        #expect(policy.retry == RetryPolicy())
+        #expect(policy.network.allowsPlaintext)
+        #expect(policy.network.proxy == nil)
+        #expect(policy.priority == .normal)
+        #expect(policy.durability == .full)
+        #expect(policy.maximumTasksPerHost == 6)
+        #expect(policy.rateLimit == .unlimited)
+        #expect(policy.schedule == nil)
+    }
+
+    @Test func theTaskWinsOverTheSession() {
+        let policy = policy(
+            {
+                $0.timeoutIntervalForRequest = 5
+                $0.conflictPolicy = .fail
+                $0.proxy = "http://task:1"
+                $0.caFile = "/task"
+                $0.allowsArbitraryLoads = true
+                $0.tlsMinimumVersion = .v1_3
+            },
+            {
+                $0.timeoutIntervalForRequest = 50
+                $0.timeoutIntervalForResource = 500
+                $0.conflictPolicy = .overwrite
+                $0.proxy = "http://session:1"
+                $0.caFile = "/session"
+                $0.allowsArbitraryLoads = false
+                $0.tlsMinimumVersion = .v1_2
+            })
+        #expect(policy.network.stallTimeout == 5)
+        #expect(policy.network.connectTimeout == 5)
+        #expect(policy.resourceTimeout == 500)
+        #expect(policy.conflictPolicy == .fail)
+        #expect(policy.network.proxy == "http://task:1")
+        #expect(policy.network.caFile == "/task")
+        #expect(policy.network.allowsPlaintext)
+        #expect(policy.network.tlsMinimumVersion == .v1_3)
+    }
+
+    @Test func theSessionIsInherited() {
+        let policy = policy(
+            { _ in },
+            {
+                $0.allowsArbitraryLoads = false
+                $0.proxy = "none"
+                $0.downloadRateLimit = 1000
+                $0.httpMaximumConnectionsPerHost = 2
+                $0.directory = "/d"
+                $0.schedule = [ScheduleWindow(from: "01:00", to: "02:00")]
+                $0.httpAdditionalHeaders = [HeaderField("A", "b")]
+            })
+        #expect(!policy.network.allowsPlaintext)
+        #expect(policy.network.proxy == "")
+        #expect(policy.sessionRateLimit == 1000)
+        #expect(policy.maximumTasksPerHost == 2)
+        #expect(policy.directory == "/d")
+        #expect(policy.schedule != nil)
+        #expect(policy.sessionHeaders == [HeaderField("A", "b")])
+    }
+
+    @Test func theSmallerLimitPerHostCounts() {
+        #expect(policy({ _ in }, { $0.httpMaximumConnectionsPerHost = 60 }).maximumTasksPerHost == 6)
+    }
+}

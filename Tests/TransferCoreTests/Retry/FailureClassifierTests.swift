@@ -1,0 +1,97 @@
+import Glibc
+import Testing
+import TransferModel
+
+@testable import TransferCore
+
+struct FailureClassifierTests {
+    private func classify(_ end: ExchangeOutcome.End, proxyStatus: Int? = nil) -> AttemptFailure {
+        FailureClassifier.classify(
+            ExchangeOutcome(end: end, proxyStatus: proxyStatus), url: "https://u:secret@example.org/f?key=1")
+    }
+
+    private func transport(_ code: Int, _ message: String = "text") -> AttemptFailure {
+        classify(.transport(code: code, message: message))
+    }
+
+    @Test(arguments: [
+        (5, ErrorCode.networkDNS), (6, .networkDNS), (7, .networkConnect), (16, .networkLost), (18, .networkLost),
+        (28, .networkTimeout), (35, .tlsFailed), (52, .networkLost), (55, .networkLost), (56, .networkLost),
+        (92, .networkLost), (95, .networkLost),
+    ])
+    func transientCodes(_ curl: Int, _ code: ErrorCode) {
+        let failure = transport(curl)
+        #expect(failure.error.code == code)
+        #expect(failure.disposition == .transient(after: nil))
+        #expect(failure.error.retryable)
+        #expect(failure.error.details["curl"] == .integer(Int64(curl)))
+    }
+
+    @Test(arguments: [
+        (51, ErrorCode.tlsUntrusted), (60, .tlsUntrusted), (77, .tlsUntrusted), (90, .tlsUntrusted), (58, .tlsFailed),
+        (1, .badURL), (3, .badURL), (47, .httpRedirectLimit), (67, .authRequired), (9, .authRequired),
+        (78, .httpStatus), (37, .sourceUnreadable), (8, .httpProtocol), (94, .authFailed), (4, .unsupported),
+        (999, .httpProtocol),
+    ])
+    func permanentCodes(_ curl: Int, _ code: ErrorCode) {
+        let failure = transport(curl)
+        #expect(failure.error.code == code)
+        #expect(failure.disposition == .permanent)
+    }
+
+    @Test func anUnreachableHostWaitsForTheNetwork() {
+        for text in ["Network is unreachable", "No route to host", "network is down"] {
+            #expect(transport(7, "Failed to connect: \(text)").disposition == .network)
+        }
+        #expect(transport(7, "Connection refused").disposition == .transient(after: nil))
+    }
+
+    @Test func aProxyThatRefusesSpeaksForItself() {
+        #expect(classify(.transport(code: 56, message: ""), proxyStatus: 407).error.code == .authRequired)
+        #expect(classify(.transport(code: 56, message: ""), proxyStatus: 403).disposition == .permanent)
+        #expect(classify(.transport(code: 56, message: ""), proxyStatus: 503).disposition == .transient(after: nil))
+        #expect(transport(97, "User was rejected by the SOCKS5 server").error.code == .authRequired)
+        #expect(transport(97, "Can't complete SOCKS5 connection").disposition == .transient(after: nil))
+    }
+
+    @Test(arguments: [
+        (ENOSPC, ErrorCode.diskFull), (EDQUOT, .diskQuota), (EIO, .diskIO), (EROFS, .diskIO), (ENOENT, .diskIO),
+        (ESTALE, .diskIO), (ENODEV, .diskIO),
+    ])
+    func localErrorsWaitForTheDisk(_ errno: Int32, _ code: ErrorCode) {
+        let failure = classify(.local(errno: errno, operation: "write the part file"))
+        #expect(failure.error.code == code)
+        #expect(failure.disposition == .disk)
+        #expect(failure.error.details["errno"] == .integer(Int64(errno)))
+    }
+
+    @Test func rightsAndSizesDoNotClearThemselves() {
+        for errno in [EACCES, EPERM, EFBIG] {
+            let failure = classify(.local(errno: errno, operation: "write the part file"))
+            #expect(failure.error.code == .destinationNotWritable)
+            #expect(failure.disposition == .permanent)
+        }
+        let source = classify(.local(errno: ENOENT, operation: "open the source"))
+        #expect(source.error.code == .sourceUnreadable)
+        #expect(source.disposition == .permanent)
+    }
+
+    @Test func otherEndings() {
+        #expect(classify(.stalled).error.code == .networkTimeout)
+        #expect(classify(.overrun).error.code == .integrityLength)
+        let refused = TransferError(.httpRedirectLimit, "Too many.")
+        #expect(classify(.refusedRedirect(refused)) == AttemptFailure(error: refused, disposition: .permanent))
+        let failed = TransferError(.httpStatus, "Busy.", retryable: true)
+        #expect(
+            classify(.stopped(.failure(failed, retryAfter: 30)))
+                == AttemptFailure(error: failed, disposition: .transient(after: 30)))
+    }
+
+    @Test func sentencesKeepSecretsAndEndWell() {
+        for code in 1...98 {
+            let message = transport(code).error.message
+            #expect(!message.contains("secret") && !message.contains("key=1"))
+            #expect(message.first?.isUppercase == true || message.hasPrefix("example.org"), "\(message)")
+        }
+    }
+}

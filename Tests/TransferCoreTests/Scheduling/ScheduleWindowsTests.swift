@@ -1,0 +1,90 @@
+import Testing
+import TransferModel
+
+@testable import TransferCore
+
+struct ScheduleWindowsTests {
+    /// 2026-01-04T00:00:00Z, a Sunday.
+    private let sunday: Int64 = 1_767_484_800_000
+    private func time(_ day: Int, _ hour: Int, _ minute: Int = 0, _ second: Int = 0) -> Timestamp {
+        Timestamp(milliseconds: sunday + Int64(((day * 24 + hour) * 60 + minute) * 60 + second) * 1000)
+    }
+    private let utc: ScheduleWindows.UTCOffset = { _ in 0 }
+
+    private func windows(_ list: (String, String, [Int]?)...) throws -> ScheduleWindows {
+        try ScheduleWindows(
+            list.map { from, to, days in
+                var window = ScheduleWindow(from: from, to: to)
+                window.days = days
+                return window
+            })
+    }
+
+    @Test func aPlainWindow() throws {
+        let schedule = try windows(("09:00", "17:30", nil))
+        #expect(!schedule.isOpen(at: time(0, 8, 59, 59), utcOffset: utc))
+        #expect(schedule.isOpen(at: time(0, 9), utcOffset: utc))
+        #expect(schedule.isOpen(at: time(0, 17, 29, 59), utcOffset: utc))
+        #expect(!schedule.isOpen(at: time(0, 17, 30), utcOffset: utc))
+        #expect(schedule.nextOpening(after: time(0, 18), utcOffset: utc) == time(1, 9))
+        #expect(schedule.nextOpening(after: time(0, 8, 59, 59), utcOffset: utc) == time(0, 9))
+        #expect(schedule.nextOpening(after: time(0, 10, 0, 5), utcOffset: utc) == time(0, 10, 0, 5))
+        #expect(schedule.nextClosing(after: time(0, 10), utcOffset: utc) == time(0, 17, 30))
+    }
+
+    @Test func aWindowPastMidnightBelongsToTheDayItBegins() throws {
+        let schedule = try windows(("22:00", "06:00", [0]))
+        #expect(schedule.isOpen(at: time(0, 23), utcOffset: utc))
+        #expect(schedule.isOpen(at: time(1, 5, 59), utcOffset: utc))
+        #expect(!schedule.isOpen(at: time(1, 6), utcOffset: utc))
+        #expect(!schedule.isOpen(at: time(0, 5), utcOffset: utc))
+        #expect(!schedule.isOpen(at: time(1, 23), utcOffset: utc))
+        #expect(schedule.nextOpening(after: time(1, 6), utcOffset: utc) == time(7, 22))
+    }
+
+    @Test func equalEndsMeanAWholeDay() throws {
+        let schedule = try windows(("00:00", "00:00", nil))
+        #expect(schedule.isOpen(at: time(3, 12), utcOffset: utc))
+        #expect(schedule.nextClosing(after: time(3, 12), utcOffset: utc) == nil)
+    }
+
+    @Test func severalWindows() throws {
+        let schedule = try windows(("01:00", "02:00", [1]), ("12:00", "13:00", [1, 2]))
+        #expect(schedule.nextOpening(after: time(1, 2), utcOffset: utc) == time(1, 12))
+        #expect(schedule.nextOpening(after: time(1, 13), utcOffset: utc) == time(2, 12))
+    }
+
+    @Test func localTimeCounts() throws {
+        let schedule = try windows(("09:00", "10:00", nil))
+        #expect(schedule.isOpen(at: time(0, 7, 30), utcOffset: { _ in 2 * 3600 }))
+        #expect(schedule.nextOpening(after: time(0, 0), utcOffset: { _ in -19_800 }) == time(0, 14, 30))
+    }
+
+    @Test func clocksThatChangeAreFollowed() throws {
+        // On the second day at 01:00 UTC local time jumps from 02:00 to 03:00.
+        let change = time(1, 1)
+        let offset: ScheduleWindows.UTCOffset = { $0 < change ? 3600 : 7200 }
+        let schedule = try windows(("04:00", "05:00", nil))
+        #expect(schedule.nextOpening(after: time(0, 12), utcOffset: offset) == time(1, 2))
+        let skipped = try windows(("02:15", "02:45", nil))
+        #expect(skipped.nextOpening(after: time(0, 12), utcOffset: offset) == time(2, 0, 15))
+    }
+
+    @Test func noWindowIsNoRestriction() throws {
+        #expect(try ScheduleWindows([]).isOpen(at: time(0, 0), utcOffset: utc))
+    }
+
+    @Test(arguments: [
+        ("9:00", "10:00"), ("09:00", "24:01"), ("25:00", "01:00"), ("ab:cd", "01:00"), ("", "01:00"),
+        ("09:60", "10:00"),
+    ])
+    func malformedTimesAreRefused(_ from: String, _ to: String) {
+        let error = #expect(throws: TransferError.self) { try windows((from, to, nil)) }
+        #expect(error?.code == .badField)
+    }
+
+    @Test func malformedDaysAreRefused() {
+        #expect(throws: TransferError.self) { try windows(("09:00", "10:00", [7])) }
+        #expect(throws: TransferError.self) { try windows(("09:00", "10:00", [])) }
+    }
+}

@@ -1,0 +1,79 @@
+import Testing
+import TransferModel
+
+@testable import TransferCore
+
+struct SpecRulesTests {
+    private func refusal(_ change: (inout TaskSpec) -> Void) -> TransferError? {
+        var spec = TaskSpec()
+        spec.url = "https://example.org/f"
+        change(&spec)
+        do throws(TransferError) {
+            try SpecRules(path: "tasks[3]").check(spec)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test func aPlainTaskPasses() {
+        #expect(refusal { _ in } == nil)
+        #expect(
+            refusal {
+                $0.headers = [HeaderField("A", "b")]
+                $0.checksum = Checksum(algorithm: .md5, value: String(repeating: "aF", count: 16))
+                $0.proxy = "none"
+            } == nil)
+    }
+
+    @Test func refusalsNameTheField() {
+        #expect(refusal { $0.url = nil }?.details["field"] == "tasks[3].url")
+        #expect(refusal { $0.url = "x" }?.code == .badURL)
+        #expect(
+            refusal { $0.checksum = Checksum(algorithm: .md5, value: "ab") }?.details["field"]
+                == "tasks[3].checksum.value")
+        #expect(refusal { $0.method = "GE T" }?.details["field"] == "tasks[3].method")
+        #expect(refusal { $0.headers = [HeaderField("A", "b\n")] }?.details["field"] == "tasks[3].headers[0]")
+        #expect(refusal { $0.rateLimit = -1 }?.details["field"] == "tasks[3].rateLimit")
+        #expect(refusal { $0.timeoutIntervalForRequest = 0 }?.code == .badField)
+        #expect(refusal { $0.caFile = "relative" }?.code == .badField)
+        #expect(refusal { $0.proxy = "ftp://h" }?.code == .badField)
+        #expect(refusal { $0.username = "a:b" }?.code == .badField)
+    }
+
+    @Test func destinationsAreAbsoluteFiles() {
+        func destination(_ change: (inout Destination) -> Void) -> ErrorCode? {
+            refusal {
+                var destination = Destination()
+                change(&destination)
+                $0.destination = destination
+            }?.code
+        }
+        #expect(destination { $0.path = "/a/b" } == nil)
+        #expect(destination { $0.directory = "/a" } == nil)
+        #expect(destination { $0.path = "/a/" } == .destinationBadPath)
+        #expect(destination { $0.path = "a" } == .destinationBadPath)
+        #expect(
+            destination {
+                $0.directory = "/a"; $0.filename = ".."
+            } == .destinationBadPath)
+        #expect(
+            destination {
+                $0.directory = "/a"; $0.filename = "b/c"
+            } == .destinationBadPath)
+        #expect(
+            destination {
+                $0.path = "/a"; $0.filename = "b"
+            } == .badField)
+        #expect(destination { _ in } == .badField)
+    }
+
+    @Test func schedulesAreChecked() {
+        for (from, isFine) in [("22:00", true), ("24:00", false), ("7:00", false)] {
+            var configuration = SessionConfiguration()
+            configuration.schedule = [ScheduleWindow(from: from, to: "06:00")]
+            let error = Result { () throws(TransferError) in try SpecRules(path: "").check(configuration) }
+            #expect((try? error.get()) != nil ? isFine : !isFine)
+        }
+    }
+}
