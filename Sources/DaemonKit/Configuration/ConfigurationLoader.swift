@@ -2,6 +2,12 @@ import TransferModel
 
 /// Puts the layers on each other: flags > environment > settings.set > user file > /etc file > defaults.
 package struct ConfigurationLoader: Sendable {
+    /// What one existing file says.
+    struct FileLayer: Sendable {
+        let path: String
+        let layer: ConfigurationLayer
+    }
+
     package let arguments: DaemonArguments
     package let environment: [String: String]
     /// Replaced in tests.
@@ -26,11 +32,15 @@ package struct ConfigurationLoader: Sendable {
     /// - Parameter runtime: what `settings.set` stored, by `SettingName`.
     /// - Throws: every mistake in files, environment and flags at once.
     package func load(runtime: [String: JSONValue] = [:]) throws(ConfigurationErrors) -> Configuration {
-        let fileLayers = files()
+        try load(runtime: runtime, files: readFiles())
+    }
+
+    /// The same with files as they were read earlier.
+    func load(runtime: [String: JSONValue], files: [FileLayer]) throws(ConfigurationErrors) -> Configuration {
         let stored = ConfigurationLayer.runtime(runtime)
         // Weakest first, so that later ones overwrite.
         let layers =
-            fileLayers.map(\.layer)
+            files.map(\.layer)
             + [stored, ConfigurationLayer.environment(environment), ConfigurationLayer.flags(arguments)]
         var problems = layers.filter { $0.origin != .runtime }.flatMap(\.problems)
 
@@ -51,25 +61,25 @@ package struct ConfigurationLoader: Sendable {
         }
         guard problems.isEmpty else { throw ConfigurationErrors(problems) }
         return Configuration(
-            settings: settings, origins: origins, files: fileLayers.map(\.path).reversed(),
+            settings: settings, origins: origins, files: files.map(\.path).reversed(),
             warnings: stored.problems + ConfigurationLayer.mistyped(environment),
             paths: paths, stateDirectory: stateDirectory, socket: socket)
     }
 
     /// The layers of the files that exist, weakest first.
-    private func files() -> [(path: String, layer: ConfigurationLayer)] {
+    func readFiles() -> [FileLayer] {
         if let path = arguments.configFile {
             let file = ConfigurationFile(path: path, origin: .userFile, skipsPerDaemonSettings: false)
-            return file.read(required: true).map { [(path, $0)] } ?? []
+            return file.read(required: true).map { [FileLayer(path: path, layer: $0)] } ?? []
         }
-        var found: [(String, ConfigurationLayer)] = []
+        var found: [FileLayer] = []
         let shared = ConfigurationFile(
             path: systemFile, origin: .systemFile, skipsPerDaemonSettings: !arguments.system)
-        if let layer = shared.read(required: false) { found.append((systemFile, layer)) }
+        if let layer = shared.read(required: false) { found.append(FileLayer(path: systemFile, layer: layer)) }
         // The system daemon is nobody's: it has no user file.
         if !arguments.system {
             let own = ConfigurationFile(path: paths.userFile, origin: .userFile, skipsPerDaemonSettings: false)
-            if let layer = own.read(required: false) { found.append((paths.userFile, layer)) }
+            if let layer = own.read(required: false) { found.append(FileLayer(path: paths.userFile, layer: layer)) }
         }
         return found
     }

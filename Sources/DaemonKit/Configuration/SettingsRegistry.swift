@@ -11,6 +11,8 @@ package final class SettingsRegistry: Sendable {
 
     private struct State {
         var configuration: Configuration
+        /// As of the start or the last reload: `settings.set` does not read them again.
+        var files: [ConfigurationLoader.FileLayer]
         var runtime: [String: JSONValue]
     }
 
@@ -23,7 +25,9 @@ package final class SettingsRegistry: Sendable {
         loader: ConfigurationLoader, runtime: [String: JSONValue]
     ) throws(ConfigurationErrors) {
         self.loader = loader
-        state = Guarded(State(configuration: try loader.load(runtime: runtime), runtime: runtime))
+        let files = loader.readFiles()
+        state = Guarded(
+            State(configuration: try loader.load(runtime: runtime, files: files), files: files, runtime: runtime))
     }
 
     package var current: Configuration { state.withLock { $0.configuration } }
@@ -68,11 +72,11 @@ package final class SettingsRegistry: Sendable {
             var runtime = state.runtime
             for (name, value) in changes where value != .null { runtime[name.rawValue] = value }
             for (name, value) in changes where value == .null { runtime.removeValue(forKey: name.rawValue) }
-            let next = try loader.load(runtime: runtime)
-            // Files may have changed since the last reload: only what was asked for takes effect now.
+            let next = try loader.load(runtime: runtime, files: state.files)
+            // What the last reload could not apply still waits for a restart.
             let configuration = state.configuration.adopting(
                 next, settings: SettingsTable.all.filter { $0.runtimeName.map { changes[$0] != nil } ?? false })
-            state = State(configuration: configuration, runtime: runtime)
+            state = State(configuration: configuration, files: state.files, runtime: runtime)
             return configuration
         }
     }
@@ -82,7 +86,8 @@ package final class SettingsRegistry: Sendable {
     /// - Throws: every mistake; then everything stays as it was.
     package func reload() throws(ConfigurationErrors) -> Reload {
         try state.withLock { state throws(ConfigurationErrors) in
-            let next = try loader.load(runtime: state.runtime)
+            let files = loader.readFiles()
+            let next = try loader.load(runtime: state.runtime, files: files)
             var outcome = Reload(applied: [], needsRestart: [])
             for setting in SettingsTable.all
             where setting.read(next.settings) != setting.read(state.configuration.settings) {
@@ -93,6 +98,7 @@ package final class SettingsRegistry: Sendable {
             }
             state.configuration = state.configuration.adopting(
                 next, settings: SettingsTable.all.filter { $0.effect == .reload })
+            state.files = files
             return outcome
         }
     }

@@ -91,7 +91,7 @@ import TransferModel
     @Test func settingOneValueDoesNotApplyEditedFiles() throws {
         let fixture = try ConfigurationFixture()
         let registry = try SettingsRegistry(loader: fixture.loader, runtime: [:])
-        try fixture.write("logLevel: debug", to: fixture.userFile)
+        try fixture.write("logLevel: debug\nnonsense: 1", to: fixture.userFile)
         try registry.set(runtime: try registry.check(["maximumConcurrentTasks": 3]))
         #expect(registry.current.settings.logLevel == .info)
         #expect(registry.current.global.maximumConcurrentTasks == 3)
