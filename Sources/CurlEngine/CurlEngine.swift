@@ -13,11 +13,14 @@ package final class CurlEngine: Sendable {
         package var userAgent: String
         /// Bytes that bodies may take in memory before they reach their files.
         package var bufferBound: ByteCount
+        /// Where `.ssh` with keys and known hosts is; nil = `HOME`.
+        package var homeDirectory: String?
 
         package init(
             journalPath: String, maximumTransfers: Int = 256, userAgent: String = "dld",
-            bufferBound: ByteCount = .mebibytes(96)
+            bufferBound: ByteCount = .mebibytes(96), homeDirectory: String? = nil
         ) {
+            self.homeDirectory = homeDirectory
             self.journalPath = journalPath
             self.maximumTransfers = maximumTransfers
             self.userAgent = userAgent
@@ -29,6 +32,7 @@ package final class CurlEngine: Sendable {
     package let journal: OffsetJournal?
     private let reactor: Reactor
     private let lanes: DeviceLanes
+    private let homeDirectory: String?
     private let ledger: SinkLedger
     private let sinks: SinkFactory
     /// Short calls that may block: reopening, creating, looking for keys.
@@ -41,6 +45,7 @@ package final class CurlEngine: Sendable {
         }
         journal = try? OffsetJournal(path: configuration.journalPath, slots: max(256, configuration.maximumTransfers))
         lanes = DeviceLanes()
+        homeDirectory = configuration.homeDirectory
         ledger = SinkLedger()
         let buffers = BufferPool(bound: Int(configuration.bufferBound.rawValue))
         let waker = BufferWaker()
@@ -149,7 +154,10 @@ package final class CurlEngine: Sendable {
     }
 
     private func findKeys(_ knownHosts: String?) async -> SSHKeys {
-        await errand { SSHKeys.find(knownHosts: knownHosts, home: getenv("HOME").map { String(cString: $0) }) }
+        let home = homeDirectory
+        return await errand {
+            SSHKeys.find(knownHosts: knownHosts, home: home ?? getenv("HOME").map { String(cString: $0) })
+        }
     }
 
     private func errand<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {

@@ -151,6 +151,8 @@ struct EasySetup {
 
     private mutating func sftp(_ transfer: Transfer) {
         files(transfer)
+        // libcurl would hand a connection that one task's known hosts vouched for to another task.
+        set(CURLOPT_FORBID_REUSE, 1)
         set(CURLOPT_SSH_AUTH_TYPES, DLD_SSH_AUTH_ALL)
         if result == CURLE_OK { result = dld_easy_set_known_hosts(easy, transfer.keys?.knownHosts ?? "/dev/null") }
         set(CURLOPT_SSH_PRIVATE_KEYFILE, transfer.keys?.privateKey)

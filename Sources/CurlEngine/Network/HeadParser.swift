@@ -19,9 +19,13 @@ struct HeadParser {
     private(set) var headers: [HeaderField] = []
     private(set) var trailers: [HeaderField] = []
     private var stage = Stage.waiting
+    private var announced: [HeaderField] = []
 
     /// Whether a whole final head was read.
     var isComplete: Bool { stage == .ended }
+
+    /// The size that libcurl tells of an FTP file whose body was not asked for, in the form of a field.
+    var announcedLength: Int64? { announced.last.flatMap { Int64($0.value) } }
 
     mutating func line(_ bytes: UnsafeRawBufferPointer) -> Event {
         var end = bytes.count
@@ -29,7 +33,9 @@ struct HeadParser {
         let line = UnsafeRawBufferPointer(rebasing: bytes[..<end])
         if line.starts(with: "HTTP/".utf8) { return statusLine(String(decoding: line, as: UTF8.self)) }
         switch stage {
-        case .waiting: return .none
+        case .waiting:
+            if line.starts(with: "Content-Length:".utf8) { Self.add(line, to: &announced) }
+            return .none
         case .interim:
             if line.isEmpty { stage = .waiting }
             return .none

@@ -86,8 +86,9 @@ extension Transfer {
         dld_easy_get_offset(easy, CURLINFO_FILETIME_T, &time)
         // FTP and SFTP count from where the reading begins.
         let skipped = exchange.kind == .download ? exchange.startOffset.rawValue : 0
+        let size = length < 0 ? parser.announcedLength : Int64(length) + skipped
         return ResponseHead(
-            url: request.url.text, size: length < 0 ? nil : ByteCount(Int64(length) + skipped),
+            url: request.url.text, size: size.map { ByteCount($0) },
             modificationTime: time < 0 ? nil : Int64(time), redirects: request.redirects)
     }
 
@@ -95,6 +96,8 @@ extension Transfer {
     func body(_ bytes: UnsafeRawPointer, _ count: Int, reactor: Reactor) -> Int {
         if ending != nil { return 0 }
         lastActivity = reactor.now
+        // An FTP probe has no body: what libcurl tells of the file comes this way, line by line.
+        if exchange.kind == .probe, !parser.isComplete, request.url.scheme != "sftp" { return count }
         if head == nil, discardingSince == nil { judge(reactor) }
         if ending != nil { return 0 }
         switch use {

@@ -116,6 +116,13 @@ struct Bench {
         observer = Observer(holdsRestarts: holdsRestarts)
     }
 
+    /// The same folder and observer with another engine.
+    init(_ bench: Bench, engine: CurlEngine) {
+        folder = bench.folder
+        observer = bench.observer
+        self.engine = engine
+    }
+
     var context: TransferContext {
         TransferContext(task: task, session: session, counters: counters, observer: observer)
     }
