@@ -69,7 +69,7 @@ struct DownloadAttempt: Sendable {
         _ held: HeldPart, _ plan: DestinationPlan, _ folder: Folder
     ) async throws -> Ending {
         let recorder = RunRecorder(
-            record: record, run: run, patience: tools.patience, time: tools.time, logger: logger)
+            record: record, run: run, part: held.part, patience: tools.patience, time: tools.time, logger: logger)
         let recording = Task { await recorder.drain() }
         let arrival: Arrival?
         do {

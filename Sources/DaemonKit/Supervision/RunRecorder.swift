@@ -17,6 +17,7 @@ final class RunRecorder: TransferObserver {
 
     private let record: TaskRecord
     private let run: TransferRun
+    private let part: PartFile
     private let store: TransferStore
     private let patience: StorePatience
     private let time: any TimeSource
@@ -25,9 +26,13 @@ final class RunRecorder: TransferObserver {
     private let inbox: AsyncStream<Note>.Continuation
     private let latest = Guarded<Checkpoint?>(nil)
 
-    init(record: TaskRecord, run: TransferRun, patience: StorePatience, time: any TimeSource, logger: Logger) {
+    init(
+        record: TaskRecord, run: TransferRun, part: PartFile, patience: StorePatience, time: any TimeSource,
+        logger: Logger
+    ) {
         self.record = record
         self.run = run
+        self.part = part
         store = patience.store
         self.patience = patience
         self.time = time
@@ -99,8 +104,10 @@ final class RunRecorder: TransferObserver {
         let response = ResponseInfo(head, requested: record.spec.url ?? "", verdict: verdict)
         let now = time.reading().wall
         let record = record
+        let begun = begun(verdict)
         try await store.write { transaction in
             try transaction.setResponse(record.id, response)
+            if let begun { try transaction.setCheckpoint(record.id, begun) }
             _ = try transaction.append(
                 EventRecord(
                     time: now, type: .taskResponse, session: record.session, task: record.id,
@@ -130,6 +137,16 @@ final class RunRecorder: TransferObserver {
                         "message": .string(ErrorCode.validatorChanged.summary),
                     ]))
         }
+    }
+
+    /// Names the part file in the store before a body begins at 0: should the daemon die between the delivery and its
+    /// record, the delivered file is recognised by this.
+    private func begun(_ verdict: Verdict) -> Checkpoint? {
+        guard case .accept(let acceptance) = verdict, acceptance.offset == .zero else { return nil }
+        return Checkpoint(
+            offset: .zero, total: acceptance.total, validators: acceptance.validators,
+            contentCoding: acceptance.contentCoding, partPath: part.path, device: part.device, inode: part.inode,
+            serverDigests: acceptance.serverDigests)
     }
 
     private func append(_ type: EventType, _ payload: [String: JSONValue]) async throws {

@@ -59,7 +59,8 @@ extension Supervisor: TaskServing {
         }
     }
 
-    private static let tokenLifetime: Double = 86400
+    /// Seconds for which a client token makes adds idempotent.
+    static let tokenLifetime: Double = 86400
 
     private static func insert(
         _ task: AdmittedTask, _ session: SessionConfiguration, _ key: SessionKey, _ now: ClockReading,

@@ -108,6 +108,8 @@ extension Supervisor {
                 }
                 if dropped < 2000 { break }
             }
+            let tokenHorizon = now.advanced(by: Seconds(-Self.tokenLifetime))
+            while try await store.write({ try $0.expireClientTokens(before: tokenHorizon, limit: 1000) }) == 1000 {}
         } catch {
             logger.warning("cannot drop old history", metadata: ["error": "\(error)"])
         }
