@@ -12,7 +12,7 @@ package struct ParsedURL: Sendable, Hashable {
     package var path: String
     /// Without its question mark.
     package var query: String?
-    /// What is asked for: no user info, no fragment, bytes beyond ASCII in path and query percent-encoded.
+    /// What is asked for: no user info, no fragment, what path and query cannot carry percent-encoded.
     package var requestURL: String
     /// Scheme, name and port: the unit of per-host slots, as `https://example.org:443`.
     package var hostKey: String

@@ -20,19 +20,21 @@ enum PercentCoding {
         return decoded
     }
 
-    /// Text with every byte beyond ASCII percent-encoded; what is encoded already stays.
-    static func encodeNonASCII(_ text: some StringProtocol) -> String {
-        guard !text.utf8.allSatisfy({ $0 < 0x80 }) else { return String(text) }
+    /// Text with every byte percent-encoded that a URL cannot carry but people paste; what is encoded already stays.
+    static func encodeForbidden(_ text: some StringProtocol) -> String {
+        guard text.utf8.contains(where: isForbidden) else { return String(text) }
         var encoded = ""
         for byte in text.utf8 {
-            if byte < 0x80 {
-                encoded.unicodeScalars.append(Unicode.Scalar(byte))
-            } else {
+            if isForbidden(byte) {
                 encoded += "%" + Hex.encode([byte]).uppercased()
+            } else {
+                encoded.unicodeScalars.append(Unicode.Scalar(byte))
             }
         }
         return encoded
     }
+
+    private static func isForbidden(_ byte: UInt8) -> Bool { byte >= 0x80 || "^`{|}".utf8.contains(byte) }
 }
 
 /// Hexadecimal digits, on bytes.

@@ -14,7 +14,7 @@ package enum URLRules {
         let (scheme, rest) = try splitScheme(text)
         if scheme == .data { return try parseData(rest) }
         guard text.utf8.count <= longest else { throw bad("it is longer than \(longest) bytes") }
-        for character in text where " <>\"\\^`{|}".contains(character) {
+        for character in text where " <>\"\\".contains(character) {
             throw bad("it has \"\(character)\", which must be percent-encoded")
         }
         guard rest.hasPrefix("//") else { throw bad("after \"\(scheme.rawValue):\" must come \"//\"") }
@@ -55,7 +55,7 @@ package enum URLRules {
             throw bad("a file URL names a path of this machine: file:///path")
         }
         guard path.count > 1, !PercentCoding.decode(path).contains(0) else { throw bad("it names no file") }
-        let encoded = PercentCoding.encodeNonASCII(path)
+        let encoded = PercentCoding.encodeForbidden(path)
         return ParsedURL(
             scheme: .file, host: "", path: encoded, requestURL: "file://\(encoded)", hostKey: "file://")
     }
@@ -72,8 +72,8 @@ package enum URLRules {
             throw bad("its path has a control character")
         }
         let shownHost = host.contains(":") ? "[\(host)]" : host
-        let encodedPath = path.isEmpty ? "/" : PercentCoding.encodeNonASCII(path)
-        let encodedQuery = query.map(PercentCoding.encodeNonASCII)
+        let encodedPath = path.isEmpty ? "/" : PercentCoding.encodeForbidden(path)
+        let encodedQuery = query.map(PercentCoding.encodeForbidden)
         let shownPort = port == scheme.defaultPort ? "" : ":\(port)"
         return ParsedURL(
             scheme: scheme, host: host, port: port, username: username, password: password, path: encodedPath,

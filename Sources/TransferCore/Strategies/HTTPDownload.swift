@@ -28,7 +28,7 @@ package struct HTTPDownload: TransferStrategy {
         self.url = url
         names = [request.spec.destination?.filename, request.spec.destination?.path].compactMap { $0 }
         body = try RequestBodies.bytes(of: request.spec.body)
-        method = request.spec.method?.uppercased() ?? (body == nil ? "GET" : "POST")
+        method = Self.method(request.spec.method, hasBody: body != nil)
         guard method != "HEAD", method != "CONNECT" else {
             throw TransferError(
                 .badField, "method: the answer to \(method) has no body that could be a file.",
@@ -60,6 +60,13 @@ package struct HTTPDownload: TransferStrategy {
                 outcome)
         case .stopped(.failure), .transport, .local, .aborted, .stalled, .refusedRedirect: return failed(outcome)
         }
+    }
+
+    /// Methods are case-sensitive (RFC 9110 section 9.1), but nobody means another one by `get`.
+    private static func method(_ given: String?, hasBody: Bool) -> String {
+        guard let given else { return hasBody ? "POST" : "GET" }
+        let known = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "TRACE", "CONNECT", "PATCH"]
+        return known.first { $0 == given.uppercased() } ?? given
     }
 
     // MARK: Beginning

@@ -38,6 +38,7 @@ struct URLRulesTests {
 
     @Test func textBeyondASCIIIsEncoded() throws {
         #expect(try URLRules.parse("http://h/ä?ö").requestURL == "http://h/%C3%A4?%C3%B6")
+        #expect(try URLRules.parse("http://h/a|b?{x}^`").requestURL == "http://h/a%7Cb?%7Bx%7D%5E%60")
         #expect(try URLRules.parse("http://h?q").requestURL == "http://h/?q")
     }
 
