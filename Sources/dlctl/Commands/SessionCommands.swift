@@ -23,6 +23,7 @@ struct SessionCommand: AsyncParsableCommand {
 
     struct Open: DaemonCommand {
         static let configuration = CommandConfiguration(
+            commandName: "open",
             abstract: "Create a session, or attach to it; with settings, change it.")
 
         @Argument(help: ArgumentHelp("Its name.", valueName: "session"))
@@ -42,7 +43,7 @@ struct SessionCommand: AsyncParsableCommand {
     }
 
     struct List: DaemonCommand {
-        static let configuration = CommandConfiguration(abstract: "All sessions.", aliases: ["ls"])
+        static let configuration = CommandConfiguration(commandName: "list", abstract: "All sessions.", aliases: ["ls"])
         @OptionGroup var owner: OwnerOptions
         @OptionGroup(title: "Global options") var global: GlobalOptions
 
@@ -55,7 +56,8 @@ struct SessionCommand: AsyncParsableCommand {
     }
 
     struct Show: DaemonCommand {
-        static let configuration = CommandConfiguration(abstract: "One session with its settings and counts.")
+        static let configuration = CommandConfiguration(
+            commandName: "show", abstract: "One session with its settings and counts.")
 
         @Argument(help: ArgumentHelp("Its name.", valueName: "session"))
         var id: String
@@ -69,6 +71,7 @@ struct SessionCommand: AsyncParsableCommand {
 
     struct Set: DaemonCommand {
         static let configuration = CommandConfiguration(
+            commandName: "set",
             abstract: "Change some settings of a session; the others stay. 'name=default' unsets one.")
 
         @Argument(help: ArgumentHelp("Its name.", valueName: "session"))
@@ -89,6 +92,7 @@ struct SessionCommand: AsyncParsableCommand {
 
     struct Finish: DaemonCommand {
         static let configuration = CommandConfiguration(
+            commandName: "finish",
             abstract: "Take no more tasks; end when the last one is done.")
 
         @Argument(help: ArgumentHelp("Its name.", valueName: "session"))
@@ -102,7 +106,8 @@ struct SessionCommand: AsyncParsableCommand {
     }
 
     struct Invalidate: DaemonCommand {
-        static let configuration = CommandConfiguration(abstract: "Cancel its tasks and end it.")
+        static let configuration = CommandConfiguration(
+            commandName: "invalidate", abstract: "Cancel its tasks and end it.")
 
         @Argument(help: ArgumentHelp("Its name.", valueName: "session"))
         var id: String

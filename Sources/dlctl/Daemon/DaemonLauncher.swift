@@ -7,6 +7,8 @@ struct DaemonLauncher: Sendable {
     var environment: [String: String]
     /// Passed on as `--socket` where the caller named one.
     var socket: String?
+    /// Name of the daemon's executable.
+    var program = "dld"
     /// How long the socket may take to answer.
     var patience = Duration.seconds(10)
 
@@ -16,7 +18,7 @@ struct DaemonLauncher: Sendable {
     /// Starts the daemon and returns what `attempt` first answers other than nil.
     /// - Throws: `CommandFailure.noDaemon` with the log's last lines where it ends or does not answer in time.
     func start<Client>(until attempt: () async throws -> Client?) async throws -> Client {
-        guard let program = Self.find("dld", environment: environment) else {
+        guard let program = Self.find(program, environment: environment) else {
             throw CommandFailure.noDaemon(
                 "no daemon answers, and dld is neither beside dlctl nor in PATH; install it or name its --socket")
         }

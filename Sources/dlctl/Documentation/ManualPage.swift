@@ -83,6 +83,7 @@ struct ManualPage {
         case .flag: lines.append(names)
         }
         text(argument.abstract ?? "")
+        if let values = argument.allValues, !values.isEmpty { text("Values: \(values.joined(separator: ", ")).") }
         if let discussion = argument.discussion { text(discussion) }
     }
 

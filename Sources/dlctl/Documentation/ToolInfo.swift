@@ -29,6 +29,7 @@ struct ToolInfo: Decodable {
         var isRepeating: Bool
         var names: [Name]?
         var valueName: String?
+        var allValues: [String]?
         var abstract: String?
         var discussion: String?
     }

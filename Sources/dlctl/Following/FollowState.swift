@@ -155,7 +155,7 @@ extension FollowedTask {
             return wasOver ? [] : [.state(self)]
         case .taskResponse: return takeResponse(event.payload)
         case .taskResumed:
-            let offset = ByteCount(event.payload["offset"]?.integerValue ?? 0)
+            let offset = ByteCount(max(0, event.payload["offset"]?.integerValue ?? 0))
             received = offset
             if let length = event.payload["expected"]?.integerValue, length >= 0 { expected = ByteCount(length) }
             return [.resumed(self, offset: offset)]
@@ -189,16 +189,16 @@ extension FollowedTask {
             name = Printable.text(PathText.lastComponent(path))
         }
         if let bytes = event.payload["bytes"]?.integerValue {
-            received = ByteCount(bytes)
-            expected = ByteCount(bytes)
+            received = ByteCount(max(0, bytes))
+            expected = received
         }
         duration = event.payload["duration"]?.numberValue.map { Seconds(rawValue: $0) }
     }
 
     private mutating func takeFigures(_ payload: [String: JSONValue]) {
-        if let bytes = payload["bytesReceived"]?.integerValue { received = ByteCount(bytes) }
+        if let bytes = payload["bytesReceived"]?.integerValue { received = ByteCount(max(0, bytes)) }
         if let length = payload["bytesExpected"]?.integerValue { expected = length >= 0 ? ByteCount(length) : nil }
-        rate = ByteRate(Int64((payload["rate"]?.numberValue ?? 0).rounded()))
+        rate = ByteRate(clamping: payload["rate"]?.numberValue ?? 0)
         remaining = payload["eta"]?.numberValue.flatMap { $0 >= 0 ? Seconds(rawValue: $0) : nil }
         phase = payload["phase"]?.stringValue.flatMap(TaskPhase.init(rawValue:)) ?? phase
     }

@@ -40,7 +40,7 @@ extension Character {
 /// Reads lengths of time: `90`, `90s`, `5m`, `2h`, `7d`, `1h30m`; a number alone is seconds.
 enum DurationText {
     static func seconds(_ text: String) -> Seconds? {
-        if let plain = number(text[...]) { return Seconds(rawValue: plain) }
+        if let plain = number(text[...]) { return bounded(plain) }
         var total = 0.0
         var rest = text[...]
         var smallest = Double.infinity
@@ -52,7 +52,14 @@ enum DurationText {
             smallest = unit
             rest = rest[rest.index(after: end)...]
         }
-        return text.isEmpty ? nil : Seconds(rawValue: total)
+        return text.isEmpty ? nil : bounded(total)
+    }
+
+    /// Three hundred years: more is a slip of the finger, and far more no longer fits the wire's milliseconds.
+    private static let longest = 1e10
+
+    private static func bounded(_ seconds: Double) -> Seconds? {
+        seconds <= longest ? Seconds(rawValue: seconds) : nil
     }
 
     private static func number(_ text: Substring) -> Double? {

@@ -29,7 +29,7 @@ enum EventLine {
         take("offset") { bytes($0).map { "at \($0)" } }
         take("bytesReceived", bytes)
         for name in ["expected", "bytesExpected"] { take(name) { bytes($0).map { "of \($0)" } } }
-        take("rate") { $0.numberValue.map { Figures.rate(ByteRate(Int64($0))) } }
+        take("rate") { $0.numberValue.map { Figures.rate(ByteRate(clamping: $0)) } }
         take("eta") { $0.numberValue.map { "ETA " + Figures.duration(Seconds(rawValue: $0)) } }
         take("bytes", bytes)
         take("duration") { $0.numberValue.map { "in " + Figures.took(Seconds(rawValue: $0)) } }

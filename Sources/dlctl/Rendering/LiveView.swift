@@ -15,9 +15,12 @@ enum LiveView {
         var footer: [StyledText] = []
         if state.tasks.count != 1 || !state.backlog.isEmpty { footer.append(TotalLine(state).render(width: width)) }
         if case .waiting(let next) = state.link { footer.append(linkLine(next, now: now).cut(to: width)) }
+        if state.tasks.isEmpty, state.backlog.isEmpty, state.link == .connected {
+            return [StyledText("nothing is running", .faint).cut(to: width)]
+        }
         let room = max(1, size.rows - 1 - footer.count)
         return Array(
-            (taskLines(state, width: width, room: room, now: now, tick: tick) + footer).prefix(max(1, size.rows)))
+            (taskLines(state, width: width, room: room, now: now, tick: tick) + footer).prefix(max(1, size.rows - 1)))
     }
 
     private static func taskLines(

@@ -69,7 +69,7 @@ enum TaskWords {
             text += " in \(Figures.took(duration))"
             if duration.rawValue >= 0.1, task.received.rawValue > 0 {
                 let rate = Double(task.received.rawValue) / duration.rawValue
-                text += " (\(Figures.rate(ByteRate(Int64(rate)))))"
+                text += " (\(Figures.rate(ByteRate(clamping: rate))))"
             }
         }
         return text

@@ -12,10 +12,10 @@ struct TotalLine: Hashable {
         for task in state.tasks.values {
             counts[task.isRemoved && !task.state.isFinal ? .cancelled : task.state, default: 0] += 1
             if task.hasFailed || task.isRemoved { continue }
-            received = received + task.received
-            rate = ByteRate(rate.rawValue + task.rate.rawValue)
+            received = received.adding(task.received)
+            rate = rate.adding(task.rate)
             if let length = task.expected, let sum = expected {
-                expected = sum + length
+                expected = sum.adding(length)
             } else {
                 expected = nil
             }

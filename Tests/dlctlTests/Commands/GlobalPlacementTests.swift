@@ -1,0 +1,51 @@
+import ArgumentParser
+import Testing
+
+@testable import dlctl
+
+@Suite struct GlobalPlacementTests {
+    @Test(arguments: [
+        (["list"], ["list"]), (["--json", "list"], ["list", "--json"]),
+        (["--socket", "/s", "-q", "session", "list", "x"], ["session", "list", "--socket", "/s", "-q", "x"]),
+        (["--socket=/s", "ls", "--all"], ["ls", "--socket=/s", "--all"]), (["--json"], []), (["--help"], ["--help"]),
+        (["add", "--json", "--", "-x"], ["add", "--json", "--", "-x"]), (["--json", "nope"], ["nope"]),
+        (["--json", "add", "--", "-x"], ["add", "--json", "--", "-x"]),
+    ])
+    func globalsMayStandInFront(given: [String], moved: [String]) {
+        #expect(GlobalPlacement.moved(given, commands: Dlctl.self) == moved)
+    }
+
+    @Test func everyCommandTakesTheGlobalOptions() throws {
+        let samples: [[String]] = [
+            ["add", "https://a/"], ["update", "1", "--url", "https://a/"], ["list"], ["show", "1"], ["explain", "1"],
+            ["watch"], ["wait", "1"], ["events"], ["pause", "1"], ["resume", "1"], ["cancel", "1"], ["retry", "1"],
+            ["remove", "1"], ["session", "open", "x"], ["session", "list"], ["session", "show", "x"],
+            ["session", "set", "x", "a=b"], ["session", "finish", "x"], ["session", "invalidate", "x"], ["limit"],
+            ["settings"], ["stats"], ["info"],
+        ]
+        for sample in samples {
+            let command = try Dlctl.parseAsRoot(sample + ["--json", "-q", "--no-start", "--socket", "/s"])
+            let global = try #require((command as? any DaemonCommand)?.global, "\(sample)")
+            #expect(global.json && global.quiet && global.noStart && global.socket == "/s")
+        }
+    }
+
+    @Test(arguments: [
+        ["add"], ["add", "-u", "x", "--password-stdin", "-i", "-"], ["add", "--password-stdin", "https://a/"],
+        ["add", "-H", "nope", "https://a/"], ["add", "--limit", "fast", "https://a/"],
+        ["add", "--retry", "-1", "https://a/"],
+        ["add", "--at", "never", "https://a/"], ["add", "--on-conflict", "ask", "https://a/"], ["wait"],
+        ["wait", "1", "--all"],
+        ["pause"], ["cancel", "--all", "--resume-data", "f"], ["show", "x"], ["show", "0"], ["update", "1"],
+        ["list", "--state", "asleep"], ["events", "--after", "-5"], ["events", "--forget"],
+        ["list", "--system", "--socket", "/x"],
+        ["session"], ["upload", "f", "https://a/"], ["fetch", "https://a/"],
+    ])
+    func wrongUsesAreRefused(words: [String]) {
+        #expect(throws: (any Error).self) {
+            var command = try Dlctl.parseAsRoot(words)
+            // A group of commands alone parses, and asks for help when it runs.
+            if !(command is any DaemonCommand) { try command.run() }
+        }
+    }
+}

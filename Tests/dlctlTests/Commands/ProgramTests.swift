@@ -1,0 +1,183 @@
+import Foundation
+import Testing
+import TransferModel
+
+@testable import dlctl
+
+/// The built program against a daemon on a real socket: what it prints, sends and exits with.
+@Suite(.serialized, .enabled(if: Program.path != nil, "the dlctl product is built")) struct ProgramTests {
+    @Test func addPrintsIDsAndSendsAbsolutePaths() async throws {
+        let bench = try await Bench()
+        let outcome = try await bench.run(
+            "add", "-o", "x.iso", "--limit", "2M", "-H", "A: b", "https://example.org/f.iso")
+        #expect(outcome.status == 0 && outcome.output == "1\n", "\(outcome)")
+        let spec = try #require(bench.daemon.specs.first)
+        #expect(spec.destination?.path?.hasSuffix("/x.iso") == true && spec.destination?.path?.hasPrefix("/") == true)
+        #expect(spec.rateLimit == ByteRate(2 << 20) && spec.headers == [HeaderField("A", "b")])
+        await bench.daemon.stop()
+    }
+
+    @Test func longListsGoInPortions() async throws {
+        let bench = try await Bench()
+        let list = (1...2500).map { "https://example.org/\($0)\n  out=f\($0)\n" }.joined()
+        let outcome = try await bench.run("add", "-i", "-", "--json", input: list)
+        #expect(outcome.status == 0)
+        #expect(bench.daemon.adds == [1000, 1000, 500])
+        #expect(outcome.lines.count == 1)
+        #expect(JSONText.value(outcome.output)?["tasks"]?.arrayValue?.count == 2500)
+        #expect(JSONText.value(outcome.output)?["tasks"]?.arrayValue?.last == ["id": 2500, "state": "queued"])
+        await bench.daemon.stop()
+    }
+
+    @Test func badListsNameTheLineAndAddNothing() async throws {
+        let bench = try await Bench()
+        let outcome = try await bench.run("add", "-i", "-", input: "https://a/\n\n  split=3\n")
+        #expect(outcome.status == 2)
+        #expect(outcome.error.hasPrefix("dlctl: standard input:3: split="))
+        #expect(bench.daemon.adds.isEmpty)
+        await bench.daemon.stop()
+    }
+
+    @Test func exitStatusesAreTheContracts() async throws {
+        let bench = try await Bench()
+        #expect(try await bench.run("--version").status == 0)
+        #expect(try await bench.run("--help").status == 0)
+        #expect(try await bench.run("help", "add").status == 0)
+        for wrong in [["nope"], ["add"], ["list", "--what"], ["show"], ["show", "x"], ["limit", "--down", "fast"]] {
+            let outcome = try await Program(wrong, environment: bench.environment, folder: bench.folder).finish()
+            #expect(outcome.status == 2, "\(wrong)")
+            #expect(outcome.output.isEmpty && outcome.error.hasPrefix("dlctl: "))
+        }
+        let refused = try await bench.run("add", "gopher://a/")
+        #expect(refused.status == 4)
+        #expect(refused.error.hasPrefix("dlctl: refused (request.bad_url): tasks[0].url"))
+        #expect(try await bench.run("show", "99").status == 4)
+        #expect(try await bench.run("pause", "99").status == 4)
+        let absent = try await bench.run("list", "--no-start", "--socket", bench.folder + "/none")
+        #expect(absent.status == 3 && absent.error.contains("there is no such socket"))
+        await bench.daemon.stop()
+    }
+
+    @Test func errorsAreJSONToo() async throws {
+        let bench = try await Bench()
+        let outcome = try await bench.run("add", "--json", "gopher://a/")
+        #expect(outcome.status == 4 && outcome.output.isEmpty)
+        let error = JSONText.value(outcome.error)?["error"]
+        #expect(error?["code"] == "request.bad_url")
+        #expect(error?["details"]?["field"] == "tasks[0].url")
+        await bench.daemon.stop()
+    }
+
+    @Test func partlyRefusedControlTellsBoth() async throws {
+        let bench = try await Bench()
+        _ = try await bench.run("add", "https://a/1")
+        let outcome = try await bench.run("pause", "1", "7")
+        #expect(outcome.status == 4 && outcome.output == "paused 1\n")
+        #expect(outcome.error.contains("7: refused (task.not_found)"))
+        #expect(try await bench.run("pause", "--all").status == 0)
+        await bench.daemon.stop()
+    }
+
+    @Test func waitTellsHowItEnded() async throws {
+        let bench = try await Bench()
+        _ = try await bench.run("add", "https://a/1", "https://a/2")
+        let waiting = try bench.start("wait", "1", "2")
+        #expect(await waiting.waitForOutput("2 2: queued"))
+        try await follow(bench)
+        try bench.daemon.happen(.taskStarted, TaskID(1))
+        try bench.daemon.happen(.taskCompleted, TaskID(1), ["bytes": 5, "duration": 1, "file": "/x/one"])
+        try bench.daemon.happen(.taskFailed, TaskID(2), ["error": ["code": "http.status", "message": "404"]])
+        let outcome = await waiting.finish()
+        #expect(outcome.status == 1)
+        #expect(
+            outcome.lines == [
+                "1 1: queued", "2 2: queued", "1 1: running", "1 one: completed, 5 B in 1.0s (5 B/s)",
+                "2 2: failed (http.status): 404",
+            ])
+        await bench.daemon.stop()
+    }
+
+    @Test func waitPrintsTasksAsJSONWhenTheyEnd() async throws {
+        let bench = try await Bench()
+        let adding = try bench.start("add", "-w", "--json", "https://a/1")
+        #expect(await adding.waitForOutput("tasks"))
+        try await follow(bench)
+        try bench.daemon.happen(.taskCompleted, TaskID(1), ["bytes": 5]) { $0.status.state = .completed }
+        let outcome = await adding.finish()
+        #expect(outcome.status == 0 && outcome.lines.count == 2)
+        #expect(JSONText.value(outcome.lines.last ?? "")?["state"] == "completed")
+        let again = try await bench.run("wait", "1", "--json")
+        #expect(again.status == 0 && again.lines == [outcome.lines.last ?? ""])
+        await bench.daemon.stop()
+    }
+
+    @Test func ctrlCLeavesTheTasksAlone() async throws {
+        let bench = try await Bench()
+        let adding = try bench.start("add", "-w", "https://a/1")
+        #expect(await adding.waitForOutput("queued"))
+        try await follow(bench)
+        adding.interrupt()
+        let outcome = await adding.finish()
+        #expect(outcome.status == 130)
+        #expect(outcome.error == "interrupted; the tasks go on in the daemon (dlctl watch shows them)\n")
+        await bench.daemon.stop()
+    }
+
+    @Test func aRestartedDaemonIsWaitedFor() async throws {
+        let bench = try await Bench()
+        let adding = try bench.start("add", "-w", "https://a/1")
+        #expect(await adding.waitForOutput("queued"))
+        try await follow(bench)
+        try bench.daemon.happen(.taskStarted, TaskID(1))
+        #expect(await adding.waitForOutput("running"))
+        await bench.daemon.stop()
+        #expect(await adding.waitForOutput("waiting for the daemon"))
+        try bench.daemon.happen(.taskCompleted, TaskID(1), ["bytes": 5]) { $0.status.state = .completed }
+        try await bench.daemon.start()
+        let outcome = await adding.finish()
+        #expect(outcome.status == 0 && outcome.output.contains("1 1: completed"))
+        await bench.daemon.stop()
+    }
+
+    @Test func eventsAreReplayedAndAcknowledged() async throws {
+        let bench = try await Bench()
+        _ = try await bench.run("add", "https://a/1")
+        for type in [EventType.taskAdded, .taskStarted, .taskFailed] { try bench.daemon.happen(type, TaskID(1)) }
+        let listed = try await bench.run("events", "--after", "1", "--json")
+        #expect(listed.lines.compactMap { JSONText.value($0)?["sequence"]?.integerValue } == [2, 3])
+        #expect(listed.lines.allSatisfy { JSONText.value($0)?["subscription"] == nil })
+        let first = try await bench.run("events", "--subscriber", "me", "--json")
+        #expect(first.lines.count == 3)
+        #expect(bench.daemon.acknowledged["me"] == SequenceNumber(3))
+        let second = try await bench.run("events", "--subscriber", "me", "--json")
+        #expect(second.status == 0 && second.lines.isEmpty)
+        let following = try bench.start("events", "--follow", "--after", "start")
+        #expect(await following.waitForOutput("task.failed"))
+        try bench.daemon.happen(.taskQueued, TaskID(1))
+        #expect(await following.waitForOutput("task.queued"))
+        following.interrupt()
+        #expect(await following.finish().status == 130)
+        await bench.daemon.stop()
+    }
+
+    @Test func aReaderThatLeftEndsItQuietly() async throws {
+        let bench = try await Bench()
+        for _ in 0..<3000 { try bench.daemon.happen(.taskAdded, TaskID(1)) }
+        let shell = Process()
+        shell.executableURL = URL(filePath: "/bin/sh")
+        shell.arguments = ["-c", "\"$1\" events 2>&1 | head -1", "sh", try #require(Program.path)]
+        shell.environment = bench.environment
+        let pipe = Pipe()
+        shell.standardOutput = pipe
+        try shell.run()
+        let text = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        shell.waitUntilExit()
+        #expect(text.split(separator: "\n").count == 1 && text.contains("task.added"))
+        await bench.daemon.stop()
+    }
+
+    private func follow(_ bench: Bench) async throws {
+        for _ in 0..<3000 where bench.daemon.subscribers == 0 { try await Task.sleep(for: .milliseconds(10)) }
+        try #require(bench.daemon.subscribers > 0)
+    }
+}

@@ -1,0 +1,87 @@
+import Foundation
+import Testing
+
+@testable import dlctl
+
+/// Starting a daemon on demand, with scripts in the daemon's place.
+@Suite struct DaemonLauncherTests {
+    private let folder: URL
+
+    init() throws {
+        folder = FileManager.default.temporaryDirectory.appending(path: "launch-\(UInt32.random(in: 0...UInt32.max))")
+        try FileManager.default.createDirectory(at: folder.appending(path: "bin"), withIntermediateDirectories: true)
+    }
+
+    private var environment: [String: String] { ["HOME": folder.path, "PATH": folder.path + "/bin:/usr/bin:/bin"] }
+
+    private func install(_ script: String) throws {
+        let file = folder.appending(path: "bin/fake-dld")
+        try Data(("#!/bin/sh\n" + script).utf8).write(to: file)
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: file.path)
+    }
+
+    private func launcher(patience: Duration = .seconds(20)) -> DaemonLauncher {
+        var launcher = DaemonLauncher(environment: environment, socket: folder.path + "/s")
+        launcher.program = "fake-dld"
+        launcher.patience = patience
+        return launcher
+    }
+
+    private func failure(_ launcher: DaemonLauncher) async -> String {
+        do {
+            let _: Int = try await launcher.start { nil }
+            return "started"
+        } catch CommandFailure.noDaemon(let text) {
+            return text
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    @Test func itIsDetachedAndToldItsSocket() async throws {
+        let mark = folder.appending(path: "mark").path
+        try install(
+            "echo hello >&2; ps -o pid=,sid= -p $$ > \(mark).new; echo \"$@\" >> \(mark).new; mv \(mark).new \(mark); exec sleep 60"
+        )
+        let text: String = try await launcher().start { try? String(contentsOfFile: mark, encoding: .utf8) }
+        let lines = text.split(separator: "\n")
+        let numbers = lines[0].split(separator: " ").compactMap { Int32($0) }
+        defer { numbers.first.map { _ = kill($0, SIGKILL) } }
+        #expect(numbers.count == 2 && numbers[0] == numbers[1], "leads a session of its own")
+        #expect(lines[1] == "--socket \(folder.path)/s")
+        let log = folder.path + "/.local/state/dld/dld.log"
+        #expect(try String(contentsOfFile: log, encoding: .utf8) == "hello\n")
+        let mode = try FileManager.default.attributesOfItem(atPath: log)[.posixPermissions] as? Int
+        #expect(mode == 0o600)
+    }
+
+    @Test func aDaemonThatEndsIsQuoted() async throws {
+        try install("echo old words; for i in 1 2 3 4 5 6 7 8 9 10 11 12; do echo line $i >&2; done; exit 7")
+        let text = await failure(launcher())
+        #expect(text.contains("dld ended with status 7"))
+        #expect(text.contains("line 12") && text.contains("line 3") && !text.contains("line 2\n"))
+    }
+
+    @Test func aSilentDaemonIsNotWaitedForEver() async throws {
+        let mark = folder.appending(path: "pid").path
+        try install("echo $$ > \(mark); exec sleep 60")
+        let text = await failure(launcher(patience: .milliseconds(300)))
+        #expect(text.contains("does not answer within"))
+        let pid = (try? String(contentsOfFile: mark, encoding: .utf8)).flatMap { Int32($0.dropLast()) }
+        pid.map { _ = kill($0, SIGKILL) }
+    }
+
+    @Test func anAbsentProgramIsSaid() async {
+        #expect(await failure(launcher()).contains("neither beside dlctl nor in PATH"))
+    }
+
+    @Test func theStateFolderIsTheDaemons() {
+        #expect(DaemonLauncher.stateFolder(environment: ["HOME": "/h"]) == "/h/.local/state/dld")
+        #expect(DaemonLauncher.stateFolder(environment: ["HOME": "/h", "XDG_STATE_HOME": "/x"]) == "/x/dld")
+        #expect(DaemonLauncher.stateFolder(environment: ["HOME": "/h", "STATE_DIRECTORY": "/s"]) == "/s")
+        #expect(
+            DaemonLauncher.stateFolder(environment: ["HOME": "/h", "XDG_STATE_HOME": "relative"])
+                == "/h/.local/state/dld")
+        #expect(DaemonLauncher.stateFolder(environment: [:]) == nil)
+    }
+}

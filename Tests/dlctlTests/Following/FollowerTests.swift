@@ -1,0 +1,91 @@
+import Testing
+import TransferModel
+import TransferRPC
+
+@testable import dlctl
+
+@Suite struct FollowerTests {
+    private func follower(_ plan: FollowPlan, then next: ScriptedDaemon? = nil) -> Follower {
+        Follower(plan: plan, endsWhenOver: true, onInterrupt: {}, reconnect: { next })
+    }
+
+    @Test func endsWhenAllAreOver() async throws {
+        let daemon = ScriptedDaemon(head: 5)
+        let lines = Recorder<String>()
+        let plan = FollowPlan(tasks: [TaskID(1)], known: [Sample.task(1, "f", .queued)], after: SequenceNumber(5))
+        let run = Task { try await follower(plan).run(daemon, display: RecordingDisplay(lines: lines)) }
+        #expect(await lines.wait { $0.contains("1 f: queued") })
+        while daemon.subscriptions.isEmpty { await Task.yield() }
+        daemon.send(Sample.eventView(6, .taskStarted, 1))
+        daemon.send(Sample.eventView(7, .taskCompleted, 1, ["bytes": 10, "duration": 1]))
+        let state = try await run.value
+        #expect(!state.hasFailure)
+        #expect(lines.all == ["1 f: queued", "1 f: running", "1 f: completed, 10 B in 1.0s (10 B/s)", "finish"])
+        #expect(daemon.subscriptions.first?.after == .after(SequenceNumber(5)))
+        #expect(daemon.subscriptions.first?.tasks == [TaskID(1)])
+    }
+
+    @Test func survivesARestartAndGoesOnFromTheLastNumber() async throws {
+        let first = ScriptedDaemon(head: 5)
+        let second = ScriptedDaemon(tasks: [Sample.view(1)], head: 7)
+        let lines = Recorder<String>()
+        let plan = FollowPlan(tasks: [TaskID(1)], known: [Sample.task(1, "f", .queued)], after: SequenceNumber(5))
+        let run = Task { try await follower(plan, then: second).run(first, display: RecordingDisplay(lines: lines)) }
+        while first.subscriptions.isEmpty { await Task.yield() }
+        first.send(Sample.eventView(6, .taskStarted, 1))
+        #expect(await lines.wait { $0.contains("1 f: running") })
+        first.crash()
+        #expect(await lines.wait { $0.contains("the daemon is back") })
+        #expect(lines.all.contains("waiting for the daemon"))
+        #expect(second.subscriptions.first?.after == .after(SequenceNumber(6)))
+        second.send(Sample.eventView(8, .taskFailed, 1, ["error": ["code": "http.status", "message": "404"]]))
+        let state = try await run.value
+        #expect(state.hasFailure)
+        #expect(lines.all.suffix(2) == ["1 file-1.iso: failed (http.status): 404", "finish"])
+    }
+
+    @Test func anotherStoreIsNoticed() async throws {
+        let first = ScriptedDaemon(head: 50)
+        let second = ScriptedDaemon(head: 3)
+        let lines = Recorder<String>()
+        let plan = FollowPlan(tasks: [TaskID(1)], known: [Sample.task(1, "f", .running)], after: SequenceNumber(50))
+        let run = Task { try await follower(plan, then: second).run(first, display: RecordingDisplay(lines: lines)) }
+        while first.subscriptions.isEmpty { await Task.yield() }
+        first.crash()
+        // The new store has no such task.
+        let state = try await run.value
+        #expect(state.hasFailure)
+        #expect(second.subscriptions.map(\.after) == [.after(SequenceNumber(50)), .now])
+        #expect(lines.all.contains("1 f: removed"))
+    }
+
+    @Test func aRefusalEndsIt() async throws {
+        let daemon = ScriptedDaemon(refusal: TransferError(.permissionDenied, "not yours"))
+        let lines = Recorder<String>()
+        let plan = FollowPlan(tasks: [TaskID(1)], known: [Sample.task(1)], after: .zero)
+        await #expect(throws: CommandFailure.refused(TransferError(.permissionDenied, "not yours"))) {
+            try await follower(plan).run(daemon, display: RecordingDisplay(lines: lines))
+        }
+    }
+
+    @Test func endedTasksAreFetchedWholeForJSON() async throws {
+        let daemon = ScriptedDaemon(tasks: [Sample.view(1, .completed)], head: 5)
+        let lines = Recorder<String>()
+        var plan = FollowPlan(tasks: [TaskID(1)], known: [Sample.task(1, "f", .running)], after: SequenceNumber(5))
+        plan.fetchesEnded = true
+        let run = Task { [plan] in try await follower(plan).run(daemon, display: RecordingDisplay(lines: lines)) }
+        while daemon.subscriptions.isEmpty { await Task.yield() }
+        daemon.send(Sample.eventView(7, .taskCompleted, 1))
+        _ = try await run.value
+        let ended = try #require(lines.all.firstIndex(of: "ended 1"))
+        let finish = try #require(lines.all.firstIndex(of: "finish"))
+        #expect(ended < finish)
+    }
+
+    @Test func tasksThatAreOverAlreadyEndItAtOnce() async throws {
+        let daemon = ScriptedDaemon(head: 5)
+        let plan = FollowPlan(tasks: [TaskID(1)], known: [Sample.task(1, "f", .completed)], after: SequenceNumber(5))
+        let state = try await follower(plan).run(daemon, display: RecordingDisplay(lines: Recorder()))
+        #expect(state.isOver)
+    }
+}

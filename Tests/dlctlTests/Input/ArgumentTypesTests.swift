@@ -1,0 +1,47 @@
+import Testing
+import TransferModel
+
+@testable import dlctl
+
+@Suite struct ArgumentTypesTests {
+    @Test func headersKeepTheirValue() {
+        #expect(HeaderArgument(argument: "Accept: text/html")?.field == HeaderField("Accept", "text/html"))
+        #expect(HeaderArgument(argument: "X-A:b:c")?.field == HeaderField("X-A", "b:c"))
+        #expect(HeaderArgument(argument: "X-Empty:")?.field == HeaderField("X-Empty", ""))
+    }
+
+    @Test(arguments: ["", ":", ": x", "No colon", "A B: c", "Ä: x", "X: a\r\nY: b", "X: a\nb", "X: a\0", "X\t: y"])
+    func headersThatCouldSplitARequestAreRefused(text: String) {
+        #expect(HeaderArgument(argument: text) == nil)
+    }
+
+    @Test func checksumsTakeTheUsualSpellings() {
+        let value = String(repeating: "ab", count: 32)
+        let expected = Checksum(algorithm: .sha256, value: value)
+        for text in ["sha-256:\(value)", "sha256:\(value)", "SHA-256:\(value.uppercased())", "sha-256=\(value)"] {
+            #expect(ChecksumArgument(argument: text)?.checksum == expected)
+        }
+        for algorithm in DigestAlgorithm.allCases {
+            let hex = String(repeating: "0", count: algorithm.hexLength)
+            #expect(ChecksumArgument(argument: "\(algorithm.rawValue):\(hex)")?.checksum.algorithm == algorithm)
+        }
+    }
+
+    @Test(arguments: [
+        "", "sha-256", "sha-256:", "sha-256:abc", "crc32:00000000", "md5:\(String(repeating: "g", count: 32))",
+    ])
+    func wrongChecksumsAreRefused(text: String) {
+        #expect(ChecksumArgument(argument: text) == nil)
+    }
+
+    @Test func priorities() {
+        #expect(TaskPriority(argument: "low") == .low)
+        #expect(TaskPriority(argument: "0.6") == TaskPriority(0.6))
+        for text in ["", "urgent", "-0.1", "1.1", "nan"] { #expect(TaskPriority(argument: text) == nil) }
+    }
+
+    @Test func identifiersArePositive() {
+        #expect(TaskID(argument: "12") == TaskID(12))
+        for text in ["0", "-1", "x", "", "1.0", "99999999999999999999"] { #expect(TaskID(argument: text) == nil) }
+    }
+}

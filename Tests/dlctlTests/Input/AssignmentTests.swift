@@ -1,0 +1,87 @@
+import Testing
+import TransferModel
+
+@testable import dlctl
+
+@Suite struct AssignmentTests {
+    private func value(_ text: String, _ form: Assignment.Form) throws -> JSONValue {
+        try #require(Assignment(text)).parsed(as: form)
+    }
+
+    @Test func readsEachForm() throws {
+        #expect(try value("a=5", .count) == 5)
+        #expect(try value("a=2M", .rate) == .integer(2 << 20))
+        #expect(try value("a=none", .rate) == 0)
+        #expect(try value("a=1.5G", .bytes) == .integer(3 << 29))
+        #expect(try value("a=5m", .seconds) == 300)
+        #expect(try value("a=0.5", .seconds) == 0.5)
+        #expect(try value("a=yes", .flag) == true)
+        #expect(try value("a=off", .flag) == false)
+        #expect(try value("a=b=c", .text) == "b=c")
+        #expect(try value("a=x", .words(["x", "y"])) == "x")
+        #expect(try value("a=[{\"from\":\"01:00\"}]", .json) == [["from": "01:00"]])
+    }
+
+    @Test func defaultRemoves() throws {
+        for form in [Assignment.Form.count, .rate, .text, .json, .flag] {
+            #expect(try value("a=default", form) == .null)
+        }
+    }
+
+    @Test(arguments: [
+        ("a=x", Assignment.Form.count), ("a=-1", .count), ("a=fast", .rate), ("a=soon", .seconds), ("a=maybe", .flag),
+        ("a=z", .words(["x"])), ("a={", .json),
+    ])
+    func wrongValuesSayWhatIsTaken(text: String, form: Assignment.Form) throws {
+        let assignment = try #require(Assignment(text))
+        #expect(throws: CommandFailure.self) { try assignment.parsed(as: form) }
+    }
+
+    @Test(arguments: ["", "a", "=b"]) func othersAreNoAssignments(text: String) {
+        #expect(Assignment(text) == nil)
+    }
+
+    @Test func settingsAreShownAsPeopleReadThem() {
+        #expect(SettingName.downloadRateLimit.text(.integer(2 << 20)) == "2.0 MiB/s")
+        #expect(SettingName.downloadRateLimit.text(0) == "none")
+        #expect(SettingName.progressInterval.text(0.5) == "0.5s")
+        #expect(SettingName.historyRetention.text(2_592_000) == "30d 0h")
+        #expect(SettingName.maximumConcurrentTasks.text(32) == "32")
+    }
+
+    @Test func sessionSettingsAreMerged() throws {
+        let session = CommandSession(try GlobalOptions.parse([]), environment: ["HOME": "/home/u"])
+        var before = SessionConfiguration()
+        before.maximumConcurrentTasks = 3
+        before.proxy = "http://p:1"
+        let after = try SessionSettings.merged(
+            [
+                "downloadRateLimit=1M", "proxy=default", "directory=~/Pods", "tlsMinimumVersion=1.2",
+                "launchInterval=5m",
+            ],
+            into: before, session)
+        #expect(after.maximumConcurrentTasks == 3)
+        #expect(after.downloadRateLimit == ByteRate(1 << 20))
+        #expect(after.proxy == nil)
+        #expect(after.directory == "/home/u/Pods")
+        #expect(after.tlsMinimumVersion == .v1_2)
+        #expect(after.launchInterval == 300)
+    }
+
+    @Test func aMaskedSecretIsNeverSentBack() throws {
+        let session = CommandSession(try GlobalOptions.parse([]), environment: [:])
+        var before = SessionConfiguration()
+        before.httpAdditionalHeaders = [HeaderField("Authorization", "***")]
+        #expect(throws: CommandFailure.self) {
+            try SessionSettings.merged(["maximumConcurrentTasks=2"], into: before, session)
+        }
+        let after = try SessionSettings.merged(["httpAdditionalHeaders=default"], into: before, session)
+        #expect(after.httpAdditionalHeaders == nil)
+    }
+
+    @Test(arguments: ["nope=1", "directory", "schedule=[{\"from\":\"1\",\"x\":2}]"])
+    func unknownSessionSettingsAreRefused(word: String) throws {
+        let session = CommandSession(try GlobalOptions.parse([]), environment: [:])
+        #expect(throws: CommandFailure.self) { try SessionSettings.merged([word], into: .init(), session) }
+    }
+}

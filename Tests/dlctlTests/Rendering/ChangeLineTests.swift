@@ -1,0 +1,26 @@
+import Testing
+import TransferModel
+
+@testable import dlctl
+
+@Suite struct ChangeLineTests {
+    @Test func endings() {
+        var done = Sample.task(1, "f.iso", .completed, received: 10 << 20)
+        done.duration = 4
+        #expect(ChangeLine.ending(done, width: nil).plain == "✓ f.iso  10.0 MiB in 4.0s (2.5 MiB/s)")
+        var failed = Sample.task(2, "g.iso", .failed)
+        failed.error = TransferError(.httpStatus, "404\u{1B}")
+        #expect(ChangeLine.ending(failed, width: nil).plain == "✗ g.iso  failed (http.status): 404\u{FFFD}")
+        #expect(ChangeLine.ending(failed, width: 12).width <= 12)
+    }
+
+    @Test func logLines() {
+        let task = Sample.task(1, "f", .paused, received: 5, expected: 10)
+        #expect(ChangeLine.log(.state(task), now: Sample.now) == "1 f: paused")
+        #expect(ChangeLine.log(.resumed(task, offset: 5), now: Sample.now) == "1 f: resumed at 5 B of 10 B")
+        #expect(ChangeLine.log(.resumed(task, offset: 0), now: Sample.now) == nil)
+        #expect(ChangeLine.log(.restarted(task, code: "c"), now: Sample.now) == "1 f: restarted from 0 (c)")
+        #expect(ChangeLine.log(.redirected(task, url: "u"), now: Sample.now) == nil)
+        #expect(ChangeLine.log(.linkLost, now: Sample.now) == "waiting for the daemon")
+    }
+}

@@ -1,0 +1,80 @@
+import Testing
+import TransferModel
+import TransferRPC
+
+@testable import dlctl
+
+@Suite struct TaskReportTests {
+    private func text(_ lines: [StyledText]) -> String { lines.map(\.plain).joined(separator: "\n") }
+
+    @Test(arguments: TaskState.allCases)
+    func showTellsEveryState(state: TaskState) {
+        let text = text(TaskSheet.render(Sample.view(7, state), now: Sample.now))
+        #expect(text.contains(state.rawValue))
+        #expect(text.contains("https://example.org/pool/file-7.iso"))
+        #expect(text.contains("/home/u"))
+        #expect(text.contains("ETag"))
+    }
+
+    @Test func showDisarmsWhatServersSay() {
+        var view = Sample.view(7)
+        view.response?.headers = [HeaderField("X\u{1B}[1m", "a\nb\u{9B}")]
+        view.spec.description = "x\u{1B}]0;title\u{7}"
+        for line in TaskSheet.render(view, now: Sample.now) {
+            #expect(!line.plain.unicodeScalars.contains { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) })
+        }
+    }
+
+    @Test func explainSaysNowWhyAndWhatToDo() {
+        let events = [Sample.eventView(3, .taskAdded, 7), Sample.eventView(4, .taskWaiting, 7, ["reason": "network"])]
+        let text = text(
+            Explanation.render(Sample.view(7, .waiting), events: events, circumstances: nil, now: Sample.now))
+        #expect(text.contains("waiting for: network; tried again at"))
+        #expect(text.contains("in 30s"))
+        #expect(text.contains("network.connect: connection refused"))
+        #expect(text.contains("dlctl retry 7 tries now"))
+        #expect(text.contains("task.waiting"))
+    }
+
+    @Test(arguments: TaskState.allCases)
+    func explainKnowsEveryState(state: TaskState) {
+        let lines = Explanation.render(Sample.view(7, state), events: [], circumstances: nil, now: Sample.now)
+        #expect(lines.count >= 3)
+        #expect(lines[2].plain.hasPrefix("Now: "))
+    }
+
+    @Test func aFullDaemonIsTheReason() {
+        let full = Explanation.Circumstances(running: 32, maximum: 32, perHost: 6)
+        let free = Explanation.Circumstances(running: 3, maximum: 32, perHost: 6)
+        #expect(
+            text(Explanation.render(Sample.view(7, .queued), events: [], circumstances: full, now: Sample.now))
+                .contains("all 32 slots"))
+        #expect(
+            text(Explanation.render(Sample.view(7, .queued), events: [], circumstances: free, now: Sample.now))
+                .contains("at most 6 per host"))
+    }
+
+    @Test(arguments: ErrorCode.allCases)
+    func everyCodeHasAdvice(code: ErrorCode) {
+        let advice = Advice.text(code, task: TaskID(7))
+        #expect(advice.count > 10)
+        #expect(advice.hasSuffix(".") || advice.hasSuffix("it."))
+        #expect(advice.first?.isLowercase != true || advice.hasPrefix("dlctl"))
+    }
+
+    @Test(arguments: WaitReason.allCases)
+    func everyReasonHasAdvice(reason: WaitReason) {
+        #expect(Advice.text(reason, task: TaskID(7)).count > 10)
+        #expect(!TaskWords.reason(reason).isEmpty)
+    }
+
+    @Test func eventsReadAsSentences() {
+        let failed = Sample.eventView(
+            12, .taskFailed, 7, ["error": ["code": "http.status", "message": "404 Not Found"]])
+        #expect(EventLine.render(failed).plain.hasSuffix("7  task.failed  http.status: 404 Not Found"))
+        let resumed = Sample.eventView(13, .taskResumed, 7, ["offset": 1024, "expected": 4096])
+        #expect(EventLine.details(resumed) == "at 1.0 KiB, of 4.0 KiB")
+        let other = Sample.eventView(14, .settingsChanged, 7, ["name": "x", "extra": ["a": 1]])
+        #expect(EventLine.details(other) == "extra={\"a\":1}, name=x")
+    }
+}

@@ -1,0 +1,186 @@
+import Foundation
+import JSONRPC
+import Synchronization
+import TransferModel
+import TransferRPC
+
+/// A daemon on a real socket that keeps tasks in memory, for the tests that run dlctl as a process.
+final class FakeDaemon: RequestHandler {
+    private struct State {
+        var tasks: [TaskID: TaskRecord] = [:]
+        var events: [EventRecord] = []
+        var subscriptions: [(connection: RPCConnection, name: String)] = []
+        var adds: [Int] = []
+        var acknowledged: [String: SequenceNumber] = [:]
+        var nextID: Int64 = 1
+    }
+
+    private let state = Mutex(State())
+    let socket: String
+    private let server = Mutex<RPCServer?>(nil)
+
+    init(socket: String) { self.socket = socket }
+
+    func start() async throws {
+        let server = try await RPCServer.start(on: .path(SocketPath(socket)), handler: self)
+        self.server.withLock { $0 = server }
+    }
+
+    func stop() async { await server.withLock { $0 }?.stop() }
+
+    /// Sizes of the task.add calls so far.
+    var adds: [Int] { state.withLock { $0.adds } }
+    var specs: [TaskSpec] { state.withLock { $0.tasks.values.sorted { $0.id < $1.id }.map(\.spec) } }
+    var acknowledged: [String: SequenceNumber] { state.withLock { $0.acknowledged } }
+    var subscribers: Int { state.withLock { $0.subscriptions.count } }
+
+    func put(_ record: TaskRecord) {
+        state.withLock { state in
+            state.tasks[record.id] = record
+            state.nextID = max(state.nextID, record.id.rawValue + 1)
+        }
+    }
+
+    /// Appends an event and sends it to every subscriber; `change` makes the task agree with it.
+    func happen(
+        _ type: EventType, _ task: TaskID, _ payload: [String: JSONValue] = [:],
+        change: (inout TaskRecord) -> Void = { _ in }
+    ) throws {
+        let (record, subscriptions) = state.withLock { state in
+            if var task = state.tasks[task] {
+                change(&task)
+                state.tasks[task.id] = task
+            }
+            let record = EventRecord(
+                sequence: SequenceNumber(Int64(state.events.count + 1)), time: .now(), type: type,
+                session: .shared(of: UserID(0)), task: task, payload: payload)
+            state.events.append(record)
+            return (record, state.subscriptions)
+        }
+        for subscription in subscriptions { try send(record, subscription.connection, subscription.name) }
+    }
+
+    private func send(_ record: EventRecord, _ connection: RPCConnection, _ name: String) throws {
+        let view = try WireCoding.encode(EventView(record, subscription: name))
+        connection.send(Array(#"{"jsonrpc":"2.0","method":"event","params":"#.utf8), view, Array("}".utf8))
+    }
+
+    func opened(_ connection: RPCConnection) {}
+
+    func closed(_ connection: RPCConnection) {
+        state.withLock { $0.subscriptions.removeAll { $0.connection === connection } }
+    }
+
+    func answer(_ request: RPCRequest, from connection: RPCConnection) async -> RPCAnswer {
+        do {
+            return try respond(request, connection)
+        } catch {
+            let error = error as? TransferError ?? TransferError(decoding: error)
+            let details = (try? WireCoding.encode(error.details)) ?? Array("{}".utf8)
+            return RPCAnswer(
+                .failure(
+                    RPCError(
+                        code: error.code.rpcCode, message: error.message, cause: error.code.rawValue,
+                        retryable: error.retryable, details: details)))
+        }
+    }
+
+    private func respond(_ request: RPCRequest, _ connection: RPCConnection) throws -> RPCAnswer {
+        let text = request.parameters ?? Array("{}".utf8)
+        switch request.method {
+        case AddTasks.name: return try result(add(WireCoding.parameters(of: AddTasks.self, from: text)))
+        case GetTask.name: return try result(get(WireCoding.parameters(of: GetTask.self, from: text).id))
+        case ListTasks.name: return try result(list(WireCoding.parameters(of: ListTasks.self, from: text)))
+        case PauseTasks.name: return try result(pause(WireCoding.parameters(of: PauseTasks.self, from: text)))
+        case ListEvents.name: return try result(events(WireCoding.parameters(of: ListEvents.self, from: text)))
+        case Subscribe.name: return try subscribe(WireCoding.parameters(of: Subscribe.self, from: text), connection)
+        case AcknowledgeEvents.name:
+            let parameters = try WireCoding.parameters(of: AcknowledgeEvents.self, from: text)
+            state.withLock { $0.acknowledged[parameters.subscriber] = parameters.sequence }
+            return try result(Nothing())
+        case GetSettings.name:
+            return try result(SettingsView([.downloadRateLimit: SettingView(value: 0, origin: .default)]))
+        default: throw TransferError(.rpcUnknownMethod, "not faked: \(request.method)")
+        }
+    }
+
+    private func result(_ value: some Encodable) throws -> RPCAnswer {
+        RPCAnswer(.success(try WireCoding.encode(value)))
+    }
+
+    private func add(_ parameters: AddTasks.Parameters) throws -> AddTasks.Result {
+        if let bad = parameters.tasks.first(where: { $0.url?.hasPrefix("gopher:") == true }) {
+            throw TransferError(
+                .badURL, "tasks[0].url: dld does not speak \(bad.url ?? "")", details: ["field": "tasks[0].url"])
+        }
+        return state.withLock { state in
+            state.adds.append(parameters.tasks.count)
+            return AddTasks.Result(
+                tasks: parameters.tasks.map { spec in
+                    let id = TaskID(state.nextID)
+                    state.nextID += 1
+                    state.tasks[id] = TaskRecord(
+                        id: id, session: .shared(of: UserID(0)), spec: spec,
+                        status: TaskStatus(state: spec.startPaused == true ? .paused : .queued, createdAt: .now()),
+                        host: "", position: Double(id.rawValue))
+                    return AddTasks.Added(id: id, state: spec.startPaused == true ? .paused : .queued)
+                })
+        }
+    }
+
+    private func get(_ id: TaskID) throws -> TaskView {
+        guard let record = state.withLock({ $0.tasks[id] }) else {
+            throw TransferError(.taskNotFound, "There is no task \(id).")
+        }
+        return TaskView(record)
+    }
+
+    private func list(_ query: ListTasks.Parameters) -> ListTasks.Result {
+        let records = state.withLock { $0.tasks.values.sorted { $0.id < $1.id } }
+        return ListTasks.Result(
+            tasks: records.filter { query.states?.contains($0.status.state) ?? true }.map { TaskView($0) })
+    }
+
+    private func pause(_ selection: ControlSelection) -> ControlResult {
+        state.withLock { state in
+            var outcome = ControlResult()
+            for id in selection.ids ?? Array(state.tasks.keys) {
+                if state.tasks[id] == nil {
+                    outcome.skipped.append(.init(id: id, code: .taskNotFound))
+                } else {
+                    state.tasks[id]?.status.state = .paused
+                    outcome.changed.append(id)
+                }
+            }
+            return outcome
+        }
+    }
+
+    private func from(_ position: EventPosition?, _ events: [EventRecord], default start: Int64) -> Int {
+        switch position {
+        case .start: 0
+        case .now: events.count
+        case .after(let number): Int(min(number.rawValue, Int64(events.count)))
+        case nil: Int(start)
+        }
+    }
+
+    private func events(_ query: ListEvents.Parameters) -> ListEvents.Result {
+        let events = state.withLock { $0.events }
+        let page = events.dropFirst(from(query.after, events, default: 0)).prefix(query.limit ?? 100)
+        return ListEvents.Result(events: page.map { EventView($0) }, head: SequenceNumber(Int64(events.count)))
+    }
+
+    private func subscribe(_ query: Subscribe.Parameters, _ connection: RPCConnection) throws -> RPCAnswer {
+        let (replay, head, name) = state.withLock { state in
+            let name = "s\(state.subscriptions.count + 1)"
+            let acknowledged = query.subscriber.flatMap { state.acknowledged[$0] }
+            let start = acknowledged?.rawValue ?? (query.subscriber == nil ? Int64(state.events.count) : 0)
+            state.subscriptions.append((connection, name))
+            let replay = Array(state.events.dropFirst(from(query.after, state.events, default: start)))
+            return (replay, state.events.count, name)
+        }
+        let answer = try WireCoding.encode(Subscribe.Result(subscription: name, head: SequenceNumber(Int64(head))))
+        return RPCAnswer(.success(answer)) { for event in replay { try? self.send(event, connection, name) } }
+    }
+}

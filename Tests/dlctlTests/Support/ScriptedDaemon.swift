@@ -1,0 +1,75 @@
+import Synchronization
+import TransferClient
+import TransferModel
+import TransferRPC
+
+@testable import dlctl
+
+/// A daemon in the same process: answers are given, subscriptions are fed by the test.
+final class ScriptedDaemon: DaemonCalling {
+    typealias Stream = AsyncThrowingStream<EventView, any Error>
+
+    private struct State {
+        var tasks: [TaskID: TaskView] = [:]
+        var head = SequenceNumber.zero
+        var refusal: TransferError?
+        var subscriptions: [Subscribe.Parameters] = []
+        var calls: [String] = []
+        var continuation: Stream.Continuation?
+    }
+
+    private let state = Mutex(State())
+
+    init(tasks: [TaskView] = [], head: Int64 = 0, refusal: TransferError? = nil) {
+        state.withLock {
+            $0.tasks = Dictionary(uniqueKeysWithValues: tasks.map { ($0.id, $0) })
+            $0.head = SequenceNumber(head)
+            $0.refusal = refusal
+        }
+    }
+
+    var subscriptions: [Subscribe.Parameters] { state.withLock { $0.subscriptions } }
+    var calls: [String] { state.withLock { $0.calls } }
+
+    func set(_ view: TaskView) { state.withLock { $0.tasks[view.id] = view } }
+
+    func send(_ event: EventView) {
+        _ = state.withLock { $0.continuation }?.yield(event)
+    }
+
+    /// The daemon goes away.
+    func crash() {
+        state.withLock { $0.continuation }?.finish(throwing: ClientError.connectionLost("test"))
+    }
+
+    func call<M: RPCMethod>(_ method: M.Type, _ parameters: M.Parameters) async throws -> M.Result {
+        state.withLock { $0.calls.append(M.name) }
+        let answer: Any
+        switch parameters {
+        case let reference as TaskReference:
+            guard let view = state.withLock({ $0.tasks[reference.id] }) else {
+                throw TransferError(.taskNotFound, "no task \(reference.id)")
+            }
+            answer = view
+        case let query as ListTasks.Parameters:
+            let tasks = state.withLock { $0.tasks.values.sorted { $0.id < $1.id } }
+            answer = ListTasks.Result(tasks: tasks.filter { query.states?.contains($0.state) ?? true })
+        default: throw TransferError(.unsupported, "not scripted: \(M.name)")
+        }
+        guard let result = answer as? M.Result else { throw TransferError(.internal, "wrong script") }
+        return result
+    }
+
+    func follow(_ parameters: Subscribe.Parameters) async throws -> (head: SequenceNumber, events: Stream) {
+        let (stream, continuation) = Stream.makeStream()
+        let (head, refusal) = state.withLock { state in
+            state.subscriptions.append(parameters)
+            state.continuation = continuation
+            return (state.head, state.refusal)
+        }
+        if let refusal { throw refusal }
+        return (head, stream)
+    }
+
+    func close() async {}
+}

@@ -1,0 +1,838 @@
+#!/bin/bash
+
+__dlctl_cursor_index_in_current_word() {
+    local remaining="${COMP_LINE}"
+
+    local word
+    for word in "${COMP_WORDS[@]::COMP_CWORD}"; do
+        remaining="${remaining##*([[:space:]])"${word}"*([[:space:]])}"
+    done
+
+    local -ir index="$((COMP_POINT - ${#COMP_LINE} + ${#remaining}))"
+    if [[ "${index}" -le 0 ]]; then
+        printf 0
+    else
+        printf %s "${index}"
+    fi
+}
+
+# positional arguments:
+#
+# - 1: the current (sub)command's count of positional arguments
+#
+# required variables:
+#
+# - repeating_flags: the repeating flags that the current (sub)command can accept
+# - non_repeating_flags: the non-repeating flags that the current (sub)command can accept
+# - repeating_options: the repeating options that the current (sub)command can accept
+# - non_repeating_options: the non-repeating options that the current (sub)command can accept
+# - positional_number: value ignored
+# - unparsed_words: unparsed words from the current command line
+#
+# modified variables:
+#
+# - non_repeating_flags: remove flags for this (sub)command that are already on the command line
+# - non_repeating_options: remove options for this (sub)command that are already on the command line
+# - positional_number: set to the current positional number
+# - unparsed_words: remove all flags, options, and option values for this (sub)command
+__dlctl_offer_flags_options() {
+    local -ir positional_count="${1}"
+    positional_number=0
+
+    local was_flag_option_terminator_seen=false
+    local is_parsing_option_value=false
+
+    local -ar unparsed_word_indices=("${!unparsed_words[@]}")
+    local -i word_index
+    for word_index in "${unparsed_word_indices[@]}"; do
+        if "${is_parsing_option_value}"; then
+            # This word is an option value:
+            # Reset marker for next word iff not currently the last word
+            [[ "${word_index}" -ne "${unparsed_word_indices[${#unparsed_word_indices[@]} - 1]}" ]] && is_parsing_option_value=false
+            unset "unparsed_words[${word_index}]"
+            # Do not process this word as a flag or an option
+            continue
+        fi
+
+        local word="${unparsed_words["${word_index}"]}"
+        if ! "${was_flag_option_terminator_seen}"; then
+            case "${word}" in
+            --)
+                unset "unparsed_words[${word_index}]"
+                # by itself -- is a flag/option terminator, but if it is the last word, it is the start of a completion
+                if [[ "${word_index}" -ne "${unparsed_word_indices[${#unparsed_word_indices[@]} - 1]}" ]]; then
+                    was_flag_option_terminator_seen=true
+                fi
+                continue
+                ;;
+            -*)
+                # ${word} is a flag or an option
+                # If ${word} is an option, mark that the next word to be parsed is an option value
+                local option
+                for option in "${repeating_options[@]}" "${non_repeating_options[@]}"; do
+                    [[ "${word}" = "${option}" ]] && is_parsing_option_value=true && break
+                done
+
+                # Remove ${word} from ${non_repeating_flags} or ${non_repeating_options} so it isn't offered again
+                local not_found=true
+                local -i index
+                for index in "${!non_repeating_flags[@]}"; do
+                    if [[ "${non_repeating_flags[${index}]}" = "${word}" ]]; then
+                        unset "non_repeating_flags[${index}]"
+                        non_repeating_flags=("${non_repeating_flags[@]}")
+                        not_found=false
+                        break
+                    fi
+                done
+                if "${not_found}"; then
+                    for index in "${!non_repeating_flags[@]}"; do
+                        if [[ "${non_repeating_flags[${index}]}" = "${word}" ]]; then
+                            unset "non_repeating_flags[${index}]"
+                            non_repeating_flags=("${non_repeating_flags[@]}")
+                            break
+                        fi
+                    done
+                fi
+                unset "unparsed_words[${word_index}]"
+                continue
+                ;;
+            esac
+        fi
+
+        # ${word} is neither a flag, nor an option, nor an option value
+        if [[ "${positional_number}" -lt "${positional_count}" || "${positional_count}" -lt 0 ]]; then
+            # ${word} is a positional
+            ((positional_number++))
+            unset "unparsed_words[${word_index}]"
+        else
+            if [[ -z "${word}" ]]; then
+                # Could be completing a flag, option, or subcommand
+                positional_number=-1
+            else
+                # ${word} is a subcommand or invalid, so stop processing this (sub)command
+                positional_number=-2
+            fi
+            break
+        fi
+    done
+
+    unparsed_words=("${unparsed_words[@]}")
+
+    if\
+        ! "${was_flag_option_terminator_seen}"\
+        && ! "${is_parsing_option_value}"\
+        && [[ ("${cur}" = -* && "${positional_number}" -ge 0) || "${positional_number}" -eq -1 ]]
+    then
+        COMPREPLY+=($(compgen -W "${repeating_flags[*]} ${non_repeating_flags[*]} ${repeating_options[*]} ${non_repeating_options[*]}" -- "${cur}"))
+    fi
+}
+
+__dlctl_add_completions() {
+    local completion
+    while IFS='' read -r completion; do
+        COMPREPLY+=("${completion}")
+    done < <(IFS=$'\n' compgen "${@}" -- "${cur}")
+}
+
+__dlctl_custom_complete() {
+    if [[ -n "${cur}" || -z ${COMP_WORDS[${COMP_CWORD}]} || "${COMP_LINE:${COMP_POINT}:1}" != ' ' ]]; then
+        local -ar words=("${COMP_WORDS[@]}")
+    else
+        local -ar words=("${COMP_WORDS[@]::${COMP_CWORD}}" '' "${COMP_WORDS[@]:${COMP_CWORD}}")
+    fi
+
+    "${COMP_WORDS[0]}" "${@}" "${words[@]}"
+}
+
+_dlctl() {
+    local state
+    state="$(shopt -p;shopt -po)"
+    trap "${state//$'\n'/;}" RETURN
+    shopt -s extglob
+    set +o history +o posix
+
+    local -xr SAP_SHELL=bash
+    local -x SAP_SHELL_VERSION
+    SAP_SHELL_VERSION="$(IFS='.';printf %s "${BASH_VERSINFO[*]}")"
+    local -r SAP_SHELL_VERSION
+
+    local -r cur="${2}"
+    local -r prev="${3}"
+
+    local -i positional_number
+    local -a unparsed_words=("${COMP_WORDS[@]:1:${COMP_CWORD}}")
+
+    local -a repeating_flags=()
+    local -a non_repeating_flags=(--version -h --help)
+    local -a repeating_options=()
+    local -a non_repeating_options=()
+    __dlctl_offer_flags_options 0
+
+    # Offer subcommand / subcommand argument completions
+    local -r subcommand="${unparsed_words[0]}"
+    unset 'unparsed_words[0]'
+    unparsed_words=("${unparsed_words[@]}")
+    case "${subcommand}" in
+    add|update|list|show|explain|watch|wait|events|pause|resume|cancel|retry|remove|session|limit|settings|stats|info|help)
+        # Offer subcommand argument completions
+        "_dlctl_${subcommand}"
+        ;;
+    *)
+        # Offer subcommand completions
+        COMPREPLY+=($(compgen -W 'add update list show explain watch wait events pause resume cancel retry remove session limit settings stats info help' -- "${cur}"))
+        ;;
+    esac
+}
+
+_dlctl_add() {
+    repeating_flags=()
+    non_repeating_flags=(-w --wait --preserve-time --paused --password-stdin --netrc --system --json --quiet -q --no-start --version -h --help)
+    repeating_options=(-i --input --tag -H --header)
+    non_repeating_options=(-o --output -d --directory --on-conflict --checksum --resume-data --session -s --priority --limit --at --deadline --retry --timeout --max-time --description --client-token -A --user-agent --referer -u --user --password-file --bearer-file --bearer-env --netrc-file --proxy --proxy-file --ca-file --cert --key --tls-min --http-version --socket)
+    __dlctl_offer_flags_options -1
+
+    # Offer option value completions
+    case "${prev}" in
+    '-i'|'--input')
+        __dlctl_add_completions -f
+        return
+        ;;
+    '-o'|'--output')
+        __dlctl_add_completions -f
+        return
+        ;;
+    '-d'|'--directory')
+        __dlctl_add_completions -d
+        return
+        ;;
+    '--on-conflict')
+        __dlctl_add_completions -W 'rename'$'\n''overwrite'$'\n''fail'
+        return
+        ;;
+    '--checksum')
+        return
+        ;;
+    '--resume-data')
+        __dlctl_add_completions -f
+        return
+        ;;
+    '--session'|'-s')
+        return
+        ;;
+    '--priority')
+        return
+        ;;
+    '--limit')
+        return
+        ;;
+    '--at')
+        return
+        ;;
+    '--deadline')
+        return
+        ;;
+    '--retry')
+        return
+        ;;
+    '--timeout')
+        return
+        ;;
+    '--max-time')
+        return
+        ;;
+    '--description')
+        return
+        ;;
+    '--tag')
+        return
+        ;;
+    '--client-token')
+        return
+        ;;
+    '-H'|'--header')
+        return
+        ;;
+    '-A'|'--user-agent')
+        return
+        ;;
+    '--referer')
+        return
+        ;;
+    '-u'|'--user')
+        return
+        ;;
+    '--password-file')
+        __dlctl_add_completions -f
+        return
+        ;;
+    '--bearer-file')
+        __dlctl_add_completions -f
+        return
+        ;;
+    '--bearer-env')
+        return
+        ;;
+    '--netrc-file')
+        __dlctl_add_completions -f
+        return
+        ;;
+    '--proxy')
+        return
+        ;;
+    '--proxy-file')
+        __dlctl_add_completions -f
+        return
+        ;;
+    '--ca-file')
+        __dlctl_add_completions -f
+        return
+        ;;
+    '--cert')
+        __dlctl_add_completions -f
+        return
+        ;;
+    '--key')
+        __dlctl_add_completions -f
+        return
+        ;;
+    '--tls-min')
+        __dlctl_add_completions -W '1.0'$'\n''1.1'$'\n''1.2'$'\n''1.3'
+        return
+        ;;
+    '--http-version')
+        __dlctl_add_completions -W '1.1'$'\n''2'
+        return
+        ;;
+    '--socket')
+        __dlctl_add_completions -f
+        return
+        ;;
+    esac
+}
+
+_dlctl_update() {
+    repeating_flags=()
+    non_repeating_flags=(--system --json --quiet -q --no-start --version -h --help)
+    repeating_options=(-H --header)
+    non_repeating_options=(--url --priority --limit --description --at --position --socket)
+    __dlctl_offer_flags_options 1
+
+    # Offer option value completions
+    case "${prev}" in
+    '--url')
+        return
+        ;;
+    '--priority')
+        return
+        ;;
+    '--limit')
+        return
+        ;;
+    '-H'|'--header')
+        return
+        ;;
+    '--description')
+        return
+        ;;
+    '--at')
+        return
+        ;;
+    '--position')
+        return
+        ;;
+    '--socket')
+        __dlctl_add_completions -f
+        return
+        ;;
+    esac
+}
+
+_dlctl_list() {
+    repeating_flags=()
+    non_repeating_flags=(--all --system --json --quiet -q --no-start --version -h --help)
+    repeating_options=(--state)
+    non_repeating_options=(--session -s --match -n --limit --owner --socket)
+    __dlctl_offer_flags_options 0
+
+    # Offer option value completions
+    case "${prev}" in
+    '--state')
+        __dlctl_add_completions -W 'queued'$'\n''running'$'\n''waiting'$'\n''paused'$'\n''completed'$'\n''failed'$'\n''cancelled'
+        return
+        ;;
+    '--session'|'-s')
+        return
+        ;;
+    '--match')
+        return
+        ;;
+    '-n'|'--limit')
+        return
+        ;;
+    '--owner')
+        return
+        ;;
+    '--socket')
+        __dlctl_add_completions -f
+        return
+        ;;
+    esac
+}
+
+_dlctl_show() {
+    repeating_flags=()
+    non_repeating_flags=(--system --json --quiet -q --no-start --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--socket)
+    __dlctl_offer_flags_options 1
+
+    # Offer option value completions
+    case "${prev}" in
+    '--socket')
+        __dlctl_add_completions -f
+        return
+        ;;
+    esac
+}
+
+_dlctl_explain() {
+    repeating_flags=()
+    non_repeating_flags=(--system --json --quiet -q --no-start --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--socket)
+    __dlctl_offer_flags_options 1
+
+    # Offer option value completions
+    case "${prev}" in
+    '--socket')
+        __dlctl_add_completions -f
+        return
+        ;;
+    esac
+}
+
+_dlctl_watch() {
+    repeating_flags=()
+    non_repeating_flags=(--system --json --quiet -q --no-start --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--owner --socket)
+    __dlctl_offer_flags_options -1
+
+    # Offer option value completions
+    case "${prev}" in
+    '--owner')
+        return
+        ;;
+    '--socket')
+        __dlctl_add_completions -f
+        return
+        ;;
+    esac
+}
+
+_dlctl_wait() {
+    repeating_flags=()
+    non_repeating_flags=(--all --system --json --quiet -q --no-start --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--session -s --socket)
+    __dlctl_offer_flags_options -1
+
+    # Offer option value completions
+    case "${prev}" in
+    '--session'|'-s')
+        return
+        ;;
+    '--socket')
+        __dlctl_add_completions -f
+        return
+        ;;
+    esac
+}
+
+_dlctl_events() {
+    repeating_flags=()
+    non_repeating_flags=(--follow -f --no-progress --forget --system --json --quiet -q --no-start --version -h --help)
+    repeating_options=(--type --task --session -s)
+    non_repeating_options=(--after --subscriber -n --limit --owner --socket)
+    __dlctl_offer_flags_options 0
+
+    # Offer option value completions
+    case "${prev}" in
+    '--after')
+        return
+        ;;
+    '--subscriber')
+        return
+        ;;
+    '--type')
+        __dlctl_add_completions -W 'task.added'$'\n''task.started'$'\n''task.redirected'$'\n''task.response'$'\n''task.resumed'$'\n''task.restarted'$'\n''task.progress'$'\n''task.waiting'$'\n''task.paused'$'\n''task.queued'$'\n''task.updated'$'\n''task.completed'$'\n''task.failed'$'\n''task.cancelled'$'\n''task.removed'$'\n''session.opened'$'\n''session.drained'$'\n''session.invalidated'$'\n''settings.changed'$'\n''events.lagged'
+        return
+        ;;
+    '--task')
+        return
+        ;;
+    '--session'|'-s')
+        return
+        ;;
+    '-n'|'--limit')
+        return
+        ;;
+    '--owner')
+        return
+        ;;
+    '--socket')
+        __dlctl_add_completions -f
+        return
+        ;;
+    esac
+}
+
+_dlctl_pause() {
+    repeating_flags=()
+    non_repeating_flags=(--all --system --json --quiet -q --no-start --version -h --help)
+    repeating_options=(--state)
+    non_repeating_options=(--session -s --owner --socket)
+    __dlctl_offer_flags_options -1
+
+    # Offer option value completions
+    case "${prev}" in
+    '--session'|'-s')
+        return
+        ;;
+    '--state')
+        __dlctl_add_completions -W 'queued'$'\n''running'$'\n''waiting'$'\n''paused'$'\n''completed'$'\n''failed'$'\n''cancelled'
+        return
+        ;;
+    '--owner')
+        return
+        ;;
+    '--socket')
+        __dlctl_add_completions -f
+        return
+        ;;
+    esac
+}
+
+_dlctl_resume() {
+    repeating_flags=()
+    non_repeating_flags=(--all --system --json --quiet -q --no-start --version -h --help)
+    repeating_options=(--state)
+    non_repeating_options=(--session -s --owner --socket)
+    __dlctl_offer_flags_options -1
+
+    # Offer option value completions
+    case "${prev}" in
+    '--session'|'-s')
+        return
+        ;;
+    '--state')
+        __dlctl_add_completions -W 'queued'$'\n''running'$'\n''waiting'$'\n''paused'$'\n''completed'$'\n''failed'$'\n''cancelled'
+        return
+        ;;
+    '--owner')
+        return
+        ;;
+    '--socket')
+        __dlctl_add_completions -f
+        return
+        ;;
+    esac
+}
+
+_dlctl_cancel() {
+    repeating_flags=()
+    non_repeating_flags=(--all --keep-partial --system --json --quiet -q --no-start --version -h --help)
+    repeating_options=(--state)
+    non_repeating_options=(--session -s --owner --resume-data --socket)
+    __dlctl_offer_flags_options -1
+
+    # Offer option value completions
+    case "${prev}" in
+    '--session'|'-s')
+        return
+        ;;
+    '--state')
+        __dlctl_add_completions -W 'queued'$'\n''running'$'\n''waiting'$'\n''paused'$'\n''completed'$'\n''failed'$'\n''cancelled'
+        return
+        ;;
+    '--owner')
+        return
+        ;;
+    '--resume-data')
+        __dlctl_add_completions -f
+        return
+        ;;
+    '--socket')
+        __dlctl_add_completions -f
+        return
+        ;;
+    esac
+}
+
+_dlctl_retry() {
+    repeating_flags=()
+    non_repeating_flags=(--all --system --json --quiet -q --no-start --version -h --help)
+    repeating_options=(--state)
+    non_repeating_options=(--session -s --owner --socket)
+    __dlctl_offer_flags_options -1
+
+    # Offer option value completions
+    case "${prev}" in
+    '--session'|'-s')
+        return
+        ;;
+    '--state')
+        __dlctl_add_completions -W 'queued'$'\n''running'$'\n''waiting'$'\n''paused'$'\n''completed'$'\n''failed'$'\n''cancelled'
+        return
+        ;;
+    '--owner')
+        return
+        ;;
+    '--socket')
+        __dlctl_add_completions -f
+        return
+        ;;
+    esac
+}
+
+_dlctl_remove() {
+    repeating_flags=()
+    non_repeating_flags=(--all --delete --system --json --quiet -q --no-start --version -h --help)
+    repeating_options=(--state)
+    non_repeating_options=(--session -s --owner --socket)
+    __dlctl_offer_flags_options -1
+
+    # Offer option value completions
+    case "${prev}" in
+    '--session'|'-s')
+        return
+        ;;
+    '--state')
+        __dlctl_add_completions -W 'queued'$'\n''running'$'\n''waiting'$'\n''paused'$'\n''completed'$'\n''failed'$'\n''cancelled'
+        return
+        ;;
+    '--owner')
+        return
+        ;;
+    '--socket')
+        __dlctl_add_completions -f
+        return
+        ;;
+    esac
+}
+
+_dlctl_session() {
+    repeating_flags=()
+    non_repeating_flags=(--version -h --help)
+    repeating_options=()
+    non_repeating_options=()
+    __dlctl_offer_flags_options 0
+
+    # Offer subcommand / subcommand argument completions
+    local -r subcommand="${unparsed_words[0]}"
+    unset 'unparsed_words[0]'
+    unparsed_words=("${unparsed_words[@]}")
+    case "${subcommand}" in
+    open|list|show|set|finish|invalidate)
+        # Offer subcommand argument completions
+        "_dlctl_session_${subcommand}"
+        ;;
+    *)
+        # Offer subcommand completions
+        COMPREPLY+=($(compgen -W 'open list show set finish invalidate' -- "${cur}"))
+        ;;
+    esac
+}
+
+_dlctl_session_open() {
+    repeating_flags=()
+    non_repeating_flags=(--system --json --quiet -q --no-start --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--socket)
+    __dlctl_offer_flags_options -1
+
+    # Offer option value completions
+    case "${prev}" in
+    '--socket')
+        __dlctl_add_completions -f
+        return
+        ;;
+    esac
+}
+
+_dlctl_session_list() {
+    repeating_flags=()
+    non_repeating_flags=(--system --json --quiet -q --no-start --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--owner --socket)
+    __dlctl_offer_flags_options 0
+
+    # Offer option value completions
+    case "${prev}" in
+    '--owner')
+        return
+        ;;
+    '--socket')
+        __dlctl_add_completions -f
+        return
+        ;;
+    esac
+}
+
+_dlctl_session_show() {
+    repeating_flags=()
+    non_repeating_flags=(--system --json --quiet -q --no-start --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--socket)
+    __dlctl_offer_flags_options 1
+
+    # Offer option value completions
+    case "${prev}" in
+    '--socket')
+        __dlctl_add_completions -f
+        return
+        ;;
+    esac
+}
+
+_dlctl_session_set() {
+    repeating_flags=()
+    non_repeating_flags=(--system --json --quiet -q --no-start --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--socket)
+    __dlctl_offer_flags_options -1
+
+    # Offer option value completions
+    case "${prev}" in
+    '--socket')
+        __dlctl_add_completions -f
+        return
+        ;;
+    esac
+}
+
+_dlctl_session_finish() {
+    repeating_flags=()
+    non_repeating_flags=(--system --json --quiet -q --no-start --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--socket)
+    __dlctl_offer_flags_options 1
+
+    # Offer option value completions
+    case "${prev}" in
+    '--socket')
+        __dlctl_add_completions -f
+        return
+        ;;
+    esac
+}
+
+_dlctl_session_invalidate() {
+    repeating_flags=()
+    non_repeating_flags=(--system --json --quiet -q --no-start --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--socket)
+    __dlctl_offer_flags_options 1
+
+    # Offer option value completions
+    case "${prev}" in
+    '--socket')
+        __dlctl_add_completions -f
+        return
+        ;;
+    esac
+}
+
+_dlctl_limit() {
+    repeating_flags=()
+    non_repeating_flags=(--system --json --quiet -q --no-start --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--down --up --tasks --per-host --socket)
+    __dlctl_offer_flags_options 0
+
+    # Offer option value completions
+    case "${prev}" in
+    '--down')
+        return
+        ;;
+    '--up')
+        return
+        ;;
+    '--tasks')
+        return
+        ;;
+    '--per-host')
+        return
+        ;;
+    '--socket')
+        __dlctl_add_completions -f
+        return
+        ;;
+    esac
+}
+
+_dlctl_settings() {
+    repeating_flags=()
+    non_repeating_flags=(--system --json --quiet -q --no-start --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--socket)
+    __dlctl_offer_flags_options -1
+
+    # Offer option value completions
+    case "${prev}" in
+    '--socket')
+        __dlctl_add_completions -f
+        return
+        ;;
+    esac
+
+    # Offer positional completions
+    case "${positional_number}" in
+    *)
+        __dlctl_add_completions -W 'maximumConcurrentTasks'$'\n''maximumConcurrentTasksPerHost'$'\n''downloadRateLimit'$'\n''uploadRateLimit'$'\n''minimumFreeSpace'$'\n''historyRetention'$'\n''eventRetention'$'\n''eventRetentionCount'$'\n''progressInterval'$'\n''diskPollInterval'
+        return
+        ;;
+    esac
+}
+
+_dlctl_stats() {
+    repeating_flags=()
+    non_repeating_flags=(--system --json --quiet -q --no-start --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--socket)
+    __dlctl_offer_flags_options 0
+
+    # Offer option value completions
+    case "${prev}" in
+    '--socket')
+        __dlctl_add_completions -f
+        return
+        ;;
+    esac
+}
+
+_dlctl_info() {
+    repeating_flags=()
+    non_repeating_flags=(--system --json --quiet -q --no-start --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--socket)
+    __dlctl_offer_flags_options 0
+
+    # Offer option value completions
+    case "${prev}" in
+    '--socket')
+        __dlctl_add_completions -f
+        return
+        ;;
+    esac
+}
+
+_dlctl_help() {
+    repeating_flags=()
+    non_repeating_flags=(--version)
+    repeating_options=()
+    non_repeating_options=()
+    __dlctl_offer_flags_options -1
+}
+
+complete -o filenames -F _dlctl dlctl

@@ -1,0 +1,412 @@
+function __dlctl_should_offer_completions_for_flags_or_options -a expected_commands
+    set -l non_repeating_flags_or_options $argv[2..]
+    set -l non_repeating_flags_or_options_absent 0
+    set -l positional_index 0
+    set -l commands
+    __dlctl_parse_tokens
+    test "$commands" = "$expected_commands"; and return $non_repeating_flags_or_options_absent
+end
+
+function __dlctl_should_offer_completions_for_positional -a expected_commands positional_index_comparison expected_positional_index
+    set -l non_repeating_flags_or_options
+    set -l non_repeating_flags_or_options_absent 0
+    set -l positional_index 0
+    set -l commands
+    __dlctl_parse_tokens
+    test "$commands" = "$expected_commands" -a \( "$positional_index" "$positional_index_comparison" "$expected_positional_index" \)
+end
+
+function __dlctl_parse_tokens -S
+    set -l unparsed_tokens (__dlctl_tokens -pc)
+    switch $unparsed_tokens[1]
+    case 'dlctl'
+        __dlctl_parse_subcommand 0 'version' 'h/help'
+        switch $unparsed_tokens[1]
+        case 'add'
+            __dlctl_parse_subcommand -r 1 'i/input=+' 'w/wait' 'o/output=' 'd/directory=' 'on-conflict=' 'checksum=' 'preserve-time' 'resume-data=' 's/session=' 'priority=' 'limit=' 'at=' 'deadline=' 'paused' 'retry=' 'timeout=' 'max-time=' 'description=' 'tag=+' 'client-token=' 'H/header=+' 'A/user-agent=' 'referer=' 'u/user=' 'password-stdin' 'password-file=' 'bearer-file=' 'bearer-env=' 'netrc' 'netrc-file=' 'proxy=' 'proxy-file=' 'ca-file=' 'cert=' 'key=' 'tls-min=' 'http-version=' 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
+        case 'update'
+            __dlctl_parse_subcommand 1 'url=' 'priority=' 'limit=' 'H/header=+' 'description=' 'at=' 'position=' 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
+        case 'list'
+            __dlctl_parse_subcommand 0 'state=+' 's/session=' 'all' 'match=' 'n/limit=' 'owner=' 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
+        case 'show'
+            __dlctl_parse_subcommand 1 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
+        case 'explain'
+            __dlctl_parse_subcommand 1 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
+        case 'watch'
+            __dlctl_parse_subcommand -r 1 'owner=' 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
+        case 'wait'
+            __dlctl_parse_subcommand -r 1 'all' 's/session=' 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
+        case 'events'
+            __dlctl_parse_subcommand 0 'after=' 'subscriber=' 'f/follow' 'type=+' 'task=+' 's/session=+' 'n/limit=' 'no-progress' 'forget' 'owner=' 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
+        case 'pause'
+            __dlctl_parse_subcommand -r 1 's/session=' 'all' 'state=+' 'owner=' 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
+        case 'resume'
+            __dlctl_parse_subcommand -r 1 's/session=' 'all' 'state=+' 'owner=' 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
+        case 'cancel'
+            __dlctl_parse_subcommand -r 1 's/session=' 'all' 'state=+' 'owner=' 'keep-partial' 'resume-data=' 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
+        case 'retry'
+            __dlctl_parse_subcommand -r 1 's/session=' 'all' 'state=+' 'owner=' 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
+        case 'remove'
+            __dlctl_parse_subcommand -r 1 's/session=' 'all' 'state=+' 'owner=' 'delete' 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
+        case 'session'
+            __dlctl_parse_subcommand 0 'version' 'h/help'
+            switch $unparsed_tokens[1]
+            case 'open'
+                __dlctl_parse_subcommand -r 2 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
+            case 'list'
+                __dlctl_parse_subcommand 0 'owner=' 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
+            case 'show'
+                __dlctl_parse_subcommand 1 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
+            case 'set'
+                __dlctl_parse_subcommand -r 2 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
+            case 'finish'
+                __dlctl_parse_subcommand 1 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
+            case 'invalidate'
+                __dlctl_parse_subcommand 1 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
+            end
+        case 'limit'
+            __dlctl_parse_subcommand 0 'down=' 'up=' 'tasks=' 'per-host=' 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
+        case 'settings'
+            __dlctl_parse_subcommand -r 1 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
+        case 'stats'
+            __dlctl_parse_subcommand 0 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
+        case 'info'
+            __dlctl_parse_subcommand 0 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
+        case 'help'
+            __dlctl_parse_subcommand -r 1 'version'
+        end
+    end
+end
+
+function __dlctl_tokens
+    if test (string split -m 1 -f 1 -- . "$FISH_VERSION") -gt 3
+        commandline --tokens-raw $argv
+    else
+        commandline -o $argv
+    end
+end
+
+function __dlctl_parse_subcommand -S -a positional_count
+    argparse -s r -- $argv
+    set -l option_specs $argv[2..]
+    set -l is_repeating_positional $_flag_r
+    set -el _flag_r
+    set -a commands $unparsed_tokens[1]
+    set positional_index 0
+    while true
+        set -e unparsed_tokens[1]
+        argparse -sn "$commands" $option_specs -- $unparsed_tokens 2> /dev/null
+        set unparsed_tokens $argv
+        set positional_index (math $positional_index + 1)
+        for non_repeating_flag_or_option in $non_repeating_flags_or_options
+            if set -ql "_flag_$(string replace -a - _ -- $non_repeating_flag_or_option)"
+                set non_repeating_flags_or_options_absent 1
+                break
+            end
+        end
+        test (count $unparsed_tokens) -eq 0 -o \( -z "$is_repeating_positional" -a "$positional_index" -gt "$positional_count" \) && break
+    end
+end
+
+function __dlctl_complete_directories
+    set -l token (commandline -t)
+    string match -- '*/' $token
+    set -l subdirs $token*/
+    printf %s\n $subdirs
+end
+
+function __dlctl_custom_completion
+    set -x SAP_SHELL fish
+    set -x SAP_SHELL_VERSION $FISH_VERSION
+    set -l tokens (__dlctl_tokens -p)
+    if test -z "$(__dlctl_tokens -t)"
+        set -l index (count (__dlctl_tokens -pc))
+        set tokens $tokens[..$index] \'\' $tokens[(math $index + 1)..]
+    end
+    command $tokens[1] $argv $tokens
+end
+
+complete -c 'dlctl' -f
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl" version' -l 'version' -d 'Show the version.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'add' -d 'Queue downloads; print their ids.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'update' -d 'Change a task where it stands.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'list' -d 'A table of tasks.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'show' -d 'Everything about one task.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'explain' -d 'Why a task is not running, what happened so far, what to do.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'watch' -d 'Live screen: bars, rates, time left. Ctrl-C leaves; the tasks go on.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'wait' -d 'Wait until tasks are over; the exit status tells how it ended.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'events' -d 'The event log: what happened, in order.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'pause' -d 'Stop tasks for now; they keep what they have.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'resume' -d 'Let paused tasks go on.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'cancel' -d 'End tasks for good; partial files are removed.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'retry' -d 'Try failed, cancelled and waiting tasks now.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'remove' -d 'Remove tasks from the history; unfinished ones are cancelled first.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'session' -d 'Groups of tasks with settings of their own.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'limit' -d 'Show or change rate limits and slots; running transfers follow at once.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'settings' -d 'Show or change global settings.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'stats' -d 'Figures of the running daemon.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'info' -d 'What the daemon is: version, process, folders, features.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'help' -d 'Show subcommand help information.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add"' -s 'i' -l 'input' -d 'Read URLs from this list; - is standard input.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" w wait' -s 'w' -l 'wait' -d 'Show progress and wait; the exit status tells how it ended.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" o output' -s 'o' -l 'output' -d 'Save as this file; with one URL only.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" d directory' -s 'd' -l 'directory' -d 'Save into this folder; the current one unless the session names one.' -rfa '(__dlctl_complete_directories)'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" on-conflict' -l 'on-conflict' -d 'What to do where the file exists.' -rfka 'rename overwrite fail'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" checksum' -l 'checksum' -d 'What the file must hash to: md5, sha-1, sha-256, sha-384 or sha-512, a colon, the value in hex.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" preserve-time' -l 'preserve-time' -d 'Give the file the server\'s modification time.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" resume-data' -l 'resume-data' -d 'Take up a download from what \'cancel --resume-data\' wrote.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" s session' -l 'session' -s 's' -d 'Put the tasks into this session.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" priority' -l 'priority' -d 'Place in the queue, or a number from 0 to 1.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" limit' -l 'limit' -d 'Bytes per second of each task: 500k, 2M, none.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" at' -l 'at' -d 'Begin then: 22:30, +2h, or 2026-01-31T08:00:00Z.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" deadline' -l 'deadline' -d 'Fail if not done by then.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" paused' -l 'paused' -d 'Add the tasks paused.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" retry' -l 'retry' -d 'Attempts before a task fails; 0 = as many as it takes.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" timeout' -l 'timeout' -d 'Give up an attempt after this long without a byte: 30s, 2m.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" max-time' -l 'max-time' -d 'Fail after this much time in the queue and running: 12h, 7d.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" description' -l 'description' -d 'A remark that \'list\' and \'show\' print.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add"' -l 'tag' -d 'A label; may be repeated.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" client-token' -l 'client-token' -d 'Makes adding idempotent: the same token within 24 hours gives the same task.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add"' -s 'H' -l 'header' -d 'A header \'Name: value\', or @FILE with one a line; may be repeated.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" A user-agent' -s 'A' -l 'user-agent' -d 'User-Agent to send.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" referer' -l 'referer' -d 'Referer to send.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" u user' -s 'u' -l 'user' -d 'User name for the server; the password is asked for, or see below.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" password-stdin' -l 'password-stdin' -d 'Read the password from standard input.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" password-file' -l 'password-file' -d 'Read the password from a file.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" bearer-file' -l 'bearer-file' -d 'Read a bearer token from a file; - is standard input.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" bearer-env' -l 'bearer-env' -d 'Take a bearer token from an environment variable.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" netrc' -l 'netrc' -d 'Take user and password from ~/.netrc.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" netrc-file' -l 'netrc-file' -d 'Take user and password from this netrc file.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" proxy' -l 'proxy' -d 'http, https, socks5 or socks5h proxy, or none.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" proxy-file' -l 'proxy-file' -d 'Read the proxy\'s URL from a file, where it holds a password.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" ca-file' -l 'ca-file' -d 'Trust the certificates in this PEM file.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" cert' -l 'cert' -d 'Client certificate (PEM).' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" key' -l 'key' -d 'Key of the client certificate (PEM).' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" tls-min' -l 'tls-min' -d 'Lowest TLS version.' -rfka '1.0 1.1 1.2 1.3'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" http-version' -l 'http-version' -d 'HTTP version.' -rfka '1.1 2'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" socket' -l 'socket' -d 'Talk to the daemon at this socket, and to no other.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" json' -l 'json' -d 'Print JSON: one value, or one a line where results come one by one.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" q quiet' -l 'quiet' -s 'q' -d 'Print results only, no remarks and no progress.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" no-start' -l 'no-start' -d 'Do not start a daemon where none runs.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" version' -l 'version' -d 'Show the version.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl update" url' -l 'url' -d 'Download from here instead.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl update" priority' -l 'priority' -d 'Place in the queue, or a number from 0 to 1.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl update" limit' -l 'limit' -d 'Bytes per second: 500k, 2M, none.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl update"' -s 'H' -l 'header' -d 'A header \'Name: value\'; these replace all headers of the task.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl update" description' -l 'description' -d 'A remark.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl update" at' -l 'at' -d 'Begin then: 22:30, +2h, now, or 2026-01-31T08:00:00Z.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl update" position' -l 'position' -d 'Place among tasks of its priority: first, last or a number.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl update" socket' -l 'socket' -d 'Talk to the daemon at this socket, and to no other.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl update" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl update" json' -l 'json' -d 'Print JSON: one value, or one a line where results come one by one.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl update" q quiet' -l 'quiet' -s 'q' -d 'Print results only, no remarks and no progress.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl update" no-start' -l 'no-start' -d 'Do not start a daemon where none runs.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl update" version' -l 'version' -d 'Show the version.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl update" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl list"' -l 'state' -d 'Only tasks in this state; may be repeated.' -rfka 'queued running waiting paused completed failed cancelled'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl list" s session' -l 'session' -s 's' -d 'Only tasks of this session.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl list" all' -l 'all' -d 'The whole history.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl list" match' -l 'match' -d 'Only where address, description or file contain this text.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl list" limit n' -s 'n' -l 'limit' -d 'At most this many tasks.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl list" owner' -l 'owner' -d 'Another user\'s (administrators only): a user id, or \'all\'.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl list" socket' -l 'socket' -d 'Talk to the daemon at this socket, and to no other.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl list" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl list" json' -l 'json' -d 'Print JSON: one value, or one a line where results come one by one.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl list" q quiet' -l 'quiet' -s 'q' -d 'Print results only, no remarks and no progress.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl list" no-start' -l 'no-start' -d 'Do not start a daemon where none runs.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl list" version' -l 'version' -d 'Show the version.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl list" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl show" socket' -l 'socket' -d 'Talk to the daemon at this socket, and to no other.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl show" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl show" json' -l 'json' -d 'Print JSON: one value, or one a line where results come one by one.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl show" q quiet' -l 'quiet' -s 'q' -d 'Print results only, no remarks and no progress.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl show" no-start' -l 'no-start' -d 'Do not start a daemon where none runs.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl show" version' -l 'version' -d 'Show the version.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl show" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl explain" socket' -l 'socket' -d 'Talk to the daemon at this socket, and to no other.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl explain" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl explain" json' -l 'json' -d 'Print JSON: one value, or one a line where results come one by one.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl explain" q quiet' -l 'quiet' -s 'q' -d 'Print results only, no remarks and no progress.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl explain" no-start' -l 'no-start' -d 'Do not start a daemon where none runs.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl explain" version' -l 'version' -d 'Show the version.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl explain" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl watch" owner' -l 'owner' -d 'Another user\'s (administrators only): a user id, or \'all\'.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl watch" socket' -l 'socket' -d 'Talk to the daemon at this socket, and to no other.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl watch" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl watch" json' -l 'json' -d 'Print JSON: one value, or one a line where results come one by one.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl watch" q quiet' -l 'quiet' -s 'q' -d 'Print results only, no remarks and no progress.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl watch" no-start' -l 'no-start' -d 'Do not start a daemon where none runs.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl watch" version' -l 'version' -d 'Show the version.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl watch" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl wait" all' -l 'all' -d 'All tasks that are not over or paused.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl wait" s session' -l 'session' -s 's' -d 'All such tasks of this session.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl wait" socket' -l 'socket' -d 'Talk to the daemon at this socket, and to no other.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl wait" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl wait" json' -l 'json' -d 'Print JSON: one value, or one a line where results come one by one.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl wait" q quiet' -l 'quiet' -s 'q' -d 'Print results only, no remarks and no progress.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl wait" no-start' -l 'no-start' -d 'Do not start a daemon where none runs.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl wait" version' -l 'version' -d 'Show the version.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl wait" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl events" after' -l 'after' -d 'Begin after this number, or at \'start\' or \'now\'.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl events" subscriber' -l 'subscriber' -d 'Begin after what this durable name acknowledged, and acknowledge.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl events" f follow' -l 'follow' -s 'f' -d 'Go on with what happens from now on; progress too.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl events"' -l 'type' -d 'Only events of this type; may be repeated.' -rfka 'task.added task.started task.redirected task.response task.resumed task.restarted task.progress task.waiting task.paused task.queued task.updated task.completed task.failed task.cancelled task.removed session.opened session.drained session.invalidated settings.changed events.lagged'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl events"' -l 'task' -d 'Only events of this task; may be repeated.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl events"' -l 'session' -s 's' -d 'Only events of this session; may be repeated.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl events" limit n' -s 'n' -l 'limit' -d 'At most this many stored events.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl events" no-progress' -l 'no-progress' -d 'Leave out progress.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl events" forget' -l 'forget' -d 'Forget the durable name given with --subscriber, and end.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl events" owner' -l 'owner' -d 'Another user\'s (administrators only): a user id, or \'all\'.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl events" socket' -l 'socket' -d 'Talk to the daemon at this socket, and to no other.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl events" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl events" json' -l 'json' -d 'Print JSON: one value, or one a line where results come one by one.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl events" q quiet' -l 'quiet' -s 'q' -d 'Print results only, no remarks and no progress.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl events" no-start' -l 'no-start' -d 'Do not start a daemon where none runs.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl events" version' -l 'version' -d 'Show the version.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl events" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl pause" s session' -l 'session' -s 's' -d 'All tasks of this session.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl pause" all' -l 'all' -d 'All tasks.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl pause"' -l 'state' -d 'Of those, only tasks in this state; may be repeated.' -rfka 'queued running waiting paused completed failed cancelled'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl pause" owner' -l 'owner' -d 'Another user\'s (administrators only): a user id, or \'all\'.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl pause" socket' -l 'socket' -d 'Talk to the daemon at this socket, and to no other.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl pause" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl pause" json' -l 'json' -d 'Print JSON: one value, or one a line where results come one by one.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl pause" q quiet' -l 'quiet' -s 'q' -d 'Print results only, no remarks and no progress.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl pause" no-start' -l 'no-start' -d 'Do not start a daemon where none runs.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl pause" version' -l 'version' -d 'Show the version.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl pause" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl resume" s session' -l 'session' -s 's' -d 'All tasks of this session.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl resume" all' -l 'all' -d 'All tasks.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl resume"' -l 'state' -d 'Of those, only tasks in this state; may be repeated.' -rfka 'queued running waiting paused completed failed cancelled'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl resume" owner' -l 'owner' -d 'Another user\'s (administrators only): a user id, or \'all\'.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl resume" socket' -l 'socket' -d 'Talk to the daemon at this socket, and to no other.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl resume" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl resume" json' -l 'json' -d 'Print JSON: one value, or one a line where results come one by one.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl resume" q quiet' -l 'quiet' -s 'q' -d 'Print results only, no remarks and no progress.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl resume" no-start' -l 'no-start' -d 'Do not start a daemon where none runs.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl resume" version' -l 'version' -d 'Show the version.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl resume" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cancel" s session' -l 'session' -s 's' -d 'All tasks of this session.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cancel" all' -l 'all' -d 'All tasks.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cancel"' -l 'state' -d 'Of those, only tasks in this state; may be repeated.' -rfka 'queued running waiting paused completed failed cancelled'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cancel" owner' -l 'owner' -d 'Another user\'s (administrators only): a user id, or \'all\'.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cancel" keep-partial' -l 'keep-partial' -d 'Keep the partial file, so that \'retry\' goes on from it.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cancel" resume-data' -l 'resume-data' -d 'Write what \'add --resume-data\' needs to take the download up again, and keep the partial file; one task.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cancel" socket' -l 'socket' -d 'Talk to the daemon at this socket, and to no other.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cancel" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cancel" json' -l 'json' -d 'Print JSON: one value, or one a line where results come one by one.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cancel" q quiet' -l 'quiet' -s 'q' -d 'Print results only, no remarks and no progress.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cancel" no-start' -l 'no-start' -d 'Do not start a daemon where none runs.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cancel" version' -l 'version' -d 'Show the version.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cancel" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl retry" s session' -l 'session' -s 's' -d 'All tasks of this session.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl retry" all' -l 'all' -d 'All tasks.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl retry"' -l 'state' -d 'Of those, only tasks in this state; may be repeated.' -rfka 'queued running waiting paused completed failed cancelled'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl retry" owner' -l 'owner' -d 'Another user\'s (administrators only): a user id, or \'all\'.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl retry" socket' -l 'socket' -d 'Talk to the daemon at this socket, and to no other.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl retry" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl retry" json' -l 'json' -d 'Print JSON: one value, or one a line where results come one by one.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl retry" q quiet' -l 'quiet' -s 'q' -d 'Print results only, no remarks and no progress.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl retry" no-start' -l 'no-start' -d 'Do not start a daemon where none runs.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl retry" version' -l 'version' -d 'Show the version.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl retry" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl remove" s session' -l 'session' -s 's' -d 'All tasks of this session.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl remove" all' -l 'all' -d 'All tasks.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl remove"' -l 'state' -d 'Of those, only tasks in this state; may be repeated.' -rfka 'queued running waiting paused completed failed cancelled'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl remove" owner' -l 'owner' -d 'Another user\'s (administrators only): a user id, or \'all\'.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl remove" delete' -l 'delete' -d 'Delete the downloaded file too.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl remove" socket' -l 'socket' -d 'Talk to the daemon at this socket, and to no other.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl remove" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl remove" json' -l 'json' -d 'Print JSON: one value, or one a line where results come one by one.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl remove" q quiet' -l 'quiet' -s 'q' -d 'Print results only, no remarks and no progress.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl remove" no-start' -l 'no-start' -d 'Do not start a daemon where none runs.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl remove" version' -l 'version' -d 'Show the version.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl remove" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session" version' -l 'version' -d 'Show the version.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl session" -eq 1' -fa 'open' -d 'Create a session, or attach to it; with settings, change it.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl session" -eq 1' -fa 'list' -d 'All sessions.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl session" -eq 1' -fa 'show' -d 'One session with its settings and counts.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl session" -eq 1' -fa 'set' -d 'Change some settings of a session; the others stay. \'name=default\' unsets one.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl session" -eq 1' -fa 'finish' -d 'Take no more tasks; end when the last one is done.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl session" -eq 1' -fa 'invalidate' -d 'Cancel its tasks and end it.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session open" socket' -l 'socket' -d 'Talk to the daemon at this socket, and to no other.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session open" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session open" json' -l 'json' -d 'Print JSON: one value, or one a line where results come one by one.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session open" q quiet' -l 'quiet' -s 'q' -d 'Print results only, no remarks and no progress.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session open" no-start' -l 'no-start' -d 'Do not start a daemon where none runs.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session open" version' -l 'version' -d 'Show the version.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session open" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session list" owner' -l 'owner' -d 'Another user\'s (administrators only): a user id, or \'all\'.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session list" socket' -l 'socket' -d 'Talk to the daemon at this socket, and to no other.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session list" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session list" json' -l 'json' -d 'Print JSON: one value, or one a line where results come one by one.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session list" q quiet' -l 'quiet' -s 'q' -d 'Print results only, no remarks and no progress.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session list" no-start' -l 'no-start' -d 'Do not start a daemon where none runs.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session list" version' -l 'version' -d 'Show the version.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session list" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session show" socket' -l 'socket' -d 'Talk to the daemon at this socket, and to no other.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session show" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session show" json' -l 'json' -d 'Print JSON: one value, or one a line where results come one by one.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session show" q quiet' -l 'quiet' -s 'q' -d 'Print results only, no remarks and no progress.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session show" no-start' -l 'no-start' -d 'Do not start a daemon where none runs.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session show" version' -l 'version' -d 'Show the version.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session show" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session set" socket' -l 'socket' -d 'Talk to the daemon at this socket, and to no other.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session set" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session set" json' -l 'json' -d 'Print JSON: one value, or one a line where results come one by one.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session set" q quiet' -l 'quiet' -s 'q' -d 'Print results only, no remarks and no progress.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session set" no-start' -l 'no-start' -d 'Do not start a daemon where none runs.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session set" version' -l 'version' -d 'Show the version.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session set" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session finish" socket' -l 'socket' -d 'Talk to the daemon at this socket, and to no other.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session finish" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session finish" json' -l 'json' -d 'Print JSON: one value, or one a line where results come one by one.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session finish" q quiet' -l 'quiet' -s 'q' -d 'Print results only, no remarks and no progress.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session finish" no-start' -l 'no-start' -d 'Do not start a daemon where none runs.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session finish" version' -l 'version' -d 'Show the version.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session finish" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session invalidate" socket' -l 'socket' -d 'Talk to the daemon at this socket, and to no other.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session invalidate" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session invalidate" json' -l 'json' -d 'Print JSON: one value, or one a line where results come one by one.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session invalidate" q quiet' -l 'quiet' -s 'q' -d 'Print results only, no remarks and no progress.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session invalidate" no-start' -l 'no-start' -d 'Do not start a daemon where none runs.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session invalidate" version' -l 'version' -d 'Show the version.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session invalidate" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl limit" down' -l 'down' -d 'All downloads together: 500k, 2M, none.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl limit" up' -l 'up' -d 'All uploads together.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl limit" tasks' -l 'tasks' -d 'Tasks that run at the same time.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl limit" per-host' -l 'per-host' -d 'Tasks that run at the same time on one host.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl limit" socket' -l 'socket' -d 'Talk to the daemon at this socket, and to no other.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl limit" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl limit" json' -l 'json' -d 'Print JSON: one value, or one a line where results come one by one.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl limit" q quiet' -l 'quiet' -s 'q' -d 'Print results only, no remarks and no progress.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl limit" no-start' -l 'no-start' -d 'Do not start a daemon where none runs.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl limit" version' -l 'version' -d 'Show the version.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl limit" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl settings" -ge 1' -fka 'maximumConcurrentTasks maximumConcurrentTasksPerHost downloadRateLimit uploadRateLimit minimumFreeSpace historyRetention eventRetention eventRetentionCount progressInterval diskPollInterval'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl settings" socket' -l 'socket' -d 'Talk to the daemon at this socket, and to no other.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl settings" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl settings" json' -l 'json' -d 'Print JSON: one value, or one a line where results come one by one.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl settings" q quiet' -l 'quiet' -s 'q' -d 'Print results only, no remarks and no progress.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl settings" no-start' -l 'no-start' -d 'Do not start a daemon where none runs.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl settings" version' -l 'version' -d 'Show the version.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl settings" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl stats" socket' -l 'socket' -d 'Talk to the daemon at this socket, and to no other.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl stats" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl stats" json' -l 'json' -d 'Print JSON: one value, or one a line where results come one by one.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl stats" q quiet' -l 'quiet' -s 'q' -d 'Print results only, no remarks and no progress.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl stats" no-start' -l 'no-start' -d 'Do not start a daemon where none runs.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl stats" version' -l 'version' -d 'Show the version.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl stats" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl info" socket' -l 'socket' -d 'Talk to the daemon at this socket, and to no other.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl info" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl info" json' -l 'json' -d 'Print JSON: one value, or one a line where results come one by one.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl info" q quiet' -l 'quiet' -s 'q' -d 'Print results only, no remarks and no progress.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl info" no-start' -l 'no-start' -d 'Do not start a daemon where none runs.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl info" version' -l 'version' -d 'Show the version.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl info" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl help" version' -l 'version' -d 'Show the version.'
