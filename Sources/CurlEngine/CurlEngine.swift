@@ -134,7 +134,11 @@ package final class CurlEngine: Sendable {
                     part, acceptance, context in
                     sinks.make(part, acceptance, context) {}
                 } report: { outcome in
-                    if let local = running.withLock({ $0.local }) { sinks.ledger.remove(local) }
+                    let local = running.withLock { state in
+                        defer { state.local = nil }
+                        return state.local
+                    }
+                    if let local { sinks.ledger.remove(local) }
                     continuation.resume(returning: outcome)
                 }
                 let cancelled = running.withLock { state in

@@ -96,6 +96,27 @@ import TransferModel
         await bench.engine.shutdown()
     }
 
+    @Test func answersAProxysChallengeToConnect() async throws {
+        let bench = try Bench()
+        let proxy = try ScriptedServer { request, connection in
+            if request.header("Proxy-Authorization") == nil {
+                connection.send(
+                    "HTTP/1.1 407 No\r\nProxy-Authenticate: Basic realm=\"r\"\r\nContent-Length: 0\r\n\r\n")
+                return .keepAlive
+            }
+            connection.send("HTTP/1.1 200 Connected\r\n\r\nno TLS here")
+            return .close
+        }
+        let address = "http://u:p@127.0.0.1:\(proxy.port)"
+        let outcome = try await bench.download("https://origin.invalid/x") { $0.network.proxy = address }
+        guard case .transport(35, _) = outcome.end else { throw TestFailure("\(outcome.end)") }
+        #expect(outcome.proxyStatus == nil)
+        #expect(proxy.requests.map(\.method) == ["CONNECT", "CONNECT"])
+        #expect(proxy.requests.last?.target == "origin.invalid:443")
+        #expect(proxy.requests.last?.header("Proxy-Authorization") == "Basic dTpw")
+        await bench.engine.shutdown()
+    }
+
     @Test(arguments: [("http", 407), ("https", 407), ("https", 403)])
     func saysWhenTheProxyRefused(scheme: String, status: Int) async throws {
         let bench = try Bench()

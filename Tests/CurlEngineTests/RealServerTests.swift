@@ -56,7 +56,7 @@ import TransferModel
 
         let older = try await bench.download(url) {
             $0.network.caFile = authority
-            $0.network.httpVersion = .v1_1
+            $0.network.httpVersion = .v11
             $0.headers = [HeaderField("Range", "bytes=5-")]
         }
         #expect(older.head?.httpVersion == "1.1")
@@ -65,7 +65,7 @@ import TransferModel
         guard case .transport(60, _) = try await bench.download(url).end else { throw TestFailure("trusted") }
         let strict = try await bench.download(url) {
             $0.network.caFile = authority
-            $0.network.tlsMinimumVersion = .v1_3
+            $0.network.tlsMinimumVersion = .v13
         }
         guard case .transport(35, _) = strict.end else { throw TestFailure("\(strict.end)") }
         await bench.engine.shutdown()

@@ -86,10 +86,10 @@ struct EasySetup {
         guard let minimum = network.tlsMinimumVersion else { return }
         let version =
             switch minimum {
-            case .v1_0: CURL_SSLVERSION_TLSv1_0
-            case .v1_1: CURL_SSLVERSION_TLSv1_1
-            case .v1_2: CURL_SSLVERSION_TLSv1_2
-            case .v1_3: CURL_SSLVERSION_TLSv1_3
+            case .v10: CURL_SSLVERSION_TLSv1_0
+            case .v11: CURL_SSLVERSION_TLSv1_1
+            case .v12: CURL_SSLVERSION_TLSv1_2
+            case .v13: CURL_SSLVERSION_TLSv1_3
             }
         set(CURLOPT_SSLVERSION, Int(version))
     }
@@ -113,7 +113,7 @@ struct EasySetup {
     private func httpVersion(_ transfer: Transfer) -> Int {
         // A paused stream holds up its neighbours and a rate limit overshoots; uploads spin on old versions.
         let mustBe11 =
-            !transfer.limits.isEmpty || transfer.exchange.network.httpVersion == .v1_1
+            !transfer.limits.isEmpty || transfer.exchange.network.httpVersion == .v11
             || transfer.request.body != nil && !CurlVersion.current.uploadsSafelyOverHTTP2
         return Int(mustBe11 ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS)
     }

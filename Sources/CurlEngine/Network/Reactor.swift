@@ -148,7 +148,8 @@ final class Reactor: @unchecked Sendable {
         } else if tickDeadline == nil {
             tickDeadline = now + Self.tick
         }
-        guard let next = [curlDeadline, tickDeadline, rateDeadline].compactMap(\.self).min() else { return }
+        let next = min(curlDeadline ?? .max, tickDeadline ?? .max, rateDeadline ?? .max)
+        guard next < .max else { return }
         if armed == 0 || next < armed {
             armed = max(next, 1)
             dld_timerfd_arm(timer, armed)
@@ -365,9 +366,9 @@ final class Reactor: @unchecked Sendable {
         }
         if let since = transfer.discardingSince, now - since > Self.discardTime { return follow(transfer) }
         let limit = transfer.exchange.network.stallTimeout
-        guard limit > 0, transfer.holds.isEmpty, now - transfer.lastActivity > limit.milliseconds * 1_000_000 else {
-            return
-        }
+        guard limit > 0, transfer.holds.isEmpty, now - transfer.lastActivity > limit.milliseconds * 1_000_000,
+            !transfer.hasUploaded(since: now)
+        else { return }
         conclude(transfer, .stalled)
     }
 }

@@ -64,6 +64,7 @@ final class Transfer: @unchecked Sendable {
     var isPaused = false
     var limits: [SharedBucket] = []
     var lastActivity: Int64 = 0
+    private var uploaded: curl_off_t = 0
     /// When the first byte in `buffer` arrived.
     var bufferedSince: Int64 = 0
     var discardingSince: Int64?
@@ -97,6 +98,17 @@ final class Transfer: @unchecked Sendable {
         use = .undecided
         discardingSince = nil
         errorText[0] = 0
+    }
+
+    /// Whether more of the request's body has left than when this was last asked; that is no silence either.
+    func hasUploaded(since now: Int64) -> Bool {
+        guard request.body != nil, let easy else { return false }
+        var bytes: curl_off_t = 0
+        dld_easy_get_offset(easy, CURLINFO_SIZE_UPLOAD_T, &bytes)
+        guard bytes > uploaded else { return false }
+        uploaded = bytes
+        lastActivity = now
+        return true
     }
 
     // MARK: The outcome

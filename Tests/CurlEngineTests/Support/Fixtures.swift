@@ -82,6 +82,16 @@ final class Observer: TransferObserver {
     private let state = PthreadMutex(Heard())
     private let holdsRestarts: Bool
 
+    /// Lets a held restart go on; false where none is held.
+    func proceed() -> Bool {
+        let held = state.withLock { state in
+            defer { state.pendingProceed = nil }
+            return state.pendingProceed
+        }
+        held?()
+        return held != nil
+    }
+
     /// `holdsRestarts`: the test itself says when a restart may proceed.
     init(holdsRestarts: Bool = false) { self.holdsRestarts = holdsRestarts }
 
@@ -95,7 +105,7 @@ final class Observer: TransferObserver {
     func transferRestarting(_ checkpoint: Checkpoint, proceed: @escaping @Sendable () -> Void) {
         state.withLock { state in
             state.restarts.append(checkpoint)
-            state.pendingProceed = proceed
+            if holdsRestarts { state.pendingProceed = proceed }
         }
         if !holdsRestarts { proceed() }
     }
