@@ -98,7 +98,6 @@ let package = Package(
             name: "TestSupport",
             dependencies: ["TransferModel", "CLinux"],
             path: "Tests/Support",
-            exclude: ["requirements.txt"],
             swiftSettings: strict
         ),
         .testTarget(name: "TransferModelTests", dependencies: ["TransferModel"], swiftSettings: strict),

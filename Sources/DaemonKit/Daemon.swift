@@ -51,8 +51,10 @@ package final class Daemon: Sendable {
             environment: environment, level: first.settings.logLevel)
         let logger = log.logger()
         do {
+            // Before anything is open: a signal from now on ends the daemon in order.
+            let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint, .sighup)
             let daemon = try await Daemon(loader, first, environment, log, logger)
-            try await daemon.serve()
+            try await daemon.serve(until: signals)
             log.sink.flush()
             return Exit.done
         } catch let error as ConfigurationErrors {
@@ -155,8 +157,7 @@ package final class Daemon: Sendable {
 
     // MARK: Life
 
-    private func serve() async throws {
-        let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint, .sighup)
+    private func serve(until signals: UnixSignalsSequence) async throws {
         try await supervisor.start()
         await launches.start()
         logger.notice(

@@ -8,6 +8,11 @@ package protocol RequestHandler: Sendable {
     func closed(_ connection: RPCConnection)
 }
 
+extension RequestHandler {
+    /// Nothing: few handlers count their clients.
+    package func opened(_ connection: RPCConnection) {}
+}
+
 /// The answer to one request.
 package struct RPCAnswer: Sendable {
     /// JSON text of the result, or the error.

@@ -38,14 +38,14 @@ public enum ConflictPolicy: String, Codable, Sendable, CaseIterable {
 }
 
 public enum TLSVersion: String, Codable, Sendable, CaseIterable {
-    case v1_0 = "1.0"
-    case v1_1 = "1.1"
-    case v1_2 = "1.2"
-    case v1_3 = "1.3"
+    case v10 = "1.0"
+    case v11 = "1.1"
+    case v12 = "1.2"
+    case v13 = "1.3"
 }
 
 public enum HTTPVersion: String, Codable, Sendable, CaseIterable {
-    case v1_1 = "1.1"
+    case v11 = "1.1"
     case v2 = "2"
 }
 

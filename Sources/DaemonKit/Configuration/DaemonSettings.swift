@@ -45,7 +45,7 @@ package struct SessionDefaults: Hashable, Sendable {
     package var launchInterval: Seconds = 60
     package var proxy: String?
     package var caFile: String?
-    package var tlsMinimumVersion: TLSVersion = .v1_2
+    package var tlsMinimumVersion: TLSVersion = .v12
 
     package init() {}
 

@@ -1,11 +1,10 @@
-import JSONRPC
 import TransferModel
 import TransferRPC
 
 /// One request's circumstances: who asks, on which connection, and what is to happen after the answer.
 struct RequestContext: Sendable {
     let peer: Peer
-    let connection: RPCConnection
+    let connection: any EventSink
     /// Open connections of all clients.
     let connections: Int
 

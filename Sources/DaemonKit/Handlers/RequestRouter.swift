@@ -34,14 +34,7 @@ package final class RequestRouter: RequestHandler {
     package func answer(_ request: RPCRequest, from connection: RPCConnection) async -> RPCAnswer {
         do {
             let context = try context(of: connection)
-            guard let handler = handlers[request.method] else {
-                throw TransferError(.rpcUnknownMethod, "There is no method \(Self.shown(request.method)).")
-            }
-            let parameters = request.parameters ?? Array("{}".utf8)
-            guard parameters.first == UInt8(ascii: "{") else {
-                throw TransferError(.badField, "params: name the parameters in an object.")
-            }
-            let reply = try await handler(parameters, context)
+            let reply = try await reply(to: request.method, request.parameters ?? Array("{}".utf8), context)
             return RPCAnswer(.success(reply.value), afterwards: reply.afterwards)
         } catch {
             return RPCAnswer(.failure(refusal(error, of: request)))
@@ -67,6 +60,20 @@ package final class RequestRouter: RequestHandler {
         return RequestContext(
             peer: peers.peer(uid: identity.uid, gid: identity.gid, pid: identity.pid), connection: connection,
             connections: connections.withLock { $0 })
+    }
+
+    /// The text of a method's result.
+    /// - Throws: `rpc.unknown_method`, `request.*`, and what the method throws.
+    func reply(
+        to method: String, _ parameters: [UInt8], _ context: RequestContext
+    ) async throws -> Reply<[UInt8]> {
+        guard let handler = handlers[method] else {
+            throw TransferError(.rpcUnknownMethod, "There is no method \(Self.shown(method)).")
+        }
+        guard parameters.first == UInt8(ascii: "{") else {
+            throw TransferError(.badField, "params: name the parameters in an object.")
+        }
+        return try await handler(parameters, context)
     }
 
     private func refusal(_ error: any Error, of request: RPCRequest) -> RPCError {

@@ -116,6 +116,8 @@ struct Admission {
             try await files.checkReadable(Self.localFiles(of: spec, path: path), owner: owner)
             let plan = try DestinationPlan(spec.destination, directory: nil)
             let device = try await device(for: plan)
+            // What the protocol's strategy refuses is refused here already.
+            _ = try StrategyRegistry.strategy(for: StrategyRequest(spec: spec, now: session.createdAt))
             let url = try URLRules.parse(spec.url ?? "")
             return AdmittedTask(
                 spec: spec, host: url.hostKey, destinationDevice: device, checkpoint: brought)

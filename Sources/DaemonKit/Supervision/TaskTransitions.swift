@@ -92,9 +92,6 @@ package struct TaskTransitions: Sendable {
     package func expiry(
         of spec: TaskSpec, _ status: TaskStatus, _ session: SessionConfiguration, at now: ClockReading
     ) -> Timestamp? {
-        guard let mark = status.budgetMark else { return nil }
-        let used = status.budgetUsed.rawValue + Double(max(0, now.boot - mark)) / 1000
-        let whole = policy(spec, session).resourceTimeout.rawValue
-        return now.wall.advanced(by: Seconds(max(0, whole - used)))
+        status.budgetLeft(of: policy(spec, session).resourceTimeout, at: now).map { now.wall.advanced(by: $0) }
     }
 }

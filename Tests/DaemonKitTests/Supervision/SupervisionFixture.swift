@@ -24,7 +24,7 @@ final class ManualTime: TimeSource {
 }
 
 /// A store in a folder of its own, with what supervision needs beside it.
-final class SupervisionFixture {
+final class SupervisionFixture: Sendable {
     let folder: URL
     let store: TransferStore
     let time = ManualTime()

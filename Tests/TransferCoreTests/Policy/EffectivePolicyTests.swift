@@ -36,7 +36,7 @@ struct EffectivePolicyTests {
                 $0.proxy = "http://task:1"
                 $0.caFile = "/task"
                 $0.allowsArbitraryLoads = true
-                $0.tlsMinimumVersion = .v1_3
+                $0.tlsMinimumVersion = .v13
             },
             {
                 $0.timeoutIntervalForRequest = 50
@@ -45,7 +45,7 @@ struct EffectivePolicyTests {
                 $0.proxy = "http://session:1"
                 $0.caFile = "/session"
                 $0.allowsArbitraryLoads = false
-                $0.tlsMinimumVersion = .v1_2
+                $0.tlsMinimumVersion = .v12
             })
         #expect(policy.network.stallTimeout == 5)
         #expect(policy.network.connectTimeout == 5)
@@ -54,7 +54,7 @@ struct EffectivePolicyTests {
         #expect(policy.network.proxy == "http://task:1")
         #expect(policy.network.caFile == "/task")
         #expect(policy.network.allowsPlaintext)
-        #expect(policy.network.tlsMinimumVersion == .v1_3)
+        #expect(policy.network.tlsMinimumVersion == .v13)
     }
 
     @Test func theSessionIsInherited() {

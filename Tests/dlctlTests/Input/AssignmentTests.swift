@@ -64,7 +64,7 @@ import TransferModel
         #expect(after.downloadRateLimit == ByteRate(1 << 20))
         #expect(after.proxy == nil)
         #expect(after.directory == "/home/u/Pods")
-        #expect(after.tlsMinimumVersion == .v1_2)
+        #expect(after.tlsMinimumVersion == .v12)
         #expect(after.launchInterval == 300)
     }
 
