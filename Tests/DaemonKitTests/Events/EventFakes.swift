@@ -1,0 +1,201 @@
+import Foundation
+import Logging
+import TransferModel
+import TransferRPC
+
+@testable import DaemonKit
+
+/// A log in memory whose commits reach a feed as the store's do.
+final class FakeLog: EventLog {
+    private struct State {
+        var events: [EventRecord] = []
+        var first: Int64 = 1
+        var acknowledged: [String: SequenceNumber] = [:]
+        var feed: EventFeed?
+        var reads = 0
+    }
+    private let state = Guarded(State())
+
+    var reads: Int { state.withLock { $0.reads } }
+
+    func attach(_ feed: EventFeed) { state.withLock { $0.feed = feed } }
+
+    /// Stores events and hands them to the feed, in order also where several threads commit.
+    func commit(
+        _ count: Int = 1, type: EventType = .taskAdded, session: SessionKey = Sample.session, task: TaskID? = TaskID(1)
+    ) {
+        state.withLock { state in
+            var new: [EventRecord] = []
+            for _ in 0..<count {
+                let event = EventRecord(
+                    sequence: SequenceNumber(Int64(state.events.count + 1)), time: Sample.time, type: type,
+                    session: session, task: task)
+                state.events.append(event)
+                new.append(event)
+            }
+            state.feed?.committed(new)
+        }
+    }
+
+    /// Drops events before `first`, as retention does.
+    func expire(before first: Int64) { state.withLock { $0.first = first } }
+
+    func events(
+        _ filter: EventFilter, after: SequenceNumber, limit: Int
+    ) async throws -> (events: [EventRecord], head: SequenceNumber, first: SequenceNumber) {
+        state.withLock { state in
+            state.reads += 1
+            let start = max(after.rawValue, state.first - 1)
+            let kept = state.events.dropFirst(Int(start)).lazy.filter { filter.matches($0) }.prefix(limit)
+            return (Array(kept), SequenceNumber(Int64(state.events.count)), SequenceNumber(state.first))
+        }
+    }
+
+    func head() async throws -> SequenceNumber { state.withLock { SequenceNumber(Int64($0.events.count)) } }
+
+    func acknowledged(_ name: String, owner: UserID) async throws -> SequenceNumber? {
+        state.withLock { $0.acknowledged["\(owner)/\(name)"] }
+    }
+
+    func acknowledge(_ name: String, owner: UserID, _ sequence: SequenceNumber) async throws {
+        state.withLock { $0.acknowledged["\(owner)/\(name)"] = sequence }
+    }
+
+    func forget(_ name: String, owner: UserID) async throws -> Bool {
+        state.withLock { $0.acknowledged.removeValue(forKey: "\(owner)/\(name)") != nil }
+    }
+}
+
+/// A client that keeps the lines it is sent, and can stop taking them.
+final class FakeSink: EventSink {
+    private struct State {
+        var lines: [[UInt8]] = []
+        var queued = 0
+        var isStuck = false
+        var isClosed = false
+        var waiters: [CheckedContinuation<Bool, Never>] = []
+    }
+    let id: Int
+    private let state = Guarded(State())
+
+    init(id: Int = 1) { self.id = id }
+
+    var isClosed: Bool { state.withLock { $0.isClosed } }
+    var queuedBytes: Int { state.withLock { $0.queued } }
+    var count: Int { state.withLock { $0.lines.count } }
+    var isWaiting: Bool { state.withLock { !$0.waiters.isEmpty } }
+
+    /// From now on everything stays queued.
+    func stick() { state.withLock { $0.isStuck = true } }
+
+    func send(_ pieces: [UInt8]...) {
+        state.withLock { state in
+            let line = Array(pieces.joined())
+            state.lines.append(line)
+            if state.isStuck { state.queued += line.count }
+        }
+    }
+
+    func waitForRoom() async -> Bool {
+        await withCheckedContinuation { continuation in
+            let answer = state.withLock { state -> Bool? in
+                if state.isClosed { return false }
+                if !state.isStuck { return true }
+                state.waiters.append(continuation)
+                return nil
+            }
+            if let answer { continuation.resume(returning: answer) }
+        }
+    }
+
+    func close() {
+        let waiters = state.withLock { state in
+            state.isClosed = true
+            defer { state.waiters = [] }
+            return state.waiters
+        }
+        waiters.forEach { $0.resume(returning: false) }
+    }
+
+    /// What was sent, decoded; waits until it is at least `count` events.
+    func events(_ count: Int) async -> [EventView] {
+        _ = await eventually { self.count >= count }
+        return state.withLock { $0.lines }.compactMap { line in
+            let value = try? WireCoding.decode(Notification.self, from: line)
+            return value?.method == "event" && value?.jsonrpc == "2.0" ? value?.params : nil
+        }
+    }
+
+    private struct Notification: Decodable {
+        var jsonrpc: String
+        var method: String
+        var params: EventView
+    }
+}
+
+enum Sample {
+    static let time = Timestamp(milliseconds: 1_700_000_000_000)
+    static let user = UserID(1000)
+    static let session = SessionKey(owner: user, identifier: "work")
+
+    static func figures(_ task: Int64, received: Int64 = 0) -> ProgressFigures {
+        ProgressFigures(
+            task: TaskID(task), session: session,
+            live: LiveFigures(phase: .transferring, bytesReceived: received, bytesExpected: -1, rate: 0))
+    }
+}
+
+/// What runs, as the feed is told.
+final class FakeProgress: Sendable {
+    private struct State {
+        var figures: [ProgressFigures] = []
+        var polls = 0
+    }
+    private let state = Guarded(State())
+
+    var polls: Int { state.withLock { $0.polls } }
+    func set(_ figures: [ProgressFigures]) { state.withLock { $0.figures = figures } }
+
+    func snapshot() -> [ProgressFigures] {
+        state.withLock { state in
+            state.polls += 1
+            return state.figures
+        }
+    }
+}
+
+/// Waits until `condition` holds; false after a generous time.
+func eventually(_ condition: () async -> Bool) async -> Bool {
+    for _ in 0..<3000 {
+        if await condition() { return true }
+        try? await Task.sleep(for: .milliseconds(10))
+    }
+    return false
+}
+
+func makeFeed(
+    _ log: FakeLog, limits: EventFeed.Limits = EventFeed.Limits(), progress: FakeProgress = FakeProgress()
+) async throws -> EventFeed {
+    let feed = EventFeed(
+        log: log, limits: limits, progress: progress.snapshot, progressInterval: { 0.1 },
+        logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
+    log.attach(feed)
+    try await feed.start()
+    return feed
+}
+
+extension EventFeed {
+    /// Subscribes and begins at once.
+    func follow(
+        _ sink: FakeSink, after: EventPosition? = nil, subscriber: String? = nil,
+        filter: EventFilter = EventFilter(owner: .user(Sample.user)), progress: Seconds? = 0,
+        peer: UserID = Sample.user
+    ) async throws -> Ticket {
+        let ticket = try await subscribe(
+            SubscriptionRequest(
+                after: after, subscriber: subscriber, filter: filter, peer: peer, progressInterval: progress),
+            for: sink)
+        begin(ticket)
+        return ticket
+    }
+}

@@ -1,0 +1,88 @@
+import DaemonKit
+import Testing
+import TransferModel
+import TransferRPC
+
+@Suite(.timeLimit(.minutes(1)))
+struct EventProgressTests {
+    @Test func sendsFiguresOnceUntilTheyChange() async throws {
+        let log = FakeLog()
+        let progress = FakeProgress()
+        progress.set([Sample.figures(1, received: 10)])
+        let feed = try await makeFeed(log, progress: progress)
+        let sink = FakeSink()
+        _ = try await feed.follow(sink, progress: nil)
+        let first = await sink.events(1)
+        #expect(first.first?.type == .taskProgress && first.first?.sequence == nil && first.first?.task == TaskID(1))
+        #expect(first.first?["bytesReceived"] == 10 && first.first?["bytesExpected"] == -1)
+        #expect(first.first?["phase"] == "transferring")
+        let polls = progress.polls
+        #expect(await eventually { progress.polls > polls + 2 })
+        #expect(sink.count == 1)
+        progress.set([Sample.figures(1, received: 20)])
+        #expect(await sink.events(2).last?["bytesReceived"] == 20)
+        feed.stop()
+    }
+
+    @Test func nobodyIsAskedWhileNobodyWantsProgress() async throws {
+        let progress = FakeProgress()
+        progress.set([Sample.figures(1)])
+        let feed = try await makeFeed(FakeLog(), progress: progress)
+        let quiet = FakeSink(id: 1)
+        let typed = FakeSink(id: 2)
+        _ = try await feed.follow(quiet, progress: 0)
+        _ = try await feed.follow(
+            typed, filter: EventFilter(owner: .user(Sample.user), types: [.taskAdded]), progress: nil)
+        let watcher = FakeSink(id: 3)
+        _ = try await feed.follow(watcher, progress: 0.1)
+        #expect(await watcher.events(1).count == 1)
+        feed.closed(3)
+        #expect(quiet.count == 0 && typed.count == 0)
+        feed.stop()
+    }
+
+    @Test func sendsNoProgressOfATaskThatEnded() async throws {
+        let log = FakeLog()
+        let progress = FakeProgress()
+        let feed = try await makeFeed(log, progress: progress)
+        let sink = FakeSink()
+        _ = try await feed.follow(sink, progress: 0.1)
+        log.commit(type: .taskStarted, task: TaskID(1))
+        log.commit(type: .taskCompleted, task: TaskID(1))
+        progress.set([Sample.figures(1, received: 5), Sample.figures(2, received: 6)])
+        let events = await sink.events(3)
+        #expect(events.filter { $0.type == .taskProgress }.map(\.task) == [TaskID(2)])
+        log.commit(type: .taskStarted, task: TaskID(1))
+        let later = await sink.events(5)
+        #expect(later.filter { $0.type == .taskProgress }.map(\.task) == [TaskID(2), TaskID(1)])
+        feed.stop()
+    }
+
+    @Test func aCrowdedClientGetsNoProgress() async throws {
+        let log = FakeLog()
+        let progress = FakeProgress()
+        let feed = try await makeFeed(log, progress: progress)
+        let sink = FakeSink()
+        sink.stick()
+        _ = try await feed.follow(sink, progress: 0.1)
+        log.commit(600)
+        #expect(await eventually { sink.count == 600 && sink.queuedBytes > 64 << 10 })
+        progress.set([Sample.figures(1, received: 5)])
+        let polls = progress.polls
+        #expect(await eventually { progress.polls > polls + 2 })
+        #expect(sink.count == 600)
+        feed.stop()
+    }
+
+    @Test func showsOnlyOnesOwnTasks() async throws {
+        let progress = FakeProgress()
+        var foreign = Sample.figures(1)
+        foreign.session.owner = UserID(2)
+        progress.set([foreign, Sample.figures(3)])
+        let feed = try await makeFeed(FakeLog(), progress: progress)
+        let sink = FakeSink()
+        _ = try await feed.follow(sink, progress: 0.1)
+        #expect(await sink.events(1).map(\.task) == [TaskID(3)])
+        feed.stop()
+    }
+}

@@ -1,0 +1,71 @@
+import Testing
+import TransferModel
+import TransferRPC
+
+@testable import DaemonKit
+
+@Suite(.timeLimit(.minutes(1)))
+struct ControlHandlersTests {
+    @Test func handsOnEachAction() async throws {
+        let bench = try await Bench()
+        let all = ControlSelection(all: true)
+        _ = try await bench.call(PauseTasks.self, all)
+        _ = try await bench.call(ResumeTasks.self, all)
+        _ = try await bench.call(RetryTasks.self, all)
+        _ = try await bench.call(CancelTasks.self, .init(all, keepPartial: true))
+        _ = try await bench.call(CancelTasks.self, .init(all))
+        _ = try await bench.call(RemoveTasks.self, .init(all, deleteFile: true))
+        let result = try await bench.call(RemoveTasks.self, .init(all))
+        #expect(
+            bench.supervisor.controls.map(\.0) == [
+                .pause, .resume, .retry, .cancel(keepPartial: true), .cancel(keepPartial: false),
+                .remove(deleteFile: true), .remove(deleteFile: false),
+            ])
+        #expect(
+            bench.supervisor.controls.allSatisfy { $0.1 == ControlTarget(scope: .all, owner: .user(Bench.user.uid)) })
+        #expect(result.changed == [TaskID(1)] && result.skipped == [.init(id: TaskID(2), code: .taskWrongState)])
+    }
+
+    @Test func wantsExactlyOneScope() async throws {
+        let bench = try await Bench()
+        let bad = [
+            ControlSelection(), ControlSelection(all: false), ControlSelection(ids: [TaskID(1)], all: true),
+            ControlSelection(ids: [], session: "shared"), ControlSelection(session: "shared", all: true),
+        ]
+        for selection in bad { #expect(await bench.refusal(PauseTasks.self, selection)?.code == .badField) }
+        #expect(bench.supervisor.controls.isEmpty)
+    }
+
+    @Test func narrowsByStates() async throws {
+        let bench = try await Bench()
+        _ = try await bench.call(CancelTasks.self, .init(ControlSelection(all: true, states: [.waiting, .paused])))
+        #expect(bench.supervisor.controls.first?.1.states == [.waiting, .paused])
+    }
+
+    @Test func sessionsMustExist() async throws {
+        let bench = try await Bench()
+        let missing = await bench.refusal(PauseTasks.self, ControlSelection(session: "work"))
+        #expect(missing?.code == .sessionNotFound)
+        _ = try await bench.call(OpenSession.self, .init(id: "work"))
+        _ = try await bench.call(PauseTasks.self, ControlSelection(session: "work"))
+        #expect(bench.supervisor.controls.map(\.1.scope) == [.session("work")])
+        #expect(
+            await bench.refusal(PauseTasks.self, ControlSelection(session: "work"), as: Bench.other)?.code
+                == .sessionNotFound)
+    }
+
+    @Test func meansOnesOwnUnlessAnAdministratorSaysOtherwise() async throws {
+        let bench = try await Bench()
+        let ids = ControlSelection(ids: [TaskID(1)])
+        _ = try await bench.call(PauseTasks.self, ids)
+        _ = try await bench.call(PauseTasks.self, ids, as: Bench.root)
+        _ = try await bench.call(PauseTasks.self, ControlSelection(all: true), as: Bench.root)
+        _ = try await bench.call(PauseTasks.self, ControlSelection(all: true, owner: .everyone), as: Bench.root)
+        #expect(
+            bench.supervisor.controls.map(\.1.owner) == [
+                .user(Bench.user.uid), .everyone, .user(.root), .everyone,
+            ])
+        let refusal = await bench.refusal(PauseTasks.self, ControlSelection(all: true, owner: .everyone))
+        #expect(refusal?.code == .permissionDenied)
+    }
+}

@@ -1,0 +1,186 @@
+import Foundation
+import JSONRPC
+import Logging
+import TransferCore
+import TransferModel
+import TransferRPC
+import TransferStore
+
+@testable import DaemonKit
+
+/// Stands in for the supervisor: stores what it is told and remembers what it was asked.
+final class FakeSupervisor: TaskServing, SessionServing {
+    private struct State {
+        var controls: [(TaskAction, ControlTarget)] = []
+        var live: [TaskID: LiveFigures] = [:]
+        var progress: [ProgressFigures] = []
+        var updates: [UpdateTask.Parameters] = []
+    }
+    let store: TransferStore
+    private let state = Guarded(State())
+
+    init(store: TransferStore) { self.store = store }
+
+    var controls: [(TaskAction, ControlTarget)] { state.withLock { $0.controls } }
+    var updates: [UpdateTask.Parameters] { state.withLock { $0.updates } }
+    func show(_ figures: LiveFigures, of task: TaskID) { state.withLock { $0.live[task] = figures } }
+    func setProgress(_ progress: [ProgressFigures]) { state.withLock { $0.progress = progress } }
+
+    func add(_ specs: [TaskSpec], session: String?, by peer: Peer) async throws -> [TaskRecord] {
+        let key = SessionKey(owner: peer.uid, identifier: session ?? "shared")
+        for (index, spec) in specs.enumerated() { try UnbuiltNames.check(spec, path: "tasks[\(index)]") }
+        return try await store.write { transaction in
+            try specs.map { spec in
+                let status = TaskStatus(state: spec.startPaused == true ? .paused : .queued, createdAt: Sample.time)
+                let record = try transaction.insert(
+                    NewTask(session: key, spec: spec, status: status, host: "https://example.org:443"))
+                try transaction.append(
+                    EventRecord(time: Sample.time, type: .taskAdded, session: key, task: record.id))
+                return record
+            }
+        }
+    }
+
+    func record(_ id: TaskID, for peer: Peer) async throws -> TaskRecord {
+        let record = try await store.read { try $0.task(id) }
+        guard let record, peer.isAdmin || record.session.owner == peer.uid else {
+            throw TransferError(.taskNotFound, "There is no task \(id).")
+        }
+        return record
+    }
+
+    func live(_ id: TaskID) -> LiveFigures? { state.withLock { $0.live[id] } }
+
+    func control(_ action: TaskAction, _ target: ControlTarget) async throws -> ControlOutcome {
+        state.withLock { $0.controls.append((action, target)) }
+        var outcome = ControlOutcome()
+        outcome.changed = [TaskID(1)]
+        outcome.skipped = [.init(id: TaskID(2), code: .taskWrongState)]
+        return outcome
+    }
+
+    func update(_ change: UpdateTask.Parameters, by peer: Peer) async throws -> TaskRecord {
+        state.withLock { $0.updates.append(change) }
+        return try await record(change.id, for: peer)
+    }
+
+    func resumeData(_ id: TaskID, by peer: Peer) async throws -> String {
+        _ = try await record(id, for: peer)
+        return "YmxvYg=="
+    }
+
+    func progressSnapshot() -> [ProgressFigures] { state.withLock { $0.progress } }
+
+    func throughput() -> (rate: Int64, total: Int64) { (500, 1_000_000) }
+
+    func open(_ key: SessionKey, configuration: SessionConfiguration?, by peer: Peer) async throws -> SessionRecord {
+        try await store.write { transaction in
+            var session = try transaction.session(key) ?? SessionRecord(key: key, createdAt: Sample.time)
+            if try transaction.session(key) == nil { try transaction.insertSession(session) }
+            if let configuration {
+                session.configuration = configuration
+                try transaction.updateSession(session)
+            }
+            return session
+        }
+    }
+
+    func finish(_ key: SessionKey) async throws -> SessionRecord { try await end(key, .finishing) }
+
+    func invalidate(_ key: SessionKey) async throws -> SessionRecord { try await end(key, .invalidated) }
+
+    private func end(_ key: SessionKey, _ state: SessionState) async throws -> SessionRecord {
+        try await store.write { transaction in
+            guard var session = try transaction.session(key) else { throw SessionHandlers.notFound(key) }
+            session.state = state
+            try transaction.updateSession(session)
+            return session
+        }
+    }
+}
+
+/// Settings without files.
+final class FakeSettings: SettingsServing {
+    private let stored = Guarded([String: JSONValue]())
+
+    func values() -> [(name: SettingName, value: JSONValue, origin: SettingOrigin)] {
+        let stored = stored.withLock { $0 }
+        return SettingName.allCases.map { name in
+            (name, stored[name.rawValue] ?? 1, stored[name.rawValue] == nil ? .default : .runtime)
+        }
+    }
+
+    func set(_ changes: [String: JSONValue], by peer: Peer) async throws {
+        stored.withLock { $0.merge(changes) { _, new in new } }
+    }
+}
+
+/// A router over a store in a folder of its own, spoken to as any peer.
+final class Bench {
+    let folder: String
+    let store: TransferStore
+    let supervisor: FakeSupervisor
+    let feed: EventFeed
+    let router: RequestRouter
+
+    static let user = Peer(uid: UserID(1000), gid: 1000, pid: 1, isAdmin: false)
+    static let other = Peer(uid: UserID(2000), gid: 2000, pid: 2, isAdmin: false)
+    static let root = Peer(uid: .root, gid: 0, pid: 3, isAdmin: true)
+
+    init(mode: DaemonMode = .system) async throws {
+        folder = FileManager.default.temporaryDirectory.appendingPathComponent("dld-\(UUID().uuidString)").path
+        store = try TransferStore(folder: folder)
+        supervisor = FakeSupervisor(store: store)
+        let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+        feed = EventFeed(
+            log: store, progress: supervisor.progressSnapshot, progressInterval: { 0.1 }, logger: logger)
+        store.onCommit(feed.committed)
+        try await feed.start()
+        let facts = DaemonFacts(
+            version: "9.9", mode: mode, socket: "/run/dld.sock", stateDirectory: folder,
+            startedAt: SystemTime().reading(), libcurl: "8", sqlite: "3")
+        router = RequestRouter(
+            services: Services(
+                tasks: supervisor, sessions: supervisor, store: store, feed: feed, settings: FakeSettings(),
+                facts: facts),
+            peers: PeerDirectory(adminGroup: nil), logger: logger)
+    }
+
+    deinit {
+        feed.stop()
+        store.close()
+        try? FileManager.default.removeItem(atPath: folder)
+    }
+
+    /// Calls a method as the wire does, and does what comes after the answer.
+    func call<M: RPCMethod>(
+        _ method: M.Type, _ parameters: M.Parameters, as peer: Peer = Bench.user, on sink: FakeSink = FakeSink()
+    ) async throws -> M.Result {
+        let text = try WireCoding.encode(parameters)
+        let context = RequestContext(peer: peer, connection: sink, connections: 3)
+        let reply = try await router.reply(to: M.name, text, context)
+        reply.afterwards?()
+        return try WireCoding.decode(M.Result.self, from: reply.value)
+    }
+
+    /// What a call is refused with.
+    func refusal<M: RPCMethod>(
+        _ method: M.Type, _ parameters: M.Parameters, as peer: Peer = Bench.user, on sink: FakeSink = FakeSink()
+    ) async -> TransferError? {
+        do {
+            _ = try await call(method, parameters, as: peer, on: sink)
+            return nil
+        } catch {
+            return error as? TransferError
+        }
+    }
+
+    func add(_ count: Int, as peer: Peer = Bench.user, session: String? = nil) async throws -> [TaskID] {
+        var spec = TaskSpec()
+        spec.url = "https://example.org/file"
+        return try await call(
+            AddTasks.self, .init(session: session, tasks: Array(repeating: spec, count: count)), as: peer
+        )
+        .tasks.map(\.id)
+    }
+}

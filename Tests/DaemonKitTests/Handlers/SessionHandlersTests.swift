@@ -1,0 +1,80 @@
+import Testing
+import TransferModel
+import TransferRPC
+
+@testable import DaemonKit
+
+@Suite(.timeLimit(.minutes(1)))
+struct SessionHandlersTests {
+    @Test func opensAttachesAndChanges() async throws {
+        let bench = try await Bench()
+        var configuration = SessionConfiguration()
+        configuration.directory = "/srv"
+        configuration.proxy = "http://u:s3cret@proxy"
+        let opened = try await bench.call(OpenSession.self, .init(id: "work", configuration: configuration))
+        #expect(opened.id == "work" && opened.owner == Bench.user.uid && opened.state == .active)
+        #expect(opened.configuration.proxy == "http://proxy")
+        let attached = try await bench.call(OpenSession.self, .init(id: "work", kind: .background))
+        #expect(attached.configuration.directory == "/srv")
+        _ = try await bench.add(2, session: "work")
+        let view = try await bench.call(GetSession.self, .init(id: "work"))
+        #expect(view.tasks["queued"] == 2 && view.tasks["failed"] == 0)
+    }
+
+    @Test(arguments: ["", "a\nb", "a\u{0}", String(repeating: "x", count: 256)])
+    func refusesBadIdentifiers(_ id: String) async throws {
+        let bench = try await Bench()
+        #expect(await bench.refusal(OpenSession.self, .init(id: id))?.details["field"] == "id")
+    }
+
+    @Test func refusesWhatIsNotBuilt() async throws {
+        let bench = try await Bench()
+        #expect(await bench.refusal(OpenSession.self, .init(id: "a", kind: .ephemeral))?.code == .unsupported)
+        var configuration = SessionConfiguration()
+        configuration.isDiscretionary = true
+        let refusal = await bench.refusal(OpenSession.self, .init(id: "a", configuration: configuration))
+        #expect(refusal?.code == .unsupported && refusal?.details["field"] == "configuration.isDiscretionary")
+    }
+
+    @Test func everyUserHasShared() async throws {
+        let bench = try await Bench()
+        #expect(try await bench.call(GetSession.self, .init(id: "shared")).state == .active)
+        #expect(try await bench.call(ListSessions.self, .init()).sessions.map(\.id) == ["shared"])
+    }
+
+    @Test func showsOnlyOnesOwnUnlessAnAdministratorAsks() async throws {
+        let bench = try await Bench()
+        _ = try await bench.call(OpenSession.self, .init(id: "mine"))
+        _ = try await bench.call(OpenSession.self, .init(id: "theirs"), as: Bench.other)
+        #expect(await bench.refusal(GetSession.self, .init(id: "theirs"))?.code == .sessionNotFound)
+        #expect(try await bench.call(ListSessions.self, .init()).sessions.map(\.id) == ["shared", "mine"])
+        let refusal = await bench.refusal(GetSession.self, .init(id: "theirs", owner: Bench.other.uid))
+        #expect(refusal?.code == .permissionDenied)
+        let all = try await bench.call(ListSessions.self, .init(owner: .everyone), as: Bench.root)
+        #expect(all.sessions.map(\.id) == ["mine", "theirs"])
+        let one = try await bench.call(GetSession.self, .init(id: "theirs", owner: Bench.other.uid), as: Bench.root)
+        #expect(one.owner == Bench.other.uid)
+    }
+
+    @Test func countsUnacknowledgedFinalEvents() async throws {
+        let bench = try await Bench()
+        var configuration = SessionConfiguration()
+        configuration.subscriber = "app"
+        _ = try await bench.call(OpenSession.self, .init(id: "work", configuration: configuration))
+        let key = SessionKey(owner: Bench.user.uid, identifier: "work")
+        try await bench.store.write { transaction in
+            for type in [EventType.taskStarted, .taskCompleted, .taskFailed] {
+                try transaction.append(EventRecord(time: Sample.time, type: type, session: key, task: TaskID(1)))
+            }
+        }
+        #expect(try await bench.call(GetSession.self, .init(id: "work")).unacknowledgedEvents == 2)
+    }
+
+    @Test func finishesAndInvalidates() async throws {
+        let bench = try await Bench()
+        _ = try await bench.call(OpenSession.self, .init(id: "work"))
+        #expect(try await bench.call(FinishSession.self, .init(id: "work")).state == .finishing)
+        #expect(try await bench.call(InvalidateSession.self, .init(id: "work")).state == .invalidated)
+        #expect(await bench.refusal(FinishSession.self, .init(id: "none"))?.code == .sessionNotFound)
+    }
+}

@@ -1,0 +1,106 @@
+import Testing
+import TransferModel
+import TransferRPC
+
+@testable import DaemonKit
+
+@Suite(.timeLimit(.minutes(1)))
+struct TaskHandlersTests {
+    @Test func addsAndShowsATask() async throws {
+        let bench = try await Bench()
+        var spec = TaskSpec()
+        spec.url = "https://u:p@example.org/file"
+        spec.password = "s3cret"
+        spec.startPaused = true
+        let added = try await bench.call(AddTasks.self, .init(tasks: [spec]))
+        #expect(added.tasks == [.init(id: TaskID(1), state: .paused)])
+        let view = try await bench.call(GetTask.self, .init(id: TaskID(1)))
+        #expect(view.spec.url == "https://example.org/file" && view.spec.password == nil)
+        #expect(view.session == "shared" && view.owner == Bench.user.uid && view.state == .paused)
+        #expect(view.bytesExpected == -1)
+    }
+
+    @Test func refusesNoTasksAndWhatIsNotBuilt() async throws {
+        let bench = try await Bench()
+        #expect(await bench.refusal(AddTasks.self, .init(tasks: []))?.code == .badField)
+        var spec = TaskSpec()
+        spec.url = "https://example.org"
+        spec.connections = 4
+        let refusal = await bench.refusal(AddTasks.self, .init(tasks: [TaskSpec(), spec]))
+        #expect(refusal?.code == .unsupported && refusal?.details["field"] == "tasks[1].connections")
+    }
+
+    @Test func anothersTaskDoesNotExist() async throws {
+        let bench = try await Bench()
+        let id = try await bench.add(1)[0]
+        let unknown = await bench.refusal(GetTask.self, .init(id: TaskID(999)), as: Bench.other)
+        let foreign = await bench.refusal(GetTask.self, .init(id: id), as: Bench.other)
+        #expect(unknown?.code == .taskNotFound && foreign?.code == .taskNotFound)
+        #expect(await bench.refusal(TakeResumeData.self, .init(id: id), as: Bench.other)?.code == .taskNotFound)
+        #expect(await bench.refusal(UpdateTask.self, .init(id: id), as: Bench.other)?.code == .taskNotFound)
+        #expect(try await bench.call(GetTask.self, .init(id: id), as: Bench.root).owner == Bench.user.uid)
+    }
+
+    @Test func listsPageByPageOnlyOnesOwn() async throws {
+        let bench = try await Bench()
+        let own = try await bench.add(5)
+        _ = try await bench.add(2, as: Bench.other)
+        var ids: [TaskID] = []
+        var cursor: String?
+        repeat {
+            let page = try await bench.call(ListTasks.self, .init(cursor: cursor, limit: 2))
+            ids += page.tasks.map(\.id)
+            cursor = page.nextCursor
+        } while cursor != nil
+        #expect(ids == own)
+        #expect(try await bench.call(ListTasks.self, .init(order: .newest)).tasks.map(\.id) == own.reversed())
+    }
+
+    @Test func administratorsNameOwners() async throws {
+        let bench = try await Bench()
+        let own = try await bench.add(1)
+        let others = try await bench.add(2, as: Bench.other)
+        #expect(try await bench.call(ListTasks.self, .init(), as: Bench.root).tasks.isEmpty)
+        let all = try await bench.call(ListTasks.self, .init(owner: .everyone), as: Bench.root)
+        #expect(all.tasks.map(\.id) == own + others)
+        let one = try await bench.call(ListTasks.self, .init(owner: .user(Bench.other.uid)), as: Bench.root)
+        #expect(one.tasks.map(\.id) == others)
+        #expect(await bench.refusal(ListTasks.self, .init(owner: .everyone))?.code == .permissionDenied)
+        #expect(await bench.refusal(ListTasks.self, .init(owner: .user(Bench.other.uid)))?.code == .permissionDenied)
+        #expect(try await bench.call(ListTasks.self, .init(owner: .user(Bench.user.uid))).tasks.map(\.id) == own)
+    }
+
+    @Test(arguments: [0, -1, 1001])
+    func refusesBadPageSizes(_ limit: Int) async throws {
+        let bench = try await Bench()
+        #expect(await bench.refusal(ListTasks.self, .init(limit: limit))?.details["field"] == "limit")
+        #expect(await bench.refusal(ListEvents.self, .init(after: .start, limit: limit))?.details["field"] == "limit")
+    }
+
+    @Test func showsLiveFiguresOfRunningTasksOnly() async throws {
+        let bench = try await Bench()
+        let id = try await bench.add(1)[0]
+        bench.supervisor.show(Sample.figures(1, received: 77).live, of: id)
+        #expect(try await bench.call(GetTask.self, .init(id: id)).bytesReceived == 0)
+        let updated = try await bench.store.write { transaction in
+            var status = TaskStatus(state: .running, createdAt: Sample.time)
+            status.attempts = 1
+            status.startedAt = Sample.time
+            return try transaction.update(id, from: .queued, to: status)
+        }
+        #expect(updated)
+        let view = try await bench.call(GetTask.self, .init(id: id))
+        #expect(view.bytesReceived == 77 && view.phase == .transferring)
+        #expect(try await bench.call(ListTasks.self, .init()).tasks.first?.bytesReceived == 77)
+    }
+
+    @Test func handsOnUpdatesAndResumeData() async throws {
+        let bench = try await Bench()
+        let id = try await bench.add(1)[0]
+        var update = UpdateTask.Parameters(id: id)
+        update.position = .first
+        _ = try await bench.call(UpdateTask.self, update)
+        #expect(bench.supervisor.updates == [update])
+        #expect(try await bench.call(TakeResumeData.self, .init(id: id)).resumeData == "YmxvYg==")
+    }
+}
