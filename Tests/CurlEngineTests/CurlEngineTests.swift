@@ -163,6 +163,33 @@ import TransferModel
         await bench.engine.shutdown()
     }
 
+    @Test func provesBytesBeyondALaterCheckpoint() async throws {
+        let bench = try Bench()
+        let goesOn = PthreadMutex(false)
+        let origin = try ScriptedServer { _, connection in
+            connection.send("HTTP/1.1 200 OK\r\nContent-Length: 3145728\r\nETag: \"a\"\r\n\r\n")
+            connection.send(Array(CurlEngineTests.file[..<100_000]))
+            while !goesOn.withLock({ $0 }) { usleep(1000) }
+            connection.send(Array(CurlEngineTests.file[100_000..<200_000]))
+            connection.awaitClose()
+            return .close
+        }
+        let running = Task { try await bench.download(origin.url("/file")) }
+        try await eventually("a checkpoint at 100000") { bench.observer.heard.checkpoints.last?.offset == 100_000 }
+        goesOn.withLock { $0 = true }
+        try await eventually("200000 bytes written") { bench.counters.bytesReceived == 200_000 }
+        let stored = try #require(bench.observer.heard.checkpoints.last { $0.offset == 100_000 })
+        try bench.folder.write("journal-after-kill", try bench.folder.read("journal"))
+        let journal = try OffsetJournal(path: bench.folder.file("journal-after-kill"), slots: 8)
+        let entry = try #require(journal.entry(task: bench.task, device: stored.device, inode: stored.inode))
+        #expect(entry.base >= 100_000)
+        #expect(entry.offset == 200_000)
+        #expect(try PartFile.reopen(stored, task: bench.task, journal: journal)?.provenOffset == 200_000)
+        running.cancel()
+        _ = try await running.value
+        await bench.engine.shutdown()
+    }
+
     @Test func emptiesAPartOnlyAfterItsCheckpointWasReplaced() async throws {
         let bench = try Bench(holdsRestarts: true)
         let origin = try origin()

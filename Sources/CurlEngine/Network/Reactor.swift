@@ -204,6 +204,7 @@ final class Reactor: @unchecked Sendable {
             return conclude(transfer, .transport(code: Int(CURLE_OUT_OF_MEMORY.rawValue), message: "out of memory"))
         }
         transfer.easy = easy
+        transfer.isHandleClean = false
         transfer.lastActivity = now
         let code = EasySetup.configure(easy, for: transfer, userAgent: userAgent)
         guard code == CURLE_OK else { return conclude(transfer, failure(code, transfer)) }
@@ -218,11 +219,13 @@ final class Reactor: @unchecked Sendable {
         conclude(transfer, .aborted)
     }
 
+    /// Keeps the handle for another transfer only where libcurl itself ended this one without an error: after a name
+    /// that did not resolve, 7.88 refuses CURLOPT_BUFFERSIZE on it for ever.
     private func takeHandle(_ transfer: Transfer) {
         guard let easy = transfer.easy else { return }
         transfer.easy = nil
         curl_multi_remove_handle(multi, easy)
-        if idleHandles.count < Self.idleHandleLimit {
+        if transfer.isHandleClean, idleHandles.count < Self.idleHandleLimit {
             curl_easy_reset(easy)
             idleHandles.append(easy)
         } else {
@@ -250,6 +253,7 @@ final class Reactor: @unchecked Sendable {
     }
 
     private func finished(_ transfer: Transfer, _ code: CURLcode) {
+        transfer.isHandleClean = code == CURLE_OK
         if transfer.discardingSince != nil { return follow(transfer) }
         if transfer.ending == nil, code == CURLE_OK, transfer.head == nil { transfer.judge(self) }
         if let ending = transfer.ending { return conclude(transfer, ending) }

@@ -42,6 +42,8 @@ final class Transfer: @unchecked Sendable {
     weak var reactor: Reactor?
     var request: RequestState
     var easy: UnsafeMutableRawPointer?
+    /// libcurl has ended the request without an error: the handle may serve another transfer.
+    var isHandleClean = false
     var headerList: UnsafeMutablePointer<curl_slist>?
     let errorText: UnsafeMutablePointer<CChar>
 

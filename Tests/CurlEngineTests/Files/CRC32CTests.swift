@@ -1,7 +1,7 @@
 import CLinux
 import Testing
 
-@Suite struct ChecksumTests {
+@Suite struct CRC32CTests {
     private func crc(_ bytes: some Collection<UInt8>, after crc: UInt32 = 0) -> UInt32 {
         Array(bytes).withUnsafeBytes { dld_crc32c(crc, $0.baseAddress, $0.count) }
     }

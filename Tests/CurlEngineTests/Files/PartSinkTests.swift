@@ -6,7 +6,7 @@ import TransferModel
 @testable import CurlEngine
 
 /// Files that fail: the part's descriptor is replaced by a device that refuses just the call in question.
-@Suite struct DiskFailureTests {
+@Suite struct PartSinkTests {
     private func origin() throws -> ScriptedServer {
         try ScriptedServer { _, connection in
             connection.send("HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")

@@ -12,8 +12,7 @@ import TransferModel
 
     // MARK: nginx
 
-    private func nginx(_ folder: Folder) async throws -> RealServer {
-        try folder.write("file", Self.file)
+    private func makeCertificate(_ folder: Folder) throws {
         try RealServer.run(
             "openssl",
             [
@@ -21,6 +20,11 @@ import TransferModel
                 "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout",
                 folder.file("key.pem"), "-out", folder.file("certificate.pem"),
             ])
+    }
+
+    private func nginx(_ folder: Folder) async throws -> RealServer {
+        try folder.write("file", Self.file)
+        try makeCertificate(folder)
         return try await RealServer("nginx", in: folder) { port in
             let paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
                 .map { "\($0)_temp_path \(folder.file($0));" }.joined(separator: "\n")
@@ -73,10 +77,11 @@ import TransferModel
 
     // MARK: vsftpd
 
-    @Test(.enabled(if: RealServer.has("vsftpd") && getuid() == 0))
-    func probesAndResumesOverFTP() async throws {
+    @Test(.enabled(if: RealServer.has("vsftpd", "openssl") && getuid() == 0), arguments: ["ftp", "ftps"])
+    func probesAndResumesOverFTP(scheme: String) async throws {
         let bench = try Bench()
         let folder = bench.folder
+        try makeCertificate(folder)
         try FileManager.default.createDirectory(atPath: folder.file("pub"), withIntermediateDirectories: false)
         try folder.write("pub/file", Self.file)
         try folder.write("pub/empty", [])
@@ -98,10 +103,24 @@ import TransferModel
                 xferlog_enable=NO
                 connect_from_port_20=NO
                 """
-            try folder.write("vsftpd.conf", Array((text + "\n").utf8))
+            let tls = """
+
+                ssl_enable=YES
+                implicit_ssl=YES
+                allow_anon_ssl=YES
+                force_anon_data_ssl=YES
+                force_anon_logins_ssl=YES
+                require_ssl_reuse=NO
+                rsa_cert_file=\(folder.file("certificate.pem"))
+                rsa_private_key_file=\(folder.file("key.pem"))
+                """
+            let lines = scheme == "ftps" ? text + tls : text
+            try folder.write("vsftpd.conf", Array((lines + "\n").utf8))
             return [folder.file("vsftpd.conf")]
         }
-        try await probeAndResume(bench, "ftp://127.0.0.1:\(server.port)/pub") { _ in }
+        try await probeAndResume(bench, "\(scheme)://127.0.0.1:\(server.port)/pub") {
+            $0.network.caFile = folder.file("certificate.pem")
+        }
         await bench.engine.shutdown()
     }
 
