@@ -126,7 +126,11 @@ struct AddCommand: DaemonCommand {
         _ added: [AddTasks.Added], _ specs: [TaskSpec], after head: SequenceNumber, _ client: any DaemonCalling,
         _ session: CommandSession
     ) async throws {
-        var known = zip(added, specs).map { FollowedTask(id: $0.id, name: TaskName.of($1), state: $0.state) }
+        var known = zip(added, specs).map { added, spec in
+            var task = FollowedTask(id: added.id, name: TaskName.of(spec), state: added.state)
+            task.isNameOpen = TaskName.isOpen(spec)
+            return task
+        }
         // A client token may have named a task that runs or is over already; its events are in the past.
         for index in known.indices where known[index].state.isFinal || known[index].state == .running {
             known[index] = FollowedTask(try await client.call(GetTask.self, TaskReference(id: known[index].id)))

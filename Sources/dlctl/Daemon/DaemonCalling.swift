@@ -1,3 +1,4 @@
+import FoundationEssentials
 import TransferClient
 import TransferModel
 import TransferRPC
@@ -46,6 +47,7 @@ struct DaemonAccess: Sendable {
         }
         let launcher = DaemonLauncher(environment: environment, socket: explicitSocket)
         remark("starting dld")
+        DaemonLauncher.keepDescriptorsFromChildren()
         return try await launcher.start { await connectToRunning() }
     }
 
@@ -68,6 +70,7 @@ struct DaemonAccess: Sendable {
     }
 
     private var explicitSocket: String? {
-        socket ?? environment["DLD_SOCKET"].flatMap { $0.isEmpty ? nil : $0 }
+        let named = socket ?? environment["DLD_SOCKET"].flatMap { $0.isEmpty ? nil : $0 }
+        return named.map { PathText.absolute($0, in: FileManager.default.currentDirectoryPath) }
     }
 }

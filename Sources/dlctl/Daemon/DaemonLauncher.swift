@@ -12,8 +12,12 @@ struct DaemonLauncher: Sendable {
     /// How long the socket may take to answer.
     var patience = Duration.seconds(10)
 
+    /// Of two daemons started at once the second loses the race for the lock and ends; the first may still be on its way.
+    private static let grace = Duration.seconds(1)
+
     /// posix_spawn(3): POSIX_SPAWN_SETSID, which glibc shows only to programs that define _GNU_SOURCE.
     private static let setSession: Int16 = 0x80
+    private static let shell = "/bin/sh"
 
     /// Starts the daemon and returns what `attempt` first answers other than nil.
     /// - Throws: `CommandFailure.noDaemon` with the log's last lines where it ends or does not answer in time.
@@ -26,17 +30,20 @@ struct DaemonLauncher: Sendable {
         let offset = Self.size(of: log)
         let pid = try spawn(program, log: log)
         let clock = ContinuousClock()
-        let end = clock.now.advanced(by: patience)
+        var end = clock.now.advanced(by: patience)
+        var status: Int32?
         var pause = Duration.milliseconds(5)
         while clock.now < end {
             if let client = try await attempt() { return client }
-            // A second daemon of this user loses the race for the lock and ends; the first one answers then.
-            if let status = Self.ended(pid) {
-                if let client = try await attempt() { return client }
-                throw CommandFailure.noDaemon("dld ended with status \(status)" + Self.tail(log, from: offset))
+            if status == nil, let ended = Self.ended(pid) {
+                status = ended
+                end = min(end, clock.now.advanced(by: Self.grace))
             }
             try await Task.sleep(for: pause)
             pause = min(pause * 2, .milliseconds(100))
+        }
+        if let status {
+            throw CommandFailure.noDaemon("dld ended with status \(status)" + Self.tail(log, from: offset))
         }
         throw CommandFailure.noDaemon(
             "dld was started (process \(pid)) but does not answer within \(patience.components.seconds) s"
@@ -92,16 +99,25 @@ struct DaemonLauncher: Sendable {
         var signals = sigset_t()
         sigfillset(&signals)
         posix_spawnattr_setsigdefault(&attributes, &signals)
-        let arguments = [program] + (socket.map { ["--socket", $0] } ?? [])
-        var words: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
+        // The daemon must not hold the caller's folder; glibc shows its chdir action only to _GNU_SOURCE programs.
+        let words = ["sh", "-c", "cd / && exec \"$0\" \"$@\"", program] + (socket.map { ["--socket", $0] } ?? [])
+        var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
         var variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
-        defer { (words + variables).forEach { free($0) } }
+        defer { (arguments + variables).forEach { free($0) } }
         var pid: pid_t = 0
-        let status = posix_spawn(&pid, program, &actions, &attributes, &words, &variables)
+        let status = posix_spawn(&pid, Self.shell, &actions, &attributes, &arguments, &variables)
         guard status == 0 else {
             throw CommandFailure.noDaemon("cannot start \(program): \(String(cString: strerror(status)))")
         }
         return pid
+    }
+
+    /// Marks every file but the standard three close-on-exec: a lock or pipe that the caller inherited must not live as
+    /// long as the daemon.
+    static func keepDescriptorsFromChildren() {
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? [] {
+            if let descriptor = Int32(name), descriptor > STDERR_FILENO { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
+        }
     }
 
     private static func ended(_ pid: pid_t) -> Int32? {

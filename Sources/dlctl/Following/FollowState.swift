@@ -204,13 +204,16 @@ extension FollowedTask {
     }
 
     private mutating func takeResponse(_ payload: [String: JSONValue]) -> [FollowState.Change] {
-        let response = payload["response"].map { [$0] } ?? [.object(payload)]
-        for part in response {
-            if let length = part["expectedLength"]?.integerValue, length >= 0, expected == nil {
-                expected = ByteCount(length)
-            }
-        }
+        let response = payload["response"] ?? .object(payload)
         if phase == .connecting { phase = .transferring }
+        // An error page has a length and a name too, but not of the file that was wanted.
+        guard (response["status"]?.integerValue ?? 200) < 400 else { return [] }
+        if let length = response["expectedLength"]?.integerValue, length >= 0, expected == nil {
+            expected = ByteCount(length)
+        }
+        if isNameOpen, let suggested = response["suggestedFilename"]?.stringValue, !suggested.isEmpty {
+            name = Printable.text(suggested)
+        }
         return []
     }
 }

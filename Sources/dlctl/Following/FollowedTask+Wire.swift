@@ -4,6 +4,7 @@ import TransferRPC
 extension FollowedTask {
     init(_ view: TaskView) {
         self.init(id: view.id, name: TaskName.of(view), state: view.state)
+        isNameOpen = TaskName.isOpen(view.spec)
         phase = view.phase
         reason = view.reason
         received = ByteCount(view.bytesReceived)
@@ -31,9 +32,16 @@ extension FollowedEvent {
 
 extension TaskName {
     static func of(_ view: TaskView) -> String {
-        of(
-            file: view.file, destination: view.spec.destination, suggested: view.response?.suggestedFilename,
-            url: view.spec.url, description: view.spec.description)
+        // An error page suggests a name too, but not of the file that was wanted.
+        let suggested = view.response.flatMap { ($0.status ?? 200) < 400 ? $0.suggestedFilename : nil }
+        return of(
+            file: view.file, destination: view.spec.destination, suggested: suggested, url: view.spec.url,
+            description: view.spec.description)
+    }
+
+    /// Nobody has named the file, so the server's answer will.
+    static func isOpen(_ spec: TaskSpec) -> Bool {
+        spec.destination?.path == nil && spec.destination?.filename == nil && spec.description == nil
     }
 
     static func of(_ spec: TaskSpec) -> String {

@@ -5,6 +5,8 @@ struct FollowedTask: Hashable, Sendable {
     var id: TaskID
     /// Shown name, already safe for a terminal.
     var name: String
+    /// Whether the server may still name the file.
+    var isNameOpen = false
     var state: TaskState
     var phase: TaskPhase?
     var reason: WaitReason?

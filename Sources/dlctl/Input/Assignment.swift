@@ -67,8 +67,13 @@ extension SettingName {
     }
 
     /// The value as people read it.
+    func text(_ value: JSONValue) -> String { form.text(value) }
+}
+
+extension Assignment.Form {
+    /// The value as people read it.
     func text(_ value: JSONValue) -> String {
-        switch form {
+        switch self {
         case .rate: value.integerValue.map { Figures.limit(ByteRate($0)) } ?? "?"
         case .bytes: value.integerValue.map { Figures.bytes(ByteCount($0)) } ?? "?"
         case .seconds:

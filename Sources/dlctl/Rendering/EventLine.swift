@@ -26,6 +26,9 @@ enum EventLine {
         take("reason") { $0.stringValue.map(Printable.text) }
         take("error") { "\($0["code"]?.stringValue ?? "?"): \(Printable.text($0["message"]?.stringValue ?? ""))" }
         take("code") { $0.stringValue.map(Printable.text) }
+        take("response", response)
+        take("attempt") { $0.integerValue.map { "attempt \($0)" } }
+        take("state") { $0.stringValue.map(Printable.text) }
         take("offset") { bytes($0).map { "at \($0)" } }
         take("bytesReceived", bytes)
         for name in ["expected", "bytesExpected"] { take(name) { bytes($0).map { "of \($0)" } } }
@@ -40,6 +43,14 @@ enum EventLine {
             parts.append("\(Printable.text(name))=\(Printable.text(plain(value), limit: 120))")
         }
         return parts.joined(separator: ", ")
+    }
+
+    /// `200 OK, application/zip, 5.0 MiB`; headers are `show`'s.
+    private static func response(_ value: JSONValue) -> String? {
+        let status = value["status"]?.integerValue.map { "\($0) \(value["statusText"]?.stringValue ?? "")" }
+        let length = value["expectedLength"].flatMap(bytes)
+        return [status, value["mimeType"]?.stringValue, length].compactMap { $0 }.map(Printable.text)
+            .joined(separator: ", ")
     }
 
     private static func bytes(_ value: JSONValue) -> String? {

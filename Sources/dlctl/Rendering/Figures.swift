@@ -39,6 +39,12 @@ enum Figures {
         }
     }
 
+    /// The coarsest unit alone, for how old something is: `5s`, `3m`, `2h`, `4d`.
+    static func age(_ length: Seconds) -> String {
+        let text = duration(length)
+        return text.split(separator: " ").first.map(String.init) ?? text
+    }
+
     /// Below a minute with one decimal, for how long something took.
     static func took(_ length: Seconds) -> String {
         guard length.rawValue < 59.95 else { return duration(length) }

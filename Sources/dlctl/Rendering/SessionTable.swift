@@ -50,6 +50,8 @@ enum SessionSheet {
         guard let text = try? Console.encode(configuration), case .object(let members)? = JSONText.value(text) else {
             return []
         }
-        return members.sorted { $0.key < $1.key }.map { ($0.key, JSONText.plain($0.value)) }
+        return members.sorted { $0.key < $1.key }.map { name, value in
+            (name, SessionConfiguration.CodingKeys(rawValue: name)?.form.text(value) ?? JSONText.plain(value))
+        }
     }
 }

@@ -31,7 +31,7 @@ enum TaskTable {
             StyledText(task.rate.rawValue > 0 ? Figures.rate(task.rate) : "-"),
             StyledText(task.eta.map(Figures.duration) ?? "-"),
             StyledText(Printable.text(task.session, limit: 16)),
-            StyledText(Figures.duration(now.since(task.createdAt)) + " ago", .faint),
+            StyledText(Figures.age(now.since(task.createdAt)) + " ago", .faint),
             StyledText(TaskName.of(task)),
         ]
     }

@@ -41,7 +41,7 @@ import Testing
     @Test func itIsDetachedAndToldItsSocket() async throws {
         let mark = folder.appending(path: "mark").path
         try install(
-            "echo hello >&2; ps -o pid=,sid= -p $$ > \(mark).new; echo \"$@\" >> \(mark).new; mv \(mark).new \(mark); exec sleep 60"
+            "echo hello >&2; ps -o pid=,sid= -p $$ > \(mark).new; echo \"$@\" >> \(mark).new; pwd >> \(mark).new; mv \(mark).new \(mark); exec sleep 60"
         )
         let text: String = try await launcher().start { try? String(contentsOfFile: mark, encoding: .utf8) }
         let lines = text.split(separator: "\n")
@@ -49,6 +49,7 @@ import Testing
         defer { numbers.first.map { _ = kill($0, SIGKILL) } }
         #expect(numbers.count == 2 && numbers[0] == numbers[1], "leads a session of its own")
         #expect(lines[1] == "--socket \(folder.path)/s")
+        #expect(lines[2] == "/", "does not hold the caller's folder")
         let log = folder.path + "/.local/state/dld/dld.log"
         #expect(try String(contentsOfFile: log, encoding: .utf8) == "hello\n")
         let mode = try FileManager.default.attributesOfItem(atPath: log)[.posixPermissions] as? Int

@@ -35,6 +35,27 @@ import TransferModel
         #expect(TaskWords.ending(try one(state)) == "1000 B in 10.5s (95 B/s)")
     }
 
+    @Test func theServerNamesWhatNobodyNamed() throws {
+        var open = Sample.task(1, "from-url")
+        open.isNameOpen = true
+        let answer: [String: JSONValue] = [
+            "response": ["status": 200, "suggestedFilename": "real.iso", "expectedLength": 7]
+        ]
+        let failure: [String: JSONValue] = [
+            "response": ["status": 404, "suggestedFilename": "error.html", "expectedLength": 9]
+        ]
+        var state = state(open)
+        _ = state.apply(Sample.event(11, .taskResponse, 1, failure))
+        #expect(try one(state).name == "from-url")
+        #expect(try one(state).expected == nil)
+        _ = state.apply(Sample.event(12, .taskResponse, 1, answer))
+        #expect(try one(state).name == "real.iso")
+        #expect(try one(state).expected == 7)
+        var named = self.state(Sample.task(1, "chosen"))
+        _ = named.apply(Sample.event(11, .taskResponse, 1, answer))
+        #expect(try one(named).name == "chosen")
+    }
+
     @Test func failuresCarryTheirReason() throws {
         var state = state(Sample.task(1))
         let error: JSONValue = ["code": "http.status", "message": "404", "retryable": false]

@@ -44,6 +44,12 @@ import TransferModel
         #expect(Figures.percent(ByteCount(Int64.max - 1), of: ByteCount(Int64.max)) == 99)
     }
 
+    @Test func agesHaveOneUnit() {
+        #expect(Figures.age(5) == "5s")
+        #expect(Figures.age(200) == "3m")
+        #expect(Figures.age(Seconds(rawValue: 400_000)) == "4d")
+    }
+
     @Test func counts() {
         #expect(Figures.count(1, "task") == "1 task")
         #expect(Figures.count(0, "task") == "0 tasks")

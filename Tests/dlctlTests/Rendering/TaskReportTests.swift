@@ -74,6 +74,14 @@ import TransferRPC
         #expect(EventLine.render(failed).plain.hasSuffix("7  task.failed  http.status: 404 Not Found"))
         let resumed = Sample.eventView(13, .taskResumed, 7, ["offset": 1024, "expected": 4096])
         #expect(EventLine.details(resumed) == "at 1.0 KiB, of 4.0 KiB")
+        let answered = Sample.eventView(
+            13, .taskResponse, 7,
+            [
+                "response": [
+                    "status": 200, "statusText": "OK", "mimeType": "a/b\u{1B}", "expectedLength": 2048, "headers": [],
+                ]
+            ])
+        #expect(EventLine.details(answered) == "200 OK, a/b\u{FFFD}, 2.0 KiB")
         let other = Sample.eventView(14, .settingsChanged, 7, ["name": "x", "extra": ["a": 1]])
         #expect(EventLine.details(other) == "extra={\"a\":1}, name=x")
     }
