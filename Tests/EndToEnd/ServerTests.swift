@@ -86,7 +86,7 @@ extension EndToEnd {
             let netrc = scene.folder.file("netrc")
             try Files.write(
                 netrc, "machine 127.0.0.1 login \(Apache.user) password \"\(Apache.password)\"\n", mode: 0o600)
-            _ = try await complete(scene, server.digestURL("file"), ["netrc": .string(netrc)], name: "netrc")
+            _ = try await complete(scene, server.digestURL("file"), ["netrc": .string(netrc)], name: "by netrc")
         }
 
         @Test(.timeLimit(.minutes(2)), .enabled(if: Requirements.isRoot && Requirements.has("vsftpd")))

@@ -102,7 +102,6 @@ extension EndToEnd {
             // Drained follows the completion; acknowledge it too where it is there.
             let head = try await subscriber.call("events.list", ["after": 0, "limit": 1])["head"] ?? sequence
             try await subscriber.call("events.ack", ["subscriber": "app", "sequence": head])
-            try await subscriber.call("events.forget", ["subscriber": "nobody"])
             subscriber.disconnect()
 
             _ = try await scene.add("/file", to: "b", session: "s")

@@ -95,6 +95,46 @@ extension EndToEnd {
         }
 
         @Test(.timeLimit(.minutes(1)))
+        func aFullStateFolderRefusesAddsAndRecoversAlone() async throws {
+            let disk = try SmallDisk(size: "48m")
+            let daemon = try await DaemonProcess.started(stateFolder: disk.path + "/state")
+            let origin = try MisbehavingOrigin()
+            origin.serveEverything(.good(.version(1, size: 1000)))
+            let folder = try TemporaryFolder()
+            let probe = try await daemon.probe()
+            let before = try await probe.add(origin.url("/a"), to: folder.file("a"), ["startPaused": true])
+            try fillUp(disk)
+
+            var refused: String?
+            // Every add needs a little more; the last kilobytes and the reserve must not take them for ever.
+            for number in 0..<20_000 where refused == nil {
+                do {
+                    _ = try await probe.add(
+                        origin.url("/x"), to: folder.file("\(number)"),
+                        ["startPaused": true, "description": .string(String(repeating: "d", count: 50_000))])
+                } catch let failure as RPCFailure {
+                    refused = failure.code
+                }
+            }
+            #expect(refused == "disk.full")
+            #expect(try await probe.state(before) == "paused")
+            unlink(disk.path + "/ballast")
+            let recovered = await eventually(within: 30, every: 0.2) {
+                (try? await probe.add(origin.url("/b"), to: folder.file("b"))) != nil
+            }
+            #expect(recovered)
+            try await probe.control("resume", before)
+            try await probe.wait(for: before, "completed")
+        }
+
+        /// Takes all but a little of the room.
+        private func fillUp(_ disk: SmallDisk) throws {
+            var room = statvfs()
+            guard statvfs(disk.path, &room) == 0 else { throw SupportError("statvfs: errno \(errno)") }
+            try disk.fill("ballast", bytes: max(0, Int(room.f_bavail * room.f_frsize) - (1 << 20)))
+        }
+
+        @Test(.timeLimit(.minutes(1)))
         func anUnpluggedTargetIsWaitedForAndNotRecreated() async throws {
             let scene = try await Scene()
             let disk = try SmallDisk(size: "10m")

@@ -62,12 +62,8 @@ package struct FileAccess: Sendable {
     /// user mode.
     package func prepareFolder(of owner: UserID) throws(TransferError) {
         guard case .system(let root) = mode else { return }
-        if mkdir(root, 0o711) == 0 {
-            // The unit's umask leaves users no way to pass through to their own folder.
-            chmod(root, 0o711)
-        } else if errno != EEXIST {
-            throw .destination(errno: errno, "create", root)
-        }
+        if mkdir(root, 0o711) != 0, errno != EEXIST { throw .destination(errno: errno, "create", root) }
+        try Self.makePassable(root)
         let path = root + "/\(owner)"
         let isNew = mkdir(path, 0o700) == 0
         if !isNew, errno != EEXIST { throw .destination(errno: errno, "create", path) }
@@ -75,6 +71,23 @@ package struct FileAccess: Sendable {
         guard descriptor >= 0 else { throw .destination(errno: errno, "open", path) }
         let folder = Descriptor(descriptor)
         try AccessControlList.shared(between: owner, and: UserID(geteuid())).apply(to: folder.rawValue, path: path)
+    }
+
+    /// Users must be able to walk to their folders, but not to see what lies beside them: the state folder and `root`
+    /// get the search bit for everybody and nothing else, whatever the umask. What is in the state folder is private
+    /// by its own mode.
+    private static func makePassable(_ root: String) throws(TransferError) {
+        for path in [root, root + "/.."] {
+            let folder = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+            guard folder >= 0 else { throw .destination(errno: errno, "open", path) }
+            let descriptor = Descriptor(folder)
+            guard let status = DaemonKit.status(of: descriptor.rawValue), status.st_mode & 0o011 != 0o011,
+                status.st_uid == geteuid()
+            else { continue }
+            if fchmod(descriptor.rawValue, status.st_mode & 0o7777 | 0o011) != 0 {
+                throw .destination(errno: errno, "share", path)
+            }
+        }
     }
 
     // MARK: - Walking

@@ -152,15 +152,68 @@ private struct SocketAddress {
         }
     }
 
-    /// Connecting a datagram socket sends nothing and fails at once where no route leads there.
+    /// Whether a route leads there through an interface with a carrier. Connecting a datagram socket sends nothing,
+    /// fails at once without a route, and tells the address that would be sent from. A route outlives its carrier
+    /// (`linkdown`), so that the interface is looked at too.
     var hasRoute: Bool {
         let descriptor = socket(Int32(storage.ss_family), Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return true }
         defer { close(descriptor) }
+        var local = sockaddr_storage()
+        var localLength = socklen_t(MemoryLayout<sockaddr_storage>.size)
         let result = withUnsafePointer(to: storage) { storage in
             storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, length) }
         }
-        return result == 0 || (errno != ENETUNREACH && errno != EHOSTUNREACH && errno != EADDRNOTAVAIL)
+        guard result == 0 else { return errno != ENETUNREACH && errno != EHOSTUNREACH && errno != EADDRNOTAVAIL }
+        let isKnown = withUnsafeMutablePointer(to: &local) { local in
+            local.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &localLength) == 0 }
+        }
+        guard isKnown else { return true }
+        let source = withUnsafePointer(to: local) { local in
+            local.withMemoryRebound(to: sockaddr.self, capacity: 1) { addressBytes(of: $0) }
+        }
+        // An address of this host itself needs no carrier.
+        return source == hostBytes || NetworkState.carries(source)
+    }
+
+    private var hostBytes: [UInt8] {
+        withUnsafePointer(to: storage) { storage in
+            storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { addressBytes(of: $0) }
+        }
+    }
+}
+
+extension NetworkState {
+    /// Whether the interface with this address has its carrier; true where no interface has the address.
+    fileprivate static func carries(_ address: [UInt8]) -> Bool {
+        var list: UnsafeMutablePointer<ifaddrs>?
+        guard getifaddrs(&list) == 0 else { return true }
+        defer { freeifaddrs(list) }
+        var isKnown = false
+        var next = list
+        while let entry = next?.pointee {
+            if let own = entry.ifa_addr, addressBytes(of: own) == address {
+                if entry.ifa_flags & UInt32(IFF_RUNNING) != 0 { return true }
+                isKnown = true
+            }
+            next = entry.ifa_next
+        }
+        return !isKnown
+    }
+}
+
+/// The address without port and scope; empty for other families.
+private func addressBytes(of address: UnsafePointer<sockaddr>) -> [UInt8] {
+    switch Int32(address.pointee.sa_family) {
+    case AF_INET:
+        address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { address in
+            withUnsafeBytes(of: address.pointee.sin_addr) { Array($0) }
+        }
+    case AF_INET6:
+        address.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { address in
+            withUnsafeBytes(of: address.pointee.sin6_addr) { Array($0) }
+        }
+    default: []
     }
 }
 

@@ -80,6 +80,13 @@ struct FileAccessTests {
         #expect(try #require(Files.status(home)).st_mode & 0o007 == 0)
     }
 
+    @Test func othersMayPassThroughTheStateFolderAndSeeNothing() throws {
+        chmod(temporary.path, 0o700)
+        try access.prepareFolder(of: user)
+        #expect(try #require(Files.status(temporary.path)).st_mode & 0o777 == 0o711)
+        #expect(try #require(Files.status(root)).st_mode & 0o777 == 0o711)
+    }
+
     @Test func aUsersDaemonFollowsLinksAsTheUserWould() throws {
         let own = FileAccess(mode: .user)
         #expect(symlink(temporary.file("elsewhere"), temporary.file("link")) == 0)

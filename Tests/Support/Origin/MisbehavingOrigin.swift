@@ -55,6 +55,9 @@ package final class MisbehavingOrigin: Sendable {
     /// Body bytes handed to the kernel for a path.
     package func bytesSent(_ path: String) -> Int64 { requests(path).reduce(0) { $0 + $1.bodyBytes } }
 
+    /// Most requests that were being answered at one time.
+    package var peak: Int { shared.state.withLock { $0.peak } }
+
     /// Ends every open connection; the origin goes on listening.
     package func dropConnections() { shared.dropConnections() }
 
@@ -70,6 +73,8 @@ extension MisbehavingOrigin {
             var requests: [RecordedRequest] = []
             var connections: Set<Int32> = []
             var connectionCount = 0
+            var active = 0
+            var peak = 0
             var isStopping = false
         }
         let state = Locked(State())
@@ -114,6 +119,8 @@ extension MisbehavingOrigin {
                     behaviour = earlier < script.count ? script[earlier] : last
                 }
                 state.requests.append(RecordedRequest(request: request))
+                state.active += 1
+                state.peak = max(state.peak, state.active)
                 return (state.requests.count - 1, behaviour)
             }
         }
@@ -125,7 +132,13 @@ extension MisbehavingOrigin {
             }
         }
 
-        func finished(_ index: Int) { state.withLock { $0.requests[index].isFinished = true } }
+        /// The request's answer is over, whole or not.
+        func ended(_ index: Int, isWhole: Bool) {
+            state.withLock { state in
+                state.active -= 1
+                state.requests[index].isFinished = isWhole
+            }
+        }
     }
 }
 
@@ -145,8 +158,9 @@ private struct Connection {
                 note: { status, bytes in shared.note(index, status: status, bytes: bytes) })
             do {
                 try behaviour.respond(request, reply)
-                shared.finished(index)
+                shared.ended(index, isWhole: true)
             } catch {
+                shared.ended(index, isWhole: false)
                 return
             }
             if reply.closes || request.header("Connection")?.lowercased() == "close" { return }

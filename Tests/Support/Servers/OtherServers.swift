@@ -19,7 +19,7 @@ package final class FTPServer: ServerProcess, @unchecked Sendable {
             local_enable=NO
             no_anon_password=YES
             anon_root=\(server.folder.file("www"))
-            ftp_username=nobody
+            ftp_username=daemon
             secure_chroot_dir=\(server.folder.file("empty"))
             pasv_min_port=\(passive)
             pasv_max_port=\(last)

@@ -1,0 +1,85 @@
+import Glibc
+import TestSupport
+import Testing
+import TransferModel
+
+extension EndToEnd {
+    struct Queue {
+        @Test(.timeLimit(.minutes(1)))
+        func slotsAreKeptForEachHostAndInAll() async throws {
+            let scene = try await Scene()
+            scene.origin.serveEverything(.good(.version(1, size: 100_000), rate: 200_000))
+            let other = try MisbehavingOrigin()
+            other.serveEverything(.good(.version(1, size: 100_000), rate: 200_000))
+            try await scene.probe.call(
+                "settings.set", ["maximumConcurrentTasks": 5, "maximumConcurrentTasksPerHost": 3])
+            var ids: [Int64] = []
+            for origin in [scene.origin, other] {
+                ids += try await scene.probe.add(specs(10, origin, scene))
+            }
+            for id in ids { try await scene.probe.wait(for: id, "completed") }
+            #expect(scene.origin.peak == 3)
+            #expect((2...3).contains(other.peak))
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func aHostThatFailsDoesNotHoldTheOthersUp() async throws {
+            let scene = try await Scene()
+            let dead = try MisbehavingOrigin()
+            dead.serveEverything(.silent)
+            scene.origin.serveEverything(.good(.version(1, size: 1000)))
+            let hopeless = try await scene.probe.add(
+                specs(40, dead, scene).map { spec in
+                    guard case .object(let members) = spec else { return spec }
+                    return .object(members.merging(["timeoutIntervalForRequest": 5]) { $1 })
+                })
+            let good = try await scene.probe.add(specs(20, scene.origin, scene))
+            for id in good { try await scene.probe.wait(for: id, "completed", within: 20) }
+            #expect(try await scene.probe.state(hopeless[0]) != "completed")
+            #expect(dead.peak <= 6)
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func twoTasksForOneNameBothArrive() async throws {
+            let scene = try await Scene()
+            let first = Resource.version(1, size: 300_000)
+            let second = Resource.version(2, size: 300_000)
+            scene.origin.serve("/first", .good(first, rate: 600_000))
+            scene.origin.serve("/second", .good(second, rate: 600_000))
+            let ids = [try await scene.add("/first"), try await scene.add("/second")]
+            var files: [String] = []
+            for id in ids {
+                let task = try await scene.probe.wait(for: id, "completed")
+                files.append(try #require(task["file"]?.stringValue))
+            }
+            #expect(scene.names == ["file", "file (1)"])
+            #expect(first.content.matches(files[0]))
+            #expect(second.content.matches(files[1]))
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func settingsAreDurableAndTakenBackByNull() async throws {
+            var scene = try await Scene()
+            try await scene.probe.call("settings.set", ["maximumConcurrentTasks": 9])
+            scene = try await scene.restarted()
+            var setting = try await scene.probe.call("settings.get")
+            #expect("\(setting)".contains("integer(9)"))
+            try await scene.probe.call("settings.set", ["maximumConcurrentTasks": .null])
+            setting = try await scene.probe.call("settings.get")
+            #expect(!"\(setting)".contains("integer(9)"))
+            await #expect(throws: RPCFailure.self) {
+                try await scene.probe.call("settings.set", ["maximumConcurrentTasks": -1])
+            }
+            await #expect(throws: RPCFailure.self) { try await scene.probe.call("settings.set", ["colour": "red"]) }
+        }
+
+        private func specs(_ count: Int, _ origin: MisbehavingOrigin, _ scene: Scene) -> [JSONValue] {
+            (0..<count).map { number in
+                [
+                    "url": .string(origin.url("/\(number)")),
+                    "destination": ["path": .string(scene.file("\(origin.port)-\(number)"))],
+                ]
+            }
+        }
+    }
+}
