@@ -256,7 +256,7 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "d
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl events"' -l 'type' -d 'Only events of this type; may be repeated.' -rfka 'task.added task.started task.redirected task.response task.resumed task.restarted task.progress task.waiting task.paused task.queued task.updated task.completed task.failed task.cancelled task.removed session.opened session.drained session.invalidated settings.changed events.lagged'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl events"' -l 'task' -d 'Only events of this task; may be repeated.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl events"' -l 'session' -s 's' -d 'Only events of this session; may be repeated.' -rfka ''
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl events" limit n' -s 'n' -l 'limit' -d 'At most this many stored events.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl events" limit n' -s 'n' -l 'limit' -d 'At most this many stored events; without --after the newest.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl events" no-progress' -l 'no-progress' -d 'Leave out progress.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl events" forget' -l 'forget' -d 'Forget the durable name given with --subscriber, and end.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl events" owner' -l 'owner' -d 'Another user\'s (administrators only): a user id, or \'all\'.' -rfka ''

@@ -38,7 +38,9 @@ struct EventsCommand: DaemonCommand {
         name: .shortAndLong, help: ArgumentHelp("Only events of this session; may be repeated.", valueName: "session"))
     var session: [String] = []
 
-    @Option(name: [.customShort("n"), .long], help: ArgumentHelp("At most this many stored events.", valueName: "n"))
+    @Option(
+        name: [.customShort("n"), .long],
+        help: ArgumentHelp("At most this many stored events; without --after the newest.", valueName: "n"))
     var limit: Int?
 
     @Flag(help: "Leave out progress.")
@@ -80,6 +82,11 @@ struct EventsCommand: DaemonCommand {
             types: nonEmpty(type), owner: owner.scope)
         let printer = EventPrinter(session: session, query: Subscribe.Parameters(), subscriber: nil)
         var left = limit ?? .max
+        if let limit, after == nil {
+            // As tail(1) does: the newest ones.
+            let head = try await client.call(ListEvents.self, ListEvents.Parameters(after: .now, limit: 1)).head
+            query.after = .after(SequenceNumber(max(0, head.rawValue - Int64(limit))))
+        }
         while left > 0 {
             query.limit = min(left, ListEvents.largestLimit)
             let page = try await client.call(ListEvents.self, query)
@@ -140,28 +147,12 @@ struct EventPrinter {
     func catchUp(_ client: any DaemonCalling) async throws {
         let (head, events) = try await client.follow(query)
         let (inputs, continuation) = AsyncStream.makeStream(of: Input.self)
-        let reading = Task {
-            do {
-                for try await event in events { continuation.yield(.event(event)) }
-                continuation.yield(.ended(nil))
-            } catch {
-                continuation.yield(.ended(error))
-            }
-        }
-        let ticking = Task {
-            while !Task.isCancelled {
-                try await Task.sleep(for: .milliseconds(100))
-                continuation.yield(.tick)
-            }
-        }
-        defer {
-            reading.cancel()
-            ticking.cancel()
-        }
+        let feeding = [reading(events, into: continuation), ticking(into: continuation)]
+        defer { feeding.forEach { $0.cancel() } }
         var silence = 0
-        var left = limit ?? .max
-        if head == .zero { left = 0 }
-        for await input in inputs where left > 0 {
+        var left = head == .zero ? 0 : limit ?? .max
+        guard left > 0 else { return await client.close() }
+        for await input in inputs {
             switch input {
             case .event(let event):
                 silence = 0
@@ -179,6 +170,28 @@ struct EventPrinter {
             if left == 0 { break }
         }
         await client.close()
+    }
+
+    private func reading(
+        _ events: AsyncThrowingStream<EventView, any Error>, into inputs: AsyncStream<Input>.Continuation
+    ) -> Task<Void, Never> {
+        Task {
+            do {
+                for try await event in events { inputs.yield(.event(event)) }
+                inputs.yield(.ended(nil))
+            } catch {
+                inputs.yield(.ended(error))
+            }
+        }
+    }
+
+    private func ticking(into inputs: AsyncStream<Input>.Continuation) -> Task<Void, Never> {
+        Task {
+            while !Task.isCancelled {
+                try? await Task.sleep(for: .milliseconds(100))
+                inputs.yield(.tick)
+            }
+        }
     }
 
     /// Follows until Ctrl-C.

@@ -75,10 +75,7 @@ struct LinkPump {
 
     /// Failures that mean "the daemon went away", not "the daemon says no".
     private static func isLoss(_ error: TransferError) -> Bool {
-        switch error.code {
-        case .shuttingDown, .networkLost, .networkConnect, .networkTimeout: true
-        default: false
-        }
+        [.shuttingDown, .networkLost, .networkConnect, .networkTimeout].contains(error.code)
     }
 
     private mutating func forward(

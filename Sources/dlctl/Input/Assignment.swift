@@ -102,10 +102,5 @@ extension SessionConfiguration.CodingKeys {
     }
 
     /// Paths are made absolute before they travel.
-    var isPath: Bool {
-        switch self {
-        case .caFile, .directory: true
-        default: false
-        }
-    }
+    var isPath: Bool { self == .caFile || self == .directory }
 }

@@ -146,6 +146,8 @@ import TransferModel
         let listed = try await bench.run("events", "--after", "1", "--json")
         #expect(listed.lines.compactMap { JSONText.value($0)?["sequence"]?.integerValue } == [2, 3])
         #expect(listed.lines.allSatisfy { JSONText.value($0)?["subscription"] == nil })
+        let newest = try await bench.run("events", "-n", "2", "--json")
+        #expect(newest.lines == listed.lines)
         let first = try await bench.run("events", "--subscriber", "me", "--json")
         #expect(first.lines.count == 3)
         #expect(bench.daemon.acknowledged["me"] == SequenceNumber(3))
