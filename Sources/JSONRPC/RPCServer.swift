@@ -1,4 +1,5 @@
 import Glibc
+import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 
@@ -15,9 +16,10 @@ package final class RPCServer: Sendable {
     private let channel: any Channel
     private let registry: ConnectionRegistry
     /// The socket's file as it was made: another one of that name is not ours to remove.
-    private let file: (path: String, device: dev_t, inode: ino_t)?
+    private let file: SocketFile?
+    private let isStopped = NIOLockedValueBox(false)
 
-    /// - Throws: `SocketPath.Unusable`, or the system's error of bind(2) or listen(2).
+    /// - Throws: `SocketPath.Unusable`, or the system's error where an adopted descriptor is no listening socket.
     package static func start(
         on address: Address, limits: RPCLimits = RPCLimits(), handler: any RequestHandler
     ) async throws -> RPCServer {
@@ -31,14 +33,9 @@ package final class RPCServer: Sendable {
                 let channel = try await bootstrap.withBoundSocket(descriptor).get()
                 return RPCServer(group: group, channel: channel, registry: registry, file: nil)
             case .path(let path):
-                try path.prepare()
-                let channel = try await bootstrap.bind(unixDomainSocketPath: path.path).get()
-                guard chmod(path.path, path.socketMode) == 0 else {
-                    throw IOError(errnoCode: errno, reason: "chmod \(path.path)")
-                }
-                var status = stat()
-                lstat(path.path, &status)
-                let file = (path.path, status.st_dev, status.st_ino)
+                // NIO would remove whatever has the socket's name at the end, also another daemon's: bind it here.
+                let (descriptor, file) = try path.listen(backlog: 1024)
+                let channel = try await bootstrap.withBoundSocket(descriptor).get()
                 return RPCServer(group: group, channel: channel, registry: registry, file: file)
             }
         } catch {
@@ -49,7 +46,7 @@ package final class RPCServer: Sendable {
 
     private init(
         group: MultiThreadedEventLoopGroup, channel: any Channel, registry: ConnectionRegistry,
-        file: (path: String, device: dev_t, inode: ino_t)?
+        file: SocketFile?
     ) {
         self.group = group
         self.channel = channel
@@ -63,11 +60,17 @@ package final class RPCServer: Sendable {
     /// Accepts nobody any more; open connections go on.
     package func stopAccepting() async {
         try? await channel.close().get()
-        removeFile()
+        file?.remove()
     }
 
-    /// Ends everything: what is queued for the clients gets at most `grace` to leave.
+    /// Ends everything, once: what is queued for the clients gets at most `grace` to leave.
     package func stop(grace: Duration = .milliseconds(200)) async {
+        // A channel of a group that is shut down never answers.
+        let isFirst = isStopped.withLockedValue { isStopped in
+            defer { isStopped = true }
+            return !isStopped
+        }
+        guard isFirst else { return }
         await stopAccepting()
         let deadline = ContinuousClock.now + grace
         while registry.all.contains(where: { $0.queuedBytes > 0 }), ContinuousClock.now < deadline {
@@ -75,13 +78,6 @@ package final class RPCServer: Sendable {
         }
         registry.all.forEach { $0.close() }
         try? await group.shutdownGracefully()
-    }
-
-    private func removeFile() {
-        guard let file else { return }
-        var status = stat()
-        guard lstat(file.path, &status) == 0, status.st_dev == file.device, status.st_ino == file.inode else { return }
-        unlink(file.path)
     }
 
     private static func bootstrap(

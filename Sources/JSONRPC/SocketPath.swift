@@ -49,20 +49,43 @@ package struct SocketPath: Sendable, Hashable {
         guard unlink(path) == 0 || errno == ENOENT else { throw unusable("is stale and cannot be removed") }
     }
 
+    /// Makes the socket and listens on it; its mode is set before anybody can connect.
+    /// - Throws: `Unusable`, also for what `prepare` refuses.
+    func listen(backlog: Int32) throws(Unusable) -> (descriptor: Int32, file: SocketFile) {
+        try prepare()
+        let descriptor = try makeSocket()
+        guard withAddress({ bind(descriptor, $0, $1) }) == 0, chmod(path, socketMode) == 0,
+            Glibc.listen(descriptor, backlog) == 0
+        else {
+            let error = unusable("cannot be made")
+            _ = Glibc.close(descriptor)
+            throw error
+        }
+        return (descriptor, SocketFile(path: path))
+    }
+
     /// A `connect` that is refused is the proof that the socket is stale.
     private func somebodyListens() throws(Unusable) -> Bool {
-        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        guard descriptor >= 0 else { throw unusable("cannot be tried") }
+        let descriptor = try makeSocket()
         defer { _ = Glibc.close(descriptor) }
+        return withAddress { connect(descriptor, $0, $1) } == 0 || (errno != ECONNREFUSED && errno != ENOENT)
+    }
+
+    private func makeSocket() throws(Unusable) -> Int32 {
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { throw unusable("cannot be made") }
+        return descriptor
+    }
+
+    private func withAddress(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
-        let result = withUnsafePointer(to: &address) { pointer in
+        return withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+                body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
             }
         }
-        return result == 0 || (errno != ECONNREFUSED && errno != ENOENT)
     }
 
     private func makeFolders(above path: String, mode: mode_t) throws(Unusable) {
@@ -78,5 +101,39 @@ package struct SocketPath: Sendable, Hashable {
 
     private func unusable(_ what: String) -> Unusable {
         Unusable(description: "The socket \(path) \(what): \(String(cString: strerror(errno))).")
+    }
+}
+
+/// A socket's file as it was when it was made.
+struct SocketFile: Sendable {
+    private let path: String
+    private let identity: Identity?
+
+    /// Inode numbers are used again at once; with the time of the last change they are not.
+    private struct Identity: Equatable {
+        var device: dev_t
+        var inode: ino_t
+        var seconds: time_t
+        var nanoseconds: Int
+
+        init?(_ path: String) {
+            var status = stat()
+            guard lstat(path, &status) == 0 else { return nil }
+            device = status.st_dev
+            inode = status.st_ino
+            seconds = status.st_ctim.tv_sec
+            nanoseconds = status.st_ctim.tv_nsec
+        }
+    }
+
+    init(path: String) {
+        self.path = path
+        identity = Identity(path)
+    }
+
+    /// Removes the file unless another one has its name by now.
+    func remove() {
+        guard let identity, Identity(path) == identity else { return }
+        unlink(path)
     }
 }

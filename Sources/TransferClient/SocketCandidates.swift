@@ -8,14 +8,17 @@ extension DaemonClient {
     public static func candidateSocketPaths(
         explicit: String? = nil, system: Bool = false, environment: [String: String]
     ) -> [String] {
-        func value(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
+        // Relative paths are invalid in these variables (XDG base directory specification).
+        func value(_ name: String) -> String? { environment[name].flatMap { $0.hasPrefix("/") ? $0 : nil } }
         if let explicit { return [explicit] }
-        if let named = value("DLD_SOCKET") { return [named] }
+        if let named = environment["DLD_SOCKET"], !named.isEmpty { return [named] }
         if system { return [systemSocketPath] }
         var paths: [String] = []
         if let runtime = value("XDG_RUNTIME_DIR") { paths.append(runtime + "/dld/dld.sock") }
         let state =
-            value("STATE_DIRECTORY") ?? value("XDG_STATE_HOME").map { $0 + "/dld" }
+            value("STATE_DIRECTORY").map { String($0.prefix { $0 != ":" }) } ?? value("XDG_STATE_HOME").map {
+                $0 + "/dld"
+            }
             ?? value("HOME").map { $0 + "/.local/state/dld" }
         if let state { paths.append(state + "/dld.sock") }
         return paths + [systemSocketPath]

@@ -1,0 +1,75 @@
+import JSONRPC
+import NIOConcurrencyHelpers
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct RPCClientConnectionTests {
+    @Test func matchesAnswersToRequests() async throws {
+        try await withServer { socket, _, _ in
+            let client = try await RPCClientConnection.connect(to: socket) { _, _ in
+            } closed: { _ in
+            }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<200 {
+                    group.addTask {
+                        let text = Array("[\(number)]".utf8)
+                        let answer = try await client.request("echo", text)
+                        #expect(answer == text)
+                    }
+                }
+                try await group.waitForAll()
+            }
+            await client.close()
+        }
+    }
+
+    @Test func handsOnErrors() async throws {
+        try await withServer { socket, _, _ in
+            let client = try await RPCClientConnection.connect(to: socket) { _, _ in
+            } closed: { _ in
+            }
+            do throws(RPCClientConnection.Failure) {
+                _ = try await client.request("fail", Array("{}".utf8))
+                Issue.record("not refused")
+            } catch {
+                guard case .refused(let refusal) = error else {
+                    Issue.record("\(error)")
+                    return
+                }
+                #expect(String(decoding: refusal.text, as: UTF8.self).contains("task.not_found"))
+            }
+            await client.close()
+        }
+    }
+
+    @Test func failsOpenRequestsWhenTheServerGoes() async throws {
+        let reasons = NIOLockedValueBox([String]())
+        try await withServer { socket, handler, server in
+            let client = try await RPCClientConnection.connect(to: socket) { _, _ in
+            } closed: { reason in
+                reasons.withLockedValue { $0.append(reason) }
+            }
+            let held = Task { try await client.request("hold", Array("{}".utf8)) }
+            #expect(await eventually { handler.held == 1 })
+            await server.stop()
+            await #expect(throws: RPCClientConnection.Failure.self) { try await held.value }
+            await #expect(throws: RPCClientConnection.Failure.self) {
+                try await client.request("echo", Array("{}".utf8))
+            }
+            #expect(reasons.withLockedValue { $0 } == ["the daemon closed the connection"])
+        }
+    }
+
+    @Test func refusesWhatIsNoJSONRPC() async throws {
+        try await withServer { socket, _, _ in
+            let reasons = NIOLockedValueBox([String]())
+            let client = try await RPCClientConnection.connect(to: socket) { _, _ in
+            } closed: { reason in
+                reasons.withLockedValue { $0.append(reason) }
+            }
+            // The notifications of `burst` have no method.
+            _ = try? await client.request("burst", Array("{}".utf8))
+            #expect(await eventually { reasons.withLockedValue { $0 } == ["the daemon sent what is no JSON-RPC"] })
+        }
+    }
+}

@@ -1,0 +1,69 @@
+import Glibc
+import JSONRPC
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct SocketPathTests {
+    @Test func refusesPathsThatDoNotFit() throws {
+        let fits = "/" + String(repeating: "a", count: 106)
+        #expect(try SocketPath(fits).path == fits)
+        let error = #expect(throws: SocketPath.Unusable.self) { try SocketPath(fits + "b") }
+        #expect(error?.description.contains("108 bytes") == true && error?.description.contains("at most 107") == true)
+        #expect(throws: SocketPath.Unusable.self) { try SocketPath("relative") }
+        #expect(throws: SocketPath.Unusable.self) { try SocketPath("/folder/") }
+    }
+
+    @Test func removesAStaleSocketOnly() async throws {
+        let folder = try SocketFolder()
+        // A socket whose listener is gone, as a crash leaves it.
+        Glibc.close(try listen(on: folder.socket))
+        #expect(access(folder.socket, F_OK) == 0)
+        let server = try await RPCServer.start(on: .path(try SocketPath(folder.socket)), handler: EchoHandler())
+        let error = await #expect(throws: SocketPath.Unusable.self) {
+            try await RPCServer.start(on: .path(try SocketPath(folder.socket)), handler: EchoHandler())
+        }
+        #expect(error?.description.contains("Another daemon") == true)
+        let client = try await LineClient.connect(to: folder.socket)
+        try await client.send("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"echo\"}\n")
+        #expect(await client.line() != nil)
+        await server.stop()
+        #expect(access(folder.socket, F_OK) != 0)
+    }
+
+    @Test func leavesFilesAlone() async throws {
+        let folder = try SocketFolder()
+        Glibc.close(open(folder.socket, O_CREAT | O_WRONLY, 0o600))
+        let error = await #expect(throws: SocketPath.Unusable.self) {
+            try await RPCServer.start(on: .path(try SocketPath(folder.socket)), handler: EchoHandler())
+        }
+        #expect(error?.description.contains("is no socket") == true)
+        #expect(access(folder.socket, F_OK) == 0)
+    }
+
+    @Test func makesItsFolderPrivate() async throws {
+        let folder = try SocketFolder()
+        let inner = "\(folder.path)/run"
+        let path = "\(inner)/dld/s"
+        let server = try await RPCServer.start(on: .path(try SocketPath(path)), handler: EchoHandler())
+        #expect(mode(of: "\(inner)/dld") == 0o700)
+        #expect(mode(of: path) == 0o600)
+        await server.stop()
+        rmdir("\(inner)/dld")
+        rmdir(inner)
+    }
+
+    @Test func leavesASocketThatReplacedItsOwn() async throws {
+        let folder = try SocketFolder()
+        let server = try await RPCServer.start(on: .path(try SocketPath(folder.socket)), handler: EchoHandler())
+        unlink(folder.socket)
+        let descriptor = try listen(on: folder.socket)
+        await server.stop()
+        #expect(access(folder.socket, F_OK) == 0)
+        Glibc.close(descriptor)
+    }
+
+    private func mode(of path: String) -> mode_t {
+        var status = stat()
+        return lstat(path, &status) == 0 ? status.st_mode & 0o777 : 0
+    }
+}

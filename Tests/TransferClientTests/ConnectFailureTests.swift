@@ -1,0 +1,15 @@
+import Glibc
+import NIOCore
+import Testing
+
+@testable import TransferClient
+
+struct ConnectFailureTests {
+    @Test func saysCausesInWords() {
+        func sentence(_ code: CInt) -> String { ConnectFailure.sentence(IOError(errnoCode: code, reason: "connect")) }
+        #expect(sentence(ENOENT) == "there is no such socket")
+        #expect(sentence(ECONNREFUSED) == "nobody listens there")
+        #expect(sentence(EACCES) == "this user may not connect to it")
+        #expect(sentence(ENOTDIR) == "Not a directory")
+    }
+}

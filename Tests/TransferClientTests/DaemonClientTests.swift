@@ -1,0 +1,189 @@
+import Glibc
+import JSONRPC
+import NIOConcurrencyHelpers
+import Testing
+import TransferModel
+import TransferRPC
+
+@testable import TransferClient
+
+@Suite(.timeLimit(.minutes(1)))
+struct DaemonClientTests {
+    @Test func callsAMethod() async throws {
+        try await withDaemon { client, daemon in
+            let added = try await client.call(AddTasks.self, .init(session: "work", tasks: [TaskSpec()]))
+            #expect(added.tasks == [.init(id: TaskID(1), state: .queued)])
+            #expect(daemon.requests.first?.contains("\"session\":\"work\"") == true)
+        }
+    }
+
+    @Test func errorsArriveWhole() async throws {
+        try await withDaemon { client, _ in
+            let error = await #expect(throws: TransferError.self) {
+                try await client.call(GetTask.self, .init(id: TaskID(9)))
+            }
+            #expect(error == TransferError(.taskNotFound, "There is no task 9.", details: ["task": 9]))
+        }
+    }
+
+    @Test func saysWhenAnAnswerIsNotUnderstood() async throws {
+        try await withDaemon { client, _ in
+            let error = await #expect(throws: ClientError.self) { try await client.call(GetSettings.self, .init()) }
+            guard case .protocolMismatch(let method, _)? = error else {
+                Issue.record("\(String(describing: error))")
+                return
+            }
+            #expect(method == "settings.get")
+        }
+    }
+
+    @Test func streamsEveryEventInOrder() async throws {
+        try await withDaemon { client, _ in
+            let (name, head, events) = try await client.subscribe(.init(after: .start))
+            #expect(name == "s1" && head == SequenceNumber(FakeDaemon.eventCount))
+            var next: Int64 = 1
+            for try await event in events {
+                #expect(event.sequence?.rawValue == next && event.type == .taskAdded)
+                next += 1
+                if next > FakeDaemon.eventCount { break }
+            }
+            #expect(next == FakeDaemon.eventCount + 1)
+        }
+    }
+
+    @Test func endsAStreamWhenUnsubscribed() async throws {
+        try await withDaemon { client, daemon in
+            let (name, _, events) = try await client.subscribe(.init())
+            try await client.unsubscribe(name)
+            var count: Int64 = 0
+            for try await _ in events { count += 1 }
+            #expect(count == FakeDaemon.eventCount)
+            #expect(daemon.requests.last?.contains(name) == true)
+        }
+    }
+
+    @Test func unsubscribesWhenTheReaderIsCancelled() async throws {
+        try await withDaemon { client, daemon in
+            let (name, _, events) = try await client.subscribe(.init())
+            let reader = Task { for try await _ in events {} }
+            reader.cancel()
+            _ = try? await reader.value
+            #expect(await eventually { daemon.requests.last?.contains("\"subscription\":\"\(name)\"") == true })
+        }
+    }
+
+    @Test func tellsWhenTheDaemonGoes() async throws {
+        try await withDaemon { client, daemon in
+            let (_, _, events) = try await client.subscribe(.init())
+            let pending = Task { try await client.call(DaemonInfo.self, .init()) }
+            #expect(await eventually { daemon.requests.contains { $0.hasPrefix("daemon.info") } })
+            await daemon.stop()
+            let error = await #expect(throws: ClientError.self) { try await pending.value }
+            #expect(error == .connectionLost("the daemon closed the connection"))
+            await #expect(throws: ClientError.self) { for try await _ in events {} }
+            await #expect(throws: ClientError.self) { try await client.call(DaemonInfo.self, .init()) }
+        }
+    }
+
+    @Test func saysWhyThereIsNoDaemon() async throws {
+        let absent = await #expect(throws: ClientError.self) { try await DaemonClient.connect(to: "/nonexistent/s") }
+        #expect(absent?.description == "No daemon at /nonexistent/s: there is no such socket.")
+        let long = "/" + String(repeating: "a", count: 200)
+        let refused = await #expect(throws: ClientError.self) { try await DaemonClient.connect(to: long) }
+        #expect(refused?.description.contains("at most 107") == true)
+    }
+}
+
+/// A daemon that answers a few methods with fixed texts.
+final class FakeDaemon: RequestHandler {
+    static let eventCount: Int64 = 5000
+
+    private struct State {
+        var requests: [String] = []
+        var server: RPCServer?
+        var held: [CheckedContinuation<Void, Never>] = []
+    }
+    private let state = NIOLockedValueBox(State())
+
+    /// Method and parameters of each.
+    var requests: [String] { state.withLockedValue { $0.requests } }
+
+    func serve(_ server: RPCServer) { state.withLockedValue { $0.server = server } }
+
+    func stop() async {
+        await state.withLockedValue { $0.server }?.stop()
+        state.withLockedValue { state in
+            defer { state.held = [] }
+            return state.held
+        }.forEach { $0.resume() }
+    }
+
+    func answer(_ request: RPCRequest, from connection: RPCConnection) async -> RPCAnswer {
+        let parameters = String(decoding: request.parameters ?? [], as: UTF8.self)
+        state.withLockedValue { $0.requests.append("\(request.method) \(parameters)") }
+        switch request.method {
+        case AddTasks.name:
+            return RPCAnswer(.success(Array("{\"tasks\":[{\"id\":1,\"state\":\"queued\",\"new\":0}]}".utf8)))
+        case GetTask.name:
+            return RPCAnswer(
+                .failure(
+                    RPCError(
+                        code: -32000, message: "There is no task 9.", cause: "task.not_found",
+                        details: Array("{\"task\":9}".utf8))))
+        case Subscribe.name:
+            let head = Self.eventCount
+            return RPCAnswer(.success(Array("{\"subscription\":\"s1\",\"head\":\(head)}".utf8))) {
+                for number in 1...head { connection.send(Self.event(number)) }
+                connection.send(
+                    Array(
+                        "{\"jsonrpc\":\"2.0\",\"method\":\"event\",\"params\":{\"subscription\":\"s1\",\"type\":\"task.new\"}}"
+                            .utf8))
+            }
+        case DaemonInfo.name:
+            await withCheckedContinuation { continuation in state.withLockedValue { $0.held.append(continuation) } }
+            return RPCAnswer(.success(Array("{}".utf8)))
+        case GetSettings.name: return RPCAnswer(.success(Array("[]".utf8)))
+        default: return RPCAnswer(.success(Array("{}".utf8)))
+        }
+    }
+
+    func closed(_ connection: RPCConnection) {}
+
+    private static func event(_ number: Int64) -> [UInt8] {
+        Array(
+            """
+            {"jsonrpc":"2.0","method":"event","params":{"subscription":"s1","sequence":\(number),\
+            "time":"2026-01-01T00:00:00.000Z","type":"task.added","session":"shared","owner":0,"task":\(number)}}
+            """.utf8)
+    }
+}
+
+/// Waits until `condition` holds; false after a generous time.
+func eventually(_ condition: () async -> Bool) async -> Bool {
+    for _ in 0..<3000 {
+        if await condition() { return true }
+        try? await Task.sleep(for: .milliseconds(10))
+    }
+    return false
+}
+
+/// Runs `body` with a client of a fake daemon, and ends both.
+func withDaemon(_ body: (_ client: DaemonClient, _ daemon: FakeDaemon) async throws -> Void) async throws {
+    var template = Array("/tmp/dldXXXXXX".utf8CString)
+    try #require(mkdtemp(&template) != nil)
+    let folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    defer { rmdir(folder) }
+    let daemon = FakeDaemon()
+    let server = try await RPCServer.start(on: .path(try SocketPath("\(folder)/s")), handler: daemon)
+    daemon.serve(server)
+    let client = try await DaemonClient.connect(to: "\(folder)/s")
+    do {
+        try await body(client, daemon)
+    } catch {
+        await client.close()
+        await daemon.stop()
+        throw error
+    }
+    await client.close()
+    await daemon.stop()
+}
