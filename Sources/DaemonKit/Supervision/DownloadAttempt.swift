@@ -15,6 +15,8 @@ struct DownloadAttempt: Sendable {
         case integrityFailed(TransferError)
         case blocked(WaitReason, TransferError)
         case aborted
+
+        var isCompleted: Bool { if case .completed = self { true } else { false } }
     }
 
     let record: TaskRecord
@@ -137,22 +139,48 @@ struct DownloadAttempt: Sendable {
         let name = plan.name ?? suggestedName(arrival)
         var digests: [DigestAlgorithm: String] = [:]
         if record.spec.checksum == nil { digests = try await verify(held.part, arrival.serverDigests) }
-        let plain = try await tools.files.decoded(
-            held.part, coding: arrival.contentCoding, name: name, for: record, in: folder)
-        defer { plain?.close() }
-        let whole = plain ?? held.part
+        guard let plain = try await decoded(arrival, held, name, plan, folder) else {
+            return try await deliver(held.part, arrival, name, folder, digests)
+        }
+        defer { plain.close() }
+        // What was computed is of the coded bytes, not of the file.
+        digests[.sha256] = nil
+        do {
+            let ending = try await deliver(plain, arrival, name, folder, digests)
+            await tools.files.remove(ending.isCompleted ? held.part : plain, from: folder)
+            return ending
+        } catch {
+            await tools.files.remove(plain, from: folder)
+            throw error
+        }
+    }
+
+    /// - Throws: `integrity.checksum` where the coded bytes cannot be what the server meant: they are worth another fetch.
+    private func decoded(
+        _ arrival: Arrival, _ held: HeldPart, _ name: String, _ plan: DestinationPlan, _ folder: Folder
+    ) async throws -> PartFile? {
+        do {
+            return try await tools.files.decoded(
+                held.part, coding: arrival.contentCoding, name: name, for: record, plan, in: folder)
+        } catch let error as TransferError where error.code == .integrityLength || error.code == .httpProtocol {
+            throw TransferError(.integrityChecksum, error.message, details: error.details)
+        }
+    }
+
+    /// Checks `whole` against the user's checksum and gives it its name.
+    private func deliver(
+        _ whole: PartFile, _ arrival: Arrival, _ name: String, _ folder: Folder,
+        _ known: [DigestAlgorithm: String]
+    ) async throws -> Ending {
+        var digests = known
         if let checksum = record.spec.checksum {
             digests = try await verify(whole, [checksum.algorithm: checksum.value])
-        } else if plain != nil {
-            // What was computed is of the coded bytes, not of the file.
-            digests[.sha256] = nil
         }
         guard run.enterCommit() else { return .aborted }
         run.set(phase: .finishing)
         let file = try await tools.files.deliver(
             whole, to: folder, name: name, policy: policy.conflictPolicy,
             modificationTime: policy.preserveTime ? arrival.modificationTime : nil)
-        if plain != nil { await tools.files.remove(held.part, from: folder) }
         return try await complete(
             TaskResult(
                 file: file.path, bytes: file.bytes, sha256: digests[.sha256],

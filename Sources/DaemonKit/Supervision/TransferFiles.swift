@@ -138,12 +138,13 @@ struct TransferFiles: Sendable {
 
     /// A body that came coded in spite of our wish, decoded into a part of its own; nil where it is delivered as it came.
     func decoded(
-        _ part: PartFile, coding: String?, name: String, for record: TaskRecord, in folder: Folder
+        _ part: PartFile, coding: String?, name: String, for record: TaskRecord, _ plan: DestinationPlan,
+        in folder: Folder
     ) async throws -> PartFile? {
         let decoding = ContentDecoding(coding: coding, name: name)
         guard decoding != .keep else { return nil }
         return try await pool.runCancellable { [storeID] isCancelled throws(TransferError) in
-            let own = PartName.make(task: record.id, store: storeID, wanted: name, attempt: 1)
+            let own = PartName.make(task: record.id, store: storeID, wanted: plan.name, attempt: 1)
             let plain = try PartFile.create(
                 path: folder.path(of: own), directory: folder.fileDescriptor, replacing: true)
             do throws(TransferError) {
@@ -193,16 +194,18 @@ struct TransferFiles: Sendable {
 
     // MARK: When it is over
 
-    /// Removes a task's part file: the one its checkpoint names, and the one it would be given.
+    /// Removes a task's part files: the one its checkpoint names, the one it would be given, and a decoded one that a
+    /// daemon left behind which was killed.
     func discardPart(of record: TaskRecord) async {
         await pool.run { [access, storeID] in
             guard let plan = try? DestinationPlan(record.spec.destination, directory: nil) else { return }
             let own = PartName.make(task: record.id, store: storeID, wanted: plan.name)
-            Self.unlink(own, in: plan.folder, access, record.session.owner)
+            let decoded = PartName.make(task: record.id, store: storeID, wanted: plan.name, attempt: 1)
+            Self.unlink([own, decoded], in: plan.folder, access, record.session.owner)
             guard let path = record.checkpoint?.partPath else { return }
             let name = Self.lastComponent(path)
             guard name != own, PartName.isPartName(name) else { return }
-            Self.unlink(name, in: Self.folder(of: path), access, record.session.owner)
+            Self.unlink([name], in: Self.folder(of: path), access, record.session.owner)
         }
     }
 
@@ -210,13 +213,13 @@ struct TransferFiles: Sendable {
     func deleteDelivered(_ record: TaskRecord) async {
         guard let file = record.result?.file else { return }
         await pool.run { [access] in
-            Self.unlink(Self.lastComponent(file), in: Self.folder(of: file), access, record.session.owner)
+            Self.unlink([Self.lastComponent(file)], in: Self.folder(of: file), access, record.session.owner)
         }
     }
 
-    private static func unlink(_ name: String, in folder: String, _ access: FileAccess, _ owner: UserID) {
+    private static func unlink(_ names: [String], in folder: String, _ access: FileAccess, _ owner: UserID) {
         guard let folder = try? access.openFolder(folder, owner: owner, create: false) else { return }
-        unlinkat(folder.fileDescriptor, name, 0)
+        for name in names { unlinkat(folder.fileDescriptor, name, 0) }
     }
 
     static func lastComponent(_ path: String) -> String {
