@@ -64,7 +64,7 @@ struct HeadParser {
 
     /// A line without a colon or that begins with a space continues the one before (obsolete folding).
     private static func add(_ line: UnsafeRawBufferPointer, to fields: inout [HeaderField]) {
-        let text = String(decoding: line, as: UTF8.self)
+        let text = text(line)
         if let first = line.first, first == 32 || first == 9 {
             guard let last = fields.indices.last else { return }
             fields[last].value += " " + text[...].trimmingSpaces()
@@ -73,6 +73,11 @@ struct HeadParser {
         guard let colon = text.firstIndex(of: ":") else { return }
         let name = text[..<colon].trimmingSpaces()
         fields.append(HeaderField(name, text[text.index(after: colon)...].trimmingSpaces()))
+    }
+
+    /// Bytes that are no UTF-8 are ISO-8859-1, as they were before RFC 9110 (section 5.5).
+    private static func text(_ line: UnsafeRawBufferPointer) -> String {
+        String(validating: line, as: UTF8.self) ?? String(String.UnicodeScalarView(line.map { Unicode.Scalar($0) }))
     }
 
     func values(_ name: String) -> [String] {

@@ -56,6 +56,16 @@ import TransferModel
         #expect(parser.values("x") == ["a b"])
     }
 
+    @Test func readsBytesThatAreNoUTF8AsLatin1() {
+        var parser = HeadParser()
+        let field = Array("X: caf".utf8) + [0xE9]
+        for line in [Array("HTTP/1.1 200 OK".utf8), field, Array("Y: caf\u{E9}".utf8), []] {
+            line.withUnsafeBytes { _ = parser.line($0) }
+        }
+        #expect(parser.values("x") == ["caf\u{E9}"])
+        #expect(parser.values("y") == ["caf\u{E9}"])
+    }
+
     @Test func ignoresAnFTPDialogue() {
         let (parser, ends) = parse("220 welcome\n331 password\n\n230 in\n")
         #expect(ends == 0)
