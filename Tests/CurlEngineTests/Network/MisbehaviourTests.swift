@@ -30,6 +30,19 @@ import TransferModel
         #expect(result.part == Array("abcd".utf8))
     }
 
+    /// libcurl 7.88 leaves a handle whose name did not resolve in a state that no other request can use.
+    @Test func aNameThatDoesNotResolveSpoilsNoOtherTransfer() async throws {
+        let bench = try Bench()
+        let origin = try ScriptedServer { _, connection in
+            connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+            return .close
+        }
+        let lost = try await bench.download("http://name.invalid/x")
+        guard case .transport(6, _) = lost.end else { throw TestFailure("\(lost.end)") }
+        #expect(try await bench.download(origin.url("/x")).end == .finished)
+        await bench.engine.shutdown()
+    }
+
     @Test func reportsChunksWithoutTheLast() async throws {
         let answer = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nabcd\r\n"
         let result = try await outcome(of: answer)
