@@ -65,6 +65,8 @@ enum TransportFailures {
     /// After the connection stood.
     private static func talking(_ code: Int, _ message: String, _ host: String) -> AttemptFailure? {
         switch code {
+        case 1 where message.contains("HTTP"), 56 where message.contains("Too large response headers"):
+            FailureClassifier.permanent(.httpProtocol, "\(host) breaks the protocol: \(message)")
         case 16, 18, 52, 55, 56, 79, 80, 92, 95:
             FailureClassifier.transient(.networkLost, "The connection to \(host) broke; it continues where it was.")
         case 12, 28: FailureClassifier.transient(.networkTimeout, "\(host) was silent for too long; it is tried again.")

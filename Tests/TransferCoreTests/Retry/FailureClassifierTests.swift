@@ -39,6 +39,16 @@ struct FailureClassifierTests {
         #expect(failure.disposition == .permanent)
     }
 
+    @Test(arguments: [
+        (1, "Received HTTP/0.9 when not allowed"), (1, "Unsupported HTTP version (9.9) in response"),
+        (56, "Too large response headers: 307676 > 307200"),
+    ])
+    func anAnswerThatIsNoHTTPIsTheServersFault(_ curl: Int, _ message: String) {
+        let failure = transport(curl, message)
+        #expect(failure.error.code == .httpProtocol)
+        #expect(failure.disposition == .permanent)
+    }
+
     @Test func anUnreachableHostWaitsForTheNetwork() {
         for text in ["Network is unreachable", "No route to host", "network is down"] {
             #expect(transport(7, "Failed to connect: \(text)").disposition == .network)
