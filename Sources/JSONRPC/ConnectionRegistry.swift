@@ -31,7 +31,8 @@ final class ConnectionRegistry: Sendable {
             guard state.connections.count < limits.connections else {
                 return .limitReached("The daemon serves at most \(limits.connections) connections; close some.")
             }
-            guard state.perUser[uid, default: 0] < limits.connectionsPerUser else {
+            let isExempt = uid == 0 && !limits.limitsRoot
+            guard isExempt || state.perUser[uid, default: 0] < limits.connectionsPerUser else {
                 return .limitReached("One user has at most \(limits.connectionsPerUser) connections; close some.")
             }
             state.connections[connection.id] = connection

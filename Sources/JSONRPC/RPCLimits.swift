@@ -9,6 +9,8 @@ package struct RPCLimits: Sendable {
     /// Connections at the same time, and those of one user among them.
     package var connections = 2048
     package var connectionsPerUser = 1024
+    /// Whether root is held to `connectionsPerUser` too.
+    package var limitsRoot = false
     /// Bytes that wait to be sent on one connection; beyond it the client is dropped.
     package var outgoing = 8 << 20
     /// Above this many waiting bytes nothing more is read from the client.

@@ -30,12 +30,12 @@ package final class RPCServer: Sendable {
             let bootstrap = bootstrap(on: group, registry: registry, handler: handler)
             switch address {
             case .adopted(let descriptor):
-                let channel = try await bootstrap.withBoundSocket(descriptor).get()
+                let channel = try await adopt(descriptor, by: bootstrap)
                 return RPCServer(group: group, channel: channel, registry: registry, file: nil)
             case .path(let path):
                 // NIO would remove whatever has the socket's name at the end, also another daemon's: bind it here.
-                let (descriptor, file) = try path.listen(backlog: 1024)
-                let channel = try await bootstrap.withBoundSocket(descriptor).get()
+                let (descriptor, file) = try path.listen(backlog: backlog)
+                let channel = try await adopt(descriptor, by: bootstrap)
                 return RPCServer(group: group, channel: channel, registry: registry, file: file)
             }
         } catch {
@@ -80,11 +80,20 @@ package final class RPCServer: Sendable {
         try? await group.shutdownGracefully()
     }
 
+    /// Connections the kernel holds until they are accepted: enough for many clients at once.
+    private static let backlog: Int32 = 1024
+
+    private static func adopt(_ descriptor: Int32, by bootstrap: ServerBootstrap) async throws -> any Channel {
+        let channel = try await bootstrap.withBoundSocket(descriptor).get()
+        // NIO has just called listen(2) with its own 128, whatever the options say; more clients at once met EAGAIN.
+        _ = listen(descriptor, backlog)
+        return channel
+    }
+
     private static func bootstrap(
         on group: MultiThreadedEventLoopGroup, registry: ConnectionRegistry, handler: any RequestHandler
     ) -> ServerBootstrap {
         ServerBootstrap(group: group)
-            .serverChannelOption(.backlog, value: 1024)
             .childChannelOption(.allowRemoteHalfClosure, value: true)
             .childChannelOption(.maxMessagesPerRead, value: 4)
             .childChannelInitializer { channel in

@@ -16,7 +16,8 @@ package struct JSONWriter {
         writer.member("session", .string(event.session.identifier))
         writer.member("owner", .integer(Int64(event.session.owner.rawValue)))
         if let task = event.task { writer.member("task", .integer(task.rawValue)) }
-        for (name, value) in event.payload where EventView.CodingKeys(stringValue: name) == nil {
+        for (name, value) in event.payload.sorted(by: { $0.key < $1.key })
+        where EventView.CodingKeys(stringValue: name) == nil {
             writer.member(name, value)
         }
         writer.bytes.append(UInt8(ascii: "}"))
@@ -47,7 +48,7 @@ package struct JSONWriter {
             bytes.append(UInt8(ascii: "]"))
         case .object(let members):
             var inner = JSONWriter()
-            for (name, value) in members { inner.member(name, value) }
+            for (name, value) in members.sorted(by: { $0.key < $1.key }) { inner.member(name, value) }
             bytes.append(UInt8(ascii: "{"))
             bytes += inner.bytes
             bytes.append(UInt8(ascii: "}"))

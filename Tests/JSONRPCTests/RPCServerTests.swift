@@ -177,6 +177,7 @@ struct RPCServerTests {
     @Test func limitsConnectionsOfOneUser() async throws {
         var limits = RPCLimits()
         limits.connectionsPerUser = 1
+        limits.limitsRoot = true
         try await withServer(limits: limits) { socket, _, server in
             let first = try await LineClient.connect(to: socket)
             #expect(await eventually { server.connectionCount == 1 })
@@ -209,6 +210,21 @@ struct RPCServerTests {
             try await client.send("[1,2,3,4]\n[]\n")
             #expect(try #require(await client.line()).contains("at most 3 requests"))
             #expect(try #require(await client.line()).contains("the batch is empty"))
+        }
+    }
+
+    @Test func limitsTheMemoryOfUnfinishedLines() async throws {
+        var limits = RPCLimits()
+        limits.unfinishedLines = 2 << 20
+        try await withServer(limits: limits) { socket, _, _ in
+            let small = try await LineClient.connect(to: socket)
+            try await small.send([UInt8](repeating: UInt8(ascii: " "), count: 1 << 20))
+            let large = try await LineClient.connect(to: socket)
+            large.post([UInt8](repeating: UInt8(ascii: " "), count: 3 << 20))
+            #expect(try #require(await large.line()).contains("\"code\":\"limit.reached\""))
+            #expect(await large.line() == nil)
+            try await small.send("\n")
+            try await expectService(small)
         }
     }
 

@@ -19,12 +19,9 @@ struct EventHandlers {
             return Nothing()
         }
         table.add(AcknowledgeEvents.self) { parameters, context in
-            let owner = context.peer.uid
-            guard try await services.store.read({ try $0.subscriber(parameters.subscriber, owner: owner) }) != nil
-            else {
-                throw Self.unknown(parameters.subscriber)
-            }
-            try await feed.log.acknowledge(parameters.subscriber, owner: owner, parameters.sequence)
+            try SessionHandlers.check(name: parameters.subscriber, field: "subscriber")
+            try await feed.log.acknowledge(
+                parameters.subscriber, owner: context.peer.uid, parameters.sequence)
             return Nothing()
         }
         table.add(ForgetSubscriber.self) { parameters, context in
@@ -41,6 +38,7 @@ struct EventHandlers {
     private static func list(
         _ parameters: ListEvents.Parameters, _ context: RequestContext, _ services: Services
     ) async throws -> ListEvents.Result {
+        try checkLength(parameters.sessions, parameters.tasks)
         let filter = EventFilter(
             owner: try context.scope(parameters.owner), sessions: parameters.sessions, tasks: parameters.tasks,
             types: parameters.types)
@@ -64,12 +62,25 @@ struct EventHandlers {
             throw TransferError(
                 .badField, "progressInterval: from 0 to 86400 seconds.", details: ["field": "progressInterval"])
         }
+        try checkLength(parameters.sessions, parameters.tasks)
         let filter = EventFilter(
             owner: try context.scope(parameters.owner), sessions: parameters.sessions, tasks: parameters.tasks,
             types: parameters.types)
         return SubscriptionRequest(
             after: parameters.after, subscriber: parameters.subscriber, filter: filter, peer: context.peer.uid,
             progressInterval: parameters.progressInterval)
+    }
+
+    /// Most sessions or tasks that a filter names: each is looked at for every event.
+    private static let longestFilter = 10_000
+
+    private static func checkLength(_ sessions: [String]?, _ tasks: [TaskID]?) throws(TransferError) {
+        for (field, count) in [("sessions", sessions?.count ?? 0), ("tasks", tasks?.count ?? 0)]
+        where count > longestFilter {
+            throw TransferError(
+                .tooLarge, "\(field): at most \(longestFilter); leave it out to get all.",
+                details: ["field": .string(field)])
+        }
     }
 
     private static func unknown(_ subscriber: String) -> TransferError {

@@ -14,9 +14,11 @@ struct SessionHandlers {
             if let kind = parameters.kind { try UnbuiltNames.check(kind, path: "kind") }
             if let configuration = parameters.configuration {
                 try UnbuiltNames.check(configuration, path: "configuration")
+                if let name = configuration.subscriber { try Self.check(name: name, field: "configuration.subscriber") }
             }
             let session = try await services.sessions.open(
                 key, configuration: parameters.configuration, by: context.peer)
+            if let name = session.configuration.subscriber { try await Self.register(name, of: key.owner, services) }
             return try await Self.view(session, services)
         }
         table.add(GetSession.self) { parameters, context in
@@ -62,6 +64,15 @@ struct SessionHandlers {
             throw TransferError(
                 .badField, "\(field): use 1 to \(longestName) bytes without control characters.",
                 details: ["field": .string(field)])
+        }
+    }
+
+    /// Makes a session's subscriber known from now on: what it is launched for must not be before its beginning.
+    private static func register(_ name: String, of owner: UserID, _ services: Services) async throws {
+        if try await services.store.read({ try $0.subscriber(name, owner: owner) }) != nil { return }
+        try await services.store.write { transaction in
+            guard try transaction.subscriber(name, owner: owner) == nil else { return }
+            try transaction.acknowledge(name, owner: owner, try transaction.eventHead())
         }
     }
 

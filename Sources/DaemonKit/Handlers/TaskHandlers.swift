@@ -48,6 +48,10 @@ struct TaskHandlers {
         var query = TaskQuery(owner: scope.owner, session: parameters.session)
         query.states = parameters.states.map { Set($0) }
         query.kinds = parameters.kinds.map { Set($0) }
+        if let match = parameters.match, match.utf8.count > longestMatch {
+            throw TransferError(
+                .badField, "match: at most \(longestMatch) bytes.", details: ["field": "match"])
+        }
         query.match = parameters.match
         query.cursor = parameters.cursor
         query.limit = try pageSize(
@@ -60,6 +64,8 @@ struct TaskHandlers {
         }
         return query
     }
+
+    private static let longestMatch = 4096
 
     /// - Throws: `request.bad_field`.
     static func pageSize(_ asked: Int?, default standard: Int, largest: Int) throws(TransferError) -> Int {

@@ -138,7 +138,8 @@ public enum Unsubscribe: RPCMethod {
 public enum AcknowledgeEvents: RPCMethod {
     public typealias Result = Nothing
     public static let name = "events.ack"
-    public static let summary = "A durable subscriber has dealt with every event up to this one; numbers never go back."
+    public static let summary =
+        "A durable subscriber has dealt with every event up to this one; a new name becomes known, numbers never go back."
     public static let errors: [ErrorCode] = [.badField, .diskFull]
 
     public struct Parameters: WireObject, Hashable {

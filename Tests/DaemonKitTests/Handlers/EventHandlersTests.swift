@@ -52,13 +52,13 @@ struct EventHandlersTests {
         let bench = try await Bench()
         _ = try await bench.add(5)
         let ack = AcknowledgeEvents.Parameters(subscriber: "app", sequence: SequenceNumber(4))
-        #expect(await bench.refusal(AcknowledgeEvents.self, ack)?.code == .badField)
         _ = try await bench.call(Subscribe.self, .init(after: .start, subscriber: "app"))
         _ = try await bench.call(AcknowledgeEvents.self, ack)
         _ = try await bench.call(AcknowledgeEvents.self, .init(subscriber: "app", sequence: SequenceNumber(2)))
         let beyond = AcknowledgeEvents.Parameters(subscriber: "app", sequence: SequenceNumber(6))
         #expect(await bench.refusal(AcknowledgeEvents.self, beyond)?.code == .badField)
-        #expect(await bench.refusal(AcknowledgeEvents.self, ack, as: Bench.other)?.code == .badField)
+        let bad = AcknowledgeEvents.Parameters(subscriber: "", sequence: SequenceNumber(1))
+        #expect(await bench.refusal(AcknowledgeEvents.self, bad)?.details["field"] == "subscriber")
         let sink = FakeSink(id: 9)
         _ = try await bench.call(Subscribe.self, .init(subscriber: "app"), on: sink)
         #expect(await sink.events(1).map { $0.sequence?.rawValue } == [5])
@@ -68,11 +68,24 @@ struct EventHandlersTests {
         #expect(await bench.refusal(ForgetSubscriber.self, .init(subscriber: "app"))?.code == .badField)
     }
 
+    @Test func anotherOwnersNameIsAnotherName() async throws {
+        let bench = try await Bench()
+        _ = try await bench.add(5)
+        _ = try await bench.call(AcknowledgeEvents.self, .init(subscriber: "app", sequence: SequenceNumber(2)))
+        let other = AcknowledgeEvents.Parameters(subscriber: "app", sequence: SequenceNumber(5))
+        _ = try await bench.call(AcknowledgeEvents.self, other, as: Bench.other)
+        let sink = FakeSink()
+        _ = try await bench.call(Subscribe.self, .init(subscriber: "app"), on: sink)
+        #expect(await sink.events(3).map { $0.sequence?.rawValue } == [3, 4, 5])
+    }
+
     @Test func refusesBadRequests() async throws {
         let bench = try await Bench()
         #expect(await bench.refusal(Subscribe.self, .init(subscriber: ""))?.details["field"] == "subscriber")
         #expect(
             await bench.refusal(Subscribe.self, .init(progressInterval: -1))?.details["field"] == "progressInterval")
+        let many = Subscribe.Parameters(tasks: (0...10_000).map { TaskID($0) })
+        #expect(await bench.refusal(Subscribe.self, many)?.code == .tooLarge)
         let beyond = Subscribe.Parameters(after: .after(SequenceNumber(1)))
         #expect(await bench.refusal(Subscribe.self, beyond)?.details["field"] == "after")
         #expect(await bench.refusal(Unsubscribe.self, .init(subscription: "s9"))?.code == .badField)

@@ -70,6 +70,19 @@ struct SessionHandlersTests {
         #expect(try await bench.call(GetSession.self, .init(id: "work")).unacknowledgedEvents == 2)
     }
 
+    @Test func theSubscriberOfASessionSeesWhatCameAfterItWasOpened() async throws {
+        let bench = try await Bench()
+        _ = try await bench.add(3)
+        var configuration = SessionConfiguration()
+        configuration.subscriber = "app"
+        _ = try await bench.call(OpenSession.self, .init(id: "work", configuration: configuration))
+        let ids = try await bench.add(2, session: "work")
+        _ = try await bench.call(OpenSession.self, .init(id: "work"))
+        let sink = FakeSink()
+        _ = try await bench.call(Subscribe.self, .init(subscriber: "app", types: [.taskAdded]), on: sink)
+        #expect(await sink.events(2).map(\.task) == ids)
+    }
+
     @Test func finishesAndInvalidates() async throws {
         let bench = try await Bench()
         _ = try await bench.call(OpenSession.self, .init(id: "work"))

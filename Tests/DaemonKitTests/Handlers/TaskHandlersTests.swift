@@ -77,6 +77,12 @@ struct TaskHandlersTests {
         #expect(await bench.refusal(ListEvents.self, .init(after: .start, limit: limit))?.details["field"] == "limit")
     }
 
+    @Test func refusesLongTexts() async throws {
+        let bench = try await Bench()
+        let match = String(repeating: "x", count: 5000)
+        #expect(await bench.refusal(ListTasks.self, .init(match: match))?.details["field"] == "match")
+    }
+
     @Test func showsLiveFiguresOfRunningTasksOnly() async throws {
         let bench = try await Bench()
         let id = try await bench.add(1)[0]
