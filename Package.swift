@@ -139,7 +139,7 @@ let package = Package(
         .testTarget(
             name: "dlctlTests",
             dependencies: [
-                "dlctl", "TransferClient", "TransferRPC", "TransferModel",
+                "dlctl", "TransferClient", "TransferRPC", "JSONRPC", "TransferModel",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict

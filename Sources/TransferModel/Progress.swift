@@ -61,15 +61,18 @@ public struct ResponseInfo: Hashable, Sendable, Codable {
     /// -1 where unknown.
     public var expectedLength: Int64
     public var suggestedFilename: String?
+    /// Where in the file this answer's body began; absent where it began at 0.
+    public var resumedFrom: Int64?
 
     public enum CodingKeys: String, CodingKey, CaseIterable {
-        case url, status, statusText, headers, mimeType, textEncoding, expectedLength, suggestedFilename
+        case url, status, statusText, headers, mimeType, textEncoding, expectedLength, suggestedFilename,
+            resumedFrom
     }
 
     public init(
         url: String, status: Int? = nil, statusText: String? = nil, headers: [HeaderField] = [],
         mimeType: String? = nil, textEncoding: String? = nil, expectedLength: Int64 = -1,
-        suggestedFilename: String? = nil
+        suggestedFilename: String? = nil, resumedFrom: Int64? = nil
     ) {
         self.url = url
         self.status = status
@@ -79,5 +82,6 @@ public struct ResponseInfo: Hashable, Sendable, Codable {
         self.textEncoding = textEncoding
         self.expectedLength = expectedLength
         self.suggestedFilename = suggestedFilename
+        self.resumedFrom = resumedFrom
     }
 }

@@ -82,6 +82,9 @@ public struct SessionConfiguration: Hashable, Sendable {
     public var connectionsPerDownload: Int?
     public var durability: Durability?
 
+    /// Members that a message names with null: a change unsets them.
+    public private(set) var cleared: Set<CodingKeys> = []
+
     public init() {}
 }
 
@@ -126,5 +129,94 @@ extension SessionConfiguration: Codable {
         retry = try fields.value(.retry)
         connectionsPerDownload = try fields.value(.connectionsPerDownload)
         durability = try fields.value(.durability)
+        cleared = Set(CodingKeys.allCases.filter(fields.isNull))
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encodeIfPresent(timeoutIntervalForRequest, forKey: .timeoutIntervalForRequest)
+        try container.encodeIfPresent(timeoutIntervalForResource, forKey: .timeoutIntervalForResource)
+        try container.encodeIfPresent(httpMaximumConnectionsPerHost, forKey: .httpMaximumConnectionsPerHost)
+        try container.encodeIfPresent(httpAdditionalHeaders, forKey: .httpAdditionalHeaders)
+        try container.encodeIfPresent(requestCachePolicy, forKey: .requestCachePolicy)
+        try container.encodeIfPresent(httpCookieAcceptPolicy, forKey: .httpCookieAcceptPolicy)
+        try container.encodeIfPresent(httpShouldSetCookies, forKey: .httpShouldSetCookies)
+        try container.encodeIfPresent(proxy, forKey: .proxy)
+        try container.encodeIfPresent(tlsMinimumVersion, forKey: .tlsMinimumVersion)
+        try container.encodeIfPresent(caFile, forKey: .caFile)
+        try container.encodeIfPresent(clientCertificate, forKey: .clientCertificate)
+        try container.encodeIfPresent(allowsArbitraryLoads, forKey: .allowsArbitraryLoads)
+        try container.encodeIfPresent(waitsForConnectivity, forKey: .waitsForConnectivity)
+        try container.encodeIfPresent(isDiscretionary, forKey: .isDiscretionary)
+        try container.encodeIfPresent(allowsExpensiveNetworkAccess, forKey: .allowsExpensiveNetworkAccess)
+        try container.encodeIfPresent(allowsConstrainedNetworkAccess, forKey: .allowsConstrainedNetworkAccess)
+        try container.encodeIfPresent(sendsLaunchEvents, forKey: .sendsLaunchEvents)
+        try container.encodeIfPresent(subscriber, forKey: .subscriber)
+        try container.encodeIfPresent(launch, forKey: .launch)
+        try container.encodeIfPresent(launchInterval, forKey: .launchInterval)
+        try container.encodeIfPresent(directory, forKey: .directory)
+        try container.encodeIfPresent(conflictPolicy, forKey: .conflictPolicy)
+        try container.encodeIfPresent(maximumConcurrentTasks, forKey: .maximumConcurrentTasks)
+        try container.encodeIfPresent(downloadRateLimit, forKey: .downloadRateLimit)
+        try container.encodeIfPresent(uploadRateLimit, forKey: .uploadRateLimit)
+        try container.encodeIfPresent(schedule, forKey: .schedule)
+        try container.encodeIfPresent(retry, forKey: .retry)
+        try container.encodeIfPresent(connectionsPerDownload, forKey: .connectionsPerDownload)
+        try container.encodeIfPresent(durability, forKey: .durability)
+        for key in cleared { try container.encodeNil(forKey: key) }
+    }
+}
+
+extension SessionConfiguration {
+    /// Unsets a member, as null does in a message.
+    public mutating func clear(_ key: CodingKeys) {
+        var change = SessionConfiguration()
+        change.cleared = [key]
+        self = changed(by: change)
+        cleared.insert(key)
+    }
+
+    /// This configuration with the members that `change` names, and without those it names with null.
+    public func changed(by change: SessionConfiguration) -> SessionConfiguration {
+        var result = self
+        func take<Value>(_ key: CodingKeys, _ path: WritableKeyPath<Self, Value?>) {
+            if change.cleared.contains(key) { result[keyPath: path] = nil }
+            if let value = change[keyPath: path] { result[keyPath: path] = value }
+        }
+        for key in CodingKeys.allCases {
+            switch key {
+            case .timeoutIntervalForRequest: take(key, \.timeoutIntervalForRequest)
+            case .timeoutIntervalForResource: take(key, \.timeoutIntervalForResource)
+            case .httpMaximumConnectionsPerHost: take(key, \.httpMaximumConnectionsPerHost)
+            case .httpAdditionalHeaders: take(key, \.httpAdditionalHeaders)
+            case .requestCachePolicy: take(key, \.requestCachePolicy)
+            case .httpCookieAcceptPolicy: take(key, \.httpCookieAcceptPolicy)
+            case .httpShouldSetCookies: take(key, \.httpShouldSetCookies)
+            case .proxy: take(key, \.proxy)
+            case .tlsMinimumVersion: take(key, \.tlsMinimumVersion)
+            case .caFile: take(key, \.caFile)
+            case .clientCertificate: take(key, \.clientCertificate)
+            case .allowsArbitraryLoads: take(key, \.allowsArbitraryLoads)
+            case .waitsForConnectivity: take(key, \.waitsForConnectivity)
+            case .isDiscretionary: take(key, \.isDiscretionary)
+            case .allowsExpensiveNetworkAccess: take(key, \.allowsExpensiveNetworkAccess)
+            case .allowsConstrainedNetworkAccess: take(key, \.allowsConstrainedNetworkAccess)
+            case .sendsLaunchEvents: take(key, \.sendsLaunchEvents)
+            case .subscriber: take(key, \.subscriber)
+            case .launch: take(key, \.launch)
+            case .launchInterval: take(key, \.launchInterval)
+            case .directory: take(key, \.directory)
+            case .conflictPolicy: take(key, \.conflictPolicy)
+            case .maximumConcurrentTasks: take(key, \.maximumConcurrentTasks)
+            case .downloadRateLimit: take(key, \.downloadRateLimit)
+            case .uploadRateLimit: take(key, \.uploadRateLimit)
+            case .schedule: take(key, \.schedule)
+            case .retry: take(key, \.retry)
+            case .connectionsPerDownload: take(key, \.connectionsPerDownload)
+            case .durability: take(key, \.durability)
+            }
+        }
+        result.cleared = []
+        return result
     }
 }

@@ -35,6 +35,11 @@ public struct StrictFields<Key: CodingKey & CaseIterable> {
         return value
     }
 
+    /// Whether the member is present and null.
+    public func isNull(_ key: Key) -> Bool {
+        container.contains(key) && (try? container.decodeNil(forKey: key)) ?? false
+    }
+
     /// Whether the member is present, be it null.
     public func contains(_ key: Key) -> Bool { container.contains(key) }
 }

@@ -59,10 +59,12 @@ enum Samples {
     static let key = SessionKey(owner: UserID(1000), identifier: "work")
 
     static var response: ResponseInfo {
-        ResponseInfo(
+        var response = ResponseInfo(
             url: "https://example.org/f", status: 200, statusText: "OK",
             headers: [HeaderField("Set-Cookie", "id=secret"), HeaderField("ETag", "\"1\"")], mimeType: "text/plain",
             textEncoding: "utf-8", expectedLength: 10, suggestedFilename: "f.txt")
+        response.resumedFrom = 5
+        return response
     }
 
     /// A task with every secret that a spec can hold.

@@ -3,7 +3,7 @@ import Testing
 import TransferModel
 import TransferRPC
 
-/// The documents in docs/ are what the declarations say. `DLD_REGENERATE=1` writes them.
+/// The documents in docs/ are what the declarations say. `DLD_UPDATE_DOCS=1` writes them.
 struct ReferenceTests {
     @Test func protocolDocumentIsInSync() throws {
         try expectSync("protocol.md", ProtocolReference.markdown())
@@ -73,10 +73,10 @@ struct ReferenceTests {
         let folder = URL(fileURLWithPath: file).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appendingPathComponent("docs")
         let path = folder.appendingPathComponent(name)
-        if ProcessInfo.processInfo.environment["DLD_REGENERATE"] == "1" {
+        if ProcessInfo.processInfo.environment["DLD_UPDATE_DOCS"] == "1" {
             try Data(text.utf8).write(to: path)
         }
         let stored = (try? Data(contentsOf: path)) ?? Data()
-        #expect(stored == Data(text.utf8), "docs/\(name) is stale: run the tests once with DLD_REGENERATE=1.")
+        #expect(stored == Data(text.utf8), "docs/\(name) is stale: run the tests once with DLD_UPDATE_DOCS=1.")
     }
 }

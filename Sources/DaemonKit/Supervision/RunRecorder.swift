@@ -159,10 +159,10 @@ final class RunRecorder: TransferObserver {
 extension ResponseInfo {
     init(_ head: ResponseHead, requested: String, verdict: Verdict) {
         let contentType = head.values("Content-Type").last
-        let total: Int64 =
+        let (total, begin): (Int64, ByteCount) =
             switch verdict {
-            case .accept(let acceptance): acceptance.total?.rawValue ?? -1
-            case .stop: head.size?.rawValue ?? -1
+            case .accept(let acceptance): (acceptance.total?.rawValue ?? -1, acceptance.offset)
+            case .stop: (head.size?.rawValue ?? -1, .zero)
             }
         self.init(
             url: URLRules.withoutUserInfo(head.url), status: head.status,
@@ -170,7 +170,8 @@ extension ResponseInfo {
             mimeType: contentType.map { MediaType.essence($0) },
             textEncoding: contentType.flatMap { MediaType.parameter("charset", of: $0) },
             expectedLength: total,
-            suggestedFilename: FilenameRules.suggested(head: head, url: requested))
+            suggestedFilename: FilenameRules.suggested(head: head, url: requested),
+            resumedFrom: begin > .zero ? begin.rawValue : nil)
     }
 
     /// Repeats comma-joined (RFC 9110 section 5.3), in the order of first appearance.
@@ -200,6 +201,7 @@ extension ResponseInfo {
         members["mimeType"] = mimeType.map { .string($0) }
         members["textEncoding"] = textEncoding.map { .string($0) }
         members["suggestedFilename"] = suggestedFilename.map { .string($0) }
+        members["resumedFrom"] = resumedFrom.map { .integer($0) }
         return .object(members)
     }
 }

@@ -11,26 +11,30 @@ extension Supervisor: SessionServing {
         if let configuration {
             try SpecRules(path: "configuration").check(configuration)
             try UnbuiltNames.check(configuration, path: "configuration")
-            try launches.check(configuration)
             if let directory = configuration.directory {
                 let destination = Destination(directory: directory)
                 _ = try await files.admit(DestinationPlan(destination, directory: nil), owner: key.owner)
             }
         }
         let now = time.reading().wall
+        let launches = launches
         let session = try await store.write { transaction in
-            guard var session = try transaction.session(key) else {
-                let session = SessionRecord(
-                    key: key, configuration: configuration ?? SessionConfiguration(), createdAt: now)
-                try transaction.insertSession(session)
-                _ = try transaction.append(EventRecord(time: now, type: .sessionOpened, session: key))
-                return session
-            }
+            let known = try transaction.session(key)
+            var session = known ?? SessionRecord(key: key, createdAt: now)
             let reopens = session.state == .invalidated
-            if let configuration { session.configuration = configuration }
             if reopens { session.state = .active }
-            if reopens || configuration != nil { try transaction.updateSession(session) }
-            if reopens { _ = try transaction.append(EventRecord(time: now, type: .sessionOpened, session: key)) }
+            if let configuration {
+                session.configuration = session.configuration.changed(by: configuration)
+                try launches.check(session.configuration)
+            }
+            if known == nil {
+                try transaction.insertSession(session)
+            } else if reopens || configuration != nil {
+                try transaction.updateSession(session)
+            }
+            if known == nil || reopens {
+                _ = try transaction.append(EventRecord(time: now, type: .sessionOpened, session: key))
+            }
             return session
         }
         applyRateLimit(of: session)

@@ -5,7 +5,7 @@ public enum OpenSession: RPCMethod {
     public typealias Result = SessionView
     public static let name = "session.open"
     public static let summary =
-        "Creates a session, or attaches to the one of that name; `configuration` replaces the one it had."
+        "Creates a session, or attaches to the one of that name; `configuration` changes the members it names, null unsets one."
     public static let errors: [ErrorCode] = [.badField, .unsupported, .permissionDenied, .diskFull]
 
     public struct Parameters: WireObject, Hashable {

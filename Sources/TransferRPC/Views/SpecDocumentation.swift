@@ -73,7 +73,11 @@ extension SessionConfiguration: WireObject {
         case .waitsForConnectivity:
             .optional(.boolean, "True: without a network tasks wait rather than fail; the default.")
         case .sendsLaunchEvents: .optional(.boolean, "True: `launch` is started for final events that nobody has seen.")
-        case .subscriber: .optional(.string, "Durable name that acknowledges for this session.")
+        case .subscriber:
+            .optional(
+                .string,
+                "Durable name that acknowledges for this session; a new one begins at the head when the session is opened."
+            )
         case .launch: .optional(.object(LaunchSpec.self), "What is started.")
         case .launchInterval: .optional(.seconds, "At most one launch in this time; 60.")
         case .directory: .optional(.string, "Absolute path: folder of downloads without a destination.")
@@ -174,6 +178,7 @@ extension ResponseInfo: WireObject {
         case .textEncoding: .optional(.string, "Its charset.")
         case .expectedLength: .required(.byteCount, "-1 where unknown.")
         case .suggestedFilename: .optional(.string, "Name that the answer and the URL suggest.")
+        case .resumedFrom: .optional(.byteCount, "Offset in the file that this answer's body began at; absent for 0.")
         }
     }
 }

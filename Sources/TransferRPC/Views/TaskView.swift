@@ -67,7 +67,7 @@ public struct TaskView: Hashable, Sendable {
         bytesExpected = record.result?.bytes.rawValue ?? Self.expected(record, live: live)
         bytesSent = 0
         bytesToSend = 0
-        resumedFrom = live?.resumedFrom
+        resumedFrom = live?.resumedFrom ?? record.response?.resumedFrom
         rate = live?.rate ?? 0
         eta = live?.eta
         attempts = status.attempts
@@ -169,7 +169,7 @@ extension TaskView: WireObject {
         case .bytesExpected: .required(.byteCount, "Length of the whole file; -1 where unknown.")
         case .bytesSent: .required(.byteCount, "Bytes of an upload sent so far; 0 for downloads.")
         case .bytesToSend: .required(.byteCount, "Length of an upload; 0 for downloads.")
-        case .resumedFrom: .optional(.byteCount, "Offset that the running attempt began at.")
+        case .resumedFrom: .optional(.byteCount, "Offset that the last attempt went on from.")
         case .rate: .required(.number, "Bytes per second now; 0 while it does not run.")
         case .eta: .optional(.seconds, "To the end at this rate, where both are known.")
         case .attempts: .required(.integer, "Attempts begun.")

@@ -36,7 +36,7 @@ struct SessionCommand: AsyncParsableCommand {
 
         func run(_ session: CommandSession) async throws {
             var configuration: SessionConfiguration?
-            if !settings.isEmpty { configuration = try SessionSettings.merged(settings, into: .init(), session) }
+            if !settings.isEmpty { configuration = try SessionSettings.change(settings, session) }
             let parameters = OpenSession.Parameters(id: id, configuration: configuration)
             try await session.show(OpenSession.self, parameters) { SessionSheet.render($0) }
         }
@@ -83,9 +83,10 @@ struct SessionCommand: AsyncParsableCommand {
         @OptionGroup(title: "Global options") var global: GlobalOptions
 
         func run(_ session: CommandSession) async throws {
-            let before = try await session.call(GetSession.self, SessionReference(id: id)).configuration
-            let after = try SessionSettings.merged(settings, into: before, session)
-            let parameters = OpenSession.Parameters(id: id, configuration: after)
+            // Opening would make a session that is only misspelt.
+            _ = try await session.call(GetSession.self, SessionReference(id: id))
+            let change = try SessionSettings.change(settings, session)
+            let parameters = OpenSession.Parameters(id: id, configuration: change)
             try await session.show(OpenSession.self, parameters) { SessionSheet.render($0) }
         }
     }
@@ -125,14 +126,8 @@ enum SessionSettings {
     typealias Key = SessionConfiguration.CodingKeys
 
     /// - Throws: `CommandFailure.usage` for unknown names and wrong values.
-    static func merged(
-        _ words: [String], into configuration: SessionConfiguration, _ session: CommandSession
-    ) throws -> SessionConfiguration {
-        guard case .object(var members) = JSONText.value(try Console.encode(configuration)) ?? .null else {
-            return configuration
-        }
-        let secret = members.filter { holdsMask($0.value) }.keys
-        var given: Swift.Set<String> = []
+    static func change(_ words: [String], _ session: CommandSession) throws -> SessionConfiguration {
+        var members: [String: JSONValue] = [:]
         for word in words {
             guard let assignment = Assignment(word) else {
                 throw CommandFailure.usage("'\(Printable.text(word, limit: 40))' is not name=value")
@@ -143,13 +138,8 @@ enum SessionSettings {
                 throw CommandFailure.usage(
                     "\(Printable.text(assignment.name, limit: 40)): no such setting. Known: \(known)")
             }
-            given.insert(key.rawValue)
             let value = try assignment.parsed(as: key.form)
             members[key.rawValue] = key.isPath ? absolute(value, session) : value
-        }
-        for name in secret where !given.contains(name) {
-            throw CommandFailure.usage(
-                "\(name) holds a secret that the daemon does not give out; say \(name)=… again, or \(name)=default")
         }
         do {
             return try JSONDecoder().decode(
@@ -165,15 +155,5 @@ enum SessionSettings {
             return .string(PathText.absolute(String(path.dropFirst(2)), in: home))
         }
         return .string(session.absolute(path))
-    }
-
-    /// Whether a value came masked from the daemon: sending it back would store the mask.
-    private static func holdsMask(_ value: JSONValue) -> Bool {
-        switch value {
-        case .string(let text): text == HeaderField.mask
-        case .array(let elements): elements.contains(where: holdsMask)
-        case .object(let members): members.values.contains(where: holdsMask)
-        case .null, .bool, .integer, .number: false
-        }
     }
 }

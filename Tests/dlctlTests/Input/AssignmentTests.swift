@@ -49,39 +49,25 @@ import TransferModel
         #expect(SettingName.maximumConcurrentTasks.text(32) == "32")
     }
 
-    @Test func sessionSettingsAreMerged() throws {
+    @Test func onlyWhatIsSaidIsSent() throws {
         let session = CommandSession(try GlobalOptions.parse([]), environment: ["HOME": "/home/u"])
-        var before = SessionConfiguration()
-        before.maximumConcurrentTasks = 3
-        before.proxy = "http://p:1"
-        let after = try SessionSettings.merged(
+        let change = try SessionSettings.change(
             [
                 "downloadRateLimit=1M", "proxy=default", "directory=~/Pods", "tlsMinimumVersion=1.2",
                 "launchInterval=5m",
             ],
-            into: before, session)
-        #expect(after.maximumConcurrentTasks == 3)
-        #expect(after.downloadRateLimit == ByteRate(1 << 20))
-        #expect(after.proxy == nil)
-        #expect(after.directory == "/home/u/Pods")
-        #expect(after.tlsMinimumVersion == .v12)
-        #expect(after.launchInterval == 300)
-    }
-
-    @Test func aMaskedSecretIsNeverSentBack() throws {
-        let session = CommandSession(try GlobalOptions.parse([]), environment: [:])
-        var before = SessionConfiguration()
-        before.httpAdditionalHeaders = [HeaderField("Authorization", "***")]
-        #expect(throws: CommandFailure.self) {
-            try SessionSettings.merged(["maximumConcurrentTasks=2"], into: before, session)
-        }
-        let after = try SessionSettings.merged(["httpAdditionalHeaders=default"], into: before, session)
-        #expect(after.httpAdditionalHeaders == nil)
+            session)
+        #expect(change.downloadRateLimit == ByteRate(1 << 20))
+        #expect(change.cleared == [.proxy])
+        #expect(change.directory == "/home/u/Pods")
+        #expect(change.tlsMinimumVersion == .v12)
+        #expect(change.launchInterval == 300)
+        #expect(change.maximumConcurrentTasks == nil)
     }
 
     @Test(arguments: ["nope=1", "directory", "schedule=[{\"from\":\"1\",\"x\":2}]"])
     func unknownSessionSettingsAreRefused(word: String) throws {
         let session = CommandSession(try GlobalOptions.parse([]), environment: [:])
-        #expect(throws: CommandFailure.self) { try SessionSettings.merged([word], into: .init(), session) }
+        #expect(throws: CommandFailure.self) { try SessionSettings.change([word], session) }
     }
 }
