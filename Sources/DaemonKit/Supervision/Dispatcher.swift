@@ -92,8 +92,10 @@ actor Dispatcher {
             stopping: Set(active.filter(\.isAborting).map(\.task)),
             limits: SlotLimits(limits, sessions), breaker: breaker, at: now)
         for id in decision.preempt { runs[id]?.requestAbort() }
-        guard !decision.start.isEmpty else { return false }
-        for record in try await claim(decision.start) {
+        let wanted = runs.claims.enter(decision.start)
+        guard !wanted.isEmpty else { return false }
+        defer { runs.claims.leave(wanted) }
+        for record in try await claim(wanted) {
             breaker.started(host: record.host, task: record.id)
             begin(record, sessions[record.session] ?? SessionRecord(key: record.session, createdAt: now.wall))
         }

@@ -59,8 +59,7 @@ extension Supervisor {
         into outcome: inout ControlOutcome
     ) async throws {
         let records = try await store.read { try $0.tasks(ids) }.filter { isMeant($0, by: target) }
-        let running = action.stopsRuns ? records.map(\.id).filter { runs[$0] != nil } : []
-        let results = try await stoppingRuns(running) {
+        let results = try await stoppingRuns(action.stopsRuns ? records.map(\.id) : []) {
             // Parts go first: a daemon that dies in between restarts a task from 0 that was not wanted, and leaves no file.
             for record in records where action.discardsPart(of: record) { await files.discardPart(of: record) }
             return try await store.write { [transitions] transaction in

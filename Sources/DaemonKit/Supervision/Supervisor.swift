@@ -228,9 +228,14 @@ package final class Supervisor: Sendable {
     private static let longestDiskWait: Double = 60
 
     /// Stops the runs of `ids` and waits until nothing of them moves, then lets `body` store what becomes of their
-    /// tasks; those that `body` leaves `running` are queued again.
+    /// tasks; those that `body` leaves `running` are queued again. None of `ids` begins to run meanwhile.
     /// - Throws: what `body` throws; `disk.io` where a run cannot stop because its disk does not answer.
     func stoppingRuns<T>(_ ids: [TaskID], _ body: () async throws -> T) async throws -> T {
+        await runs.claims.hold(ids)
+        defer {
+            runs.claims.release(ids)
+            if !ids.isEmpty { kick() }
+        }
         let stopped = ids.compactMap { runs[$0] }
         for run in stopped { run.requestAbort(.leftToCaller) }
         for run in stopped where !(await run.waitForEnd(atMost: Self.longestStop)) {

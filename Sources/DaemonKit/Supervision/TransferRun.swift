@@ -184,6 +184,8 @@ struct RateMeter: Sendable {
 
 /// The runs that exist now, by task.
 final class RunTable: Sendable {
+    /// Tasks that must not become runs just now.
+    let claims = ClaimGate()
     private let runs = Guarded([TaskID: TransferRun]())
     private let finishedBytes = Guarded<Int64>(0)
 
