@@ -1,4 +1,7 @@
+#define _GNU_SOURCE
 #include "CCurl.h"
+
+#include <sys/socket.h>
 
 // Error 0xFFFFFFFF came in 7.87.0 (CURL_WRITEFUNC_ERROR); any short count does the same on all versions.
 
@@ -58,6 +61,15 @@ CURLcode dld_easy_set_known_hosts(CURL *easy, const char *path) {
     return code;
 }
 
+static curl_socket_t open_private(void *context, curlsocktype purpose, struct curl_sockaddr *address) {
+    (void)context, (void)purpose;
+    return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
+CURLcode dld_easy_set_private_sockets(CURL *easy) {
+    return curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_private);
+}
+
 CURLcode dld_easy_get_long(CURL *easy, CURLINFO info, long *value) {
     return curl_easy_getinfo(easy, info, value);
 }
@@ -98,5 +110,14 @@ CURL *dld_multi_next_done(CURLM *multi, CURLcode *result) {
     }
     return NULL;
 }
+
+// The call is deprecated because it costs much; it is also the only one that makes up for a missed event.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+CURLMcode dld_multi_step_all(CURLM *multi) {
+    int running = 0;
+    return curl_multi_socket_all(multi, &running);
+}
+#pragma GCC diagnostic pop
 
 CURLcode dld_curl_global_init(void) { return curl_global_init(CURL_GLOBAL_DEFAULT); }

@@ -26,6 +26,9 @@ CURLcode dld_easy_set_body(CURL *easy, const void *bytes, size_t count);
 /// Where known host keys are, and a key callback that refuses every key but a matching one.
 CURLcode dld_easy_set_known_hosts(CURL *easy, const char *path);
 
+/// Opens sockets close-on-exec: a program that is started must not keep a connection open.
+CURLcode dld_easy_set_private_sockets(CURL *easy);
+
 CURLcode dld_easy_get_long(CURL *easy, CURLINFO info, long *value);
 CURLcode dld_easy_get_offset(CURL *easy, CURLINFO info, curl_off_t *value);
 CURLcode dld_easy_get_string(CURL *easy, CURLINFO info, const char **value);
@@ -37,6 +40,9 @@ CURLMcode dld_multi_set_callbacks(
 
 /// The next finished transfer, if there is one; `result` is its code.
 CURL *dld_multi_next_done(CURLM *multi, CURLcode *result);
+
+/// Steps every transfer, whether or not its sockets are ready.
+CURLMcode dld_multi_step_all(CURLM *multi);
 
 /// Once per process, before any other thread runs libcurl.
 CURLcode dld_curl_global_init(void);

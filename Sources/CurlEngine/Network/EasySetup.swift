@@ -57,6 +57,7 @@ struct EasySetup {
             result = dld_easy_set_response_callbacks(
                 easy, receiveBody, receiveHeader, Unmanaged.passUnretained(transfer).toOpaque())
         }
+        if result == CURLE_OK { result = dld_easy_set_private_sockets(easy) }
         if let credentials = transfer.request.credentials {
             set(CURLOPT_USERNAME, credentials.user)
             set(CURLOPT_PASSWORD, credentials.password)

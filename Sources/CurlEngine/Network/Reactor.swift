@@ -170,7 +170,14 @@ final class Reactor: @unchecked Sendable {
         if let deadline = tickDeadline, deadline <= now {
             tickDeadline = now + Self.tick
             for transfer in Array(transfers.values) { inspect(transfer) }
+            stepMissedEvents()
         }
+    }
+
+    /// The handshake of an FTPS data connection and the commands beside it overtake each other now and then, and
+    /// libcurl 7.88 then watches the wrong socket (its own program polls once a second and does not notice).
+    private func stepMissedEvents() {
+        if transfers.values.contains(where: { $0.request.url.scheme == "ftps" }) { dld_multi_step_all(multi) }
     }
 
     fileprivate func setCurlTimer(_ milliseconds: Int) {
