@@ -56,7 +56,7 @@ struct RPCClientConnectionTests {
             await #expect(throws: RPCClientConnection.Failure.self) {
                 try await client.request("echo", Array("{}".utf8))
             }
-            #expect(reasons.withLockedValue { $0 } == ["the daemon closed the connection"])
+            #expect(await eventually { reasons.withLockedValue { $0 } == ["the daemon closed the connection"] })
         }
     }
 
