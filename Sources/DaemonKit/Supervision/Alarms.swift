@@ -87,7 +87,7 @@ final class Alarms: Sendable {
                 wait = min(wait, .milliseconds(probe - now.boot))
             }
         }
-        if supervisor.conditions.needsPolling {
+        if supervisor.conditions.needsPolling || supervisor.store.isStorageLow {
             wait = min(wait, supervisor.configuration().global.diskPollInterval.duration)
         }
         return wait

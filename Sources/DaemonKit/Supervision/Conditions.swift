@@ -33,8 +33,9 @@ package final class Conditions: Sendable {
 }
 
 extension Supervisor {
-    /// Queues the tasks whose disk is back or has room again.
+    /// Queues the tasks whose disk is back or has room again, and takes the store's reserve back where it can.
     func pollConditions() async {
+        if store.isStorageLow, store.restoreReserve() { kick() }
         guard conditions.needsPolling else { return }
         conditions.set(needsPolling: false)
         do {

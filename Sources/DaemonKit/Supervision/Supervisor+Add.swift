@@ -21,9 +21,9 @@ extension Supervisor: TaskServing {
         for (index, spec) in specs.enumerated() {
             admitted.append(try await admission.admit(spec, path: "tasks[\(index)]"))
         }
-        let records = try await insert(admitted, key)
-        kick()
-        return records
+        // Also where the store is full: the alarms then look for room.
+        defer { kick() }
+        return try await insert(admitted, key)
     }
 
     private static func checkTakesTasks(_ session: SessionRecord?) throws {

@@ -77,8 +77,6 @@ final class GroupCommitter: @unchecked Sendable {
     }
 
     private func perform(_ group: [any PendingWrite]) {
-        // Room may be back: the add that asks next should be the first to know.
-        if reserve.isLow { reserve.restore() }
         do {
             let events = try commitReleasingReserve(group)
             if !events.isEmpty { observer.withLock { $0 }?(events) }
