@@ -35,7 +35,7 @@ final class RealServer: @unchecked Sendable {
         do {
             try await eventually("\(program) accepts") { !process.isRunning || Self.accepts(port) }
         } catch {
-            process.terminate()
+            Self.end(process)
             throw error
         }
         guard process.isRunning else {
@@ -43,7 +43,15 @@ final class RealServer: @unchecked Sendable {
         }
     }
 
-    deinit { if process.isRunning { process.terminate() } }
+    deinit { Self.end(process) }
+
+    /// The child inherits the signal mask of a pool thread, which may block SIGTERM: what does not heed it is killed.
+    private static func end(_ process: Process) {
+        guard process.isRunning else { return }
+        process.terminate()
+        for _ in 0..<100 where process.isRunning { usleep(5000) }
+        if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+    }
 
     private static func address(_ port: Int) -> sockaddr_in {
         var address = sockaddr_in()
