@@ -117,7 +117,8 @@ package final class Squid: ServerProcess, @unchecked Sendable {
             """)
         // squid writes its logs as its own user.
         chmod(server.folder.path, 0o777)
-        try await server.startServer(["squid", "-N", "-f", server.folder.file("squid.conf")])
+        // Its shared memory is named after the service: two squids of one name disturb each other.
+        try await server.startServer(["squid", "-N", "-n", "dld\(server.port)", "-f", server.folder.file("squid.conf")])
         return server
     }
 

@@ -36,7 +36,12 @@ package class ServerProcess: @unchecked Sendable {
         }
     }
 
-    package func stopServer() { program = nil }
+    /// Asks it to end, so that it tidies up what it keeps outside its folder; insists after two seconds.
+    package func stopServer() {
+        program?.signal(SIGTERM)
+        for _ in 0..<1000 where program?.isRunning == true { usleep(2000) }
+        program = nil
+    }
 
     /// Whether something accepts connections there.
     package static func accepts(_ port: UInt16) -> Bool {
