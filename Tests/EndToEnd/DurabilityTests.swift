@@ -126,6 +126,24 @@ extension EndToEnd {
             #expect(completed == Set(ids))
         }
 
+        @Test(.timeLimit(.minutes(1)))
+        func progressIsToldWithoutNumbersAndNeverStored() async throws {
+            let scene = try await Scene()
+            let size = 4 << 20
+            scene.origin.serve("/file", .good(.version(1, size: size), rate: 2 << 20))
+            let subscriber = try await scene.daemon.probe()
+            try await subscriber.call("events.subscribe", ["after": "now", "progressInterval": 0.1])
+            let id = try await scene.add()
+            let events = try await subscriber.events(until: "task.completed")
+            let progress = events.filter { $0["type"] == "task.progress" }
+            #expect(progress.count > 2)
+            #expect(progress.allSatisfy { $0["sequence"] == nil && $0["task"]?.integerValue == id })
+            let bytes = progress.compactMap { $0["bytesReceived"]?.integerValue }
+            #expect(bytes.count == progress.count)
+            #expect(bytes == bytes.sorted())
+            #expect(try await scene.probe.storedEvents().allSatisfy { $0["type"] != "task.progress" })
+        }
+
         @Test(.timeLimit(.minutes(3)))
         func aSubscriberThatNeverReadsHindersNobody() async throws {
             let scene = try await Scene()

@@ -57,6 +57,44 @@ extension EndToEnd {
         }
 
         @Test(.timeLimit(.minutes(1)))
+        func aClosedScheduleIsWaitedForAndAnOpenOneNot() async throws {
+            // The daemon's zone is UTC; two hours away is closed now, whatever the time.
+            let scene = try await Scene()
+            scene.origin.serve("/file", .good(.version(1, size: 1000)))
+            let hour = Int(Timestamp.now().rawValue / 3_600_000) % 24
+            let window: JSONValue = [
+                "from": .string(clock((hour + 2) % 24)), "to": .string(clock((hour + 3) % 24)),
+            ]
+            try await scene.probe.call("session.open", ["id": "night", "configuration": ["schedule": [window]]])
+            let id = try await scene.add(session: "night")
+            let task = try await scene.probe.wait(for: id, "waiting")
+            #expect(task["reason"] == "schedule")
+            #expect(task["nextAttemptAt"]?.stringValue != nil)
+            #expect(scene.origin.requests().isEmpty)
+            let open: JSONValue = ["from": .string(clock((hour + 23) % 24)), "to": .string(clock((hour + 3) % 24))]
+            try await scene.probe.call("session.open", ["id": "night", "configuration": ["schedule": [open]]])
+            try await scene.probe.wait(for: id, "completed")
+        }
+
+        private func clock(_ hour: Int) -> String { (hour < 10 ? "0" : "") + "\(hour):00" }
+
+        @Test(.timeLimit(.minutes(1)))
+        func roomThatMustStayFreeIsRespected() async throws {
+            let scene = try await Scene()
+            let resource = Resource.version(1, size: 1000)
+            scene.origin.serve("/file", .good(resource))
+            try await scene.probe.call(
+                "settings.set", ["minimumFreeSpace": .integer(1 << 50), "diskPollInterval": 0.5])
+            let id = try await scene.add()
+            let task = try await scene.probe.wait(for: id, "waiting")
+            #expect(task["reason"] == "disk")
+            #expect(task.errorCode == "disk.full")
+            try await scene.probe.call("settings.set", ["minimumFreeSpace": 0])
+            try await scene.probe.wait(for: id, "completed")
+            #expect(resource.content.matches(scene.file()))
+        }
+
+        @Test(.timeLimit(.minutes(1)))
         func plainTextIsRefusedWhereTheTaskForbidsIt() async throws {
             let scene = try await Scene()
             do {

@@ -38,8 +38,17 @@ extension Supervisor: SessionServing {
             return session
         }
         applyRateLimit(of: session)
+        if configuration?.schedule != nil { try await reconsiderSchedule(of: session, at: now) }
         kick()
         return session
+    }
+
+    /// Another time window holds at once, also for what waits for the old one to open.
+    private func reconsiderSchedule(of session: SessionRecord, at now: Timestamp) async throws {
+        guard closedUntil(session, at: now) == nil else { return }
+        try await clear(.schedule) { record in
+            record.session == session.key && record.spec.earliestBeginAt.map { $0 <= now } ?? true
+        }
     }
 
     package func finish(_ key: SessionKey) async throws -> SessionRecord {

@@ -1,0 +1,90 @@
+import TestSupport
+import Testing
+import TransferModel
+
+extension EndToEnd {
+    /// Promises 1 to 4 where the machine loses its power: state folder and destination on one disk that is cut off.
+    @Suite(.enabled(if: Requirements.mayAdministrate && Requirements.has("mkfs.ext4"), "loop mounts need root"))
+    struct PowerLoss {
+        private static let size = 48 << 20
+        private static let rate = 12 << 20
+
+        @Test(.timeLimit(.minutes(3)))
+        func whatWasAnsweredIsThereAndTheFileIsWhole() async throws {
+            let disk = try await CrashableDisk.make(megabytes: 256)
+            let origin = try MisbehavingOrigin()
+            let resource = Resource.version(1, size: Self.size)
+            origin.serve("/file", .good(resource, rate: Self.rate))
+            let daemon = try await DaemonProcess.started(stateFolder: disk.path + "/state")
+            var probe = try await daemon.probe()
+            let id = try await probe.add(origin.url("/file"), to: disk.path + "/out/file", Scene.quickRetry)
+            var acknowledged = [id]
+            for cut in 1...3 {
+                try await probe.wait(for: id, bytes: Self.size / 4 * cut)
+                acknowledged += try await probe.add(
+                    (0..<20).map { number in
+                        [
+                            "url": .string(origin.url("/never")), "startPaused": true,
+                            "destination": ["path": .string("\(disk.path)/out/\(cut)-\(number)")],
+                        ]
+                    })
+                try disk.cutPower()
+                try await daemon.kill()
+                try await disk.unmount()
+                try await disk.mount()
+                try await daemon.start()
+                probe = try await daemon.probe()
+                for known in acknowledged { _ = try await probe.task(known) }
+            }
+            try await probe.wait(for: id, "completed")
+            #expect(resource.content.matches(disk.path + "/out/file"))
+            #expect(Files.names(in: disk.path + "/out") == ["file"])
+            // Two seconds' worth and what was under way, for each cut.
+            let allowance = 3 * (3 * Self.rate + (8 << 20))
+            #expect(origin.bytesSent("/file") <= Int64(Self.size + allowance))
+            #expect(origin.requests("/file").dropFirst().contains { ($0.rangeStart ?? 0) > 0 })
+            let numbers = try await probe.storedEvents().compactMap { $0["sequence"]?.integerValue }
+            #expect(numbers == Array(1...Int64(numbers.count)))
+        }
+
+        @Test(.timeLimit(.minutes(2)))
+        func aDeliveredFileThatWasAnnouncedIsOnTheDisk() async throws {
+            let disk = try await CrashableDisk.make(megabytes: 128)
+            let origin = try MisbehavingOrigin()
+            let resource = Resource.version(1, size: 300_000)
+            origin.serveEverything(.good(resource))
+            let daemon = try await DaemonProcess.started(stateFolder: disk.path + "/state")
+            let probe = try await daemon.probe()
+            try await probe.call("events.subscribe", ["after": "start", "types": ["task.completed"]])
+            _ = try await probe.add(
+                (0..<30).map { number in
+                    [
+                        "url": .string(origin.url("/\(number)")),
+                        "destination": ["path": .string("\(disk.path)/out/\(number)")],
+                    ]
+                })
+            var announced: [String] = []
+            while announced.count < 10 {
+                announced.append(try #require(try await probe.nextEvent()["file"]?.stringValue))
+            }
+            try disk.cutPower()
+            try await daemon.kill()
+            try await disk.unmount()
+            try await disk.mount()
+            for file in announced { #expect(resource.content.matches(file)) }
+            for name in Files.names(in: disk.path + "/out") where !name.hasPrefix(".") {
+                #expect(resource.content.matches("\(disk.path)/out/\(name)"))
+            }
+            try await daemon.start()
+            let again = try await daemon.probe()
+            let done = try await eventually(within: 60, every: 0.1) {
+                try await again.call("daemon.stats")["tasks", "completed"]?.integerValue == 30
+            }
+            #expect(done)
+            #expect(Files.names(in: disk.path + "/out").count == 30)
+            for name in Files.names(in: disk.path + "/out") {
+                #expect(resource.content.matches("\(disk.path)/out/\(name)"))
+            }
+        }
+    }
+}

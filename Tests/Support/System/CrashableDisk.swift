@@ -1,0 +1,45 @@
+import Glibc
+
+/// An ext4 file system in an image file, whose power can be cut: what was not flushed is gone, as after a real loss.
+package final class CrashableDisk: Sendable {
+    package let path: String
+    private let image: String
+    private let folder: TemporaryFolder
+
+    /// - Parameter megabytes: size of the image, which is sparse.
+    package static func make(megabytes: Int) async throws -> CrashableDisk {
+        let disk = try CrashableDisk(megabytes: megabytes)
+        try await Program.require(["mkfs.ext4", "-q", "-F", disk.image])
+        try await disk.mount()
+        return disk
+    }
+
+    private init(megabytes: Int) throws {
+        folder = try TemporaryFolder()
+        chmod(folder.path, 0o755)
+        path = try folder.folder("disk")
+        image = folder.file("image")
+        try Files.write(image, [])
+        guard truncate(image, off_t(megabytes) << 20) == 0 else { throw SupportError("truncate: errno \(errno)") }
+    }
+
+    deinit { umount2(path, Int32(MNT_DETACH)) }
+
+    package func mount() async throws {
+        try await Program.require(["mount", "-o", "loop", image, path])
+        chmod(path, 0o777)
+    }
+
+    package func unmount() async throws { try await Program.require(["umount", path]) }
+
+    /// FS_IOC_SHUTDOWN without flushing the log: the file system forgets what it had not written and fails every call.
+    package func cutPower() throws {
+        let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw SupportError("open \(path): errno \(errno)") }
+        defer { close(descriptor) }
+        var withoutLogFlush: UInt32 = 2
+        guard ioctl(descriptor, 0x8004_587d, &withoutLogFlush) == 0 else {
+            throw SupportError("FS_IOC_SHUTDOWN: errno \(errno)")
+        }
+    }
+}
