@@ -6,7 +6,6 @@ package final class NetworkNamespace: Sendable {
     /// Address of this side, where a server in the test listens.
     package let hostAddress: String
     private let link: String
-    private static let counter = Guarded(0)
 
     package init() async throws {
         let number = Int.random(in: 0..<1000)
