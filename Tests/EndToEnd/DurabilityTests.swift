@@ -126,6 +126,38 @@ extension EndToEnd {
             #expect(completed == Set(ids))
         }
 
+        @Test(.timeLimit(.minutes(3)))
+        func killsAtRandomInstantsNeitherLoseNorRepeatAnything() async throws {
+            var scene = try await Scene()
+            let count = 150
+            let contents = (0..<count).map { Content(seed: UInt64($0), size: 1000 + $0 * 517) }
+            for (number, content) in contents.enumerated() {
+                scene.origin.serve(
+                    "/\(number)", .good(Resource(content, etag: "\"\(number)\""), rate: number % 5 == 0 ? 200_000 : nil)
+                )
+            }
+            let ids = try await scene.probe.add(
+                (0..<count).map { number in
+                    [
+                        "url": .string(scene.origin.url("/\(number)")), "retry": ["firstDelay": 0.05],
+                        "destination": ["path": .string(scene.file("\(number)"))],
+                    ]
+                })
+            for _ in 0..<12 {
+                try await Task.sleep(for: .milliseconds(Int.random(in: 1...150)))
+                scene = try await scene.restarted()
+            }
+            for id in ids { try await scene.probe.wait(for: id, "completed") }
+            #expect(scene.names == (0..<count).map(String.init).sorted())
+            for (number, content) in contents.enumerated() { #expect(content.matches(scene.file("\(number)"))) }
+            let events = try await scene.probe.storedEvents()
+            let completed = events.filter { $0["type"] == "task.completed" }.compactMap { $0["task"]?.integerValue }
+            #expect(completed.count == count)
+            #expect(Set(completed) == Set(ids))
+            let numbers = events.compactMap { $0["sequence"]?.integerValue }
+            #expect(numbers == Array(1...Int64(numbers.count)))
+        }
+
         @Test(.timeLimit(.minutes(1)))
         func progressIsToldWithoutNumbersAndNeverStored() async throws {
             let scene = try await Scene()
