@@ -110,8 +110,7 @@ struct TransferFiles: Sendable {
     func alreadyDelivered(
         _ plan: DestinationPlan, _ folder: Folder, _ record: TaskRecord, _ policy: EffectivePolicy
     ) async throws -> TaskResult? {
-        // Only a whole part was ever delivered; somebody may have moved a partial one there.
-        guard let checkpoint = record.checkpoint, checkpoint.total ?? checkpoint.offset == checkpoint.offset,
+        guard let checkpoint = record.checkpoint,
             let name = plan.name ?? record.response?.suggestedFilename
         else { return nil }
         return try await pool.run {
@@ -119,7 +118,9 @@ struct TransferFiles: Sendable {
                 folder: folder, partName: Self.lastComponent(checkpoint.partPath),
                 part: FileIdentity(device: checkpoint.device, inode: checkpoint.inode), name: name,
                 policy: policy.conflictPolicy)
-            guard let file = try delivery.recognised(expected: checkpoint.offset) else { return nil }
+            // Only a whole part was ever delivered; somebody may have moved a partial one there.
+            guard let file = try delivery.recognised(expected: checkpoint.total ?? checkpoint.offset)
+            else { return nil }
             return TaskResult(file: file.path, bytes: file.bytes, verified: checkpoint.total != nil)
         }
     }
