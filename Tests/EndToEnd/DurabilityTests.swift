@@ -132,9 +132,12 @@ extension EndToEnd {
             let count = 150
             let contents = (0..<count).map { Content(seed: UInt64($0), size: 1000 + $0 * 517) }
             for (number, content) in contents.enumerated() {
+                let resource = Resource(content, etag: "\"\(number)\"")
+                let isSlow = number % 5 == 0
                 scene.origin.serve(
-                    "/\(number)", .good(Resource(content, etag: "\"\(number)\""), rate: number % 5 == 0 ? 200_000 : nil)
-                )
+                    "/\(number)",
+                    number % 3 == 0
+                        ? .chunked(resource, isEnded: true) : .good(resource, rate: isSlow ? 200_000 : nil))
             }
             let ids = try await scene.probe.add(
                 (0..<count).map { number in

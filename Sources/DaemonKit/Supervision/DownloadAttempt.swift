@@ -178,6 +178,7 @@ struct DownloadAttempt: Sendable {
         }
         guard run.enterCommit() else { return .aborted }
         run.set(phase: .finishing)
+        try await makeRecognisable(whole)
         let file = try await tools.files.deliver(
             whole, to: folder, name: name, policy: policy.conflictPolicy,
             modificationTime: policy.preserveTime ? arrival.modificationTime : nil)
@@ -185,6 +186,24 @@ struct DownloadAttempt: Sendable {
             TaskResult(
                 file: file.path, bytes: file.bytes, sha256: digests[.sha256],
                 verified: arrival.lengthProven || record.spec.checksum != nil || !arrival.serverDigests.isEmpty))
+    }
+
+    /// A file that a daemon delivered without living to tell is known again by device, inode and length. Those of
+    /// `whole` are stored first where the checkpoint does not have them: a body of unknown length, or a decoded one.
+    private func makeRecognisable(_ whole: PartFile) async throws {
+        let id = record.id
+        guard var checkpoint = try await tools.patience.store.read({ try $0.task(id)?.checkpoint }),
+            checkpoint.total == nil || checkpoint.inode != whole.inode
+        else { return }
+        let size = try await tools.files.syncedSize(of: whole)
+        if checkpoint.inode != whole.inode {
+            // The server's validators and digests are of the coded bytes.
+            checkpoint = Checkpoint(offset: size, partPath: whole.path, device: whole.device, inode: whole.inode)
+        }
+        checkpoint.offset = size
+        checkpoint.total = size
+        let known = checkpoint
+        try await tools.patience.persistently { try $0.setCheckpoint(id, known) }
     }
 
     /// The user's checksum is trusted most, then what the server said (transfer-rules.md, Digests).

@@ -161,6 +161,18 @@ struct TransferFiles: Sendable {
         }
     }
 
+    /// Length of a part whose bytes are durable when this returns: only then may a checkpoint speak of them.
+    func syncedSize(of part: PartFile) async throws -> ByteCount {
+        try await pool.run { () throws(TransferError) in
+            try part.sync()
+            var status = stat()
+            guard fstat(part.fileDescriptor, &status) == 0 else {
+                throw .destination(errno: errno, "look at", part.path)
+            }
+            return ByteCount(Int64(status.st_size))
+        }
+    }
+
     func deliver(
         _ part: PartFile, to folder: Folder, name: String, policy: ConflictPolicy, modificationTime: Int64?
     ) async throws -> DeliveredFile {
