@@ -77,22 +77,39 @@ actor Dispatcher {
         let now = time.reading()
         let limits = settings()
         let active = runs.all
-        let (candidates, sessions) = try await lookAhead(limits, holding: Set(active.map(\.task)))
-        let closed = candidates.filter { candidate in
-            sessions[candidate.session].flatMap { closedUntil($0, now.wall) } != nil
+        var query = CandidateQuery(
+            perLane: min(limits.maximumConcurrentTasks, limits.maximumConcurrentTasksPerHost) + 1,
+            limit: limits.maximumConcurrentTasks + 1)
+        query.excludedTasks = Set(active.map(\.task))
+        while true {
+            let (candidates, sessions) = try await lookAhead(query, hasRuns: !active.isEmpty)
+            let closed = candidates.filter { candidate in
+                sessions[candidate.session].flatMap { closedUntil($0, now.wall) } != nil
+            }
+            if !closed.isEmpty {
+                try await block(closed, sessions, now)
+                return true
+            }
+            heldHosts.formUnion(candidates.map(\.host).filter { breaker.isOpen(host: $0) })
+            let decision = Scheduler.pick(
+                candidates: candidates.map(Scheduler.Candidate.init),
+                running: active.map(Scheduler.Candidate.init),
+                stopping: Set(active.filter(\.isAborting).map(\.task)),
+                limits: SlotLimits(limits, sessions), breaker: breaker, at: now)
+            for id in decision.preempt { runs[id]?.requestAbort() }
+            if !decision.start.isEmpty { return try await start(decision.start, sessions, now) }
+            guard decision.preempt.isEmpty, candidates.count >= query.limit,
+                active.count < limits.maximumConcurrentTasks
+            else { return false }
+            query.lookFurther(past: candidates)
         }
-        if !closed.isEmpty {
-            try await block(closed, sessions, now)
-            return true
-        }
-        heldHosts.formUnion(candidates.map(\.host).filter { breaker.isOpen(host: $0) })
-        let decision = Scheduler.pick(
-            candidates: candidates.map(Scheduler.Candidate.init),
-            running: active.map(Scheduler.Candidate.init),
-            stopping: Set(active.filter(\.isAborting).map(\.task)),
-            limits: SlotLimits(limits, sessions), breaker: breaker, at: now)
-        for id in decision.preempt { runs[id]?.requestAbort() }
-        let wanted = runs.claims.enter(decision.start)
+    }
+
+    /// False where none of `ids` may be claimed just now.
+    private func start(
+        _ ids: [TaskID], _ sessions: [SessionKey: SessionRecord], _ now: ClockReading
+    ) async throws -> Bool {
+        let wanted = runs.claims.enter(ids)
         guard !wanted.isEmpty else { return false }
         defer { runs.claims.leave(wanted) }
         for record in try await claim(wanted) {
@@ -103,16 +120,12 @@ actor Dispatcher {
     }
 
     private func lookAhead(
-        _ limits: GlobalSettings, holding held: Set<TaskID>
+        _ query: CandidateQuery, hasRuns: Bool
     ) async throws -> ([QueuedTask], [SessionKey: SessionRecord]) {
-        var query = CandidateQuery(
-            perLane: min(limits.maximumConcurrentTasks, limits.maximumConcurrentTasksPerHost) + 1,
-            limit: limits.maximumConcurrentTasks + 1)
-        query.excludedTasks = held
-        return try await store.read { [query] snapshot in
+        try await store.read { snapshot in
             let candidates = try snapshot.candidates(query)
-            let keys = Set(candidates.map(\.session)).union(held.isEmpty ? [] : try snapshot.sessions(owner: nil).map(\.key))
-            let sessions = try keys.compactMap { try snapshot.session($0) }
+            let running = hasRuns ? try snapshot.sessions(owner: nil).map(\.key) : []
+            let sessions = try Set(candidates.map(\.session)).union(running).compactMap { try snapshot.session($0) }
             return (candidates, Dictionary(uniqueKeysWithValues: sessions.map { ($0.key, $0) }))
         }
     }
@@ -124,7 +137,8 @@ actor Dispatcher {
                 do {
                     return try transitions.apply(.claimed, to: id, in: transaction).record
                 } catch let error as TransferError
-                where error.code == .taskWrongState || error.code == .taskNotFound {
+                    where error.code == .taskWrongState || error.code == .taskNotFound
+                {
                     return nil  // paused, cancelled or removed since it was read
                 }
             }
@@ -144,6 +158,16 @@ actor Dispatcher {
                     .blocked(.schedule, nil, nextAttemptAt: opening), to: record, in: transaction)
             }
         }
+    }
+}
+
+extension CandidateQuery {
+    /// None of the best tasks may start, because their hosts or sessions are full or held back: what comes after them,
+    /// one of each lane and more lanes each time, may.
+    fileprivate mutating func lookFurther(past candidates: [QueuedTask]) {
+        excludedTasks.formUnion(candidates.map(\.id))
+        perLane = 1
+        limit *= 4
     }
 }
 

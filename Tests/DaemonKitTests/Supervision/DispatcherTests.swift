@@ -1,5 +1,6 @@
 import Logging
 import Testing
+import Threading
 import TransferCore
 import TransferModel
 import TransferStore
@@ -48,6 +49,33 @@ import TransferStore
         let hosts = stage.started.withLock { $0.map(\.host) }
         #expect(hosts.filter { $0.contains("slow") }.count == 2)
         #expect(hosts.filter { !$0.contains("slow") }.count == 2)
+    }
+
+    @Test func hostsThatAreHeldBackStarveNobody() async throws {
+        let fixture = try SupervisionFixture()
+        let tasks = try await fixture.add(hosts: Array(repeating: "dead", count: 30) + ["alive"])
+        let stage = Stage(fixture)
+        stage.limits.withLock { $0.maximumConcurrentTasks = 3 }
+        for _ in 0..<3 {
+            for task in tasks.prefix(2) { await stage.dispatcher.report(.failed, host: task.host, task: task.id) }
+        }
+        for task in tasks.prefix(2) { _ = try await fixture.apply(.pause, to: task.id) }
+        await stage.dispatcher.kick()
+        #expect(stage.startedIDs == [tasks[30].id])
+    }
+
+    @Test func fullHostsStarveNobody() async throws {
+        let fixture = try SupervisionFixture()
+        let busy = (0..<6).flatMap { host in Array(repeating: "busy\(host)", count: 10) }
+        let tasks = try await fixture.add(hosts: busy + ["free"])
+        let stage = Stage(fixture)
+        stage.limits.withLock {
+            $0.maximumConcurrentTasks = 8
+            $0.maximumConcurrentTasksPerHost = 1
+        }
+        await stage.dispatcher.kick()
+        #expect(stage.startedIDs.count == 7)
+        #expect(stage.startedIDs.contains(tasks[60].id))
     }
 
     @Test func aFreedSlotGoesToTheNextTask() async throws {
