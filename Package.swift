@@ -50,15 +50,18 @@ let package = Package(
             swiftSettings: strict
         ),
 
+        // 1: threads, for whoever may block
+        .target(name: "Threading", dependencies: ["CLinux"], swiftSettings: strict),
+
         // 2: adapters
         .target(
             name: "CurlEngine",
-            dependencies: ["TransferCore", "TransferModel", "CCurl", "CLinux"],
+            dependencies: ["TransferCore", "TransferModel", "Threading", "CCurl", "CLinux"],
             swiftSettings: strict
         ),
         .target(
             name: "TransferStore",
-            dependencies: ["TransferModel", .product(name: "GRDB", package: "GRDB.swift")],
+            dependencies: ["TransferModel", "Threading", .product(name: "GRDB", package: "GRDB.swift")],
             swiftSettings: strict
         ),
 
@@ -66,7 +69,8 @@ let package = Package(
         .target(
             name: "DaemonKit",
             dependencies: [
-                "CurlEngine", "TransferStore", "TransferCore", "TransferRPC", "JSONRPC", "TransferModel", "CLinux",
+                "CurlEngine", "TransferStore", "TransferCore", "TransferRPC", "JSONRPC", "TransferModel",
+                "Threading", "CLinux",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "DequeModule", package: "swift-collections"),
@@ -96,10 +100,11 @@ let package = Package(
         // Tests mirror the sources; EndToEnd drives the built programs.
         .target(
             name: "TestSupport",
-            dependencies: ["TransferModel", "CLinux"],
+            dependencies: ["TransferModel", "Threading", "CLinux"],
             path: "Tests/Support",
             swiftSettings: strict
         ),
+        .testTarget(name: "ThreadingTests", dependencies: ["Threading"], swiftSettings: strict),
         .testTarget(name: "TransferModelTests", dependencies: ["TransferModel"], swiftSettings: strict),
         .testTarget(name: "TransferCoreTests", dependencies: ["TransferCore", "TransferModel"], swiftSettings: strict),
         .testTarget(name: "TransferRPCTests", dependencies: ["TransferRPC", "TransferModel"], swiftSettings: strict),
@@ -115,19 +120,21 @@ let package = Package(
         ),
         .testTarget(
             name: "CurlEngineTests",
-            dependencies: ["CurlEngine", "TransferCore", "TransferModel", "CLinux", "CCurl"],
+            dependencies: ["CurlEngine", "TestSupport", "TransferCore", "TransferModel", "Threading", "CLinux", "CCurl"],
             swiftSettings: strict
         ),
         .testTarget(
             name: "TransferStoreTests",
-            dependencies: ["TransferStore", "TransferModel", .product(name: "GRDB", package: "GRDB.swift")],
+            dependencies: [
+                "TransferStore", "TransferModel", "Threading", .product(name: "GRDB", package: "GRDB.swift"),
+            ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "DaemonKitTests",
             dependencies: [
                 "DaemonKit", "TestSupport", "CurlEngine", "TransferStore", "TransferCore", "TransferRPC", "JSONRPC",
-                "TransferModel", "CLinux", .product(name: "Logging", package: "swift-log"),
+                "TransferModel", "Threading", "CLinux", .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict
         ),
@@ -139,7 +146,7 @@ let package = Package(
         .testTarget(
             name: "dlctlTests",
             dependencies: [
-                "dlctl", "TransferClient", "TransferRPC", "JSONRPC", "TransferModel",
+                "dlctl", "TransferClient", "TransferRPC", "JSONRPC", "TransferModel", "Threading",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict

@@ -1,5 +1,6 @@
 import CCurl
 import Glibc
+import Threading
 import TransferCore
 import TransferModel
 
@@ -98,7 +99,7 @@ package final class CurlEngine: Sendable {
     private func run(
         _ exchange: Exchange, _ part: PartFile?, _ context: TransferContext, _ request: RequestState, _ keys: SSHKeys?
     ) async -> ExchangeOutcome {
-        let running = PthreadMutex<(transfer: Transfer?, cancelled: Bool)>((nil, false))
+        let running = Guarded<(transfer: Transfer?, cancelled: Bool)>((nil, false))
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let transfer = Transfer(
@@ -126,7 +127,7 @@ package final class CurlEngine: Sendable {
     private func copy(
         _ exchange: Exchange, _ part: PartFile?, _ context: TransferContext
     ) async -> ExchangeOutcome {
-        let running = PthreadMutex<(local: LocalExchange?, cancelled: Bool)>((nil, false))
+        let running = Guarded<(local: LocalExchange?, cancelled: Bool)>((nil, false))
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let sinks = self.sinks
@@ -209,7 +210,7 @@ package final class CurlEngine: Sendable {
 
     /// Whether the network thread answers within `limit`; what a watchdog asks.
     package func isResponsive(within limit: Duration) async -> Bool {
-        let answered = PthreadMutex<CheckedContinuation<Bool, Never>?>(nil)
+        let answered = Guarded<CheckedContinuation<Bool, Never>?>(nil)
         let answer: @Sendable (Bool) -> Void = { value in
             let waiting = answered.withLock { waiting in
                 defer { waiting = nil }

@@ -2,6 +2,7 @@ import CurlEngine
 import Glibc
 import JSONRPC
 import Logging
+import Threading
 import TransferModel
 import TransferRPC
 import TransferStore
@@ -26,7 +27,9 @@ package final class Daemon: Sendable {
             let configuration = try ConfigurationLoader.load(
                 arguments: arguments, environment: ProcessEnvironment.variables)
             let files = configuration.files
-            print(files.isEmpty ? "The defaults are in force; no file was found." : "\(files.joined(separator: ", ")): good.")
+            print(
+                files.isEmpty
+                    ? "The defaults are in force; no file was found." : "\(files.joined(separator: ", ")): good.")
             return Exit.done
         } catch {
             printError("\(error)")

@@ -1,4 +1,5 @@
 import Glibc
+import Threading
 import TransferModel
 
 /// Says what a peer may do, from the kernel's word on its uid and the system's groups.

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import Threading
 import TransferModel
 
 /// Keeps tasks, sessions, events and settings in one SQLite database: the only place that speaks SQL.

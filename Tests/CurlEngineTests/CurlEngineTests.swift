@@ -1,5 +1,6 @@
 import Glibc
 import Testing
+import Threading
 import TransferCore
 import TransferModel
 
@@ -165,7 +166,7 @@ import TransferModel
 
     @Test func provesBytesBeyondALaterCheckpoint() async throws {
         let bench = try Bench()
-        let goesOn = PthreadMutex(false)
+        let goesOn = Guarded(false)
         let origin = try ScriptedServer { _, connection in
             connection.send("HTTP/1.1 200 OK\r\nContent-Length: 3145728\r\nETag: \"a\"\r\n\r\n")
             connection.send(Array(CurlEngineTests.file[..<100_000]))

@@ -1,4 +1,5 @@
 import Glibc
+import Threading
 
 /// Bytes on their way from libcurl to a file. One owner at a time: the reactor fills it, then a writer empties it.
 final class Buffer: @unchecked Sendable {
@@ -35,7 +36,7 @@ final class BufferPool: Sendable {
         var lent = 0
         var starved = false
     }
-    private let state = PthreadMutex(State())
+    private let state = Guarded(State())
     private let bound: Int
 
     /// At most `bound` bytes are lent at once.

@@ -1,3 +1,4 @@
+import Threading
 import TransferModel
 
 /// The threads that serve one file system: a slow or frozen one delays only its own transfers.
@@ -34,7 +35,7 @@ final class DeviceLane: Sendable {
 
 /// One lane per device number, made when its first part file comes.
 final class DeviceLanes: Sendable {
-    private let lanes = PthreadMutex<[UInt64: DeviceLane]>([:])
+    private let lanes = Guarded<[UInt64: DeviceLane]>([:])
 
     func lane(for device: UInt64) -> DeviceLane {
         lanes.withLock { lanes in

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Threading
 import TransferModel
 
 /// Remembers how far active part files are written, in a memory-mapped file: `kill -9` loses none of it, at no cost.
@@ -26,7 +27,7 @@ package final class OffsetJournal: @unchecked Sendable {
     private let memory: UnsafeMutableRawPointer
     private let length: Int
     let boot: BootID?
-    private let table: PthreadMutex<Table>
+    private let table: Guarded<Table>
 
     /// Maps the file, creating or growing it to `slots` slots.
     /// - Throws: disk.full or disk.io; without a journal a transfer falls back to its checkpoints.
@@ -57,7 +58,7 @@ package final class OffsetJournal: @unchecked Sendable {
                 initial.free.append(index)
             }
         }
-        table = PthreadMutex(initial)
+        table = Guarded(initial)
     }
 
     deinit { munmap(memory, length) }

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Threading
 import TransferCore
 import TransferModel
 
@@ -66,7 +67,7 @@ final class PartSink: @unchecked Sendable {
     private let identity: UInt32
     private let start: Int64
     private let began: Int64
-    let state: PthreadMutex<State>
+    let state: Guarded<State>
     /// The reader may go on, or the file failed; called on any thread.
     private let onChange: @Sendable () -> Void
 
@@ -81,7 +82,7 @@ final class PartSink: @unchecked Sendable {
         self.onChange = onChange
         start = acceptance.offset.rawValue
         began = dld_monotonic_nanoseconds()
-        state = PthreadMutex(State(written: start, durable: start))
+        state = Guarded(State(written: start, durable: start))
         identity = JournalEntry.identity(of: Self.checkpoint(part, acceptance, offset: start))
         services.ledger.add(self)
     }

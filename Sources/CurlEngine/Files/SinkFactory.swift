@@ -1,9 +1,10 @@
+import Threading
 import TransferCore
 import TransferModel
 
 /// Tells the reactor when buffers come back; set once, because the reactor is made after the pool.
 final class BufferWaker: Sendable {
-    private let body = PthreadMutex<(@Sendable () -> Void)?>(nil)
+    private let body = Guarded<(@Sendable () -> Void)?>(nil)
     func onBuffersFreed(_ action: @escaping @Sendable () -> Void) { body.withLock { $0 = action } }
     func wake() { body.withLock { $0 }?() }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import Threading
 
 /// Knows what is still being written, so that a shutdown can wait for it, but not for ever.
 final class SinkLedger: Sendable {
@@ -6,7 +7,7 @@ final class SinkLedger: Sendable {
         var sinks: [ObjectIdentifier: PartSink] = [:]
         var locals: [ObjectIdentifier: LocalExchange] = [:]
     }
-    private let state = PthreadMutex(State())
+    private let state = Guarded(State())
 
     func add(_ sink: PartSink) { state.withLock { $0.sinks[ObjectIdentifier(sink)] = sink } }
     func remove(_ sink: PartSink) { state.withLock { $0.sinks[ObjectIdentifier(sink)] = nil } }

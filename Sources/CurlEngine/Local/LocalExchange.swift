@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 import Synchronization
+import Threading
 import TransferCore
 import TransferModel
 

@@ -1,6 +1,7 @@
 import CCurl
 import CLinux
 import Glibc
+import Threading
 import TransferCore
 import TransferModel
 

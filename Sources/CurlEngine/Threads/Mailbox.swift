@@ -1,10 +1,11 @@
 import CLinux
 import Glibc
+import Threading
 
 /// Carries messages to the reactor thread in batches: one eventfd signal for all that gather before it looks.
 final class Mailbox<Message: Sendable>: Sendable {
     let fileDescriptor: Int32
-    private let messages = PthreadMutex<[Message]>([])
+    private let messages = Guarded<[Message]>([])
 
     init?() {
         fileDescriptor = dld_eventfd_create()

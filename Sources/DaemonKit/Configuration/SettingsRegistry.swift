@@ -1,3 +1,4 @@
+import Threading
 import TransferModel
 
 /// Holds the configuration that is in force, for every thread, and says what a change may touch.

@@ -1,4 +1,5 @@
 import DequeModule
+import Threading
 import TransferModel
 import TransferRPC
 

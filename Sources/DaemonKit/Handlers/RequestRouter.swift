@@ -1,6 +1,7 @@
 import Glibc
 import JSONRPC
 import Logging
+import Threading
 import TransferModel
 import TransferRPC
 

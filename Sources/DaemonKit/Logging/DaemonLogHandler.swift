@@ -1,4 +1,5 @@
 import Logging
+import Threading
 import TransferModel
 
 /// swift-log's way to standard error: journal lines under systemd, readable ones else.

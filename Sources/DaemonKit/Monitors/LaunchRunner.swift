@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 import Logging
+import Threading
 import TransferModel
 
 /// Starts what a session configured to be started when its events wait and nobody is connected: a systemd unit, or in
@@ -116,7 +117,7 @@ package actor LaunchRunner {
     }
 
     private func reap(_ child: pid_t, for session: SessionKey) {
-        let started = startThread { [weak self] in
+        let started = NamedThread.start("dld-launch") { [weak self] in
             let status = ChildProcess.wait(child)
             guard let self else { return }
             Task { await self.ended(child, status, session) }

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Threading
 import TransferModel
 
 /// What the host's links and addresses allow at this moment.
@@ -43,13 +44,13 @@ package final class NetworkMonitor: Sendable {
     /// The state after each change. One consumer; a change that nobody took yet is replaced by the next.
     package let changes: AsyncStream<NetworkState>
     private let continuation: AsyncStream<NetworkState>.Continuation
-    private let latest: ConditionLock<NetworkState>
+    private let latest: Guarded<NetworkState>
     private let wake: Descriptor?
 
     /// Starts to watch. Without a route socket (a sandbox may forbid it) there are no changes and `state` is read afresh.
     package init() {
         (changes, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
-        latest = ConditionLock(NetworkState.current())
+        latest = Guarded(NetworkState.current())
         let route = dld_route_socket()
         var (reader, writer): (Int32, Int32) = (-1, -1)
         guard route >= 0, dld_pipe(&reader, &writer) == 0 else {
@@ -61,7 +62,7 @@ package final class NetworkMonitor: Sendable {
         wake = Descriptor(writer)
         let watcher = RouteWatcher(
             route: Descriptor(route), stop: Descriptor(reader), latest: latest, continuation: continuation)
-        if !startThread({ watcher.run() }) { continuation.finish() }
+        if !NamedThread.start("dld-routes", { watcher.run() }) { continuation.finish() }
     }
 
     /// Closing the pipe's end makes the thread leave.
@@ -81,7 +82,7 @@ package final class NetworkMonitor: Sendable {
 private struct RouteWatcher: Sendable {
     let route: Descriptor
     let stop: Descriptor
-    let latest: ConditionLock<NetworkState>
+    let latest: Guarded<NetworkState>
     let continuation: AsyncStream<NetworkState>.Continuation
     /// Messages of one change (link, address, routes) come within this time of each other.
     static let settleMilliseconds: Int32 = 100

@@ -1,4 +1,5 @@
 import Logging
+import Threading
 import TransferCore
 import TransferModel
 import TransferStore

@@ -1,3 +1,4 @@
+import Threading
 import TransferModel
 
 /// Keeps the dispatcher's hands off tasks that somebody is about to change.

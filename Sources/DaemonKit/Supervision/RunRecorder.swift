@@ -1,5 +1,6 @@
 import CurlEngine
 import Logging
+import Threading
 import TransferCore
 import TransferModel
 import TransferStore

@@ -1,5 +1,6 @@
 import CurlEngine
 import Logging
+import Threading
 import TransferCore
 import TransferModel
 import TransferStore
@@ -269,7 +270,6 @@ package final class Supervisor: Sendable {
     private func tellLaunches(_ outcome: TaskTransitions.Outcome) {
         if outcome.record.status.state.isFinal { launches.finalEvent(in: outcome.record.session) }
     }
-
 
     func log(_ outcome: TaskTransitions.Outcome) {
         let record = outcome.record

@@ -1,4 +1,5 @@
 import Foundation
+import Threading
 import TransferModel
 
 /// Keeps 16 MiB of the state folder's file system, so that state changes still fit when it is full.

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import Threading
 import TransferModel
 
 /// Runs all writes on one thread and lets those that queue up during a commit share the next one: with a disk that

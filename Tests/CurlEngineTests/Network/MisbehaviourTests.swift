@@ -1,5 +1,6 @@
 import Glibc
 import Testing
+import Threading
 import TransferCore
 import TransferModel
 
@@ -83,7 +84,7 @@ import TransferModel
     }
 
     @Test func showsTheJudgeBothLengths() async throws {
-        let seen = PthreadMutex<[String]>([])
+        let seen = Guarded<[String]>([])
         let judge = Judge { head in
             seen.withLock { $0 = head.values("Content-Length") }
             return .stop(.failure(TransferError(.httpProtocol, "two lengths"), retryAfter: nil))

@@ -1,5 +1,6 @@
 import Glibc
 import Testing
+import Threading
 import TransferCore
 import TransferModel
 
@@ -48,7 +49,7 @@ import TransferModel
 
     @Test func aLimitThatComesLaterHoldsARunningTransfer() async throws {
         let bench = try Bench()
-        let goesOn = PthreadMutex(false)
+        let goesOn = Guarded(false)
         let origin = try ScriptedServer { _, connection in
             connection.send("HTTP/1.1 200 OK\r\nContent-Length: \(RateLimitTests.file.count)\r\n\r\n")
             connection.send(Array(RateLimitTests.file[..<1000]))

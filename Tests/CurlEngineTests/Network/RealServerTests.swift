@@ -12,8 +12,8 @@ import TransferModel
 
     // MARK: nginx
 
-    private func makeCertificate(_ folder: Folder) throws {
-        try RealServer.run(
+    private func makeCertificate(_ folder: Folder) async throws {
+        try await RealServer.run(
             "openssl",
             [
                 "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
@@ -24,7 +24,7 @@ import TransferModel
 
     private func nginx(_ folder: Folder) async throws -> RealServer {
         try folder.write("file", Self.file)
-        try makeCertificate(folder)
+        try await makeCertificate(folder)
         return try await RealServer("nginx", in: folder) { port in
             let paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
                 .map { "\($0)_temp_path \(folder.file($0));" }.joined(separator: "\n")
@@ -81,7 +81,7 @@ import TransferModel
     func probesAndResumesOverFTP(scheme: String) async throws {
         let bench = try Bench()
         let folder = bench.folder
-        try makeCertificate(folder)
+        try await makeCertificate(folder)
         try FileManager.default.createDirectory(atPath: folder.file("pub"), withIntermediateDirectories: false)
         try folder.write("pub/file", Self.file)
         try folder.write("pub/empty", [])
@@ -171,7 +171,7 @@ import TransferModel
         var times = [timeval(tv_sec: 1_000_000_000, tv_usec: 0), timeval(tv_sec: 1_000_000_000, tv_usec: 0)]
         #expect(utimes(folder.file("file"), &times) == 0)
         for name in ["host", "user"] {
-            try RealServer.run("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-f", folder.file(name)])
+            try await RealServer.run("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-f", folder.file(name)])
         }
         try folder.write("authorized", try folder.read("user.pub"))
         try? FileManager.default.createDirectory(atPath: "/run/sshd", withIntermediateDirectories: true)

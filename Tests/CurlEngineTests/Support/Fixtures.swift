@@ -1,5 +1,6 @@
 import CLinux
 import Foundation
+import Threading
 import TransferCore
 import TransferModel
 
@@ -79,7 +80,7 @@ final class Observer: TransferObserver {
         var restarts: [Checkpoint] = []
         var pendingProceed: (@Sendable () -> Void)?
     }
-    private let state = PthreadMutex(Heard())
+    private let state = Guarded(Heard())
     private let holdsRestarts: Bool
 
     /// Lets a held restart go on; false where none is held.

@@ -1,4 +1,5 @@
 import Glibc
+import Threading
 
 @testable import CurlEngine
 
@@ -58,7 +59,7 @@ final class ScriptedServer: Sendable {
             var accepted = 0
         }
         let script: Script
-        let log = PthreadMutex(Log())
+        let log = Guarded(Log())
         init(_ script: @escaping Script) { self.script = script }
 
         func record(_ request: Request) -> Request {

@@ -1,5 +1,6 @@
 import Foundation
 import Logging
+import Threading
 import TransferModel
 import TransferRPC
 

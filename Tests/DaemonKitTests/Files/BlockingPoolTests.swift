@@ -1,5 +1,6 @@
 import Glibc
 import Testing
+import Threading
 import TransferModel
 
 @testable import DaemonKit
@@ -15,7 +16,7 @@ struct BlockingPoolTests {
 
     @Test func aThousandJobsRunOnAFewThreads() async {
         let pool = BlockingPool(width: 3)
-        let threads = ConditionLock(Set<pid_t>())
+        let threads = Guarded(Set<pid_t>())
         let sum = await withTaskGroup(of: Int.self) { group in
             for number in 0..<1000 {
                 group.addTask {
@@ -37,7 +38,7 @@ struct BlockingPoolTests {
         let meet: @Sendable () -> Int = {
             met.withLock { $0 += 1 }
             met.broadcast()
-            return met.wait(for: { $0 == 2 ? $0 : nil }, whileWaiting: { _, _ in })
+            return met.wait { $0 == 2 ? $0 : nil }
         }
         async let first = pool.run(meet)
         async let second = pool.run(meet)

@@ -1,6 +1,7 @@
 import Foundation
 import JSONRPC
 import Logging
+import Threading
 import TransferCore
 import TransferModel
 import TransferRPC

@@ -1,4 +1,5 @@
 import Testing
+import Threading
 import TransferModel
 
 @testable import DaemonKit

@@ -1,4 +1,5 @@
 import Foundation
+import Threading
 import TransferCore
 import TransferModel
 import TransferStore
@@ -31,7 +32,9 @@ final class SupervisionFixture: Sendable {
     let transitions: TaskTransitions
     let key = SessionKey(owner: UserID(1000), identifier: "s")
 
-    init(policy: @escaping @Sendable (TaskSpec, SessionConfiguration) -> EffectivePolicy = SupervisionFixture.plain) throws {
+    init(policy: @escaping @Sendable (TaskSpec, SessionConfiguration) -> EffectivePolicy = SupervisionFixture.plain)
+        throws
+    {
         folder = FileManager.default.temporaryDirectory.appendingPathComponent("dld-" + UUID().uuidString)
         store = try TransferStore(folder: folder.path)
         transitions = TaskTransitions(time: time, policy: policy)
@@ -47,7 +50,8 @@ final class SupervisionFixture: Sendable {
     }
 
     /// Adds a session and, in it, queued tasks of one host each.
-    func add(hosts: [String], configuration: SessionConfiguration = SessionConfiguration()) async throws -> [TaskRecord] {
+    func add(hosts: [String], configuration: SessionConfiguration = SessionConfiguration()) async throws -> [TaskRecord]
+    {
         let (key, now) = (key, time.reading())
         return try await store.write { transaction in
             if try transaction.session(key) == nil {

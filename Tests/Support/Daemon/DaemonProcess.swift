@@ -1,4 +1,5 @@
 import Glibc
+import Threading
 import TransferModel
 
 /// The built `dld`, driven from outside as its users have it: started, killed, started again on the same state folder.
@@ -9,7 +10,7 @@ package final class DaemonProcess: Sendable {
     private let arguments: [String]
     private let wrapper: [String]
     private let environment: [String: String]
-    private let program = Locked<Program?>(nil)
+    private let program = Guarded<Program?>(nil)
 
     /// - Parameters:
     ///   - arguments: after `--state-dir`, `--socket` and `--log-level debug`.

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import Threading
 import TransferModel
 
 /// An error answer of the daemon.
@@ -24,7 +25,7 @@ package final class RPCProbe: Sendable {
     }
 
     private let descriptor: Int32
-    private let state = Locked(State())
+    private let state = Guarded(State())
 
     /// - Parameter uid: connects as this user (and group of the same number); needs root.
     package init(_ socketPath: String, uid: UInt32? = nil) async throws {

@@ -1,3 +1,5 @@
+import Threading
+
 /// How an origin answers one request. The names say what is wrong with the answer; `good` is right.
 package struct Behaviour: Sendable {
     package let respond: @Sendable (OriginRequest, Reply) throws -> Void
@@ -30,7 +32,7 @@ package struct Behaviour: Sendable {
 
     /// Another place each time; the number counts from 1.
     package static func redirect(_ location: @escaping @Sendable (Int) -> String) -> Behaviour {
-        let counter = Locked(0)
+        let counter = Guarded(0)
         return Behaviour { request, reply in
             let number = counter.withLock { counter -> Int in
                 counter += 1

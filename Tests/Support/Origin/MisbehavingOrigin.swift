@@ -1,4 +1,5 @@
 import Glibc
+import Threading
 
 /// An HTTP/1.1 server in this process that does what its script says, right or wrong, and records every request.
 ///
@@ -77,7 +78,7 @@ extension MisbehavingOrigin {
             var peak = 0
             var isStopping = false
         }
-        let state = Locked(State())
+        let state = Guarded(State())
 
         var isStopping: Bool { state.withLock { $0.isStopping } }
 

@@ -1,8 +1,10 @@
+import Threading
+
 /// A clock that stands still until a test moves it.
 package final class ManualClock: Sendable {
-    private let nanoseconds: Locked<Int64>
+    private let nanoseconds: Guarded<Int64>
 
-    package init(nanoseconds: Int64 = 0) { self.nanoseconds = Locked(nanoseconds) }
+    package init(nanoseconds: Int64 = 0) { self.nanoseconds = Guarded(nanoseconds) }
 
     package var now: Int64 { nanoseconds.withLock { $0 } }
     package var milliseconds: Int64 { now / 1_000_000 }

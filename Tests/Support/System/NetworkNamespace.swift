@@ -1,4 +1,5 @@
 import Glibc
+import Threading
 
 /// A network namespace that a pair of virtual links connects with this one.
 package final class NetworkNamespace: Sendable {

@@ -1,10 +1,11 @@
 import CLinux
 import Glibc
+import Threading
 
 /// A started program, known by its process id; ends with the object that started it.
 package final class Program: Sendable {
     package let pid: pid_t
-    private let ended = Locked<Int32?>(nil)
+    private let ended = Guarded<Int32?>(nil)
 
     /// - Parameters:
     ///   - environment: complete; nothing is inherited.

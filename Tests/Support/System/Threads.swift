@@ -1,25 +1,9 @@
-import Glibc
+import Threading
 
 /// Threads beside Swift's cooperative ones, for servers and for calls that block.
 package enum Threads {
-    /// Starts a detached thread.
     package static func start(_ body: @escaping @Sendable () -> Void) throws {
-        let box = Unmanaged.passRetained(Body(body))
-        var attributes = pthread_attr_t()
-        pthread_attr_init(&attributes)
-        defer { pthread_attr_destroy(&attributes) }
-        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-        var thread = pthread_t()
-        let status = pthread_create(
-            &thread, &attributes,
-            { argument in
-                if let argument { Unmanaged<Body>.fromOpaque(argument).takeRetainedValue().body() }
-                return nil
-            }, box.toOpaque())
-        guard status == 0 else {
-            box.release()
-            throw SupportError("pthread_create: \(status)")
-        }
+        guard NamedThread.start("test", body) else { throw SupportError("The system gives no thread.") }
     }
 
     /// Runs a blocking body on a thread of its own.
@@ -32,11 +16,6 @@ package enum Threads {
             }
         }
         return try result.get()
-    }
-
-    private final class Body: Sendable {
-        let body: @Sendable () -> Void
-        init(_ body: @escaping @Sendable () -> Void) { self.body = body }
     }
 }
 

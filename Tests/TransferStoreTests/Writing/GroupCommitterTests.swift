@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Testing
+import Threading
 import TransferModel
 
 @testable import TransferStore

@@ -1,6 +1,6 @@
 import Foundation
 import JSONRPC
-import Synchronization
+import Threading
 import TransferModel
 import TransferRPC
 
@@ -15,9 +15,9 @@ final class FakeDaemon: RequestHandler {
         var nextID: Int64 = 1
     }
 
-    private let state = Mutex(State())
+    private let state = Guarded(State())
     let socket: String
-    private let server = Mutex<RPCServer?>(nil)
+    private let server = Guarded<RPCServer?>(nil)
 
     init(socket: String) { self.socket = socket }
 

@@ -1,5 +1,5 @@
 import Foundation
-import Synchronization
+import Threading
 
 /// Runs the built dlctl as people do, and collects what it says.
 final class Program: Sendable {
@@ -17,10 +17,10 @@ final class Program: Sendable {
         return FileManager.default.isExecutableFile(atPath: path) ? path : nil
     }
 
-    private let process = Mutex<Process?>(nil)
+    private let process = Guarded<Process?>(nil)
     private let output = Recorder<Data>()
     private let error = Recorder<Data>()
-    private let isOver = Mutex<Int32?>(nil)
+    private let isOver = Guarded<Int32?>(nil)
 
     init(_ arguments: [String], input: String = "", environment: [String: String], folder: String) throws {
         let process = Process()

@@ -1,4 +1,4 @@
-import Synchronization
+import Threading
 import TransferModel
 import TransferRPC
 
@@ -6,7 +6,7 @@ import TransferRPC
 
 /// Collects what came, and lets a test wait for it.
 final class Recorder<Element: Sendable>: Sendable {
-    private let elements = Mutex<[Element]>([])
+    private let elements = Guarded<[Element]>([])
 
     func add(_ element: Element) { elements.withLock { $0.append(element) } }
     var all: [Element] { elements.withLock { $0 } }

@@ -1,4 +1,4 @@
-import Synchronization
+import Threading
 import TransferClient
 import TransferModel
 import TransferRPC
@@ -18,7 +18,7 @@ final class ScriptedDaemon: DaemonCalling {
         var continuation: Stream.Continuation?
     }
 
-    private let state = Mutex(State())
+    private let state = Guarded(State())
 
     init(tasks: [TaskView] = [], head: Int64 = 0, refusal: TransferError? = nil) {
         state.withLock {

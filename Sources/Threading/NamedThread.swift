@@ -2,7 +2,7 @@ import CLinux
 import Glibc
 
 /// Starts threads that may block: neither the reactor nor Swift's cooperative pool may.
-enum NamedThread {
+package enum NamedThread {
     private final class Start {
         let name: String
         let body: @Sendable () -> Void
@@ -13,7 +13,8 @@ enum NamedThread {
     }
 
     /// Runs `body` on a detached thread with every signal blocked. False where the system gives no thread.
-    static func start(_ name: String, _ body: @escaping @Sendable () -> Void) -> Bool {
+    /// - Parameter name: as tools show it, at most 15 bytes (pthread_setname_np(3)).
+    package static func start(_ name: String, _ body: @escaping @Sendable () -> Void) -> Bool {
         let start = Unmanaged.passRetained(Start(name: name, body: body))
         var thread = pthread_t()
         let code = pthread_create(

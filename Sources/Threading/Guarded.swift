@@ -4,8 +4,8 @@ import Glibc
 ///
 /// Not `Synchronization.Mutex`: ThreadSanitizer does not understand it on Linux and reports races that are none.
 package final class Guarded<Value>: @unchecked Sendable {
-    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-    private var value: Value
+    @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    @usableFromInline var value: Value
 
     package init(_ value: sending Value) {
         self.value = value
@@ -20,7 +20,7 @@ package final class Guarded<Value>: @unchecked Sendable {
     }
 
     /// Runs `body` with exclusive access; keep it short.
-    package func withLock<Result, Failure: Error>(
+    @inlinable package func withLock<Result, Failure: Error>(
         _ body: (inout Value) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         pthread_mutex_lock(mutex)

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import DaemonKit
+@testable import Threading
 
 @Suite struct GuardedTests {
     @Test func concurrentChangesAreAllKept() async {

@@ -1,0 +1,86 @@
+/// A first-in, first-out queue of jobs for a few threads that are allowed to block; posting allocates nothing once warm.
+package final class WorkQueue<Job: Sendable>: Sendable {
+    private struct State {
+        var jobs: [Job] = []
+        var head = 0
+        var threads = 0
+        var idle = 0
+        var isClosed = false
+
+        var waiting: Int { jobs.count - head }
+
+        mutating func take() -> Job? {
+            guard head < jobs.count else { return nil }
+            let job = jobs[head]
+            head += 1
+            if head == jobs.count {
+                jobs.removeAll(keepingCapacity: true)
+                head = 0
+            } else if head >= 1024 {
+                jobs.removeFirst(head)
+                head = 0
+            }
+            return job
+        }
+    }
+
+    private let name: String
+    private let threadLimit: Int
+    private let perform: @Sendable (Job) -> Void
+    private let state = ConditionLock(State())
+
+    /// With one thread the jobs run strictly in order. Threads start when a job waits and none is idle, and stay.
+    package init(name: String, threads: Int, perform: @escaping @Sendable (Job) -> Void) {
+        self.name = name
+        threadLimit = max(1, threads)
+        self.perform = perform
+    }
+
+    package func post(_ job: Job) {
+        let (starts, wakes) = state.withLock { state in
+            state.jobs.append(job)
+            let starts = state.waiting > state.idle && state.threads < threadLimit
+            if starts { state.threads += 1 }
+            return (starts, state.idle > 0)
+        }
+        if wakes { state.signal() }
+        if starts, !NamedThread.start(name, { self.run() }) { threadMissing() }
+    }
+
+    /// Lets the threads end once the queue is empty.
+    package func close() {
+        state.withLock { $0.isClosed = true }
+        state.broadcast()
+    }
+
+    private func run() {
+        while let job = next() { perform(job) }
+    }
+
+    /// Waits for a job; nil once the queue is closed and empty.
+    private func next() -> Job? {
+        var isIdle = false
+        return state.wait { state -> Job?? in
+            if isIdle { state.idle -= 1 }
+            isIdle = false
+            if let job = state.take() { return .some(job) }
+            if state.isClosed {
+                state.threads -= 1
+                return .some(nil)
+            }
+            state.idle += 1
+            isIdle = true
+            return nil
+        }
+    }
+
+    /// Where the system gave no thread at all, the jobs are done here: late is better than never.
+    private func threadMissing() {
+        let isAlone = state.withLock { state in
+            state.threads -= 1
+            return state.threads == 0
+        }
+        guard isAlone else { return }
+        while let job = state.withLock({ $0.take() }) { perform(job) }
+    }
+}
