@@ -6,14 +6,29 @@ public struct Timestamp: RawRepresentable, Hashable, Comparable, Sendable, Custo
     public init(rawValue: Int64) { self.rawValue = rawValue }
     public init(milliseconds: Int64) { rawValue = milliseconds }
 
-    /// Parses RFC 3339 with or without a fraction; nil where the text is neither.
+    /// Parses RFC 3339 with or without a fraction; nil where the text is neither, or names a day or an hour that does
+    /// not exist.
     public init?(_ text: String) {
+        // The style would turn February 30th into March 2nd.
+        guard Self.isOnTheCalendar(text.utf8.prefix(13)) else { return nil }
         let plain = Date.ISO8601FormatStyle()
         guard
             let date = (try? plain.parse(text))
                 ?? (try? Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(text))
         else { return nil }
         rawValue = Int64((date.timeIntervalSince1970 * 1000).rounded())
+    }
+
+    /// Whether `yyyy-mm-ddThh` is well-formed and names a day and an hour that exist.
+    private static func isOnTheCalendar(_ text: Substring.UTF8View) -> Bool {
+        let parts = text.split { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "T") }
+        let numbers = parts.compactMap { Int(String(decoding: $0, as: UTF8.self)) }
+        guard parts.map(\.count) == [4, 2, 2, 2], numbers.count == 4, (1...12).contains(numbers[1])
+        else { return false }
+        let year = numbers[0]
+        let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+        let days = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][numbers[1] - 1]
+        return (1...days).contains(numbers[2]) && (0...23).contains(numbers[3])
     }
 
     /// The wall clock now. Only adapters and programs ask; decisions are handed a time.
@@ -24,11 +39,12 @@ public struct Timestamp: RawRepresentable, Hashable, Comparable, Sendable, Custo
     public static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
 
     public func advanced(by interval: Seconds) -> Timestamp {
-        Timestamp(milliseconds: rawValue + interval.milliseconds)
+        let (sum, overflows) = rawValue.addingReportingOverflow(interval.milliseconds)
+        return Timestamp(milliseconds: overflows ? (interval.rawValue < 0 ? .min : .max) : sum)
     }
 
     /// Wall time from `earlier` to this one, negative where the clock went back.
-    public func since(_ earlier: Timestamp) -> Seconds { Seconds(Double(rawValue - earlier.rawValue) / 1000) }
+    public func since(_ earlier: Timestamp) -> Seconds { Seconds((Double(rawValue) - Double(earlier.rawValue)) / 1000) }
 
     public var description: String {
         // The style cuts off what is below a millisecond, and a binary fraction may lie just below one.

@@ -5,13 +5,16 @@ import TransferModel
 struct TimestampTests {
     @Test(arguments: [
         ("1970-01-01T00:00:00Z", 0), ("1970-01-01T00:00:01.500Z", 1500), ("2026-01-31T08:00:00Z", 1_769_846_400_000),
-        ("2026-01-31T09:00:00+01:00", 1_769_846_400_000),
+        ("2026-01-31T09:00:00+01:00", 1_769_846_400_000), ("2024-02-29T00:00:00Z", 1_709_164_800_000),
     ])
     func parses(_ text: String, _ milliseconds: Int64) {
         #expect(Timestamp(text)?.rawValue == milliseconds)
     }
 
-    @Test(arguments: ["", "today", "2026-01-31", "2026-13-01T00:00:00Z", "1769846400"])
+    @Test(arguments: [
+        "", "today", "2026-01-31", "2026-13-01T00:00:00Z", "1769846400", "2026-02-29T00:00:00Z", "2026-04-31T00:00:00Z",
+        "2026-01-00T00:00:00Z", "2026-01-31T24:00:00Z", "10000-01-01T00:00:00Z",
+    ])
     func refuses(_ text: String) {
         #expect(Timestamp(text) == nil)
     }
