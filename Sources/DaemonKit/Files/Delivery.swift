@@ -34,9 +34,10 @@ package struct Delivery: Sendable {
 
     /// Moves the part to its final name and makes both file and folder durable.
     /// - Throws: `destination.exists` (policy `fail`), `destination.bad_path` (a folder has the name and may not be
-    ///   replaced), `disk.*`; `disk.io` where the part is not what it was.
+    ///   replaced), `disk.*`; `disk.io` where the part is not what it was, or the folder not where it was.
     package func deliver() throws(TransferError) -> DeliveredFile {
         if let done = try recognised() { return done }
+        try folder.requireInPlace()
         let file = try openPart()
         try settle(file)
         let final = try move()

@@ -37,6 +37,14 @@ package final class Folder: Sendable {
         }
     }
 
+    /// - Throws: `disk.io` where `path` leads here no more: a file delivered here would not be where it is said to be.
+    func requireInPlace() throws(TransferError) {
+        var there = stat()
+        guard fstatat(AT_FDCWD, path, &there, 0) == 0, let here = DaemonKit.status(of: fileDescriptor),
+            FileIdentity(there) == FileIdentity(here)
+        else { throw .targetAbsent(path, "the folder was moved or replaced") }
+    }
+
     /// - Throws: `destination.not_writable`, or `disk.io` on a read-only file system.
     func requireWritable() throws(TransferError) {
         // An O_PATH descriptor is good for "." too.

@@ -28,6 +28,17 @@ struct DeliveryTests {
         #expect(fixture.names == ["a.bin"])
     }
 
+    @Test func aFolderThatWasMovedGetsNothing() throws {
+        let part = try fixture.makePart()
+        let delivery = try delivery("a", .rename, part: part)
+        let (path, moved) = (fixture.temporary.path, fixture.temporary.path + "-moved")
+        try #require(rename(path, moved) == 0)
+        #expect(code { _ = try delivery.deliver() } == .diskIO)
+        try #require(rename(moved, path) == 0)
+        #expect(fixture.names == [FilesFixture.partName])
+        #expect(try delivery.deliver().name == "a")
+    }
+
     @Test func renameNumbersAndLeavesEveryExistingFileAlone() throws {
         try Files.write(fixture.temporary.file("a.tar.gz"), "first")
         try Files.write(fixture.temporary.file("a (1).tar.gz"), "second")
@@ -144,9 +155,9 @@ struct DeliveryTests {
             folder: folder, partName: FilesFixture.partName,
             part: FileIdentity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino)), name: "a",
             policy: .rename)
-        _ = try delivery.deliver()
+        #expect(code { _ = try delivery.deliver() } == .diskIO)
         #expect(Files.names(in: trap).isEmpty)
-        #expect(Files.names(in: fixture.temporary.file("moved")) == ["a"])
+        #expect(Files.names(in: fixture.temporary.file("moved")) == [FilesFixture.partName])
     }
 
     @Test(arguments: ["", ".", "..", "a/b", "a\0b", String(repeating: "ä", count: 128)])
