@@ -120,7 +120,9 @@ let package = Package(
         ),
         .testTarget(
             name: "CurlEngineTests",
-            dependencies: ["CurlEngine", "TestSupport", "TransferCore", "TransferModel", "Threading", "CLinux", "CCurl"],
+            dependencies: [
+                "CurlEngine", "TestSupport", "TransferCore", "TransferModel", "Threading", "CLinux", "CCurl",
+            ],
             swiftSettings: strict
         ),
         .testTarget(

@@ -41,7 +41,8 @@ package final class SettingsService: Sendable {
             _ = try transaction.append(
                 EventRecord(
                     time: now, type: .settingsChanged, session: session,
-                    payload: ["settings": .object(Dictionary(uniqueKeysWithValues: checked.map { ($0.rawValue, $1) }))]))
+                    payload: ["settings": .object(Dictionary(uniqueKeysWithValues: checked.map { ($0.rawValue, $1) }))])
+            )
         }
         do {
             try registry.set(runtime: checked)

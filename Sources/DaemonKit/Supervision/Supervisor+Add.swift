@@ -123,7 +123,8 @@ struct Admission {
                 spec: spec, host: url.hostKey, destinationDevice: device, checkpoint: brought)
         } catch let error as TransferError where error.details["field"] == nil {
             throw TransferError(
-                error.code, "\(path): \(error.message)", details: error.details.merging(["field": .string(path)]) { $1 })
+                error.code, "\(path): \(error.message)", details: error.details.merging(["field": .string(path)]) { $1 }
+            )
         }
     }
 

@@ -44,7 +44,8 @@ extension Supervisor {
                 do {
                     _ = try transitions.apply(.conditionCleared, to: id, in: transaction)
                 } catch let error as TransferError
-                where error.code == .taskWrongState || error.code == .taskNotFound {
+                    where error.code == .taskWrongState || error.code == .taskNotFound
+                {
                     continue  // a client was faster
                 }
             }

@@ -21,7 +21,8 @@ extension Supervisor {
             }
         }
         engine.setRateLimit(task: record.id, record.spec.rateLimit ?? .unlimited)
-        logger.info("updated", metadata: ["task": "\(record.id)", "fields": "\(change.changedFields.joined(separator: ","))"])
+        logger.info(
+            "updated", metadata: ["task": "\(record.id)", "fields": "\(change.changedFields.joined(separator: ","))"])
         kick()
         return record
     }
@@ -30,7 +31,8 @@ extension Supervisor {
         let before = try await record(id, for: peer)
         guard !before.status.state.isFinal || before.status.state == .cancelled else {
             throw TransferError(
-                .taskWrongState, "Task \(id) is \(before.status.state.rawValue); only one that is not over has resume data.")
+                .taskWrongState,
+                "Task \(id) is \(before.status.state.rawValue); only one that is not over has resume data.")
         }
         let transitions = transitions
         let outcome = try await stoppingRuns([id]) {

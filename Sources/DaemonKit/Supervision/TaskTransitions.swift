@@ -40,7 +40,8 @@ package struct TaskTransitions: Sendable {
         if effects.contains(.persist) {
             let session = try transaction.session(record.session)?.configuration ?? SessionConfiguration()
             let expiry = expiry(of: record.spec, record.status, session, at: now)
-            guard try transaction.update(record.id, from: before, to: record.status, resourceTimeoutAt: .some(expiry)) else {
+            guard try transaction.update(record.id, from: before, to: record.status, resourceTimeoutAt: .some(expiry))
+            else {
                 throw TransferError(.taskWrongState, "Task \(record.id) changed meanwhile; look at it again.")
             }
         }
