@@ -48,7 +48,9 @@ package struct SpecRules: Sendable {
         try atLeast(configuration.maximumConcurrentTasks.map(Double.init), 1, "maximumConcurrentTasks")
         try atLeast(configuration.downloadRateLimit.map { Double($0.rawValue) }, 0, "downloadRateLimit")
         try atLeast(configuration.uploadRateLimit.map { Double($0.rawValue) }, 0, "uploadRateLimit")
-        try atLeast(configuration.launchInterval?.rawValue, 0, "launchInterval")
+        if let interval = configuration.launchInterval, !(interval.rawValue >= 0 && interval.rawValue <= 366 * 86400) {
+            throw bad("launchInterval", "a number of seconds from 0 to 31622400, a year.")
+        }
         try checkTimeouts(configuration.timeoutIntervalForRequest, configuration.timeoutIntervalForResource)
         if let launch = configuration.launch {
             guard (launch.unit == nil) != (launch.argv == nil) else {

@@ -1,4 +1,5 @@
-/// A number of bytes, or an offset in a file.
+/// A number of bytes, or an offset in a file. Sums and differences stop at the ends of the range: a server may announce
+/// any length, and no length may end the daemon.
 public struct ByteCount: RawRepresentable, Hashable, Comparable, Codable, Sendable, AdditiveArithmetic,
     ExpressibleByIntegerLiteral, CustomStringConvertible
 {
@@ -7,8 +8,14 @@ public struct ByteCount: RawRepresentable, Hashable, Comparable, Codable, Sendab
     public init(_ rawValue: Int64) { self.rawValue = rawValue }
     public init(integerLiteral value: Int64) { rawValue = value }
     public static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
-    public static func + (a: Self, b: Self) -> Self { Self(a.rawValue + b.rawValue) }
-    public static func - (a: Self, b: Self) -> Self { Self(a.rawValue - b.rawValue) }
+    public static func + (a: Self, b: Self) -> Self {
+        let (sum, overflows) = a.rawValue.addingReportingOverflow(b.rawValue)
+        return Self(overflows ? (b.rawValue < 0 ? .min : .max) : sum)
+    }
+    public static func - (a: Self, b: Self) -> Self {
+        let (difference, overflows) = a.rawValue.subtractingReportingOverflow(b.rawValue)
+        return Self(overflows ? (b.rawValue < 0 ? .max : .min) : difference)
+    }
     public static let zero = ByteCount(0)
     public var description: String { String(rawValue) }
     public static func kibibytes(_ n: Int64) -> Self { Self(n << 10) }
@@ -43,7 +50,11 @@ public struct Seconds: RawRepresentable, Hashable, Comparable, Codable, Sendable
         rawValue = Double(seconds) + Double(attoseconds) * 1e-18
     }
     public static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
-    public var duration: Duration { .seconds(rawValue) }
-    public var milliseconds: Int64 { Int64((rawValue * 1000).rounded()) }
+    /// Bounded to some 30,000 years either way; not a number means zero.
+    public var duration: Duration { .milliseconds(milliseconds) }
+    public var milliseconds: Int64 {
+        rawValue.isNaN ? 0 : Int64(min(max(rawValue * 1000, -Self.bound), Self.bound).rounded())
+    }
+    private static let bound = 1e15
     public var description: String { "\(rawValue)s" }
 }

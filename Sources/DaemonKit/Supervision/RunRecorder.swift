@@ -92,10 +92,12 @@ final class RunRecorder: TransferObserver {
             defer { proceed() }
             try await keepRestart(checkpoint)
         case .checkpoint:
-            guard let checkpoint = latest.withLock({ latest in
-                defer { latest = nil }
-                return latest
-            }) else { return }
+            guard
+                let checkpoint = latest.withLock({ latest in
+                    defer { latest = nil }
+                    return latest
+                })
+            else { return }
             let id = record.id
             try await store.write { try $0.setCheckpoint(id, checkpoint) }
         }
@@ -175,13 +177,20 @@ extension ResponseInfo {
             resumedFrom: begin > .zero ? begin.rawValue : nil)
     }
 
-    /// Repeats comma-joined (RFC 9110 section 5.3), in the order of first appearance.
+    /// Most bytes of header fields that are kept of one answer: each attempt of a server that sends more would grow the
+    /// event log by what libcurl lets through, 300 KB.
+    static let keptHeaderBytes = 16 << 10
+
+    /// Repeats comma-joined (RFC 9110 section 5.3), in the order of first appearance; those that fit.
     private static func joined(_ headers: [HeaderField]) -> [HeaderField] {
         var places: [String: Int] = [:]
         var result: [HeaderField] = []
+        var room = keptHeaderBytes
         for header in headers {
             let key = header.name.lowercased()
-            guard key != "set-cookie" else { continue }
+            let size = header.name.utf8.count + header.value.utf8.count + 4
+            guard key != "set-cookie", size <= room else { continue }
+            room -= size
             if let place = places[key] {
                 result[place].value += ", " + header.value
             } else {

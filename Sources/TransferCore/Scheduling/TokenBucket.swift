@@ -48,7 +48,8 @@ package struct TokenBucket: Sendable, Hashable {
         refill(now)
         let missing = Double(min(bytes, burst).rawValue) - tokens
         guard missing > 0 else { return now }
-        return now + Int64((missing / Double(rate.rawValue) * 1e9).rounded(.up))
+        // At most some hundred days: a debt at a rate of nearly nothing must not overflow the clock.
+        return now + Int64(min(missing / Double(rate.rawValue) * 1e9, 1e16).rounded(.up))
     }
 
     /// Takes effect at once: what accrued so far accrued at the old rate, and no more than the new burst is kept.

@@ -1,0 +1,39 @@
+import Testing
+import TransferCore
+import TransferModel
+
+@testable import DaemonKit
+
+@Suite struct ResponseInfoTests {
+    private func info(_ headers: [HeaderField], _ verdict: Verdict = .accept(Acceptance(offset: 0))) -> ResponseInfo {
+        ResponseInfo(
+            ResponseHead(url: "https://u:p@h/f", status: 200, headers: headers), requested: "https://h/f",
+            verdict: verdict)
+    }
+
+    @Test func joinsRepeatsInOrder() {
+        let headers = [HeaderField("A", "1"), HeaderField("B", "x"), HeaderField("a", "2")]
+        #expect(info(headers).headers == [HeaderField("A", "1, 2"), HeaderField("B", "x")])
+    }
+
+    @Test func keepsNoUserInfoAndNoCookies() {
+        let info = info([HeaderField("Set-Cookie", "secret=1")])
+        #expect(info.url == "https://h/f")
+        #expect(info.headers.isEmpty)
+    }
+
+    @Test func aFloodOfHeadersIsCut() {
+        let flood = (0..<400).map { HeaderField("X-\($0)", String(repeating: "a", count: 1000)) }
+        let kept = info(flood + [HeaderField("ETag", "\"1\"")]).headers
+        let bytes = kept.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count }
+        #expect(bytes <= ResponseInfo.keptHeaderBytes)
+        #expect(kept.first == flood.first)
+        #expect(kept.contains(HeaderField("ETag", "\"1\"")))
+    }
+
+    @Test func saysWhereTheBodyBegins() {
+        #expect(info([], .accept(Acceptance(offset: 7, total: 9))).resumedFrom == 7)
+        #expect(info([], .accept(Acceptance(offset: 0, total: 9))).resumedFrom == nil)
+        #expect(info([], .accept(Acceptance(offset: 7, total: 9))).expectedLength == 9)
+    }
+}
