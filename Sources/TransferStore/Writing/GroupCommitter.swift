@@ -1,20 +1,22 @@
-import Foundation
 import GRDB
 import Threading
 import TransferModel
 
 /// Runs all writes on one thread and lets those that queue up during a commit share the next one: with a disk that
 /// takes 2 ms to flush, that is the difference between 500 and 35,000 writes a second.
-final class GroupCommitter: @unchecked Sendable {
+final class GroupCommitter: Sendable {
+    private struct State {
+        var queue: [any PendingWrite] = []
+        var isClosing = false
+        var hasEnded = false
+    }
+
     /// Most bodies in one transaction: bounds how long the first of them waits.
     static let largestGroup = 1024
 
     private let pool: DatabasePool
     private let reserve: Reserve
-    private let condition = NSCondition()
-    private var queue: [any PendingWrite] = []
-    private var isClosing = false
-    private var hasEnded = false
+    private let state = ConditionLock(State())
     private let observer = Guarded<(@Sendable ([EventRecord]) -> Void)?>(nil)
 
     init(pool: DatabasePool, reserve: Reserve) {
@@ -22,10 +24,11 @@ final class GroupCommitter: @unchecked Sendable {
         self.reserve = reserve
     }
 
+    /// Without a thread every write is refused.
     func start() {
-        let thread = Thread { [self] in loop() }
-        thread.name = "dld-store"
-        thread.start()
+        if !NamedThread.start("dld-store", { [self] in loop() }) {
+            state.withLock { $0 = State(isClosing: true, hasEnded: true) }
+        }
     }
 
     func observeCommits(_ body: @escaping @Sendable ([EventRecord]) -> Void) {
@@ -33,48 +36,40 @@ final class GroupCommitter: @unchecked Sendable {
     }
 
     func submit(_ write: any PendingWrite) {
-        condition.lock()
-        let refused = isClosing
-        if !refused {
-            queue.append(write)
-            condition.signal()
+        let isAccepted = state.withLock { state in
+            if !state.isClosing { state.queue.append(write) }
+            return !state.isClosing
         }
-        condition.unlock()
-        if refused { write.fail(TransferError(.shuttingDown, "The store is closed.")) }
+        if isAccepted {
+            state.broadcast()
+        } else {
+            write.fail(TransferError(.shuttingDown, "The store is closed."))
+        }
     }
 
     /// Writes that wait for the next commit.
-    var queueLength: Int {
-        condition.lock()
-        defer { condition.unlock() }
-        return queue.count
-    }
+    var queueLength: Int { state.withLock { $0.queue.count } }
 
     /// Performs what is queued, then ends the thread.
     func close() {
-        condition.lock()
-        isClosing = true
-        condition.broadcast()
-        while !hasEnded { condition.wait() }
-        condition.unlock()
+        state.withLock { $0.isClosing = true }
+        state.broadcast()
+        state.wait { $0.hasEnded ? () : nil }
     }
 
     private func loop() {
         while let group = nextGroup() { perform(group) }
-        condition.lock()
-        hasEnded = true
-        condition.broadcast()
-        condition.unlock()
+        state.withLock { $0.hasEnded = true }
+        state.broadcast()
     }
 
     private func nextGroup() -> [any PendingWrite]? {
-        condition.lock()
-        defer { condition.unlock() }
-        while queue.isEmpty && !isClosing { condition.wait() }
-        guard !queue.isEmpty else { return nil }
-        let group = Array(queue.prefix(Self.largestGroup))
-        queue.removeFirst(group.count)
-        return group
+        state.wait { state -> [any PendingWrite]?? in
+            if state.queue.isEmpty { return state.isClosing ? .some(nil) : nil }
+            let group = Array(state.queue.prefix(Self.largestGroup))
+            state.queue.removeFirst(group.count)
+            return .some(group)
+        }
     }
 
     private func perform(_ group: [any PendingWrite]) {
