@@ -11,9 +11,9 @@ package final class EventFeed: Sendable {
         /// Events kept in memory.
         package var tail = 10_000
         /// Events sent at a time.
-        package var page = 500
+        package var page = 100
         /// A subscription that is further behind is paced by its client's reading instead of being dropped.
-        package var pacedBehind: Int64 = 1000
+        package var pacedBehind: Int64 = 100
         package var subscriptionsPerClient = 64
         /// A client that takes no byte for so long is dropped.
         package var stall: Duration = .seconds(60)
