@@ -107,6 +107,23 @@ extension EndToEnd {
         }
 
         @Test(.timeLimit(.minutes(1)))
+        func aPartThatWentWithResumeDataIsNotTheOldTasksAnyMore() async throws {
+            let scene = try await Scene()
+            scene.origin.serve("/file", .good(resource, rate: 4 << 20), .good(resource), .good(resource))
+            let old = try await scene.add("/file", to: "file")
+            try await scene.probe.wait(for: old, bytes: 2 << 20)
+            let blob = try #require(try await scene.probe.call("task.resumeData", ["id": .integer(old)])["resumeData"])
+            let new = try await scene.probe.add([["resumeData": blob]])[0]
+            try await scene.probe.wait(for: new, "completed")
+            #expect(try await scene.probe.control("retry", old))
+            try await scene.probe.wait(for: old, "completed")
+            #expect(try await scene.probe.task(old)["file"] != scene.probe.task(new)["file"])
+            #expect(try await scene.probe.control("remove", old, ["deleteFile": true]))
+            #expect(await eventually { scene.names == ["file"] })
+            #expect(resource.content.matches(scene.file()))
+        }
+
+        @Test(.timeLimit(.minutes(1)))
         func resumeDataThatSomebodyMadeUpIsRefused() async throws {
             let scene = try await Scene()
             for blob in ["", "AAAA", "eyJ2ZXJzaW9uIjoxfQ=="] {

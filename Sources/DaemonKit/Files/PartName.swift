@@ -18,6 +18,15 @@ package enum PartName {
         return "." + head.cut(toBytes: PathRules.longestName - 1 - tail.utf8.count) + tail
     }
 
+    /// The task of this store that a part file belongs to; nil for other stores' parts and other names.
+    package static func task(of name: String, store: String) -> TaskID? {
+        guard isPartName(name) else { return nil }
+        let owner = String(store.filter { $0.isASCII && ($0.isLetter || $0.isNumber) }.prefix(16))
+        let parts = name.dropLast(suffix.count).split(separator: ".").last?.split(separator: "-") ?? []
+        guard parts.count >= 2, parts[0] == owner, let number = Int64(parts[1]) else { return nil }
+        return TaskID(number)
+    }
+
     /// Whether a file's name is one that `make` makes: resume data may name nothing else.
     package static func isPartName(_ name: String) -> Bool {
         guard name.utf8.first == UInt8(ascii: "."), name.hasSuffix(suffix), name.utf8.count <= PathRules.longestName,

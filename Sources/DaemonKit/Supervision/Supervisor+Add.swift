@@ -37,6 +37,7 @@ extension Supervisor: TaskServing {
     private func insert(_ tasks: [AdmittedTask], _ key: SessionKey) async throws -> [TaskRecord] {
         let now = time.reading()
         let transitions = transitions
+        let storeID = store.identifier
         return try await store.write { transaction in
             let session: SessionRecord
             if let known = try transaction.session(key) {
@@ -54,7 +55,7 @@ extension Supervisor: TaskServing {
                 {
                     return record
                 }
-                return try Self.insert(task, session.configuration, key, now, transitions, in: transaction)
+                return try Self.insert(task, session.configuration, key, now, transitions, storeID, in: transaction)
             }
         }
     }
@@ -62,15 +63,30 @@ extension Supervisor: TaskServing {
     /// Seconds for which a client token makes adds idempotent.
     static let tokenLifetime: Double = 86400
 
+    /// A part that came with resume data changes hands: the task that had it forgets it, so that no two tasks ever
+    /// write to one file or take one delivery for theirs. One that is at work again keeps it.
+    private static func handedOver(
+        _ checkpoint: Checkpoint?, of storeID: String, in transaction: StoreTransaction
+    ) throws -> Checkpoint? {
+        guard let checkpoint,
+            let holder = PartName.task(of: TransferFiles.lastComponent(checkpoint.partPath), store: storeID),
+            let record = try transaction.task(holder), let held = record.checkpoint,
+            held.device == checkpoint.device, held.inode == checkpoint.inode
+        else { return checkpoint }
+        guard record.status.state.isFinal else { return nil }
+        try transaction.setCheckpoint(holder, nil)
+        return checkpoint
+    }
+
     private static func insert(
         _ task: AdmittedTask, _ session: SessionConfiguration, _ key: SessionKey, _ now: ClockReading,
-        _ transitions: TaskTransitions, in transaction: StoreTransaction
+        _ transitions: TaskTransitions, _ storeID: String, in transaction: StoreTransaction
     ) throws -> TaskRecord {
         let (status, effects) = TaskMachine.added(
             startPaused: task.spec.startPaused ?? false, earliestBeginAt: task.spec.earliestBeginAt, at: now)
         var new = NewTask(session: key, spec: task.spec, status: status, host: task.host)
         new.destinationDevice = task.destinationDevice
-        new.checkpoint = task.checkpoint
+        new.checkpoint = try handedOver(task.checkpoint, of: storeID, in: transaction)
         new.resourceTimeoutAt = transitions.expiry(of: task.spec, status, session, at: now)
         let record = try transaction.insert(new)
         for case .publish(let type, let payload) in effects {

@@ -75,7 +75,11 @@ struct TransferFiles: Sendable {
         guard var checkpoint else { return nil }
         let held = lastComponent(checkpoint.partPath)
         guard held != name else { return checkpoint }
-        guard PartName.isPartName(held), renameat(folder.fileDescriptor, held, folder.fileDescriptor, name) == 0
+        var status = stat()
+        guard PartName.isPartName(held), fstatat(folder.fileDescriptor, held, &status, AT_SYMLINK_NOFOLLOW) == 0,
+            FileIdentity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
+                == FileIdentity(device: checkpoint.device, inode: checkpoint.inode),
+            renameat(folder.fileDescriptor, held, folder.fileDescriptor, name) == 0
         else { return nil }
         checkpoint.partPath = folder.path(of: name)
         return checkpoint

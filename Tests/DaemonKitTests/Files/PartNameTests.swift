@@ -26,6 +26,15 @@ struct PartNameTests {
         #expect(PartName.isPartName(name))
     }
 
+    @Test func itTellsWhoseItIs() {
+        for wanted in [nil, "video.mp4", "a-1.b-2"] {
+            let name = PartName.make(task: TaskID(42), store: "0123abcd", wanted: wanted)
+            #expect(PartName.task(of: name, store: "0123abcd") == TaskID(42))
+            #expect(PartName.task(of: name, store: "4567") == nil)
+        }
+        #expect(PartName.task(of: "video.mp4", store: "0123abcd") == nil)
+    }
+
     @Test(arguments: [
         "a.txt", ".bashrc", ".ssh", ".x.dldpart", "x.store-1.dldpart", ".a/b.store-1.dldpart", ".x.s-.dldpart",
     ])
