@@ -32,7 +32,7 @@ final class PartSink: @unchecked Sendable {
         /// CRC of the bytes from the exchange's start to `written`, and of those to `durable`.
         var crcWritten: UInt32 = 0
         var crcDurable: UInt32 = 0
-        /// Bytes went by that nobody saw (copy_file_range): the journal may claim nothing.
+        /// Bytes went by that nobody saw (copy_file_range): the journal may claim only what is durable.
         var crcUnknown = false
         var announced = false
         var syncing = false
@@ -236,13 +236,12 @@ final class PartSink: @unchecked Sendable {
 
     /// Rewrites the journal's slot; under the lock of `state`.
     private func claim(_ state: State) {
-        guard let slot = state.slot, !state.crcUnknown, let journal = services.journal, let boot = journal.boot else {
-            return
-        }
-        let crc = dld_crc32c_suffix(state.crcDurable, state.crcWritten, UInt64(state.written - state.durable))
+        guard let slot = state.slot, let journal = services.journal, let boot = journal.boot else { return }
+        let end = state.crcUnknown ? state.durable : state.written
+        let crc = dld_crc32c_suffix(state.crcDurable, state.crcWritten, UInt64(end - state.durable))
         let entry = JournalEntry(
             task: context.task, device: part.device, inode: part.inode, identity: identity, base: state.durable,
-            offset: state.written, crc: crc, boot: boot)
+            offset: end, crc: state.crcUnknown ? 0 : crc, boot: boot)
         journal.write(entry, to: slot)
     }
 
@@ -280,6 +279,12 @@ final class PartSink: @unchecked Sendable {
         let (offset, crc) = state.withLock { ($0.written, $0.crcWritten) }
         let failure = fdatasync(part.fileDescriptor) == 0 ? nil : LocalFailure("fdatasync")
         if failure == nil {
+            // A journal that is behind a checkpoint would veto it.
+            state.withLock { state in
+                guard state.crcUnknown else { return }
+                state.durable = offset
+                claim(state)
+            }
             context.observer.transferCheckpointed(Self.checkpoint(part, acceptance, offset: offset))
         }
         let (waited, ends) = state.withLock { state in

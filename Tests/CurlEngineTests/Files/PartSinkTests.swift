@@ -67,4 +67,28 @@ import TransferModel
         #expect(status.st_size == 100_000)
         await bench.engine.shutdown()
     }
+
+    /// A journal that stayed behind the checkpoint would have a copied file begin anew after `kill -9`.
+    @Test func aCheckpointOfBytesThatTheKernelCopiedIsBelieved() throws {
+        let bench = try Bench()
+        let path = bench.folder.file("offsets")
+        let journal = try OffsetJournal(path: path, slots: 4)
+        let part = try bench.part()
+        let services = PartSink.Services(
+            lane: DeviceLane(device: part.device), journal: journal, buffers: BufferPool(bound: 1 << 20),
+            ledger: SinkLedger(), onBuffersFreed: {})
+        let context = TransferContext(
+            task: bench.task, session: bench.session, counters: bench.counters, observer: bench.observer)
+        let sink = PartSink(part: part, acceptance: Acceptance(offset: .zero), context: context, services: services) {}
+        sink.begin()
+        try part.truncate(to: 5000)
+        sink.wrote(5000, crcOf: nil, 5000)
+        sink.synchronize()
+        let checkpoint = try #require(bench.observer.heard.checkpoints.last)
+        #expect(checkpoint.offset == 5000)
+        // What another daemon finds, this one killed here.
+        let (_, proven) = try #require(
+            try PartFile.reopen(checkpoint, task: bench.task, journal: OffsetJournal(path: path, slots: 4)))
+        #expect(proven == 5000)
+    }
 }
