@@ -69,12 +69,6 @@ int64_t dld_monotonic_nanoseconds(void) {
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-int64_t dld_boot_milliseconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_BOOTTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 void dld_thread_prepare(const char *name) {
     char short_name[16];
     strncpy(short_name, name, sizeof short_name - 1);

@@ -36,7 +36,7 @@ package final class CurlEngine: Sendable {
     private let homeDirectory: String?
     private let ledger: SinkLedger
     private let sinks: SinkFactory
-    /// Short calls that may block: reopening, creating, looking for keys.
+    /// Short calls that may block: looking for keys, waiting for disks at the end.
     private let errands: WorkQueue<@Sendable () -> Void>
 
     /// - Throws: internal, where the system gives no descriptors or threads.
@@ -169,33 +169,6 @@ package final class CurlEngine: Sendable {
         await withCheckedContinuation { continuation in
             errands.post { continuation.resume(returning: body()) }
         }
-    }
-
-    // MARK: Part files
-
-    /// `PartFile.create` off the cooperative pool.
-    package func createPart(
-        path: String, directory: Int32? = nil, replacing: Bool = false
-    ) async throws(TransferError) -> PartFile {
-        let result: Result<PartFile, TransferError> = await errand {
-            Result { () throws(TransferError) in
-                try PartFile.create(path: path, directory: directory, replacing: replacing)
-            }
-        }
-        return try result.get()
-    }
-
-    /// `PartFile.reopen` with this engine's journal, off the cooperative pool.
-    package func reopenPart(
-        _ checkpoint: Checkpoint, task: TaskID, directory: Int32? = nil
-    ) async throws(TransferError) -> (part: PartFile, provenOffset: ByteCount)? {
-        let journal = self.journal
-        let result: Result<(part: PartFile, provenOffset: ByteCount)?, TransferError> = await errand {
-            Result { () throws(TransferError) in
-                try PartFile.reopen(checkpoint, task: task, journal: journal, directory: directory)
-            }
-        }
-        return try result.get()
     }
 
     // MARK: Rates

@@ -89,7 +89,7 @@ extension SpecRules {
     }
 
     private func checkRequest(_ spec: TaskSpec) throws(TransferError) {
-        if let method = spec.method, method.isEmpty || !method.utf8.allSatisfy(Self.isTokenByte) {
+        if let method = spec.method, !HeaderField.isToken(method) {
             throw bad("method", "\"\(method.prefix(40))\" is not an HTTP method.")
         }
         try checkHeaders(spec.headers, "headers")
@@ -105,7 +105,7 @@ extension SpecRules {
 
     private func checkHeaders(_ headers: [HeaderField]?, _ field: String) throws(TransferError) {
         for (index, header) in (headers ?? []).enumerated() {
-            guard !header.name.isEmpty, header.name.utf8.allSatisfy(Self.isTokenByte) else {
+            guard HeaderField.isToken(header.name) else {
                 throw bad("\(field)[\(index)]", "\"\(header.name.prefix(40))\" is not a header name.")
             }
             guard !header.value.utf8.contains(where: { $0 == 13 || $0 == 10 || $0 == 0 }) else {
@@ -217,15 +217,6 @@ extension SpecRules {
             !proxy.unicodeScalars.contains(where: { $0.value <= 32 || $0.value == 127 })
         else {
             throw bad("proxy", "a URL with scheme http, https, socks5 or socks5h, or \"none\".")
-        }
-    }
-
-    /// RFC 9110 section 5.6.2.
-    private static func isTokenByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case 48...57, 65...90, 97...122: true
-        case 33, 35, 36, 37, 38, 39, 42, 43, 45, 46, 94, 95, 96, 124, 126: true
-        default: false
         }
     }
 }

@@ -22,6 +22,19 @@ public struct HeaderField: Hashable, Sendable, Codable {
         var container = encoder.singleValueContainer()
         try container.encode([name, value])
     }
+
+    /// Whether `text` may name a field or a method: a token of RFC 9110 section 5.6.2.
+    public static func isToken(_ text: some StringProtocol) -> Bool {
+        !text.isEmpty
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"):
+                    true
+                default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+                }
+            }
+    }
 }
 
 /// What the delivered file must hash to; `value` in hexadecimal.

@@ -73,9 +73,6 @@ package final class TransferStore: Sendable {
     /// True while the reserve is given away because the state folder's file system is full: adds are refused then.
     package var isStorageLow: Bool { reserve.isLow }
 
-    /// The same, under the name the design uses.
-    package var storageIsFull: Bool { reserve.isLow }
-
     /// Writes that wait for the next commit.
     package var queuedWrites: Int { committer.queueLength }
 

@@ -47,7 +47,7 @@ import TransferModel
         let offset = 1_000_001
         try bench.folder.write("part", Array(Self.file[..<offset]))
         let checkpoint = try checkpoint(of: bench, offset: Int64(offset))
-        let (part, proven) = try #require(try await bench.engine.reopenPart(checkpoint, task: bench.task))
+        let (part, proven) = try #require(try bench.reopen(checkpoint))
         #expect(proven == ByteCount(Int64(offset)))
         let outcome = await bench.perform(
             origin.url("/file"), into: part, judge: .taking(offset: Int64(offset), total: 3 << 20)
@@ -197,7 +197,7 @@ import TransferModel
         let old = [UInt8](repeating: 7, count: 5000)
         try bench.folder.write("part", old)
         let (part, _) = try #require(
-            try await bench.engine.reopenPart(try checkpoint(of: bench, offset: 5000), task: bench.task))
+            try bench.reopen(try checkpoint(of: bench, offset: 5000)))
         let running = Task { await bench.perform(origin.url("/file"), into: part, judge: .taking(truncate: true)) }
         try await eventually("the restart is announced") { !bench.observer.heard.restarts.isEmpty }
         #expect(bench.observer.heard.restarts.first?.offset == .zero)
@@ -216,7 +216,7 @@ import TransferModel
         }
         try bench.folder.write("part", [1, 2, 3])
         let (part, _) = try #require(
-            try await bench.engine.reopenPart(try checkpoint(of: bench, offset: 3), task: bench.task))
+            try bench.reopen(try checkpoint(of: bench, offset: 3)))
         let outcome = await bench.perform(origin.url("/empty"), into: part, judge: .taking(truncate: true))
         #expect(outcome.end == .finished)
         #expect(outcome.offset == .zero)

@@ -3,6 +3,11 @@ import Testing
 import TransferModel
 
 struct SpecPartsTests {
+    @Test func aTokenHasLettersDigitsAndFewMarks() {
+        #expect(HeaderField.isToken("X-Api_Key.1~"))
+        for text in ["", "a b", "a:", "ä", "a\r", "(a)"] { #expect(!HeaderField.isToken(text), "\(text)") }
+    }
+
     private func priority(_ json: String) throws -> TaskPriority {
         try JSONDecoder().decode([TaskPriority].self, from: Data("[\(json)]".utf8))[0]
     }

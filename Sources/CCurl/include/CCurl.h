@@ -31,7 +31,6 @@ CURLcode dld_easy_set_private_sockets(CURL *easy);
 
 CURLcode dld_easy_get_long(CURL *easy, CURLINFO info, long *value);
 CURLcode dld_easy_get_offset(CURL *easy, CURLINFO info, curl_off_t *value);
-CURLcode dld_easy_get_string(CURL *easy, CURLINFO info, const char **value);
 CURLcode dld_easy_get_pointer(CURL *easy, void **value);
 
 CURLMcode dld_multi_set_long(CURLM *multi, CURLMoption option, long value);

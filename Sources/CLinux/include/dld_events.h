@@ -34,8 +34,6 @@ void dld_timerfd_drain(int fd);
 
 /// Nanoseconds on CLOCK_MONOTONIC.
 int64_t dld_monotonic_nanoseconds(void);
-/// Milliseconds on CLOCK_BOOTTIME: sleep counts.
-int64_t dld_boot_milliseconds(void);
 
 /// Names the calling thread (15 bytes are kept) and blocks every signal in it, so that they reach the main thread.
 void dld_thread_prepare(const char *name);

@@ -61,9 +61,6 @@ struct BootID: Hashable, Sendable {
 }
 
 extension JournalEntry {
-    /// Bytes of one encoded entry, its generation and seal included.
-    static let encodedSize = 80
-
     /// Writes the entry at `place`, sealed so that a torn one is recognized.
     func encode(to place: UnsafeMutableRawPointer, generation: UInt64) {
         place.storeBytes(of: generation.littleEndian, toByteOffset: 0, as: UInt64.self)

@@ -35,11 +35,6 @@ package struct Paths: Hashable, Sendable {
         return "\(stateDirectory)/dld.sock"
     }
 
-    /// `$RUNTIME_DIRECTORY` where systemd made one: the socket's folder then is not ours to remove.
-    package var runtimeDirectory: String? {
-        Self.absolute(environment["RUNTIME_DIRECTORY"]?.split(separator: ":").first.map(String.init))
-    }
-
     /// Folder of downloads that name none, in user mode: xdg-user-dirs' DOWNLOAD, else ~/Downloads.
     package var downloads: String {
         if let given = Self.absolute(environment["XDG_DOWNLOAD_DIR"]) { return given }

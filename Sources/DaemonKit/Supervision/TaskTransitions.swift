@@ -11,7 +11,6 @@ package struct TaskTransitions: Sendable {
         package var record: TaskRecord
         package var effects: [TaskEffect]
 
-        package var aborts: Bool { effects.contains(.abort) }
         package var discardsPart: Bool { effects.contains(.discardPart) }
     }
 

@@ -28,9 +28,6 @@ package final class Notifier: Sendable {
 
     package func watchdog() { send(["WATCHDOG=1"]) }
 
-    /// A start that takes long (a large journal to check) asks for more time.
-    package func extendTimeout(seconds: Int64) { send(["EXTEND_TIMEOUT_USEC=\(seconds * 1_000_000)"]) }
-
     /// A line break in a value would begin another assignment.
     private func send(_ assignments: [String]) {
         let lines = assignments.map { $0.split(whereSeparator: \.isNewline).joined(separator: " ") }

@@ -4,6 +4,4 @@ package enum EntityTag {
     package static func isStrong(_ tag: String) -> Bool {
         tag.count >= 2 && tag.hasPrefix("\"") && tag.hasSuffix("\"") && !tag.dropFirst().dropLast().contains("\"")
     }
-
-    package static func isWeak(_ tag: String) -> Bool { tag.hasPrefix("W/") || tag.hasPrefix("w/") }
 }

@@ -36,20 +36,10 @@ package struct ScheduleWindows: Sendable, Hashable {
     }
 
     /// The first minute from `time` on at which a window is open; nil where none ever is.
-    package func nextOpening(after time: Timestamp, utcOffset: UTCOffset) -> Timestamp? {
-        next(after: time, utcOffset) { isOpen(localMinute: $0) }
-    }
-
-    /// The first minute from `time` on at which no window is open; nil where they never close.
-    package func nextClosing(after time: Timestamp, utcOffset: UTCOffset) -> Timestamp? {
-        next(after: time, utcOffset) { !isOpen(localMinute: $0) }
-    }
-
+    ///
     /// Minutes are tried one by one for a week and a day: simple, and right also where the clocks change.
-    private func next(
-        after time: Timestamp, _ utcOffset: UTCOffset, where matches: (Int64) -> Bool
-    ) -> Timestamp? {
-        if matches(Self.localMinute(time, utcOffset(time))) { return time }
+    package func nextOpening(after time: Timestamp, utcOffset: UTCOffset) -> Timestamp? {
+        if isOpen(at: time, utcOffset: utcOffset) { return time }
         let minute: Int64 = 60_000
         var candidate = (time.rawValue / minute + 1) * minute
         var offset = utcOffset(Timestamp(milliseconds: candidate))
@@ -57,7 +47,7 @@ package struct ScheduleWindows: Sendable, Hashable {
             let stamp = Timestamp(milliseconds: candidate)
             // Clocks change on quarters of an hour only.
             if candidate % (15 * minute) == 0 { offset = utcOffset(stamp) }
-            if matches(Self.localMinute(stamp, offset)) { return stamp }
+            if isOpen(localMinute: Self.localMinute(stamp, offset)) { return stamp }
             candidate += minute
         }
         return nil

@@ -11,7 +11,7 @@ package enum RequestHeaders {
     /// - Throws: `request.bad_field` where a name is not a token or a value has CR, LF or NUL (RFC 9110 section 5).
     package static func validate(_ headers: [HeaderField]) throws(TransferError) {
         for header in headers {
-            guard !header.name.isEmpty, header.name.utf8.allSatisfy(isTokenByte) else {
+            guard HeaderField.isToken(header.name) else {
                 throw TransferError(
                     .badField, "headers: \"\(header.name.prefix(40))\" is not a field name.",
                     details: ["field": "headers"])
@@ -43,16 +43,6 @@ package enum RequestHeaders {
         headers.append(HeaderField("Range", "bytes=\(range.offset)-"))
         if let validator = range.ifRange { headers.append(HeaderField("If-Range", validator)) }
         return headers
-    }
-
-    /// RFC 9110 section 5.6.2.
-    private static func isTokenByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"):
-            true
-        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
-        }
     }
 }
 

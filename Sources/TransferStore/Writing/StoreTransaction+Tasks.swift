@@ -110,13 +110,6 @@ extension StoreTransaction {
         try execute("UPDATE task SET position = ? WHERE id = ?", [position, id.rawValue])
     }
 
-    /// Remembers the device of the destination folder.
-    package func setDestinationDevice(_ id: TaskID, _ device: UInt64?) throws {
-        try execute(
-            "UPDATE task SET destination_device = ? WHERE id = ?",
-            [device.map { Int64(bitPattern: $0) }, id.rawValue])
-    }
-
     /// Removes the task with its checkpoint, response and token; its events stay. Its id is never used again.
     /// - Returns: whether it was there.
     @discardableResult

@@ -38,22 +38,12 @@ struct HeaderArgument: ExpressibleByArgument, Hashable {
     var field: HeaderField
 
     init?(argument: String) {
-        guard let colon = argument.firstIndex(of: ":"), colon != argument.startIndex else { return nil }
+        guard let colon = argument.firstIndex(of: ":") else { return nil }
         let name = argument[..<colon]
-        guard name.utf8.allSatisfy(Self.isTokenByte) else { return nil }
+        guard HeaderField.isToken(name) else { return nil }
         let value = argument[argument.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
         guard !value.unicodeScalars.contains(where: { $0 == "\r" || $0 == "\n" || $0 == "\0" }) else { return nil }
         field = HeaderField(String(name), String(value))
-    }
-
-    /// tchar of RFC 9110 section 5.6.2.
-    private static func isTokenByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"):
-            true
-        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
-        }
     }
 }
 

@@ -140,6 +140,10 @@ struct Bench {
 
     func part(_ name: String = "part") throws -> PartFile { try PartFile.create(path: folder.file(name)) }
 
+    func reopen(_ checkpoint: Checkpoint) throws -> (part: PartFile, provenOffset: ByteCount)? {
+        try PartFile.reopen(checkpoint, task: task, journal: engine.journal)
+    }
+
     /// Performs an exchange into a new part file.
     func download(
         _ url: String, judge: Judge = .taking(), change: (inout Exchange) -> Void = { _ in }

@@ -74,14 +74,12 @@ import TransferModel
             try transaction.setResponse(id, ResponseInfo(url: "v"))
             try transaction.setResult(id, TaskResult(bytes: 1, verified: false))
             try transaction.setPosition(id, -2.5)
-            try transaction.setDestinationDevice(id, 7)
         }
         var task = try await store.read { try $0.task(id) }
         #expect(task?.checkpoint == Checkpoint(offset: 9, partPath: "/p", device: 1, inode: 2))
         #expect(task?.response?.url == "v")
         #expect(task?.result == TaskResult(bytes: 1, verified: false))
         #expect(task?.position == -2.5)
-        #expect(task?.destinationDevice == 7)
         try await store.write { transaction in
             try transaction.setCheckpoint(id, nil)
             try transaction.setResponse(id, nil)
