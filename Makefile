@@ -45,8 +45,9 @@ install: build ## Installs programs, units, manual pages and completions below D
 uninstall: ## Removes what install put there; configuration and downloads stay.
 	scripts/uninstall-files "$(DESTDIR)" "$(PREFIX)"
 
-bench: ## Measures against curl in one run.
-	scripts/bench
+bench: build ## Measures against curl in one run, and how closely rate limits hold.
+	Benchmarks/downloads
+	Benchmarks/rate_limits.py "$$(swift build -c release --show-bin-path)"
 
 lint: ## Checks the form of Swift and shell sources.
 	scripts/lint
