@@ -55,7 +55,8 @@ struct Console: Sendable {
         }
     }
 
-    /// A reader that went away (`dlctl list | head`) ends the program quietly, as it does cat(1).
+    /// A reader that went away (`dlctl list | head`) ends the program quietly, as it does cat(1); output that cannot be
+    /// written otherwise (a full disk) ends it with the reason, so that no script takes half a list for a whole one.
     private func write(_ text: String, to descriptor: Int32) {
         var rest = Array(text.utf8)[...]
         while !rest.isEmpty {
@@ -67,7 +68,9 @@ struct Console: Sendable {
                 _ = poll(&wait, 1, 1000)
             } else if errno != EINTR {
                 if errno == EPIPE { exit(128 + SIGPIPE) }
-                return
+                guard descriptor == STDOUT_FILENO else { return }
+                complain("cannot write: \(String(cString: strerror(errno)))")
+                exit(ExitStatus.failed.rawValue)
             }
         }
     }

@@ -38,6 +38,22 @@ import TransferModel
         await bench.daemon.stop()
     }
 
+    @Test func outputThatCannotBeWrittenIsAFailure() async throws {
+        let bench = try await Bench()
+        let shell = Process()
+        shell.executableURL = URL(filePath: "/bin/sh")
+        shell.arguments = ["-c", "\"$0\" list >/dev/full", Program.path ?? "dlctl"]
+        shell.environment = bench.environment
+        let complaint = Pipe()
+        shell.standardError = complaint
+        try shell.run()
+        let text = String(decoding: try complaint.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+        shell.waitUntilExit()
+        #expect(shell.terminationStatus == 1)
+        #expect(text.hasPrefix("dlctl: cannot write: "))
+        await bench.daemon.stop()
+    }
+
     @Test func exitStatusesAreTheContracts() async throws {
         let bench = try await Bench()
         #expect(try await bench.run("--version").status == 0)
