@@ -42,7 +42,7 @@ import TransferModel
         let bench = try await Bench()
         let shell = Process()
         shell.executableURL = URL(filePath: "/bin/sh")
-        shell.arguments = ["-c", "\"$0\" list >/dev/full", Program.path ?? "dlctl"]
+        shell.arguments = ["-c", "\"$0\" list --json >/dev/full", Program.path ?? "dlctl"]
         shell.environment = bench.environment
         let complaint = Pipe()
         shell.standardError = complaint
