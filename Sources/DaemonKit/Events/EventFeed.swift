@@ -8,8 +8,9 @@ import TransferRPC
 /// Live subscribers read a tail in memory, late ones the store; a commit only appends to the tail and wakes them.
 package final class EventFeed: Sendable {
     package struct Limits: Sendable {
-        /// Events kept in memory.
+        /// Events kept in memory, and about how many bytes.
         package var tail = 10_000
+        package var tailBytes = 16 << 20
         /// Events sent at a time.
         package var page = 100
         /// A subscription that is further behind is paced by its client's reading instead of being dropped.
@@ -52,7 +53,7 @@ package final class EventFeed: Sendable {
         self.progressInterval = progressInterval
         self.logger = logger
         state = Guarded(
-            State(tail: EventTail(head: .zero, limit: limits.tail), stalls: StallWatch(limit: limits.stall)))
+            State(tail: EventTail(head: .zero, limit: limits.tail, byteLimit: limits.tailBytes), stalls: StallWatch(limit: limits.stall)))
     }
 
     /// Learns the head of the log. `committed` must be hooked to the store before; call once, then subscribe.
@@ -252,11 +253,12 @@ extension EventFeed {
     private static let idleInterval = Duration.seconds(5)
 
     private func sendProgress(to subscriptions: [Subscription]) {
-        guard !subscriptions.isEmpty else { return }
         let time = Timestamp.now()
         let figures = progress()
         let shown = Set(figures.map(\.task))
+        // Also where nobody wants progress: a client that stays for months must not have all that ended remembered.
         state.withLock { $0.ended.formIntersection(shown) }
+        guard !subscriptions.isEmpty else { return }
         let events = figures.map { ProgressEvent($0, at: time) }
         let now = ContinuousClock.now
         for subscription in subscriptions {

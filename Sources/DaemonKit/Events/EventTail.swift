@@ -7,30 +7,43 @@ import TransferRPC
 struct EventTail {
     /// Most events that are kept.
     let limit: Int
+    /// About how many bytes they may take; the newest event is kept whatever its size.
+    let byteLimit: Int
     private var events: Deque<TailEvent> = []
+    private var bytes = 0
     /// The newest event that was ever stored.
     private(set) var head: SequenceNumber
 
-    init(head: SequenceNumber, limit: Int) {
+    init(head: SequenceNumber, limit: Int, byteLimit: Int = .max) {
         self.head = head
         self.limit = limit
+        self.byteLimit = byteLimit
     }
 
     mutating func append(_ new: [EventRecord]) {
         for event in new {
             guard let sequence = event.sequence, sequence > head else { continue }
             // A hole would be delivered as one; SQL has what is missing.
-            if sequence.rawValue != head.rawValue + 1 { events.removeAll() }
-            events.append(TailEvent(event))
+            if sequence.rawValue != head.rawValue + 1 { removeAll() }
+            let kept = TailEvent(event)
+            events.append(kept)
+            bytes += kept.size
             head = sequence
         }
-        if events.count > limit { events.removeFirst(events.count - limit) }
+        while events.count > limit || bytes > byteLimit && events.count > 1, let oldest = events.popFirst() {
+            bytes -= oldest.size
+        }
+    }
+
+    private mutating func removeAll() {
+        events.removeAll()
+        bytes = 0
     }
 
     /// Raises the head to what the store says; events before it are the store's.
     mutating func begin(at head: SequenceNumber) {
         guard head > self.head else { return }
-        events.removeAll()
+        removeAll()
         self.head = head
     }
 
@@ -46,9 +59,14 @@ struct EventTail {
 /// An event on its way to subscribers; its text is made once, when the first one needs it.
 final class TailEvent: Sendable {
     let record: EventRecord
+    /// About how many bytes it takes, its text included.
+    let size: Int
     private let encoded = Guarded<[UInt8]?>(nil)
 
-    init(_ record: EventRecord) { self.record = record }
+    init(_ record: EventRecord) {
+        self.record = record
+        size = 400 + 2 * JSONValue.object(record.payload).approximateSize
+    }
 
     /// See `JSONWriter.members(of:)`.
     var text: [UInt8] {
@@ -57,6 +75,19 @@ final class TailEvent: Sendable {
             let text = JSONWriter.members(of: record)
             encoded = text
             return text
+        }
+    }
+}
+
+extension JSONValue {
+    /// Bytes of its text, roughly.
+    fileprivate var approximateSize: Int {
+        switch self {
+        case .null, .bool: 5
+        case .integer, .number: 20
+        case .string(let text): text.utf8.count + 3
+        case .array(let elements): elements.reduce(2) { $0 + $1.approximateSize + 1 }
+        case .object(let members): members.reduce(2) { $0 + $1.key.utf8.count + $1.value.approximateSize + 4 }
         }
     }
 }
