@@ -74,7 +74,9 @@ package final class Supervisor: Sendable {
         await dispatcherBox.withLock { $0 }?.stop()
         let active = runs.all
         for run in active { run.requestAbort() }
-        for run in active { await run.waitForEnd(atMost: .milliseconds(1500)) }
+        // One limit for all of them: a disk that does not answer may hold many.
+        let deadline = ContinuousClock.now + .milliseconds(1500)
+        for run in active { await run.waitForEnd(atMost: max(.zero, deadline - .now)) }
     }
 
     /// Something changed that may let a task run or must be waited for; returns at once.
