@@ -56,6 +56,8 @@ format: ## Brings Swift sources into form.
 	swift format --in-place --parallel --recursive --configuration .swift-format Package.swift Sources Tests
 
 docs: ## Writes the generated documents anew.
+	scripts/install-build-dependencies
+	swift run dlctl documentation --manual docs/man --completions completions
 	DLD_UPDATE_DOCS=1 scripts/test --filter 'Document|Reference|Generated|Completion|Manual'
 
 clean: ## Removes build products.

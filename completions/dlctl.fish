@@ -377,7 +377,7 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "d
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session invalidate" version' -l 'version' -d 'Show the version.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session invalidate" h help' -s 'h' -l 'help' -d 'Show help information.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl limit" down' -l 'down' -d 'All downloads together: 500k, 2M, none.' -rfka ''
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl limit" up' -l 'up' -d 'All uploads together.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl limit" up' -l 'up' -d 'All uploads together; this version has none.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl limit" tasks' -l 'tasks' -d 'Tasks that run at the same time.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl limit" per-host' -l 'per-host' -d 'Tasks that run at the same time on one host.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl limit" socket' -l 'socket' -d 'Talk to the daemon at this socket, and to no other.' -rF

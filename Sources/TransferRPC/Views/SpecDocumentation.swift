@@ -84,7 +84,7 @@ extension SessionConfiguration: WireObject {
         case .conflictPolicy: .optional(.oneOf(ConflictPolicy.self), "Where a file already has the name; `rename`.")
         case .maximumConcurrentTasks: .optional(.integer, "Tasks of this session that run at the same time.")
         case .downloadRateLimit: .optional(.byteRate, "Of this session's downloads together.")
-        case .uploadRateLimit: .optional(.byteRate, "Of this session's uploads together.")
+        case .uploadRateLimit: .optional(.byteRate, "Of this session's uploads together; this version has none.")
         case .schedule: .optional(.list(.object(ScheduleWindow.self)), "Tasks run only inside one of these windows.")
         case .retry: .optional(.object(RetryPolicySpec.self), "How transient failures are tried again.")
         case .durability:
