@@ -1,0 +1,59 @@
+import TransferCore
+import TransferModel
+
+extension ResponseInfo {
+    init(_ head: ResponseHead, requested: String, verdict: Verdict) {
+        let contentType = head.values("Content-Type").last
+        let (total, begin): (Int64, ByteCount) =
+            switch verdict {
+            case .accept(let acceptance): (acceptance.total?.rawValue ?? -1, acceptance.offset)
+            case .stop: (head.size?.rawValue ?? -1, .zero)
+            }
+        self.init(
+            url: URLRules.withoutUserInfo(head.url), status: head.status,
+            statusText: head.status.map { HTTPStatus.text($0) }, headers: Self.joined(head.headers),
+            mimeType: contentType.map { MediaType.essence($0) },
+            textEncoding: contentType.flatMap { MediaType.parameter("charset", of: $0) },
+            expectedLength: total,
+            suggestedFilename: FilenameRules.suggested(head: head, url: requested),
+            resumedFrom: begin > .zero ? begin.rawValue : nil)
+    }
+
+    /// Most bytes of header fields that are kept of one answer: each attempt of a server that sends more would grow the
+    /// event log by what libcurl lets through, 300 KB.
+    static let keptHeaderBytes = 16 << 10
+
+    /// Repeats comma-joined (RFC 9110 section 5.3), in the order of first appearance; those that fit.
+    private static func joined(_ headers: [HeaderField]) -> [HeaderField] {
+        var places: [String: Int] = [:]
+        var result: [HeaderField] = []
+        var room = keptHeaderBytes
+        for header in headers {
+            let key = header.name.lowercased()
+            let size = header.name.utf8.count + header.value.utf8.count + 4
+            guard key != "set-cookie", size <= room else { continue }
+            room -= size
+            if let place = places[key] {
+                result[place].value += ", " + header.value
+            } else {
+                places[key] = result.count
+                result.append(header)
+            }
+        }
+        return result
+    }
+
+    var jsonValue: JSONValue {
+        var members: [String: JSONValue] = [
+            "url": .string(url), "expectedLength": .integer(expectedLength),
+            "headers": .array(headers.map { .array([.string($0.name), .string($0.value)]) }),
+        ]
+        members["status"] = status.map { .integer(Int64($0)) }
+        members["statusText"] = statusText.map { .string($0) }
+        members["mimeType"] = mimeType.map { .string($0) }
+        members["textEncoding"] = textEncoding.map { .string($0) }
+        members["suggestedFilename"] = suggestedFilename.map { .string($0) }
+        members["resumedFrom"] = resumedFrom.map { .integer($0) }
+        return .object(members)
+    }
+}
