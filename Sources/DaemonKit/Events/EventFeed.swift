@@ -53,7 +53,9 @@ package final class EventFeed: Sendable {
         self.progressInterval = progressInterval
         self.logger = logger
         state = Guarded(
-            State(tail: EventTail(head: .zero, limit: limits.tail, byteLimit: limits.tailBytes), stalls: StallWatch(limit: limits.stall)))
+            State(
+                tail: EventTail(head: .zero, limit: limits.tail, byteLimit: limits.tailBytes),
+                stalls: StallWatch(limit: limits.stall)))
     }
 
     /// Learns the head of the log. `committed` must be hooked to the store before; call once, then subscribe.
