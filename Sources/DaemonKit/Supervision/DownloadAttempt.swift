@@ -111,6 +111,8 @@ struct DownloadAttempt: Sendable {
                 step = strategy.next(after: outcome)
             case .finished(let arrival): return arrival
             case .failed(let failure): throw failure
+            case .store, .uploaded:
+                throw TransferError(.internal, "A download took a step of uploads; please report it.")
             }
         }
         return nil

@@ -10,10 +10,17 @@ package struct StrategyRequest: Sendable {
     package var trustedDigest: Bool
     package var sessionHeaders: [HeaderField]
     package var now: Timestamp
+    /// The open source of an upload, or the file of a request's body; nil where there is none.
+    package var source: SourceIdentity?
+    /// What was stored of the upload; nil for one that never began.
+    package var upload: UploadProgress?
+    /// Nobody can guess it: multipart boundaries are made of it. Letters and digits.
+    package var nonce: String
 
     package init(
         spec: TaskSpec, checkpoint: Checkpoint? = nil, network: NetworkOptions = NetworkOptions(),
-        trustedDigest: Bool = false, sessionHeaders: [HeaderField] = [], now: Timestamp
+        trustedDigest: Bool = false, sessionHeaders: [HeaderField] = [], now: Timestamp,
+        source: SourceIdentity? = nil, upload: UploadProgress? = nil, nonce: String = Self.randomNonce()
     ) {
         self.spec = spec
         self.checkpoint = checkpoint
@@ -21,6 +28,13 @@ package struct StrategyRequest: Sendable {
         self.trustedDigest = trustedDigest
         self.sessionHeaders = sessionHeaders
         self.now = now
+        self.source = source
+        self.upload = upload
+        self.nonce = nonce
+    }
+
+    package static func randomNonce() -> String {
+        String(UInt64.random(in: .min ... .max), radix: 36) + String(UInt64.random(in: .min ... .max), radix: 36)
     }
 }
 
@@ -60,5 +74,13 @@ package enum StrategyRegistry {
         case .file: return FileDownload(request, url)
         case .data: return try DataURLDownload(request, url)
         }
+    }
+}
+
+extension StrategyRegistry {
+    /// The request that ends a begun upload at its server (DELETE of tus, resumable and contentRange); nil where the
+    /// protocol has none or nothing began. Its answer matters to nobody.
+    package static func cancellation(for request: StrategyRequest) -> Exchange? {
+        nil
     }
 }
