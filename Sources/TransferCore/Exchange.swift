@@ -220,7 +220,8 @@ package protocol TransferStrategy: Sendable {
     mutating func next(after outcome: ExchangeOutcome?) -> Step
     /// What a checkpoint stores with the offset; nil until an answer was accepted.
     var progress: Acceptance? { get }
-    /// Uploads: what is known of the upload now; stored with every change of the task's status. nil where nothing is.
+    /// Uploads: what is known of the upload now; stored whenever an attempt ends, be it by an abort, whose outcome is
+    /// handed to `next(after:)` too (its step is not taken). nil where nothing is.
     var upload: UploadProgress? { get }
 }
 

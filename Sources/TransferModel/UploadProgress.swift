@@ -29,12 +29,12 @@ public struct UploadProgress: Hashable, Sendable, Codable {
     public var resourceURL: String?
     /// Bytes the server confirmed.
     public var offset: ByteCount
-    /// The file that is being sent; another one is never spliced to it.
-    public var source: SourceIdentity
+    /// The file that is being sent; another one is never spliced to it. nil for data requests without one.
+    public var source: SourceIdentity?
     /// ETags of the parts that are there, by part number from 1 (S3), with their quotes.
     public var partETags: [Int: String] = [:]
-    /// S3: the completion was sent, its answer not yet seen.
-    public var completing = false
+    /// A request that is not idempotent (POST; S3's completion) was begun, its answer not seen.
+    public var awaitsAnswer = false
     /// Draft version of `resumable`.
     public var interopVersion: Int?
     /// What was learnt from OPTIONS or Upload-Limit: bytes one append may have at most.
@@ -46,7 +46,7 @@ public struct UploadProgress: Hashable, Sendable, Codable {
     public var createdAt: Timestamp
 
     public init(
-        uploadProtocol: UploadProtocol, resourceURL: String? = nil, offset: ByteCount = 0, source: SourceIdentity,
+        uploadProtocol: UploadProtocol, resourceURL: String? = nil, offset: ByteCount = 0, source: SourceIdentity?,
         createdAt: Timestamp
     ) {
         self.uploadProtocol = uploadProtocol
