@@ -1,7 +1,9 @@
 #define _GNU_SOURCE
 #include "dld_sockets.h"
 
+#include <linux/sockios.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -51,4 +53,9 @@ ssize_t dld_receive_descriptor(int socket, void *bytes, size_t capacity, int *de
 
 int dld_accept(int socket, int nonblocking) {
     return accept4(socket, NULL, NULL, SOCK_CLOEXEC | (nonblocking ? SOCK_NONBLOCK : 0));
+}
+
+int dld_socket_unacknowledged(int socket) {
+    int count = 0;
+    return ioctl(socket, SIOCOUTQ, &count) == 0 ? count : -1;
 }

@@ -25,4 +25,7 @@ ssize_t dld_receive_descriptor(int socket, void *bytes, size_t capacity, int *de
 /// accept4 with close-on-exec and, where `nonblocking` is not 0, non-blocking.
 int dld_accept(int socket, int nonblocking);
 
+// Bytes written to a TCP socket that the peer has not acknowledged (tcp(7), SIOCOUTQ); -1 and errno on failure.
+int dld_socket_unacknowledged(int socket);
+
 #endif
