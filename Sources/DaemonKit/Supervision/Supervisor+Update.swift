@@ -9,7 +9,7 @@ extension Supervisor {
         let known = try await record(change.id, for: peer)
         var spec = known.spec
         change.apply(to: &spec)
-        try SpecRules(path: "").check(spec)
+        try SpecRules(path: "").check(spec.namingKeptBody)
         let movesTransfer = change.url != nil || change.headers != nil
         let delays = change.earliestBeginAt.map { $0 > time.reading().wall } ?? false
         let now = time.reading()
@@ -20,8 +20,9 @@ extension Supervisor {
                 return try change.store(over: record, transitions, at: now, in: transaction)
             }
         }
-        engine.setRateLimit(task: record.id, record.spec.rateLimit ?? .unlimited)
-        logger.info("updated", metadata: ["task": "\(record.id)", "fields": "\(change.changedFields.joined(separator: ","))"])
+        applyRateLimit(record.spec.rateLimit ?? .unlimited, of: record)
+        logger.info(
+            "updated", metadata: ["task": "\(record.id)", "fields": "\(change.changedFields.joined(separator: ","))"])
         kick()
         return record
     }
@@ -30,7 +31,8 @@ extension Supervisor {
         let before = try await record(id, for: peer)
         guard !before.status.state.isFinal || before.status.state == .cancelled else {
             throw TransferError(
-                .taskWrongState, "Task \(id) is \(before.status.state.rawValue); only one that is not over has resume data.")
+                .taskWrongState,
+                "Task \(id) is \(before.status.state.rawValue); only one that is not over has resume data.")
         }
         let transitions = transitions
         let outcome = try await stoppingRuns([id]) {
