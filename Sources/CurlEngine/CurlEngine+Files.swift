@@ -29,16 +29,16 @@ extension CurlEngine {
         return try result.get()
     }
 
-    /// `SourceFile.open` off the cooperative pool.
-    package func openSource(path: String) async throws(TransferError) -> SourceFile {
-        let result: Result<SourceFile, TransferError> = await errand {
-            Result { () throws(TransferError) in try SourceFile.open(path: path) }
+    /// `UploadSource.open` off the cooperative pool.
+    package func openSource(path: String) async throws(TransferError) -> UploadSource {
+        let result: Result<UploadSource, TransferError> = await errand {
+            Result { () throws(TransferError) in try UploadSource.open(path: path) }
         }
         return try result.get()
     }
 
-    /// `SourceFile.identityNow` off the cooperative pool.
-    package func identity(of source: SourceFile) async -> SourceIdentity? {
+    /// `UploadSource.identityNow` off the cooperative pool.
+    package func identity(of source: UploadSource) async -> SourceIdentity? {
         await errand { source.identityNow() }
     }
 }

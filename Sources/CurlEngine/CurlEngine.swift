@@ -79,7 +79,7 @@ package final class CurlEngine: Sendable {
     /// The part must stay open until this returns. `source` is what the exchange's payload takes its bytes from; where
     /// it is not any more what it was when it was opened, the exchange is stopped with source.changed.
     package func perform(
-        _ exchange: Exchange, into part: PartFile?, sending source: SourceFile? = nil, context: TransferContext
+        _ exchange: Exchange, into part: PartFile?, sending source: UploadSource? = nil, context: TransferContext
     ) async -> ExchangeOutcome {
         context.counters.setTransferring(false)
         if LocalExchange.handles(exchange.url) { return await copy(exchange, part, context) }
@@ -99,7 +99,7 @@ package final class CurlEngine: Sendable {
     }
 
     private func run(
-        _ exchange: Exchange, _ part: PartFile?, _ source: SourceFile?, _ context: TransferContext,
+        _ exchange: Exchange, _ part: PartFile?, _ source: UploadSource?, _ context: TransferContext,
         _ request: RequestState, _ keys: SSHKeys?
     ) async -> ExchangeOutcome {
         let running = PthreadMutex<(transfer: Transfer?, cancelled: Bool)>((nil, false))

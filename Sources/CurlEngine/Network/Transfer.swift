@@ -46,7 +46,7 @@ final class Transfer: @unchecked Sendable {
     let context: TransferContext
     let keys: SSHKeys?
     /// The file that `feed` reads.
-    let source: SourceFile?
+    let source: UploadSource?
     let feed: PayloadFeed?
     private let report: @Sendable (ExchangeOutcome) -> Void
 
@@ -99,7 +99,7 @@ final class Transfer: @unchecked Sendable {
 
     init(
         exchange: Exchange, part: PartFile?, context: TransferContext, request: RequestState, keys: SSHKeys?,
-        source: SourceFile? = nil, feed: PayloadFeed? = nil, report: @escaping @Sendable (ExchangeOutcome) -> Void
+        source: UploadSource? = nil, feed: PayloadFeed? = nil, report: @escaping @Sendable (ExchangeOutcome) -> Void
     ) {
         self.exchange = exchange
         self.part = part

@@ -23,7 +23,7 @@ struct FeedFactory: Sendable {
     }
 
     /// nil where the exchange sends nothing.
-    func make(_ exchange: Exchange, source: SourceFile?) -> PayloadFeed? {
+    func make(_ exchange: Exchange, source: UploadSource?) -> PayloadFeed? {
         guard let payload = exchange.sentPayload else { return nil }
         let load = self.load
         load.running.add(1, ordering: .relaxed)

@@ -54,7 +54,7 @@ final class PayloadFeed: @unchecked Sendable {
     private let tail: [UInt8]
     private let sourceOffset: Int64
     private let sourceLength: Int64
-    private let source: SourceFile?
+    private let source: UploadSource?
     private let services: Services
     private let state = PthreadMutex(State())
 
@@ -64,7 +64,7 @@ final class PayloadFeed: @unchecked Sendable {
     /// Where the next piece begins, counted from `sourceOffset`.
     private var nextRead: Int64 = 0
 
-    init(_ payload: Payload, source: SourceFile?, services: Services) {
+    init(_ payload: Payload, source: UploadSource?, services: Services) {
         self.source = source
         self.services = services
         switch payload {

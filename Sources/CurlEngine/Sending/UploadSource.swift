@@ -5,7 +5,7 @@ import TransferModel
 /// one.
 ///
 /// The descriptor closes with the last reference: a reader thread that a frozen disk holds keeps it open.
-package final class SourceFile: Sendable {
+package final class UploadSource: Sendable {
     package let path: String
     /// As it was when the file was opened.
     package let identity: SourceIdentity
@@ -21,7 +21,7 @@ package final class SourceFile: Sendable {
 
     /// Opens a regular file. Blocks on a slow disk.
     /// - Throws: source.unreadable.
-    package static func open(path: String, directory: Int32? = nil) throws(TransferError) -> SourceFile {
+    package static func open(path: String, directory: Int32? = nil) throws(TransferError) -> UploadSource {
         let descriptor = openat(directory ?? AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
         guard descriptor >= 0 else { throw unreadable(path, String(cString: strerror(errno))) }
         return try adopt(descriptor, path: path)
@@ -29,7 +29,7 @@ package final class SourceFile: Sendable {
 
     /// Takes over an open descriptor, and closes it where it throws; `path` is only for messages.
     /// - Throws: source.unreadable, where it is no regular file.
-    package static func adopt(_ descriptor: Int32, path: String) throws(TransferError) -> SourceFile {
+    package static func adopt(_ descriptor: Int32, path: String) throws(TransferError) -> UploadSource {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else {
             let reason = String(cString: strerror(errno))
@@ -40,7 +40,7 @@ package final class SourceFile: Sendable {
             close(descriptor)
             throw unreadable(path, "it is not a regular file")
         }
-        return SourceFile(path: path, identity: SourceIdentity(status), fileDescriptor: descriptor)
+        return UploadSource(path: path, identity: SourceIdentity(status), fileDescriptor: descriptor)
     }
 
     /// What the open file is now; nil where the file system does not say.
