@@ -23,6 +23,7 @@ package struct SpecRules: Sendable {
             }
         }
         try checkRequest(spec)
+        try checkUpload(spec)
         try checkDestination(spec.destination)
         try checkChecksum(spec.checksum)
         try checkTexts(spec)
@@ -80,9 +81,9 @@ package struct SpecRules: Sendable {
 }
 
 extension SpecRules {
-    private func name(_ field: String) -> String { path.isEmpty ? field : "\(path).\(field)" }
+    func name(_ field: String) -> String { path.isEmpty ? field : "\(path).\(field)" }
 
-    private func bad(_ field: String, _ message: String) -> TransferError {
+    func bad(_ field: String, _ message: String) -> TransferError {
         TransferError(.badField, "\(name(field)): \(message)", details: ["field": .string(name(field))])
     }
 
@@ -140,7 +141,7 @@ extension SpecRules {
         }
     }
 
-    private func checkFile(
+    func checkFile(
         _ path: String?, _ field: String, code: ErrorCode = .badField
     ) throws(TransferError) {
         guard let path else { return }
@@ -219,7 +220,7 @@ extension SpecRules {
     }
 
     /// RFC 9110 section 5.6.2.
-    private static func isTokenByte(_ byte: UInt8) -> Bool {
+    static func isTokenByte(_ byte: UInt8) -> Bool {
         switch byte {
         case 48...57, 65...90, 97...122: true
         case 33, 35, 36, 37, 38, 39, 42, 43, 45, 46, 94, 95, 96, 124, 126: true

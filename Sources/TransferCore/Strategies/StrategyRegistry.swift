@@ -16,6 +16,8 @@ package struct StrategyRequest: Sendable {
     package var upload: UploadProgress?
     /// Nobody can guess it: multipart boundaries are made of it. Letters and digits.
     package var nonce: String
+    /// Longest answer of a data request.
+    package var dataLimit: ByteCount = .mebibytes(16)
 
     package init(
         spec: TaskSpec, checkpoint: Checkpoint? = nil, network: NetworkOptions = NetworkOptions(),
@@ -57,16 +59,27 @@ package enum StrategyRegistry {
 
     /// - Throws: `request.bad_url`, `request.bad_field`, `request.unsupported`, `policy.plaintext_refused`.
     package static func strategy(for request: StrategyRequest) throws(TransferError) -> any TransferStrategy {
-        guard request.spec.kind == .download else {
-            throw TransferError(
-                .unsupported, "This version only downloads; kind \(request.spec.kind.rawValue) comes later.")
-        }
         let url = try URLRules.parse(request.spec.url ?? "")
         guard request.network.allowsPlaintext || !url.scheme.isPlaintext else {
             throw TransferError(
                 .plaintextRefused,
                 "\(url.scheme.rawValue) is not encrypted and allowsArbitraryLoads is false; use https or sftp.")
         }
+        switch request.spec.kind {
+        case .download: return try download(request, url)
+        case .upload: return try upload(request, url)
+        case .data:
+            guard url.scheme == .http || url.scheme == .https else {
+                throw TransferError(
+                    .unsupported, "Data tasks speak http and https; download what \(url.scheme.rawValue) has.")
+            }
+            return try DataRequest(request, url)
+        }
+    }
+
+    private static func download(
+        _ request: StrategyRequest, _ url: ParsedURL
+    ) throws(TransferError) -> any TransferStrategy {
         switch url.scheme {
         case .http, .https: return try HTTPDownload(request, url)
         case .ftp, .ftps: return FTPDownload(request, url)
@@ -78,9 +91,54 @@ package enum StrategyRegistry {
 }
 
 extension StrategyRegistry {
+    private static func upload(
+        _ request: StrategyRequest, _ url: ParsedURL
+    ) throws(TransferError) -> any TransferStrategy {
+        switch url.scheme {
+        case .http, .https: return try httpUpload(request, url)
+        case .ftp, .ftps, .sftp: return try RemoteFileUpload(request, url)
+        case .file, .data:
+            throw TransferError(
+                .unsupported, "Uploads go to http, https, ftp, ftps and sftp, not to \(url.scheme.rawValue).")
+        }
+    }
+
+    private static func httpUpload(
+        _ request: StrategyRequest, _ url: ParsedURL
+    ) throws(TransferError) -> any TransferStrategy {
+        let context = try UploadRequest(request, url)
+        guard let kind = try UploadChoice.protocol(of: request.spec, stored: request.upload) else {
+            return AutoUpload(context)
+        }
+        switch kind {
+        case .put, .post, .multipart: return PlainUpload(context, kind)
+        case .contentRange: return ContentRangeUpload(context)
+        case .tus: return TusUpload(context)
+        case .resumable: return ResumableUpload(context)
+        case .s3Multipart:
+            return try S3MultipartUpload(context, allowsPlaintext: request.network.allowsPlaintext)
+        case .file:
+            throw TransferError(.badField, "uploadProtocol: file is what FTP and SFTP use.")
+        }
+    }
+
     /// The request that ends a begun upload at its server (DELETE of tus, resumable and contentRange); nil where the
-    /// protocol has none or nothing began. Its answer matters to nobody.
+    /// protocol has none or nothing began. Its answer matters to nobody. `request.source` may be absent.
     package static func cancellation(for request: StrategyRequest) -> Exchange? {
-        nil
+        guard let upload = request.upload, let resource = upload.resourceURL,
+            let url = try? URLRules.parse(request.spec.url ?? "")
+        else { return nil }
+        var request = request
+        request.source = request.source ?? upload.source
+        // The file may have changed; the upload is to end all the same.
+        request.upload?.source = request.source
+        guard let context = try? UploadRequest(request, url) else { return nil }
+        switch upload.uploadProtocol {
+        case .tus: return TusUpload.cancellation(context, resource)
+        case .resumable:
+            return ResumableUpload.cancellation(context, resource, version: upload.interopVersion ?? 8)
+        case .contentRange: return ContentRangeUpload.cancellation(context, resource)
+        case .put, .post, .multipart, .s3Multipart, .file: return nil
+        }
     }
 }
