@@ -42,7 +42,7 @@ struct ReferenceTests {
             }
             for key in UnbuiltNames.session { #expect(!text.contains("`\(key.rawValue)`")) }
             #expect(
-                !text.contains("Not built") && !text.contains("task.body") && !text.contains("connectionsPerDownload"))
+                !text.contains("Not built") && !text.contains("connectionsPerDownload"))
         }
     }
 

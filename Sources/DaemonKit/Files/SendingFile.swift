@@ -7,7 +7,7 @@ import TransferModel
 
 /// What a task sends, open, and proven to be what it was when the task was added.
 struct SendingFile: Sendable {
-    let file: OpenSource
+    let file: UploadSource
     /// As the task knows it: of a body that the store keeps, its length only.
     let identity: SourceIdentity
 
@@ -26,7 +26,7 @@ struct SendingFile: Sendable {
             rest = rest.dropFirst(count)
         }
         return SendingFile(
-            file: try OpenSource.adopt(descriptor, path: "the kept body"),
+            file: try UploadSource.adopt(descriptor, path: "the kept body"),
             identity: SourceIdentity.kept(ByteCount(Int64(content.count))))
     }
 
@@ -54,7 +54,7 @@ struct SendingFile: Sendable {
         let opened = try access.openForReading(path, owner: owner)
         let descriptor = fcntl(opened.fileDescriptor, F_DUPFD_CLOEXEC, 0)
         guard descriptor >= 0 else { throw .source(errno: errno, path) }
-        let file = try OpenSource.adopt(descriptor, path: path)
+        let file = try UploadSource.adopt(descriptor, path: path)
         guard let recorded, recorded != file.identity else {
             return SendingFile(file: file, identity: file.identity)
         }
@@ -86,7 +86,7 @@ extension TaskSpec {
     var namingKeptBody: TaskSpec {
         guard let body, body == RequestBody() else { return self }
         var spec = self
-        spec.body?.file = "/dev/null"
+        spec.body?.file = "/body"
         return spec
     }
 }
