@@ -151,9 +151,11 @@ package struct RemoteFileUpload: TransferStrategy {
             upload?.offset = source.size
             return .uploaded(UploadResult(head: outcome.head, total: source.size))
         }
+        // Somebody else writes there, or bytes were lost in the middle: nothing of it can be trusted.
+        upload = nil
         return fail(
             FailureClassifier.transient(
-                .integrityLength, "The server has \(size) bytes of \(source.size); the upload is tried again."))
+                .integrityLength, "The server has \(size) bytes of \(source.size); the upload begins again from 0."))
     }
 
     private func fail(_ failure: AttemptFailure) -> Step {
