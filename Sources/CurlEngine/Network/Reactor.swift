@@ -175,10 +175,13 @@ final class Reactor: @unchecked Sendable {
         }
     }
 
-    /// The handshake of an FTPS data connection and the commands beside it overtake each other now and then, and
-    /// libcurl 7.88 then watches the wrong socket (its own program polls once a second and does not notice).
+    /// The data connection of FTPS, and of an FTP upload, and the commands beside it overtake each other now and then,
+    /// and libcurl 7.88 then watches the wrong socket (its own program polls once a second and does not notice).
     private func stepMissedEvents() {
-        if transfers.values.contains(where: { $0.request.url.scheme == "ftps" }) { dld_multi_step_all(multi) }
+        let mayMiss = transfers.values.contains { transfer in
+            transfer.request.url.scheme == "ftps" || transfer.request.url.scheme == "ftp" && transfer.isSending
+        }
+        if mayMiss { dld_multi_step_all(multi) }
     }
 
     fileprivate func setCurlTimer(_ milliseconds: Int) {
