@@ -41,7 +41,12 @@ enum S3Completion {
         var rest = text[...]
         while let open = rest.firstIndex(of: "<") {
             rest = rest[rest.index(after: open)...]
-            // Declarations and comments come before it.
+            if rest.hasPrefix("!--") {
+                guard let end = rest.firstRange(of: "-->")?.upperBound else { return nil }
+                rest = rest[end...]
+                continue
+            }
+            // The declaration comes before it.
             guard let first = rest.first, first != "?", first != "!" else { continue }
             let name = rest.prefix { !" \t\r\n>/".contains($0) }
             return name.split(separator: ":").last.map(String.init)
