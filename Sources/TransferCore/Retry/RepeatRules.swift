@@ -13,11 +13,16 @@ enum RepeatRules {
     static func mayRepeat(_ method: String, payload: ByteCount?, after outcome: ExchangeOutcome) -> Bool {
         if isIdempotent(method) || outcome.continueRefused { return true }
         if let status = outcome.head?.status { return refusals.contains(status) }
-        // What was not sent whole is no request yet: its length was announced (RFC 9112 section 8).
-        if let payload, outcome.sent < payload { return true }
+        // What was not sent whole is no request yet: its length was announced (RFC 9112 section 8). An earlier try on
+        // a connection that died without an answer (52) is not in that count.
+        if let payload, outcome.sent < payload, !diedUnanswered(outcome) { return true }
         switch outcome.end {
         case .transport(let code, _): return [5, 6, 7, 35].contains(code)
         case .finished, .stopped, .local, .aborted, .stalled, .overrun, .refusedRedirect: return false
         }
+    }
+
+    private static func diedUnanswered(_ outcome: ExchangeOutcome) -> Bool {
+        if case .transport(let code, _) = outcome.end { code == 52 } else { false }
     }
 }

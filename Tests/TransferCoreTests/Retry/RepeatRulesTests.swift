@@ -14,7 +14,8 @@ struct RepeatRulesTests {
         let cases: [(ExchangeOutcome, ByteCount?, Bool)] = [
             (answer(503), 10, true), (answer(429), 10, true), (answer(421), 10, true), (answer(500), 10, false),
             (answer(502), 10, false), (lost(52, sent: 10), 10, false), (lost(56, sent: 9), 10, true),
-            (lost(52), nil, false), (lost(7), nil, true), (lost(6), nil, true), (lost(35), nil, true),
+            (lost(52), nil, false), (lost(52, sent: 3), 10, false), (lost(7), nil, true), (lost(6), nil, true),
+            (lost(35), nil, true),
         ]
         for (outcome, payload, isRepeated) in cases {
             #expect(RepeatRules.mayRepeat("POST", payload: payload, after: outcome) == isRepeated)
