@@ -36,16 +36,16 @@ struct TusCapabilities: Sendable, Hashable {
 
 /// Upload-Metadata: `key base64,key base64`.
 enum TusMetadata {
-    /// nil where there is nothing to say. Without metadata of the caller, name and type of the file.
+    /// nil where the caller wants none (an empty map). Name and type of the file are added where the caller does not
+    /// say them: servers exist that refuse even HEAD without.
     static func field(_ request: UploadRequest) -> String? {
+        if request.spec.uploadMetadata?.isEmpty == true { return nil }
         var pairs = request.spec.uploadMetadata ?? [:]
-        if request.spec.uploadMetadata == nil {
-            pairs["filename"] = request.fileName
-            pairs["filetype"] = request.contentType
-        }
+        pairs["filename"] = pairs["filename"] ?? request.fileName
+        pairs["filetype"] = pairs["filetype"] ?? request.contentType ?? MediaTypes.guess(request.fileName)
         let members = pairs.sorted { $0.key < $1.key }.map { key, value in
             value.isEmpty ? key : "\(key) \(Base64.encode(Array(value.utf8)))"
         }
-        return members.isEmpty ? nil : members.joined(separator: ",")
+        return members.joined(separator: ",")
     }
 }

@@ -18,7 +18,7 @@ struct TusUploadTests {
     @Test func createsWithLengthAndMetadata() throws {
         let subject = try Stepper(
             uploadRequest("tus") {
-                $0.uploadMetadata = ["name": "fox é.txt", "empty": ""]
+                $0.uploadMetadata = ["filename": "fox é.txt", "empty": "", "filetype": "a/b"]
                 $0.headers = [HeaderField("Upload-Length", "7"), HeaderField("X-Api", "k")]
             })
         let creation = try subject.exchange
@@ -26,14 +26,20 @@ struct TusUploadTests {
         #expect(creation.kind == .request)
         #expect(creation.header("Tus-Resumable") == "1.0.0")
         #expect(creation.headers.filter { $0.name == "Upload-Length" } == [HeaderField("Upload-Length", "100")])
-        #expect(creation.header("Upload-Metadata") == "empty,name Zm94IMOpLnR4dA==")
+        #expect(creation.header("Upload-Metadata") == "empty,filename Zm94IMOpLnR4dA==,filetype YS9i")
         #expect(creation.header("X-Api") == "k")
         #expect(creation.payload == .bytes([]))
     }
 
     @Test func namesTheFileWhereNothingElseIsSaid() throws {
-        let subject = try Stepper(uploadRequest("tus") { $0.contentType = "text/plain" })
-        #expect(try subject.exchange.header("Upload-Metadata") == "filename Zm94LnR4dA==,filetype dGV4dC9wbGFpbg==")
+        for change in [
+            { _ in }, { $0.uploadMetadata = ["filename": "fox.txt"] }, { $0.contentType = "text/plain" },
+        ] as [(inout TaskSpec) -> Void] {
+            let subject = try Stepper(uploadRequest("tus", change: change))
+            #expect(try subject.exchange.header("Upload-Metadata") == "filename Zm94LnR4dA==,filetype dGV4dC9wbGFpbg==")
+        }
+        let silent = try Stepper(uploadRequest("tus") { $0.uploadMetadata = [:] })
+        #expect(try silent.exchange.header("Upload-Metadata") == nil)
     }
 
     @Test func storesThePlaceBeforeAByteIsSent() throws {
