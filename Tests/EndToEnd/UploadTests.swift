@@ -27,18 +27,16 @@ extension EndToEnd {
 
         /// Kills the daemon five times at random while the upload runs; then lets it end.
         private func survivesFiveKills(
-            _ server: UploadServer, _ name: String
-        ) async throws {
+            _ server: UploadServer, _ name: String, sending method: String, _ more: [String: JSONValue] = [:]
+        ) async throws -> JSONValue {
             var scene = try await Scene()
             let large = Content(seed: 22, size: Self.size)
             let id = try await upload(
-                scene, server.url(), large, ["uploadProtocol": .string(name), "rateLimit": 24_000_000])
+                scene, server.url(), large,
+                ["uploadProtocol": .string(name), "rateLimit": 24_000_000].merging(more) { $1 })
             for kill in 1...5 {
-                let mark = Int64.random(in: 1..<10) * (1 << 20) + Int64(kill - 1) * (10 << 20)
-                #expect(
-                    await eventually {
-                        (server.files.all.values.map(\.bytes.count).max() ?? 0) >= Int(mark)
-                    })
+                let mark = Int.random(in: 1..<10) * (1 << 20) + (kill - 1) * (10 << 20)
+                #expect(await eventually { (server.files.all.values.map(\.bytes.count).max() ?? 0) >= mark })
                 scene = try await scene.restarted()
             }
             try await scene.probe.call("task.update", ["id": .integer(id), "rateLimit": 0])
@@ -49,38 +47,46 @@ extension EndToEnd {
             let stored = try #require(server.files.all.values.first)
             #expect(stored.isComplete)
             #expect(stored.bytes == large.bytes)
-            #expect(server.requests("HEAD").count >= 5)
             // Each continuation began where the server said, so no byte it had came again.
-            #expect(server.received("PATCH") == Self.size)
+            #expect(server.received(method) == Self.size)
             let resumed = try await scene.probe.storedEvents(["tasks": [.integer(id)], "types": ["task.resumed"]])
             #expect(resumed.count >= 4)
             #expect(resumed.allSatisfy { $0["expected"]?.integerValue == Int64(Self.size) })
+            return task
         }
 
         @Test(.timeLimit(.minutes(3)))
-        func tusSurvivesFiveKills() async throws { try await survivesFiveKills(UploadServer(TusRules()), "tus") }
+        func tusSurvivesFiveKills() async throws {
+            let server = try UploadServer(TusRules())
+            _ = try await survivesFiveKills(server, "tus", sending: "PATCH")
+            #expect(server.requests("HEAD").count >= 5)
+        }
 
-        @Test(.timeLimit(.minutes(3)), arguments: [8, 6])
+        @Test(.timeLimit(.minutes(3)), arguments: [8, 6, 5, 3])
         func resumableSurvivesFiveKills(version: Int) async throws {
             let server = try UploadServer(DraftRules(version: version))
-            var scene = try await Scene()
-            let large = Content(seed: 23, size: Self.size)
-            let id = try await upload(
-                scene, server.url(), large,
-                [
-                    "uploadProtocol": "resumable", "interopVersion": .integer(Int64(version)), "rateLimit": 24_000_000,
-                ])
-            for kill in 1...5 {
-                let mark = Int.random(in: 1..<10) * (1 << 20) + (kill - 1) * (10 << 20)
-                #expect(await eventually { (server.files.all.values.map(\.bytes.count).max() ?? 0) >= mark })
-                scene = try await scene.restarted()
-            }
-            try await scene.probe.call("task.update", ["id": .integer(id), "rateLimit": 0])
-            let task = try await scene.probe.wait(for: id, "completed")
+            let task = try await survivesFiveKills(
+                server, "resumable", sending: "PATCH", ["interopVersion": .integer(Int64(version))])
+            #expect(server.requests("HEAD").count >= 5)
             #expect(task["response", "body", "text"]?.stringValue == "stored")
-            #expect(server.files.all.count == 1)
-            #expect(server.files.all.values.first?.bytes == large.bytes)
-            #expect(server.received("PATCH") == Self.size)
+        }
+
+        @Test(.timeLimit(.minutes(3)))
+        func contentRangeSurvivesFiveKills() async throws {
+            let server = try UploadServer(ContentRangeRules())
+            _ = try await survivesFiveKills(server, "contentRange", sending: "PUT")
+            #expect(server.requests("PUT").count { $0.header("Content-Range")?.hasPrefix("bytes */") == true } >= 5)
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func anEmptyBodyIsSentToo() async throws {
+            let server = try UploadServer(PlainRules())
+            let scene = try await Scene()
+            let id = try await scene.probe.add([
+                ["kind": "upload", "url": .string(server.url("/e")), "method": "PUT", "body": ["text": ""]]
+            ])[0]
+            try await scene.probe.wait(for: id, "completed")
+            #expect(server.files["/e"]?.bytes == [])
         }
 
         @Test(.timeLimit(.minutes(1)))

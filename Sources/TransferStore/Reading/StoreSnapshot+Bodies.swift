@@ -15,7 +15,8 @@ extension StoreSnapshot {
         of id: TaskID, _ role: BodyRole, from offset: ByteCount = .zero, atMost length: ByteCount? = nil
     ) throws -> [UInt8]? {
         let data = try Data.fetchOne(
-            try statement("SELECT substr(content, ?, ?) FROM body WHERE task = ? AND role = ?"),
+            // Of an empty BLOB substr gives NULL.
+            try statement("SELECT ifnull(substr(content, ?, ?), x'') FROM body WHERE task = ? AND role = ?"),
             // SQLite counts from 1; a length beyond the end is cut.
             arguments: [offset.rawValue + 1, length?.rawValue ?? Int64(Int32.max), id.rawValue, role.rawValue])
         return data.map { [UInt8]($0) }

@@ -20,7 +20,7 @@ struct UploadCommand: DaemonCommand {
             """)
 
     @Argument(
-        help: ArgumentHelp("The files, then the URL they go to.", valueName: "file> ... <url"), completion: .file())
+        help: ArgumentHelp("The files, then the URL they go to.", valueName: "file-or-url"), completion: .file())
     var arguments: [String]
 
     @Flag(name: [.short, .long], help: "Show progress and wait; the exit status tells how it ended.")

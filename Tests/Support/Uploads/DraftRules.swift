@@ -17,8 +17,19 @@ package struct DraftRules: UploadRules {
         request.header("Upload-Draft-Interop-Version") == "\(version)"
     }
 
+    /// `?1` where the request brings the end; version 3 says the opposite, in another field.
+    private func completes(_ request: UploadExchange) -> String? {
+        guard version == 3 else { return request.header("Upload-Complete") }
+        return request.header("Upload-Incomplete").map { $0 == "?0" ? "?1" : "?0" }
+    }
+
+    private func completeness(_ isComplete: Bool) -> (String, String) {
+        version == 3
+            ? ("Upload-Incomplete", isComplete ? "?0" : "?1") : ("Upload-Complete", isComplete ? "?1" : "?0")
+    }
+
     private func create(_ request: UploadExchange) throws {
-        guard isSpoken(request), let completes = request.header("Upload-Complete") else {
+        guard isSpoken(request), let completes = completes(request) else {
             // Nobody speaks the draft: a plain request.
             request.files.put(request.path, try request.readAll())
             return try request.reply(200)
@@ -31,7 +42,7 @@ package struct DraftRules: UploadRules {
             201,
             [
                 ("Location", path), ("Upload-Offset", "\(request.files[path]?.bytes.count ?? 0)"),
-                ("Upload-Complete", completes), ("Upload-Draft-Interop-Version", "\(version)"),
+                completeness(completes == "?1"), ("Upload-Draft-Interop-Version", "\(version)"),
             ])
     }
 
@@ -57,7 +68,7 @@ package struct DraftRules: UploadRules {
             return try request.reply(409, state(of: path, files))
         }
         try files.append(request, to: path)
-        guard request.header("Upload-Complete") == "?1" else { return try request.reply(204, state(of: path, files)) }
+        guard completes(request) == "?1" else { return try request.reply(204, state(of: path, files)) }
         files.change(path) { entry in
             entry.isComplete = true
             entry.length = entry.bytes.count
@@ -68,7 +79,7 @@ package struct DraftRules: UploadRules {
     private func state(of path: String, _ files: UploadedFiles) -> [(String, String)] {
         guard let entry = files[path] else { return [] }
         var fields = [
-            ("Upload-Offset", "\(entry.bytes.count)"), ("Upload-Complete", entry.isComplete ? "?1" : "?0"),
+            ("Upload-Offset", "\(entry.bytes.count)"), completeness(entry.isComplete),
             ("Upload-Draft-Interop-Version", "\(version)"),
         ]
         if let length = entry.length { fields.append(("Upload-Length", "\(length)")) }
