@@ -87,15 +87,24 @@ final class RealServer: @unchecked Sendable {
     }
 
     /// Runs a program to its end.
+    ///
+    /// Not through Process, which learns of an end from a descriptor that a server started meanwhile may have inherited.
     static func run(_ program: String, _ arguments: [String]) throws {
         guard let path = find(program) else { throw TestFailure("\(program) is not installed") }
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: path)
-        process.arguments = arguments
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else { throw TestFailure("\(program) \(arguments) failed") }
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        for descriptor in Int32(0)...2 {
+            posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0)
+        }
+        let words = ([path] + arguments).map { strdup($0) } + [nil]
+        defer { words.forEach { free($0) } }
+        var child: pid_t = 0
+        guard posix_spawn(&child, path, &actions, nil, words, environ) == 0 else {
+            throw TestFailure("\(program) does not start")
+        }
+        var status: Int32 = 0
+        while waitpid(child, &status, 0) < 0, errno == EINTR {}
+        guard status == 0 else { throw TestFailure("\(program) \(arguments) failed") }
     }
 }
