@@ -25,6 +25,8 @@ public struct SourceIdentity: Hashable, Sendable, Codable {
 /// Stored before the first byte is sent and with each confirmed step; the offset of record is the server's.
 public struct UploadProgress: Hashable, Sendable, Codable {
     public var uploadProtocol: UploadProtocol
+    /// The task's URL when the upload began, without its query; another one makes it another upload.
+    public var target: String?
     /// The upload resource (tus, resumable, contentRange), absolute.
     public var resourceURL: String?
     /// Bytes the server confirmed.

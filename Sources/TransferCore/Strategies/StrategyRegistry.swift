@@ -65,6 +65,9 @@ package enum StrategyRegistry {
                 .plaintextRefused,
                 "\(url.scheme.rawValue) is not encrypted and allowsArbitraryLoads is false; use https or sftp.")
         }
+        var request = request
+        // A new URL of the task means another place, where nothing was begun.
+        request.upload = request.upload.flatMap { $0.belongs(to: url) ? $0 : nil }
         switch request.spec.kind {
         case .download: return try download(request, url)
         case .upload: return try upload(request, url)

@@ -47,7 +47,8 @@ package struct DataRequest: TransferStrategy {
         self.exchange = exchange
         upload = request.upload
         progressAtStart = UploadProgress(
-            uploadProtocol: .post, source: request.source, createdAt: request.now)
+            uploadProtocol: .post, source: request.source, createdAt: request.now
+        ).begun(at: url)
     }
 
     package mutating func next(after outcome: ExchangeOutcome?) -> Step {

@@ -93,7 +93,7 @@ package struct RemoteFileUpload: TransferStrategy {
         }
         let offset = isResuming ? resumable(found) : 0
         if offset == 0 {
-            var begun = UploadProgress(uploadProtocol: .file, source: source, createdAt: now)
+            var begun = UploadProgress(uploadProtocol: .file, source: source, createdAt: now).begun(at: url)
             begun.remoteBefore = isResuming ? upload?.remoteBefore : found
             upload = begun
             return .store(begun, then: send(from: 0))

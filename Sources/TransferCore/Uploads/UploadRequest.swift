@@ -59,7 +59,7 @@ struct UploadRequest: Sendable {
     }
 
     func progress(_ kind: UploadProtocol, at resource: String? = nil) -> UploadProgress {
-        UploadProgress(uploadProtocol: kind, resourceURL: resource, source: source, createdAt: now)
+        UploadProgress(uploadProtocol: kind, resourceURL: resource, source: source, createdAt: now).begun(at: url)
     }
 
     /// - Parameters:
@@ -122,4 +122,17 @@ struct UploadRequest: Sendable {
             .sourceChanged,
             "The file has changed since its upload began; two versions are never mixed. Cancel it and add it anew.")
     }
+}
+
+extension UploadProgress {
+    func begun(at url: ParsedURL) -> UploadProgress {
+        var copy = self
+        copy.target = Self.target(url)
+        return copy
+    }
+
+    /// Whether the task's URL still leads to this upload; tokens in the query may have been renewed.
+    func belongs(to url: ParsedURL) -> Bool { target == nil || target == Self.target(url) }
+
+    private static func target(_ url: ParsedURL) -> String { url.hostKey + url.path }
 }

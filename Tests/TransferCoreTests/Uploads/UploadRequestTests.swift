@@ -45,4 +45,23 @@ struct UploadRequestTests {
         #expect(exchange.network.bearer == nil)
         #expect(exchange.header("Authorization") == "Custom x")
     }
+
+    @Test func anotherURLIsAnotherUpload() throws {
+        for (kind, url) in [("tus", "https://example.org/files"), (nil, "ftp://example.org/pub/f")] {
+            var subject = try Stepper(uploadRequest(kind, url: url))
+            subject.after(kind == nil ? lost(78) : answer(201, ["Location": "/files/1"]))
+            let stored = try #require(subject.step.stored)
+            for (now, continues) in [(url, true), (url + "?token=2", true), (url + "2", false)] {
+                var next = try Stepper(uploadRequest(kind, url: now, stored: stored))
+                if kind == nil {
+                    next.after(
+                        ExchangeOutcome(
+                            end: .finished, head: ResponseHead(url: now, size: 40, modificationTime: 9)))
+                    #expect(try next.exchange.startOffset == (continues ? 40 : 0))
+                } else {
+                    #expect(try next.exchange.method == (continues ? "HEAD" : "POST"))
+                }
+            }
+        }
+    }
 }
