@@ -137,7 +137,9 @@ package struct ContentRangeUpload: TransferStrategy {
         guard let text = head.values("range").first?.trimmed else { return 0 }
         // Some write "bytes=0-N", some "0-N".
         let range = text.hasPrefix("bytes=") ? text.dropFirst(6) : text[...]
-        guard range.hasPrefix("0-"), let last = ContentRange.number(range.dropFirst(2)) else {
+        guard range.hasPrefix("0-"), let last = ContentRange.number(range.dropFirst(2)),
+            last.rawValue < .max
+        else {
             throw FailureClassifier.permanent(
                 .httpProtocol, "The server says with \"\(text)\" what it holds; no way on.")
         }

@@ -106,7 +106,7 @@ package struct RemoteFileUpload: TransferStrategy {
 
     /// Bytes of this file that are there; 0 where what is there may be somebody else's, or is longer than the file.
     private func resumable(_ found: RemoteFile?) -> ByteCount {
-        guard let found, let size = found.size, size <= source.size else { return 0 }
+        guard let found, let size = found.size, (0...source.size).contains(size) else { return 0 }
         if let before = upload?.remoteBefore, before.size == size {
             // The same file as before the upload began, as far as anyone can tell.
             guard let then = before.modificationTime, let now = found.modificationTime, then != now else { return 0 }

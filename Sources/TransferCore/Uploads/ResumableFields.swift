@@ -56,6 +56,9 @@ struct UploadLimit: Sendable, Hashable {
     /// Seconds the upload resource is kept.
     var maximumAge: Seconds?
 
+    /// Ten years: beyond any upload, and far from where clocks overflow.
+    private static let longestAge: Int64 = 10 * 366 * 86_400
+
     /// nil where the answer has none.
     init?(_ head: ResponseHead) {
         let values = head.values("upload-limit")
@@ -68,7 +71,7 @@ struct UploadLimit: Sendable, Hashable {
             case "min-size": minimumSize = number
             case "max-append-size": maximumAppend = number
             // Version 6 says expires, later ones max-age; both count seconds.
-            case "max-age", "expires": maximumAge = Seconds(Double(number.rawValue))
+            case "max-age", "expires": maximumAge = Seconds(Double(min(number.rawValue, Self.longestAge)))
             default: continue
             }
         }

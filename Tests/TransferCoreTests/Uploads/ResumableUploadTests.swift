@@ -184,6 +184,17 @@ struct ResumableUploadTests {
         #expect(subject.after(answer(413)).failure?.disposition == .permanent)
     }
 
+    @Test func absurdNumbersDoNoHarm() throws {
+        var subject = try Stepper(uploadRequest("resumable"))
+        let most = "9223372036854775807"
+        subject.after(
+            answer(
+                201,
+                ["Location": "/files/1", "Upload-Limit": "max-age=\(most), max-append-size=\(most), max-size=\(most)"]))
+        #expect(try subject.exchange.payload == .source(offset: 0, length: 100))
+        #expect(subject.after(answer(409, ["Upload-Offset": most])).failure?.disposition == .permanent)
+    }
+
     // MARK: Optimistic
 
     private func optimistic() throws -> Stepper {
