@@ -64,6 +64,7 @@ extension Transfer {
         }
         if exchange.kind == .request {
             use = .capture
+            announceAnswer()
             return
         }
         nextOffset = acceptance.offset.rawValue

@@ -140,9 +140,18 @@ extension Transfer {
 
     var expectsContinue: Bool { exchange.expectsContinue && (exchange.payload.length ?? 0) > 0 }
 
+    /// The answer is what a request without a file is about: its length is the task's.
+    func announceAnswer() {
+        guard source == nil, request.method?.uppercased() != "HEAD" else { return }
+        let length = parser.values("content-length").first.flatMap { Int64($0) }
+        context.counters.setReceived(.zero)
+        context.counters.setExpected(length ?? -1)
+    }
+
     /// Keeps a piece of the answer's body. Returns how many bytes were taken.
     func capture(_ bytes: UnsafeRawPointer, _ count: Int) -> Int {
         received += Int64(count)
+        if source == nil { context.counters.setReceived(ByteCount(received)) }
         let room = Int(clamping: exchange.responseLimit.rawValue) - captured.count
         captured.append(contentsOf: UnsafeRawBufferPointer(start: bytes, count: min(max(0, room), count)))
         guard count > room else { return count }

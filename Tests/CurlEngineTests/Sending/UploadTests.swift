@@ -106,6 +106,8 @@ import TransferModel
             }
             #expect(outcome.end == .finished)
             #expect(outcome.body.count == limit)
+            #expect(bench.counters.bytesExpected == 200_000)
+            #expect(bench.counters.bytesReceived == outcome.received)
             #expect(outcome.isBodyTruncated == truncated)
         }
         await bench.engine.shutdown()
