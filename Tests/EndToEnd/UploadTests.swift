@@ -119,6 +119,32 @@ extension EndToEnd {
         }
 
         @Test(.timeLimit(.minutes(1)))
+        func anotherURLBeginsAnew() async throws {
+            let (old, new) = (try UploadServer(TusRules()), try UploadServer(TusRules()))
+            let scene = try await Scene()
+            let id = try await upload(scene, old.url(), content, ["uploadProtocol": "tus", "rateLimit": 1_000_000])
+            #expect(await eventually { (old.files.all.values.first?.bytes.count ?? 0) > 100_000 })
+            try await scene.probe.call(
+                "task.update", ["id": .integer(id), "url": .string(new.url()), "rateLimit": 0])
+            try await scene.probe.wait(for: id, "completed")
+            #expect(new.files.all.values.map(\.bytes) == [content.bytes])
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func aDownloadMaySendABodyFromAFile() async throws {
+            let server = try UploadServer(PlainRules())
+            let scene = try await Scene()
+            try Files.write(scene.file("question"), "what is in it?")
+            let id = try await scene.probe.add(
+                server.url("/echo"), to: scene.file("answer"),
+                ["method": "POST", "body": ["file": .string(scene.file("question"))], "startPaused": true])
+            unlink(scene.file("question"))
+            try await scene.probe.control("resume", id)
+            try await scene.probe.wait(for: id, "completed")
+            #expect(try Files.text(scene.file("answer")) == "what is in it?")
+        }
+
+        @Test(.timeLimit(.minutes(1)))
         func pauseStopsAndResumeGoesOn() async throws {
             let server = try UploadServer(TusRules())
             let scene = try await Scene()

@@ -210,6 +210,11 @@ struct Admission {
     /// What `task.resumeData` gave returns as it was made: URL, destination and the bytes that are held.
     private func unpackResumeData(_ spec: inout TaskSpec, path: String) async throws -> Checkpoint? {
         guard let text = spec.resumeData else { return nil }
+        guard spec.kind == .download else {
+            throw TransferError(
+                .badField, "\(path).resumeData: only downloads have it.",
+                details: ["field": .string("\(path).resumeData")])
+        }
         let data = try ResumeData(decoding: text)
         spec.resumeData = nil
         spec.url = spec.url ?? data.url

@@ -29,6 +29,10 @@ extension Supervisor {
 
     package func resumeData(_ id: TaskID, by peer: Peer) async throws -> String {
         let before = try await record(id, for: peer)
+        guard before.spec.kind == .download else {
+            throw TransferError(
+                .taskWrongState, "Task \(id) is no download; only downloads have resume data. Pause it instead.")
+        }
         guard !before.status.state.isFinal || before.status.state == .cancelled else {
             throw TransferError(
                 .taskWrongState,
