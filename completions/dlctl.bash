@@ -173,13 +173,13 @@ _dlctl() {
     unset 'unparsed_words[0]'
     unparsed_words=("${unparsed_words[@]}")
     case "${subcommand}" in
-    add|update|list|show|explain|watch|wait|events|pause|resume|cancel|retry|remove|session|limit|settings|stats|info|help)
+    add|upload|fetch|update|list|show|explain|watch|wait|events|pause|resume|cancel|retry|remove|session|limit|settings|stats|info|help)
         # Offer subcommand argument completions
         "_dlctl_${subcommand}"
         ;;
     *)
         # Offer subcommand completions
-        COMPREPLY+=($(compgen -W 'add update list show explain watch wait events pause resume cancel retry remove session limit settings stats info help' -- "${cur}"))
+        COMPREPLY+=($(compgen -W 'add upload fetch update list show explain watch wait events pause resume cancel retry remove session limit settings stats info help' -- "${cur}"))
         ;;
     esac
 }
@@ -213,6 +213,258 @@ _dlctl_add() {
         return
         ;;
     '--resume-data')
+        __dlctl_add_completions -f
+        return
+        ;;
+    '--session'|'-s')
+        return
+        ;;
+    '--priority')
+        return
+        ;;
+    '--limit')
+        return
+        ;;
+    '--at')
+        return
+        ;;
+    '--deadline')
+        return
+        ;;
+    '--retry')
+        return
+        ;;
+    '--timeout')
+        return
+        ;;
+    '--max-time')
+        return
+        ;;
+    '--description')
+        return
+        ;;
+    '--tag')
+        return
+        ;;
+    '--client-token')
+        return
+        ;;
+    '-H'|'--header')
+        return
+        ;;
+    '-A'|'--user-agent')
+        return
+        ;;
+    '--referer')
+        return
+        ;;
+    '-u'|'--user')
+        return
+        ;;
+    '--password-file')
+        __dlctl_add_completions -f
+        return
+        ;;
+    '--bearer-file')
+        __dlctl_add_completions -f
+        return
+        ;;
+    '--bearer-env')
+        return
+        ;;
+    '--netrc-file')
+        __dlctl_add_completions -f
+        return
+        ;;
+    '--proxy')
+        return
+        ;;
+    '--proxy-file')
+        __dlctl_add_completions -f
+        return
+        ;;
+    '--ca-file')
+        __dlctl_add_completions -f
+        return
+        ;;
+    '--cert')
+        __dlctl_add_completions -f
+        return
+        ;;
+    '--key')
+        __dlctl_add_completions -f
+        return
+        ;;
+    '--tls-min')
+        __dlctl_add_completions -W '1.0'$'\n''1.1'$'\n''1.2'$'\n''1.3'
+        return
+        ;;
+    '--http-version')
+        __dlctl_add_completions -W '1.1'$'\n''2'
+        return
+        ;;
+    '--socket')
+        __dlctl_add_completions -f
+        return
+        ;;
+    esac
+}
+
+_dlctl_upload() {
+    repeating_flags=()
+    non_repeating_flags=(-w --wait --optimistic --paused --password-stdin --netrc --system --json --quiet -q --no-start --version -h --help)
+    repeating_options=(--field --metadata --tag -H --header)
+    non_repeating_options=(--protocol -X --method --form --file-name --content-type --interop-version --send-checksum --s3 --session -s --priority --limit --at --deadline --retry --timeout --max-time --description --client-token -A --user-agent --referer -u --user --password-file --bearer-file --bearer-env --netrc-file --proxy --proxy-file --ca-file --cert --key --tls-min --http-version --socket)
+    __dlctl_offer_flags_options -1
+
+    # Offer option value completions
+    case "${prev}" in
+    '--protocol')
+        return
+        ;;
+    '-X'|'--method')
+        return
+        ;;
+    '--form')
+        return
+        ;;
+    '--field')
+        return
+        ;;
+    '--file-name')
+        return
+        ;;
+    '--content-type')
+        return
+        ;;
+    '--metadata')
+        return
+        ;;
+    '--interop-version')
+        return
+        ;;
+    '--send-checksum')
+        return
+        ;;
+    '--s3')
+        __dlctl_add_completions -f
+        return
+        ;;
+    '--session'|'-s')
+        return
+        ;;
+    '--priority')
+        return
+        ;;
+    '--limit')
+        return
+        ;;
+    '--at')
+        return
+        ;;
+    '--deadline')
+        return
+        ;;
+    '--retry')
+        return
+        ;;
+    '--timeout')
+        return
+        ;;
+    '--max-time')
+        return
+        ;;
+    '--description')
+        return
+        ;;
+    '--tag')
+        return
+        ;;
+    '--client-token')
+        return
+        ;;
+    '-H'|'--header')
+        return
+        ;;
+    '-A'|'--user-agent')
+        return
+        ;;
+    '--referer')
+        return
+        ;;
+    '-u'|'--user')
+        return
+        ;;
+    '--password-file')
+        __dlctl_add_completions -f
+        return
+        ;;
+    '--bearer-file')
+        __dlctl_add_completions -f
+        return
+        ;;
+    '--bearer-env')
+        return
+        ;;
+    '--netrc-file')
+        __dlctl_add_completions -f
+        return
+        ;;
+    '--proxy')
+        return
+        ;;
+    '--proxy-file')
+        __dlctl_add_completions -f
+        return
+        ;;
+    '--ca-file')
+        __dlctl_add_completions -f
+        return
+        ;;
+    '--cert')
+        __dlctl_add_completions -f
+        return
+        ;;
+    '--key')
+        __dlctl_add_completions -f
+        return
+        ;;
+    '--tls-min')
+        __dlctl_add_completions -W '1.0'$'\n''1.1'$'\n''1.2'$'\n''1.3'
+        return
+        ;;
+    '--http-version')
+        __dlctl_add_completions -W '1.1'$'\n''2'
+        return
+        ;;
+    '--socket')
+        __dlctl_add_completions -f
+        return
+        ;;
+    esac
+
+    # Offer positional completions
+    case "${positional_number}" in
+    *)
+        __dlctl_add_completions -f
+        return
+        ;;
+    esac
+}
+
+_dlctl_fetch() {
+    repeating_flags=()
+    non_repeating_flags=(--paused --password-stdin --netrc --system --json --quiet -q --no-start --version -h --help)
+    repeating_options=(--tag -H --header)
+    non_repeating_options=(-X --method -d --data --session -s --priority --limit --at --deadline --retry --timeout --max-time --description --client-token -A --user-agent --referer -u --user --password-file --bearer-file --bearer-env --netrc-file --proxy --proxy-file --ca-file --cert --key --tls-min --http-version --socket)
+    __dlctl_offer_flags_options 1
+
+    # Offer option value completions
+    case "${prev}" in
+    '-X'|'--method')
+        return
+        ;;
+    '-d'|'--data')
         __dlctl_add_completions -f
         return
         ;;

@@ -24,6 +24,10 @@ function __dlctl_parse_tokens -S
         switch $unparsed_tokens[1]
         case 'add'
             __dlctl_parse_subcommand -r 1 'i/input=+' 'w/wait' 'o/output=' 'd/directory=' 'on-conflict=' 'checksum=' 'preserve-time' 'resume-data=' 's/session=' 'priority=' 'limit=' 'at=' 'deadline=' 'paused' 'retry=' 'timeout=' 'max-time=' 'description=' 'tag=+' 'client-token=' 'H/header=+' 'A/user-agent=' 'referer=' 'u/user=' 'password-stdin' 'password-file=' 'bearer-file=' 'bearer-env=' 'netrc' 'netrc-file=' 'proxy=' 'proxy-file=' 'ca-file=' 'cert=' 'key=' 'tls-min=' 'http-version=' 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
+        case 'upload'
+            __dlctl_parse_subcommand -r 1 'w/wait' 'protocol=' 'X/method=' 'form=' 'field=+' 'file-name=' 'content-type=' 'metadata=+' 'interop-version=' 'optimistic' 'send-checksum=' 's3=' 's/session=' 'priority=' 'limit=' 'at=' 'deadline=' 'paused' 'retry=' 'timeout=' 'max-time=' 'description=' 'tag=+' 'client-token=' 'H/header=+' 'A/user-agent=' 'referer=' 'u/user=' 'password-stdin' 'password-file=' 'bearer-file=' 'bearer-env=' 'netrc' 'netrc-file=' 'proxy=' 'proxy-file=' 'ca-file=' 'cert=' 'key=' 'tls-min=' 'http-version=' 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
+        case 'fetch'
+            __dlctl_parse_subcommand 1 'X/method=' 'd/data=' 's/session=' 'priority=' 'limit=' 'at=' 'deadline=' 'paused' 'retry=' 'timeout=' 'max-time=' 'description=' 'tag=+' 'client-token=' 'H/header=+' 'A/user-agent=' 'referer=' 'u/user=' 'password-stdin' 'password-file=' 'bearer-file=' 'bearer-env=' 'netrc' 'netrc-file=' 'proxy=' 'proxy-file=' 'ca-file=' 'cert=' 'key=' 'tls-min=' 'http-version=' 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
         case 'update'
             __dlctl_parse_subcommand 1 'url=' 'priority=' 'limit=' 'H/header=+' 'description=' 'at=' 'position=' 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
         case 'list'
@@ -130,6 +134,8 @@ complete -c 'dlctl' -f
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl" version' -l 'version' -d 'Show the version.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl" h help' -s 'h' -l 'help' -d 'Show help information.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'add' -d 'Queue downloads; print their ids.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'upload' -d 'Queue uploads; print their ids.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'fetch' -d 'Make a short request and print the body of the answer.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'update' -d 'Change a task where it stands.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'list' -d 'A table of tasks.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'show' -d 'Everything about one task.'
@@ -192,6 +198,93 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "d
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" no-start' -l 'no-start' -d 'Do not start a daemon where none runs.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" version' -l 'version' -d 'Show the version.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl upload" -ge 1' -F
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" w wait' -s 'w' -l 'wait' -d 'Show progress and wait; the exit status tells how it ended.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" protocol' -l 'protocol' -d 'How to send over http: auto, put, post, multipart, tus, resumable, contentRange or s3Multipart.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" X method' -s 'X' -l 'method' -d 'HTTP method, where not the usual.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" form' -l 'form' -d 'multipart: name of the form\'s field for the file.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload"' -l 'field' -d 'multipart: a further field; may be repeated.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" file-name' -l 'file-name' -d 'multipart: name to give the file.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" content-type' -l 'content-type' -d 'Media type of the file.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload"' -l 'metadata' -d 'tus: metadata; may be repeated.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" interop-version' -l 'interop-version' -d 'resumable: version of the draft: 3, 5, 6 or 8.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" optimistic' -l 'optimistic' -d 'resumable: send with the creation, without asking first.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" send-checksum' -l 'send-checksum' -d 'Send a digest along: md5, sha-1, sha-256, sha-384 or sha-512.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" s3' -l 's3' -d 's3Multipart: JSON file with partURLs, partSize and completeURL.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" s session' -l 'session' -s 's' -d 'Put the tasks into this session.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" priority' -l 'priority' -d 'Place in the queue, or a number from 0 to 1.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" limit' -l 'limit' -d 'Bytes per second of each task: 500k, 2M, none.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" at' -l 'at' -d 'Begin then: 22:30, +2h, or 2026-01-31T08:00:00Z.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" deadline' -l 'deadline' -d 'Fail if not done by then.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" paused' -l 'paused' -d 'Add the tasks paused.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" retry' -l 'retry' -d 'Attempts before a task fails; 0 = as many as it takes.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" timeout' -l 'timeout' -d 'Give up an attempt after this long without a byte: 30s, 2m.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" max-time' -l 'max-time' -d 'Fail after this much time in the queue and running: 12h, 7d.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" description' -l 'description' -d 'A remark that \'list\' and \'show\' print.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload"' -l 'tag' -d 'A label; may be repeated.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" client-token' -l 'client-token' -d 'Makes adding idempotent: the same token within 24 hours gives the same task.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload"' -s 'H' -l 'header' -d 'A header \'Name: value\', or @FILE with one a line; may be repeated.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" A user-agent' -s 'A' -l 'user-agent' -d 'User-Agent to send.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" referer' -l 'referer' -d 'Referer to send.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" u user' -s 'u' -l 'user' -d 'User name for the server; the password is asked for, or see below.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" password-stdin' -l 'password-stdin' -d 'Read the password from standard input.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" password-file' -l 'password-file' -d 'Read the password from a file.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" bearer-file' -l 'bearer-file' -d 'Read a bearer token from a file; - is standard input.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" bearer-env' -l 'bearer-env' -d 'Take a bearer token from an environment variable.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" netrc' -l 'netrc' -d 'Take user and password from ~/.netrc.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" netrc-file' -l 'netrc-file' -d 'Take user and password from this netrc file.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" proxy' -l 'proxy' -d 'http, https, socks5 or socks5h proxy, or none.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" proxy-file' -l 'proxy-file' -d 'Read the proxy\'s URL from a file, where it holds a password.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" ca-file' -l 'ca-file' -d 'Trust the certificates in this PEM file.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" cert' -l 'cert' -d 'Client certificate (PEM).' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" key' -l 'key' -d 'Key of the client certificate (PEM).' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" tls-min' -l 'tls-min' -d 'Lowest TLS version.' -rfka '1.0 1.1 1.2 1.3'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" http-version' -l 'http-version' -d 'HTTP version.' -rfka '1.1 2'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" socket' -l 'socket' -d 'Talk to the daemon at this socket, and to no other.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" json' -l 'json' -d 'Print JSON: one value, or one a line where results come one by one.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" q quiet' -l 'quiet' -s 'q' -d 'Print results only, no remarks and no progress.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" no-start' -l 'no-start' -d 'Do not start a daemon where none runs.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" version' -l 'version' -d 'Show the version.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" X method' -s 'X' -l 'method' -d 'HTTP method; GET, or POST with -d.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" d data' -s 'd' -l 'data' -d 'Body to send; @FILE sends a file.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" s session' -l 'session' -s 's' -d 'Put the tasks into this session.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" priority' -l 'priority' -d 'Place in the queue, or a number from 0 to 1.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" limit' -l 'limit' -d 'Bytes per second of each task: 500k, 2M, none.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" at' -l 'at' -d 'Begin then: 22:30, +2h, or 2026-01-31T08:00:00Z.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" deadline' -l 'deadline' -d 'Fail if not done by then.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" paused' -l 'paused' -d 'Add the tasks paused.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" retry' -l 'retry' -d 'Attempts before a task fails; 0 = as many as it takes.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" timeout' -l 'timeout' -d 'Give up an attempt after this long without a byte: 30s, 2m.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" max-time' -l 'max-time' -d 'Fail after this much time in the queue and running: 12h, 7d.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" description' -l 'description' -d 'A remark that \'list\' and \'show\' print.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch"' -l 'tag' -d 'A label; may be repeated.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" client-token' -l 'client-token' -d 'Makes adding idempotent: the same token within 24 hours gives the same task.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch"' -s 'H' -l 'header' -d 'A header \'Name: value\', or @FILE with one a line; may be repeated.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" A user-agent' -s 'A' -l 'user-agent' -d 'User-Agent to send.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" referer' -l 'referer' -d 'Referer to send.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" u user' -s 'u' -l 'user' -d 'User name for the server; the password is asked for, or see below.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" password-stdin' -l 'password-stdin' -d 'Read the password from standard input.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" password-file' -l 'password-file' -d 'Read the password from a file.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" bearer-file' -l 'bearer-file' -d 'Read a bearer token from a file; - is standard input.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" bearer-env' -l 'bearer-env' -d 'Take a bearer token from an environment variable.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" netrc' -l 'netrc' -d 'Take user and password from ~/.netrc.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" netrc-file' -l 'netrc-file' -d 'Take user and password from this netrc file.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" proxy' -l 'proxy' -d 'http, https, socks5 or socks5h proxy, or none.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" proxy-file' -l 'proxy-file' -d 'Read the proxy\'s URL from a file, where it holds a password.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" ca-file' -l 'ca-file' -d 'Trust the certificates in this PEM file.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" cert' -l 'cert' -d 'Client certificate (PEM).' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" key' -l 'key' -d 'Key of the client certificate (PEM).' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" tls-min' -l 'tls-min' -d 'Lowest TLS version.' -rfka '1.0 1.1 1.2 1.3'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" http-version' -l 'http-version' -d 'HTTP version.' -rfka '1.1 2'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" socket' -l 'socket' -d 'Talk to the daemon at this socket, and to no other.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" json' -l 'json' -d 'Print JSON: one value, or one a line where results come one by one.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" q quiet' -l 'quiet' -s 'q' -d 'Print results only, no remarks and no progress.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" no-start' -l 'no-start' -d 'Do not start a daemon where none runs.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" version' -l 'version' -d 'Show the version.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" h help' -s 'h' -l 'help' -d 'Show help information.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl update" url' -l 'url' -d 'Download from here instead.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl update" priority' -l 'priority' -d 'Place in the queue, or a number from 0 to 1.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl update" limit' -l 'limit' -d 'Bytes per second: 500k, 2M, none.' -rfka ''

@@ -9,6 +9,8 @@ const long DLD_AUTH_BASIC_DIGEST = (long)(CURLAUTH_BASIC | CURLAUTH_DIGEST);
 const long DLD_SSH_AUTH_ALL =
     (long)(CURLSSH_AUTH_PUBLICKEY | CURLSSH_AUTH_PASSWORD | CURLSSH_AUTH_KEYBOARD | CURLSSH_AUTH_AGENT);
 const size_t DLD_WRITE_PAUSE = CURL_WRITEFUNC_PAUSE;
+const size_t DLD_READ_PAUSE = CURL_READFUNC_PAUSE;
+const size_t DLD_READ_ABORT = CURL_READFUNC_ABORT;
 const curl_socket_t DLD_SOCKET_TIMEOUT = CURL_SOCKET_TIMEOUT;
 
 CURLcode dld_easy_set_long(CURL *easy, CURLoption option, long value) {
@@ -48,6 +50,22 @@ CURLcode dld_easy_set_body(CURL *easy, const void *bytes, size_t count) {
     return code;
 }
 
+CURLcode dld_easy_set_upload_callbacks(
+    CURL *easy, dld_body_callback read, dld_seek_callback seek, void *context) {
+    CURLcode code = curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
+    if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_READFUNCTION, read);
+    if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_READDATA, context);
+    if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, seek);
+    if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_SEEKDATA, context);
+    return code;
+}
+
+CURLcode dld_easy_set_begin_callback(CURL *easy, dld_begin_callback begin, void *context) {
+    CURLcode code = curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, begin);
+    if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_PREREQDATA, context);
+    return code;
+}
+
 static int only_matching_keys(
     CURL *easy, const struct curl_khkey *known, const struct curl_khkey *found, enum curl_khmatch match,
     void *context) {
@@ -80,6 +98,12 @@ CURLcode dld_easy_get_offset(CURL *easy, CURLINFO info, curl_off_t *value) {
 
 CURLcode dld_easy_get_pointer(CURL *easy, void **value) {
     return curl_easy_getinfo(easy, CURLINFO_PRIVATE, (char **)value);
+}
+
+curl_socket_t dld_easy_get_socket(CURL *easy) {
+    curl_socket_t socket = CURL_SOCKET_BAD;
+    curl_easy_getinfo(easy, CURLINFO_ACTIVESOCKET, &socket);
+    return socket;
 }
 
 CURLMcode dld_multi_set_long(CURLM *multi, CURLMoption option, long value) {

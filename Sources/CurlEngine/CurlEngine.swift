@@ -31,11 +31,12 @@ package final class CurlEngine: Sendable {
 
     /// nil where the state folder has no room for it; resumption then starts from checkpoints.
     package let journal: OffsetJournal?
-    private let reactor: Reactor
+    let reactor: Reactor
     private let lanes: DeviceLanes
     private let homeDirectory: String?
     private let ledger: SinkLedger
     private let sinks: SinkFactory
+    private let feeds: FeedFactory
     /// Short calls that may block: looking for keys, waiting for disks at the end.
     private let errands: WorkQueue<@Sendable () -> Void>
 
@@ -51,6 +52,7 @@ package final class CurlEngine: Sendable {
         let buffers = BufferPool(bound: Int(configuration.bufferBound.rawValue))
         let waker = BufferWaker()
         sinks = SinkFactory(lanes: lanes, journal: journal, buffers: buffers, ledger: ledger, waker: waker)
+        feeds = FeedFactory(lanes: lanes, buffers: buffers, waker: waker)
         errands = WorkQueue(name: "dld-errand", threads: 4) { $0() }
         let reactor = Reactor(
             maximumTransfers: configuration.maximumTransfers, userAgent: configuration.userAgent,
@@ -75,9 +77,10 @@ package final class CurlEngine: Sendable {
 
     /// Performs one exchange. Where the calling task is cancelled it ends with `.aborted`, after what arrived is written.
     ///
-    /// The part must stay open until this returns.
+    /// The part must stay open until this returns. `source` is what the exchange's payload takes its bytes from; where
+    /// it is not any more what it was when it was opened, the exchange is stopped with source.changed.
     package func perform(
-        _ exchange: Exchange, into part: PartFile?, context: TransferContext
+        _ exchange: Exchange, into part: PartFile?, sending source: UploadSource? = nil, context: TransferContext
     ) async -> ExchangeOutcome {
         context.counters.setTransferring(false)
         if LocalExchange.handles(exchange.url) { return await copy(exchange, part, context) }
@@ -93,17 +96,19 @@ package final class CurlEngine: Sendable {
             return ExchangeOutcome(end: .refusedRedirect(error), offset: exchange.startOffset)
         }
         let keys = url.scheme == "sftp" ? await findKeys(exchange.network.knownHostsPath) : nil
-        return await run(exchange, part, context, request, keys)
+        return await run(exchange, part, source, context, request, keys)
     }
 
     private func run(
-        _ exchange: Exchange, _ part: PartFile?, _ context: TransferContext, _ request: RequestState, _ keys: SSHKeys?
+        _ exchange: Exchange, _ part: PartFile?, _ source: UploadSource?, _ context: TransferContext,
+        _ request: RequestState, _ keys: SSHKeys?
     ) async -> ExchangeOutcome {
         let running = Guarded<(transfer: Transfer?, cancelled: Bool)>((nil, false))
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let transfer = Transfer(
-                    exchange: exchange, part: part, context: context, request: request, keys: keys
+                    exchange: exchange, part: part, context: context, request: request, keys: keys, source: source,
+                    feed: feeds.make(exchange, source: source)
                 ) { continuation.resume(returning: $0) }
                 let cancelled = running.withLock { state in
                     state.transfer = transfer
@@ -165,19 +170,11 @@ package final class CurlEngine: Sendable {
         }
     }
 
-    private func errand<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
+    func errand<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
         await withCheckedContinuation { continuation in
             errands.post { continuation.resume(returning: body()) }
         }
     }
-
-    // MARK: Rates
-
-    /// Takes effect on running transfers at once; 0 lifts the limit.
-    package func setRateLimits(global rate: ByteRate) { reactor.post(.globalRate(rate)) }
-    package func setRateLimit(session: SessionKey, _ rate: ByteRate) { reactor.post(.sessionRate(session, rate)) }
-    /// Stays until it is set to 0, across the task's exchanges.
-    package func setRateLimit(task: TaskID, _ rate: ByteRate) { reactor.post(.taskRate(task, rate)) }
 
     // MARK: Life
 

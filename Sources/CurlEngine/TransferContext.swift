@@ -27,6 +27,8 @@ package struct TransferContext: Sendable {
 package final class TransferCounters: Sendable {
     private let received = Atomic<Int64>(0)
     private let expected = Atomic<Int64>(-1)
+    private let sent = Atomic<Int64>(0)
+    private let toSend = Atomic<Int64>(-1)
     private let headArrived = Atomic<Bool>(false)
 
     package init() {}
@@ -35,10 +37,17 @@ package final class TransferCounters: Sendable {
     package var bytesReceived: ByteCount { ByteCount(received.load(ordering: .relaxed)) }
     /// Whole length of the file, -1 where unknown.
     package var bytesExpected: Int64 { expected.load(ordering: .relaxed) }
+    /// Uploads: next offset in the source, or bytes of a body that is more than the file (multipart). What the peer's
+    /// system has not acknowledged does not count while the exchange runs.
+    package var bytesSent: ByteCount { ByteCount(sent.load(ordering: .relaxed)) }
+    /// Uploads: where `bytesSent` ends, -1 where unknown.
+    package var bytesToSend: Int64 { toSend.load(ordering: .relaxed) }
     package var phase: TaskPhase { headArrived.load(ordering: .relaxed) ? .transferring : .connecting }
 
     package func setReceived(_ offset: ByteCount) { received.store(offset.rawValue, ordering: .relaxed) }
     package func setExpected(_ length: Int64) { expected.store(length, ordering: .relaxed) }
+    package func setSent(_ offset: ByteCount) { sent.store(offset.rawValue, ordering: .relaxed) }
+    package func setToSend(_ length: Int64) { toSend.store(length, ordering: .relaxed) }
     package func setTransferring(_ value: Bool) { headArrived.store(value, ordering: .relaxed) }
 }
 
@@ -53,9 +62,13 @@ package protocol TransferObserver: Sendable {
     /// The part file is about to be emptied for another version, so the stored checkpoint must be replaced by this
     /// one first: `proceed` is called, from any thread, when that is durable. No byte is written before.
     func transferRestarting(_ checkpoint: Checkpoint, proceed: @escaping @Sendable () -> Void)
+    /// An interim answer told what is worth storing at once (the upload resource of a 104).
+    func transferProgressed(_ progress: UploadProgress)
 }
 
 extension TransferObserver {
+    package func transferProgressed(_ progress: UploadProgress) {}
+
     package func transferRestarting(_ checkpoint: Checkpoint, proceed: @escaping @Sendable () -> Void) {
         transferCheckpointed(checkpoint)
         proceed()

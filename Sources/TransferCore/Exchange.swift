@@ -7,6 +7,9 @@ package struct Exchange: Sendable {
         case download
         /// Learn size and modification time only (FTP, SFTP).
         case probe
+        /// Send `payload` (or nothing) and keep the answer's body in memory, up to `responseLimit`. FTP and SFTP: store
+        /// the payload in the remote file, from `startOffset` on where that is not 0 (append), else replacing it.
+        case request
     }
 
     package var kind: Kind = .download
@@ -16,6 +19,22 @@ package struct Exchange: Sendable {
     package var headers: [HeaderField] = []
     /// In-memory request body; HTTP only.
     package var body: [UInt8]?
+    /// Request body where `body` is nil. Its length becomes Content-Length.
+    package var payload: Payload = .none
+    /// Digests of the payload or the source; whoever performs the exchange computes them and adds their fields.
+    package var digests: [PayloadDigest] = []
+    /// `request`: bytes of the answer's body to keep; the rest is read and dropped.
+    package var responseLimit: ByteCount = .kibibytes(64)
+    /// `request`: end the exchange as `finished`, with `isBodyTruncated`, as soon as the answer is over its limit.
+    package var stopsAtResponseLimit = false
+    /// Send `Expect: 100-continue` and the body only after a 100 or a second's silence; a 417 comes back as head.
+    package var expectsContinue = false
+    /// The payload may be sent again to the target of a 307 or 308.
+    package var isReplayable = true
+    /// Redirect statuses that are an answer of the protocol and not followed (308 of the contentRange protocol).
+    package var finalStatuses: Set<Int> = []
+    /// Reads 1xx answers while the exchange runs, so that what they say is stored before the end.
+    package var interimReader: (any InterimReader)?
     /// FTP (REST), SFTP and file: where to start reading; HTTP says it in `headers`. Bytes are written from here
     /// unless the judge says otherwise.
     package var startOffset: ByteCount = 0
@@ -169,6 +188,17 @@ package struct ExchangeOutcome: Sendable {
     package var delimited: Bool
     /// HTTP status of a proxy's refusal to CONNECT, where there was one.
     package var proxyStatus: Int?
+    /// Payload bytes handed to the network and not known to be lost, framing included; counted anew after a redirect
+    /// or a challenge.
+    package var sent: ByteCount = 0
+    /// `request`: the answer's body, at most `responseLimit` bytes.
+    package var body: [UInt8] = []
+    /// The answer's body was longer than `body`.
+    package var isBodyTruncated = false
+    /// Interim answers other than 100 (104, 103), in order.
+    package var interim: [ResponseHead] = []
+    /// `expectsContinue` was set and the final answer came in place of a 100, before any byte of the body.
+    package var continueRefused = false
 
     package init(
         end: End, head: ResponseHead? = nil, trailers: [HeaderField] = [], offset: ByteCount = 0,
@@ -190,6 +220,13 @@ package protocol TransferStrategy: Sendable {
     mutating func next(after outcome: ExchangeOutcome?) -> Step
     /// What a checkpoint stores with the offset; nil until an answer was accepted.
     var progress: Acceptance? { get }
+    /// Uploads: what is known of the upload now; stored whenever an attempt ends, be it by an abort, whose outcome is
+    /// handed to `next(after:)` too (its step is not taken). nil where nothing is.
+    var upload: UploadProgress? { get }
+}
+
+extension TransferStrategy {
+    package var upload: UploadProgress? { nil }
 }
 
 package enum Step: Sendable {
@@ -197,8 +234,13 @@ package enum Step: Sendable {
     /// Everything arrived; `verified` is false where only the connection's close ended a body of unknown length.
     case finished(Arrival)
     case failed(AttemptFailure)
-    /// Bytes are dropped and the part emptied before the next step; `reason` goes to `task.restarted`.
+    /// Bytes are dropped and the part emptied before the next step; `reason` goes to `task.restarted`. Uploads: the
+    /// stored `UploadProgress` is removed first.
     case restart(TransferError, then: Exchange)
+    /// Uploads: the progress is durable before the exchange begins.
+    case store(UploadProgress, then: Exchange)
+    /// An upload or a data request is done; the answer is its result.
+    case uploaded(UploadResult)
 }
 
 /// A representation that is whole on disk.

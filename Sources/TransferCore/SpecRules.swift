@@ -23,6 +23,7 @@ package struct SpecRules: Sendable {
             }
         }
         try checkRequest(spec)
+        try checkUpload(spec)
         try checkDestination(spec.destination)
         try checkChecksum(spec.checksum)
         try checkTexts(spec)
@@ -82,9 +83,9 @@ package struct SpecRules: Sendable {
 }
 
 extension SpecRules {
-    private func name(_ field: String) -> String { path.isEmpty ? field : "\(path).\(field)" }
+    func name(_ field: String) -> String { path.isEmpty ? field : "\(path).\(field)" }
 
-    private func bad(_ field: String, _ message: String) -> TransferError {
+    func bad(_ field: String, _ message: String) -> TransferError {
         TransferError(.badField, "\(name(field)): \(message)", details: ["field": .string(name(field))])
     }
 
@@ -142,7 +143,7 @@ extension SpecRules {
         }
     }
 
-    private func checkFile(
+    func checkFile(
         _ path: String?, _ field: String, code: ErrorCode = .badField
     ) throws(TransferError) {
         guard let path else { return }

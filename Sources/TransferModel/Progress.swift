@@ -63,10 +63,12 @@ public struct ResponseInfo: Hashable, Sendable, Codable {
     public var suggestedFilename: String?
     /// Where in the file this answer's body began; absent where it began at 0.
     public var resumedFrom: Int64?
+    /// What an upload or data task was answered.
+    public var body: ResponseBody?
 
     public enum CodingKeys: String, CodingKey, CaseIterable {
         case url, status, statusText, headers, mimeType, textEncoding, expectedLength, suggestedFilename,
-            resumedFrom
+            resumedFrom, body
     }
 
     public init(
@@ -83,5 +85,25 @@ public struct ResponseInfo: Hashable, Sendable, Codable {
         self.expectedLength = expectedLength
         self.suggestedFilename = suggestedFilename
         self.resumedFrom = resumedFrom
+    }
+}
+
+/// The beginning of a response body as the task shows it.
+public struct ResponseBody: Hashable, Sendable, Codable {
+    /// Where the bytes are UTF-8.
+    public var text: String?
+    /// Where they are not.
+    public var base64: String?
+    /// True where there was more.
+    public var truncated: Bool?
+
+    public enum CodingKeys: String, CodingKey, CaseIterable {
+        case text, base64, truncated
+    }
+
+    public init(text: String? = nil, base64: String? = nil, truncated: Bool? = nil) {
+        self.text = text
+        self.base64 = base64
+        self.truncated = truncated
     }
 }

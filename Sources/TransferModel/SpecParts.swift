@@ -109,6 +109,35 @@ extension SourceFile: Codable {
     }
 }
 
+/// Presigned URLs of a multipart upload to S3 (`uploadProtocol` `s3Multipart`).
+public struct S3Upload: Hashable, Sendable {
+    /// One URL a part, the first part first.
+    public var partURLs: [String]
+    /// Bytes of every part but the last.
+    public var partSize: ByteCount
+    /// CompleteMultipartUpload.
+    public var completeURL: String
+
+    public init(partURLs: [String], partSize: ByteCount, completeURL: String) {
+        self.partURLs = partURLs
+        self.partSize = partSize
+        self.completeURL = completeURL
+    }
+}
+
+extension S3Upload: Codable {
+    public enum CodingKeys: String, CodingKey, CaseIterable {
+        case partURLs, partSize, completeURL
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let fields = try StrictFields(decoder, CodingKeys.self)
+        partURLs = try fields.required(.partURLs)
+        partSize = try fields.required(.partSize)
+        completeURL = try fields.required(.completeURL)
+    }
+}
+
 /// A request body: exactly one of text, base64 or a file's path.
 public struct RequestBody: Hashable, Sendable {
     public var text: String?

@@ -64,6 +64,10 @@ public struct TaskRecord: Hashable, Sendable {
     /// Device of the destination folder when the task was added.
     public var destinationDevice: UInt64?
     public var checkpoint: Checkpoint?
+    /// Where an upload stands at its server.
+    public var upload: UploadProgress?
+    /// The file that the task sends, as it was when the task was added.
+    public var source: SourceIdentity?
     public var response: ResponseInfo?
     public var result: TaskResult?
 

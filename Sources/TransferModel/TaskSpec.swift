@@ -19,7 +19,7 @@ public struct TaskSpec: Hashable, Sendable {
     public var interopVersion: Int?
     public var uploadCreation: String?
     public var uploadChecksum: DigestAlgorithm?
-    public var s3: JSONValue?
+    public var s3: S3Upload?
     /// Of the delivered file.
     public var checksum: Checksum?
     public var priority: TaskPriority?

@@ -6,7 +6,7 @@ public let allMethods: [any RPCMethod.Type] = [
     OpenSession.self, GetSession.self, ListSessions.self, FinishSession.self, InvalidateSession.self,
     AddTasks.self, GetTask.self, ListTasks.self,
     PauseTasks.self, ResumeTasks.self, CancelTasks.self, RetryTasks.self, RemoveTasks.self,
-    UpdateTask.self, TakeResumeData.self,
+    UpdateTask.self, TakeResumeData.self, ReadBody.self,
     Subscribe.self, Unsubscribe.self, AcknowledgeEvents.self, ForgetSubscriber.self, ListEvents.self,
 ]
 

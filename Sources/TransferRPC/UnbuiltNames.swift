@@ -3,10 +3,7 @@ import TransferModel
 /// Names of the contract that this version has not built: refused by name, and left out of the reference.
 public enum UnbuiltNames {
     /// Fields of a task that are refused whatever they say.
-    public static let task: Set<TaskSpec.CodingKeys> = [
-        .mirrors, .source, .uploadProtocol, .formField, .formFields, .fileName, .contentType, .uploadMetadata,
-        .interopVersion, .uploadCreation, .uploadChecksum, .s3, .requestCachePolicy,
-    ]
+    public static let task: Set<TaskSpec.CodingKeys> = [.mirrors, .requestCachePolicy]
 
     /// Fields of a session's configuration that are refused whatever they say.
     public static let session: Set<SessionConfiguration.CodingKeys> = [
@@ -15,15 +12,11 @@ public enum UnbuiltNames {
     ]
 
     /// Fields that are known but take one value only, and the reason.
-    static let taskKinds: Set<TaskKind> = [.download]
     static let sessionKinds: Set<SessionKind> = [.background]
 
     /// - Parameter path: of the spec in the message, `tasks[3]`.
     /// - Throws: `request.unsupported` that names the field.
     public static func check(_ spec: TaskSpec, path: String) throws(TransferError) {
-        guard taskKinds.contains(spec.kind) else {
-            throw unsupported(path, "kind", "only `download` is built, not `\(spec.kind.rawValue)`")
-        }
         for key in TaskSpec.CodingKeys.allCases where task.contains(key) && spec.has(key) {
             throw unsupported(path, key.stringValue, "this is not built yet")
         }
@@ -62,20 +55,11 @@ extension TaskSpec {
     fileprivate func has(_ key: CodingKeys) -> Bool {
         switch key {
         case .mirrors: mirrors != nil
-        case .source: source != nil
-        case .uploadProtocol: uploadProtocol != nil
-        case .formField: formField != nil
-        case .formFields: formFields != nil
-        case .fileName: fileName != nil
-        case .contentType: contentType != nil
-        case .uploadMetadata: uploadMetadata != nil
-        case .interopVersion: interopVersion != nil
-        case .uploadCreation: uploadCreation != nil
-        case .uploadChecksum: uploadChecksum != nil
-        case .s3: s3 != nil
         case .requestCachePolicy: requestCachePolicy != nil
-        case .kind, .url, .method, .headers, .body, .destination, .conflictPolicy, .checksum, .priority, .startPaused,
-            .earliestBeginAt, .deadlineAt, .rateLimit, .connections, .proxy, .username, .password, .bearer, .netrc,
+        case .kind, .url, .method, .headers, .body, .destination, .conflictPolicy, .source, .uploadProtocol,
+            .formField, .formFields, .fileName, .contentType, .uploadMetadata, .interopVersion, .uploadCreation,
+            .uploadChecksum, .s3, .checksum, .priority, .startPaused, .earliestBeginAt, .deadlineAt, .rateLimit,
+            .connections, .proxy, .username, .password, .bearer, .netrc,
             .httpVersion, .preserveTime, .description, .tags, .clientToken, .resumeData, .caFile, .clientCertificate,
             .tlsMinimumVersion, .timeoutIntervalForRequest, .timeoutIntervalForResource, .retry, .durability,
             .allowsArbitraryLoads:
@@ -110,4 +94,15 @@ public enum Feature: String, CaseIterable, Sendable {
         priorities, proxies, clientCertificates, netrc
     case sessionsBackground = "sessions.background"
     case http, https, http2, ftp, ftps, sftp, file, data
+    case upload, dataTasks, requestBodies
+    case uploadPut = "upload.put"
+    case uploadPost = "upload.post"
+    case uploadMultipart = "upload.multipart"
+    case uploadContentRange = "upload.contentRange"
+    case uploadTus = "upload.tus"
+    case uploadResumable = "upload.resumable"
+    case uploadAuto = "upload.auto"
+    case uploadS3 = "upload.s3Multipart"
+    case uploadFTP = "upload.ftp"
+    case uploadSFTP = "upload.sftp"
 }

@@ -14,6 +14,8 @@ package final class TransferStore: Sendable {
     let pool: DatabasePool
     /// Random name of this store; what it was before never matches another one's part files.
     package let identifier: String
+    /// Path of the state folder.
+    package var folderPath: String { folder.path }
     private let folder: StateFolder
     private let lock: InstanceLock
     private let reserve: Reserve

@@ -9,15 +9,16 @@ struct Dlctl: AsyncParsableCommand {
 
     static let configuration = CommandConfiguration(
         commandName: "dlctl",
-        abstract: "Hand downloads to dld, the background transfer daemon, and look after them.",
+        abstract: "Hand downloads and uploads to dld, the background transfer daemon, and look after them.",
         discussion: """
-            Downloads go on after this command has ended, and resume where they were after a crash or a reboot. \
+            Transfers go on after this command has ended, and resume where they were after a crash or a reboot. \
             Where no daemon runs, dlctl starts one.
 
             EXAMPLES:
               dlctl add https://example.org/file.iso   queue it into this folder
               dlctl add -w -o f.iso URL                queue it, wait with a progress bar
               dlctl add -i list.txt -d ~/Downloads     queue a list of URLs
+              dlctl upload -w big.iso URL              send a file, wait with a progress bar
               dlctl list                               what there is
               dlctl watch                              live screen
               dlctl explain 12                         why task 12 is not running
@@ -29,7 +30,9 @@ struct Dlctl: AsyncParsableCommand {
         version: "dlctl \(version)",
         subcommands: [DocumentationCommand.self],
         groupedSubcommands: [
-            CommandGroup(name: "Queue", subcommands: [AddCommand.self, UpdateCommand.self]),
+            CommandGroup(
+                name: "Queue",
+                subcommands: [AddCommand.self, UploadCommand.self, FetchCommand.self, UpdateCommand.self]),
             CommandGroup(
                 name: "Look",
                 subcommands: [

@@ -38,6 +38,38 @@ extension EndToEnd {
         }
 
         @Test(.timeLimit(.minutes(1)))
+        func theSystemDaemonSendsOnlyTheOwnersFiles() async throws {
+            let house = try await House()
+            let server = try UploadServer(PlainRules())
+            func spec(_ path: String) -> JSONValue {
+                [
+                    "kind": "upload", "method": "PUT", "url": .string(server.url("/f")),
+                    "source": ["path": .string(path)],
+                ]
+            }
+            // The folder is made when its owner first comes.
+            _ = try await house.add(house.anna, Self.anna, "first")
+            _ = try await house.add(house.bert, Self.bert, "first")
+            try Files.write(house.home(Self.anna) + "/hers", "hers")
+            try Files.write(house.home(Self.bert) + "/his", "his")
+            symlink(house.home(Self.anna) + "/hers", house.home(Self.bert) + "/link")
+            for path in ["/etc/passwd", house.home(Self.anna) + "/hers", house.home(Self.bert) + "/link"] {
+                do {
+                    let ids = try await house.bert.add([spec(path)])
+                    Issue.record("\(path) was added as \(ids)")
+                } catch let failure as RPCFailure {
+                    #expect(failure.code == "permission.denied", "\(path): \(failure)")
+                }
+            }
+            let id = try await house.bert.add([spec(house.home(Self.bert) + "/his")])[0]
+            try await house.bert.wait(for: id, "completed")
+            #expect(server.files["/f"]?.bytes == Array("his".utf8))
+            await #expect(throws: RPCFailure.self) {
+                try await house.anna.call("task.body", ["id": .integer(id)])
+            }
+        }
+
+        @Test(.timeLimit(.minutes(1)))
         func neitherSeesNorTouchesTheOthersTasks() async throws {
             let house = try await House()
             let hers = try await house.add(house.anna, Self.anna, "hers", ["startPaused": true])

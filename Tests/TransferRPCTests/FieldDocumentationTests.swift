@@ -64,6 +64,7 @@ enum Samples {
             headers: [HeaderField("Set-Cookie", "id=secret"), HeaderField("ETag", "\"1\"")], mimeType: "text/plain",
             textEncoding: "utf-8", expectedLength: 10, suggestedFilename: "f.txt")
         response.resumedFrom = 5
+        response.body = ResponseBody(text: "hello", base64: nil, truncated: true)
         return response
     }
 

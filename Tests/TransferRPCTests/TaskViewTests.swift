@@ -27,6 +27,25 @@ struct TaskViewTests {
         #expect(view.bytesExpected == -1 && view.bytesReceived == 0 && view.phase == nil && view.rate == 0)
     }
 
+    @Test func anUploadCountsWhatTheServerHasThenWhatIsSentThenAll() {
+        var record = Samples.record
+        record.result = nil
+        record.spec.kind = .upload
+        record.source = SourceIdentity(device: 1, inode: 2, size: 100, modified: 3)
+        record.status = TaskStatus(state: .paused, createdAt: record.status.createdAt)
+        record.upload = UploadProgress(
+            uploadProtocol: .tus, offset: 40, source: record.source, createdAt: record.status.createdAt)
+        let stored = TaskView(record)
+        #expect(stored.bytesSent == 40 && stored.bytesToSend == 100 && stored.bytesExpected == -1)
+        let live = TaskView.Live(
+            phase: .transferring, bytesReceived: 0, bytesExpected: -1, rate: 5, bytesSent: 70, bytesToSend: 130)
+        let running = TaskView(record, live: live)
+        #expect(running.bytesSent == 70 && running.bytesToSend == 130)
+        record.upload = nil
+        record.status.state = .completed
+        #expect(TaskView(record).bytesSent == 100)
+    }
+
     @Test func takesOffsetsFromTheCheckpointThenFromMemory() {
         var record = Samples.record
         record.result = nil

@@ -7,6 +7,9 @@
 #include <curl/curl.h>
 
 typedef size_t (*dld_body_callback)(char *bytes, size_t size, size_t count, void *context);
+typedef int (*dld_seek_callback)(void *context, curl_off_t offset, int origin);
+typedef int (*dld_begin_callback)(
+    void *context, char *remote, char *local, int remote_port, int local_port);
 typedef int (*dld_socket_callback)(CURL *easy, curl_socket_t socket, int what, void *context, void *socket_context);
 typedef int (*dld_timer_callback)(CURLM *multi, long milliseconds, void *context);
 
@@ -23,6 +26,14 @@ CURLcode dld_easy_set_response_callbacks(
 /// A copy of the request body.
 CURLcode dld_easy_set_body(CURL *easy, const void *bytes, size_t count);
 
+/// Where a request's body comes from, how it is rewound, and the pointer both are given.
+CURLcode dld_easy_set_upload_callbacks(
+    CURL *easy, dld_body_callback read, dld_seek_callback seek, void *context);
+
+/// Called before each request that libcurl puts on a connection, repetitions of its own included
+/// (CURLOPT_PREREQFUNCTION(3)).
+CURLcode dld_easy_set_begin_callback(CURL *easy, dld_begin_callback begin, void *context);
+
 /// Where known host keys are, and a key callback that refuses every key but a matching one.
 CURLcode dld_easy_set_known_hosts(CURL *easy, const char *path);
 
@@ -32,6 +43,8 @@ CURLcode dld_easy_set_private_sockets(CURL *easy);
 CURLcode dld_easy_get_long(CURL *easy, CURLINFO info, long *value);
 CURLcode dld_easy_get_offset(CURL *easy, CURLINFO info, curl_off_t *value);
 CURLcode dld_easy_get_pointer(CURL *easy, void **value);
+/// The connection's socket, -1 where there is none.
+curl_socket_t dld_easy_get_socket(CURL *easy);
 
 CURLMcode dld_multi_set_long(CURLM *multi, CURLMoption option, long value);
 CURLMcode dld_multi_set_callbacks(
@@ -50,6 +63,8 @@ CURLcode dld_curl_global_init(void);
 extern const long DLD_AUTH_BASIC_DIGEST;
 extern const long DLD_SSH_AUTH_ALL;
 extern const size_t DLD_WRITE_PAUSE;
+extern const size_t DLD_READ_PAUSE;
+extern const size_t DLD_READ_ABORT;
 extern const curl_socket_t DLD_SOCKET_TIMEOUT;
 
 #endif

@@ -7,5 +7,6 @@
 #include "dld_disk.h"
 #include "dld_events.h"
 #include "dld_files.h"
+#include "dld_sockets.h"
 
 #endif

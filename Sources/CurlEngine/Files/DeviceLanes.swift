@@ -9,9 +9,17 @@ final class DeviceLane: Sendable {
         case finish(PartSink)
     }
 
+    /// A piece of a file that is being uploaded.
+    private struct Reading: Sendable {
+        var piece: PayloadFeed.Piece
+        var feed: PayloadFeed
+    }
+
     private static let syncThreads = 4
+    private static let readThreads = 2
     private let writer: WorkQueue<Write>
     private let syncer: WorkQueue<PartSink>
+    private let reader: WorkQueue<Reading>
 
     init(device: UInt64) {
         writer = WorkQueue(name: "dld-write", threads: 1) { job in
@@ -22,14 +30,17 @@ final class DeviceLane: Sendable {
             }
         }
         syncer = WorkQueue(name: "dld-sync", threads: Self.syncThreads) { $0.synchronize() }
+        reader = WorkQueue(name: "dld-read", threads: Self.readThreads) { $0.feed.fill($0.piece) }
     }
 
     func post(_ job: Write) { writer.post(job) }
     func sync(_ sink: PartSink) { syncer.post(sink) }
+    func read(_ piece: PayloadFeed.Piece, for feed: PayloadFeed) { reader.post(Reading(piece: piece, feed: feed)) }
 
     func close() {
         writer.close()
         syncer.close()
+        reader.close()
     }
 }
 

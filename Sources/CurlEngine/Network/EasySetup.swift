@@ -99,23 +99,51 @@ struct EasySetup {
         let request = transfer.request
         set(CURLOPT_HTTPAUTH, DLD_AUTH_BASIC_DIGEST)
         set(CURLOPT_HTTP_VERSION, httpVersion(transfer))
-        if let body = request.body, result == CURLE_OK {
+        var usual = "GET"
+        if transfer.isSending {
+            upload(transfer)
+            usual = "PUT"
+        } else if let body = request.body, result == CURLE_OK {
             result = dld_easy_set_body(easy, body, body.count)
+            usual = "POST"
         }
-        let method = request.method?.uppercased()
-        if method == "HEAD" {
+        let method = request.method ?? (request.carriesBody ? "POST" : "GET")
+        if method.uppercased() == "HEAD" {
             set(CURLOPT_NOBODY, 1)
-        } else if let method, method != (request.body == nil ? "GET" : "POST") {
-            set(CURLOPT_CUSTOMREQUEST, request.method)
+        } else if method.uppercased() != usual {
+            set(CURLOPT_CUSTOMREQUEST, method)
         }
+        // A server may close an idle connection just when it is used again; what cannot be repeated had better not
+        // meet that.
+        if !request.isIdempotent { set(CURLOPT_MAXAGE_CONN, Self.freshSeconds) }
+        if result == CURLE_OK { result = dld_easy_set_begin_callback(easy, beginRequest, pointer(to: transfer)) }
         headers(transfer)
+    }
+
+    private static let freshSeconds = 5
+
+    private func pointer(to transfer: Transfer) -> UnsafeMutableRawPointer {
+        Unmanaged.passUnretained(transfer).toOpaque()
+    }
+
+    /// A body that the transfer's feed brings.
+    private mutating func upload(_ transfer: Transfer) {
+        guard let feed = transfer.feed, result == CURLE_OK else { return }
+        result = dld_easy_set_upload_callbacks(easy, sendBody, seekBody, pointer(to: transfer))
+        // libcurl takes what is skipped at the beginning off the length of an SFTP upload.
+        let skipped = transfer.request.url.scheme == "sftp" ? transfer.exchange.startOffset.rawValue : 0
+        if result == CURLE_OK {
+            result = dld_easy_set_offset(easy, CURLOPT_INFILESIZE_LARGE, curl_off_t(feed.length + skipped))
+        }
+        if !transfer.sendLimits.isEmpty { set(CURLOPT_UPLOAD_BUFFERSIZE, Transfer.limitedPiece) }
     }
 
     private func httpVersion(_ transfer: Transfer) -> Int {
         // A paused stream holds up its neighbours and a rate limit overshoots; uploads spin on old versions.
         let mustBe11 =
             !transfer.limits.isEmpty || transfer.exchange.network.httpVersion == .v11
-            || transfer.request.body != nil && !CurlVersion.current.uploadsSafelyOverHTTP2
+            || !transfer.sendLimits.isEmpty && transfer.isSending
+            || transfer.request.carriesBody && !CurlVersion.current.uploadsSafelyOverHTTP2
         return Int(mustBe11 ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS)
     }
 
@@ -123,6 +151,12 @@ struct EasySetup {
     private mutating func headers(_ transfer: Transfer) {
         var list: UnsafeMutablePointer<curl_slist>?
         var fields = transfer.request.headers
+        if transfer.isSending {
+            // The length is the payload's, and libcurl says it; the wait for a 100 is the exchange's choice, not
+            // libcurl's.
+            fields.removeAll { ["content-length", "transfer-encoding", "expect"].contains($0.name.lowercased()) }
+            list = curl_slist_append(list, transfer.expectsContinue ? "Expect: 100-continue" : "Expect:")
+        }
         if !fields.contains(where: { $0.name.lowercased() == "user-agent" }) {
             fields.append(HeaderField("User-Agent", userAgent))
         }
@@ -142,11 +176,24 @@ struct EasySetup {
     }
 
     private mutating func files(_ transfer: Transfer) {
+        if transfer.isSending { return store(transfer) }
         set(CURLOPT_FILETIME, 1)
         if transfer.exchange.kind == .probe, transfer.request.url.scheme != "sftp" { set(CURLOPT_NOBODY, 1) }
         let offset = transfer.exchange.startOffset.rawValue
         if offset > 0, transfer.exchange.kind == .download, result == CURLE_OK {
             result = dld_easy_set_offset(easy, CURLOPT_RESUME_FROM_LARGE, curl_off_t(offset))
+        }
+    }
+
+    /// FTP appends (APPE), SFTP writes from the very offset on.
+    private mutating func store(_ transfer: Transfer) {
+        upload(transfer)
+        let offset = transfer.exchange.startOffset.rawValue
+        guard offset > 0, result == CURLE_OK else { return }
+        if transfer.request.url.scheme == "sftp" {
+            result = dld_easy_set_offset(easy, CURLOPT_RESUME_FROM_LARGE, curl_off_t(offset))
+        } else {
+            set(CURLOPT_APPEND, 1)
         }
     }
 

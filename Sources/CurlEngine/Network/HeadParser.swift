@@ -9,6 +9,8 @@ struct HeadParser {
         case none
         /// The blank line of a response that is not interim.
         case headEnded
+        /// The blank line of an interim response (1xx).
+        case interimEnded
     }
 
     private enum Stage { case waiting, head, interim, ended }
@@ -37,8 +39,11 @@ struct HeadParser {
             if line.starts(with: "Content-Length:".utf8) { Self.add(line, to: &announced) }
             return .none
         case .interim:
-            if line.isEmpty { stage = .waiting }
-            return .none
+            if line.isEmpty {
+                stage = .waiting
+                return .interimEnded
+            }
+            Self.add(line, to: &headers)
         case .head:
             if line.isEmpty {
                 stage = .ended

@@ -16,7 +16,10 @@ final class SharedBucket {
     }
 }
 
-/// The limits in force: global, per session and per task; the reactor's alone.
+/// Which way the bytes of a limit go.
+enum RateDirection: Sendable { case receiving, sending }
+
+/// The limits of one direction that are in force: global, per session and per task; the reactor's alone.
 struct RateLimiter {
     private var global: SharedBucket?
     private var sessions: [SessionKey: SharedBucket] = [:]

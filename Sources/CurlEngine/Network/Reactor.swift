@@ -15,17 +15,19 @@ final class Reactor: @unchecked Sendable {
         /// The transfer's sink takes bytes again, or failed.
         case sinkChanged(Transfer)
         case restartIsDurable(Transfer)
+        /// The next piece of the source is there, or its end is needed no more.
+        case sendingChanged(Transfer)
         case buffersFreed
-        case globalRate(ByteRate)
-        case sessionRate(SessionKey, ByteRate)
-        case taskRate(TaskID, ByteRate)
+        case globalRate(ByteRate, RateDirection)
+        case sessionRate(SessionKey, ByteRate, RateDirection)
+        case taskRate(TaskID, ByteRate, RateDirection)
         case stop(@Sendable () -> Void)
         /// Answered at once: a sign of life.
         case ping(@Sendable () -> Void)
     }
 
     let buffers: BufferPool
-    private let sinks: SinkFactory
+    let sinks: SinkFactory
     private let userAgent: String
     private let mailbox: Mailbox<Command>
     private let epoll: Int32
@@ -40,9 +42,10 @@ final class Reactor: @unchecked Sendable {
     private var armed: Int64 = 0
     private var batch: [Command] = []
     private var ready = [dld_ready](repeating: dld_ready(), count: 256)
-    private var limiter = RateLimiter()
-    private var rateWaiters: [Transfer] = []
-    private var rateDeadline: Int64?
+    var limiter = RateLimiter()
+    var sendLimiter = RateLimiter()
+    var rateWaiters: [Transfer] = []
+    var rateDeadline: Int64?
     private var stopped: (@Sendable () -> Void)?
 
     private static let tick: Int64 = 100_000_000
@@ -123,16 +126,14 @@ final class Reactor: @unchecked Sendable {
         case .abort(let transfer): abort(transfer)
         case .sinkChanged(let transfer): sinkChanged(transfer)
         case .restartIsDurable(let transfer): restartIsDurable(transfer)
+        case .sendingChanged(let transfer): release(transfer, .sending)
         case .buffersFreed: buffersFreed()
-        case .globalRate(let rate):
-            limiter.setGlobal(rate, at: now)
-            ratesChanged()
-        case .sessionRate(let session, let rate):
-            limiter.set(session, rate, at: now)
-            ratesChanged()
-        case .taskRate(let task, let rate):
-            limiter.set(task, rate, at: now)
-            ratesChanged()
+        case .globalRate(let rate, let direction):
+            change(direction) { $0.setGlobal(rate, at: now) }
+        case .sessionRate(let session, let rate, let direction):
+            change(direction) { $0.set(session, rate, at: now) }
+        case .taskRate(let task, let rate, let direction):
+            change(direction) { $0.set(task, rate, at: now) }
         case .ping(let answer): answer()
         case .stop(let done):
             stopped = done
@@ -175,10 +176,13 @@ final class Reactor: @unchecked Sendable {
         }
     }
 
-    /// The handshake of an FTPS data connection and the commands beside it overtake each other now and then, and
-    /// libcurl 7.88 then watches the wrong socket (its own program polls once a second and does not notice).
+    /// The data connection of FTPS, and of an FTP upload, and the commands beside it overtake each other now and then,
+    /// and libcurl 7.88 then watches the wrong socket (its own program polls once a second and does not notice).
     private func stepMissedEvents() {
-        if transfers.values.contains(where: { $0.request.url.scheme == "ftps" }) { dld_multi_step_all(multi) }
+        let mayMiss = transfers.values.contains { transfer in
+            transfer.request.url.scheme == "ftps" || transfer.request.url.scheme == "ftp" && transfer.isSending
+        }
+        if mayMiss { dld_multi_step_all(multi) }
     }
 
     fileprivate func setCurlTimer(_ milliseconds: Int) {
@@ -201,8 +205,10 @@ final class Reactor: @unchecked Sendable {
     private func begin(_ transfer: Transfer) {
         if stopped != nil || transfer.isAborted { return transfer.refuse(.aborted) }
         transfer.reactor = self
-        transfer.limits = limiter.buckets(of: transfer.context)
+        setLimits(transfer)
         transfers[ObjectIdentifier(transfer)] = transfer
+        transfer.announceLength()
+        transfer.feed?.start { [weak self] in self?.post(.sendingChanged(transfer)) }
         send(transfer)
     }
 
@@ -230,6 +236,7 @@ final class Reactor: @unchecked Sendable {
     /// Keeps the handle for another transfer only where libcurl itself ended this one without an error: after a name
     /// that did not resolve, 7.88 refuses CURLOPT_BUFFERSIZE on it for ever.
     private func takeHandle(_ transfer: Transfer) {
+        transfer.measureSending(atEnd: true)
         guard let easy = transfer.easy else { return }
         transfer.easy = nil
         curl_multi_remove_handle(multi, easy)
@@ -279,7 +286,7 @@ final class Reactor: @unchecked Sendable {
         conclude(transfer, .finished)
     }
 
-    private func failure(_ code: CURLcode, _ transfer: Transfer) -> ExchangeOutcome.End {
+    func failure(_ code: CURLcode, _ transfer: Transfer) -> ExchangeOutcome.End {
         let detail = String(cString: transfer.errorText)
         let message = detail.isEmpty ? String(cString: curl_easy_strerror(code)) : detail
         return .transport(code: Int(code.rawValue), message: message)
@@ -301,73 +308,6 @@ final class Reactor: @unchecked Sendable {
         send(transfer)
     }
 
-    // MARK: Sinks and holds
-
-    func makeSink(_ transfer: Transfer, _ part: PartFile, _ acceptance: Acceptance) -> PartSink {
-        let sink = sinks.make(part, acceptance, transfer.context) { [weak self] in self?.post(.sinkChanged(transfer)) }
-        sink.open()
-        return sink
-    }
-
-    private func sinkChanged(_ transfer: Transfer) {
-        guard transfers[ObjectIdentifier(transfer)] != nil else { return }
-        if let failure = transfer.sink?.failure {
-            return conclude(transfer, .local(errno: failure.errno, operation: failure.operation))
-        }
-        release(transfer, .writer)
-    }
-
-    private func restartIsDurable(_ transfer: Transfer) {
-        guard transfers[ObjectIdentifier(transfer)] != nil else { return }
-        transfer.beginAfterRestart(self)
-        if let ending = transfer.ending { return conclude(transfer, ending) }
-        release(transfer, .restart)
-    }
-
-    private func buffersFreed() {
-        for transfer in Array(transfers.values) where transfer.holds.contains(.writer) { release(transfer, .writer) }
-    }
-
-    /// Takes back one reason to hold; the last one lets libcurl go on, which may call the body callback at once.
-    private func release(_ transfer: Transfer, _ hold: Transfer.Hold) {
-        transfer.holds.remove(hold)
-        guard transfer.holds.isEmpty, transfer.isPaused, let easy = transfer.easy else { return }
-        transfer.isPaused = false
-        transfer.lastActivity = now
-        let code = curl_easy_pause(easy, CURLPAUSE_CONT)
-        // An end noted by the callback, or an error, is only returned here: libcurl does not report it as done.
-        if let ending = transfer.ending {
-            conclude(transfer, ending)
-        } else if code != CURLE_OK {
-            conclude(transfer, failure(code, transfer))
-        }
-    }
-
-    // MARK: Rates
-
-    /// Whether all limits of the transfer allow reading now; where not, it is woken when they do.
-    func mayRead(_ transfer: Transfer) -> Bool {
-        let time = dld_monotonic_nanoseconds()
-        var wake = time
-        for limit in transfer.limits { wake = max(wake, limit.wait(at: time) ?? time) }
-        guard wake > time else { return true }
-        rateWaiters.append(transfer)
-        rateDeadline = min(rateDeadline ?? .max, wake)
-        return false
-    }
-
-    private func wakeRateWaiters() {
-        let waiters = rateWaiters
-        rateWaiters.removeAll(keepingCapacity: true)
-        rateDeadline = nil
-        for transfer in waiters where transfers[ObjectIdentifier(transfer)] != nil { release(transfer, .rate) }
-    }
-
-    private func ratesChanged() {
-        for transfer in transfers.values { transfer.limits = limiter.buckets(of: transfer.context) }
-        wakeRateWaiters()
-    }
-
     // MARK: Inspection
 
     /// What has to be looked after ten times a second: old bytes in buffers, checkpoints, silence.
@@ -377,6 +317,7 @@ final class Reactor: @unchecked Sendable {
             sink.checkpointIfDue(at: now)
         }
         if let since = transfer.discardingSince, now - since > Self.discardTime { return follow(transfer) }
+        transfer.measureSending()
         let limit = transfer.exchange.network.stallTimeout
         guard limit > 0, transfer.holds.isEmpty, now - transfer.lastActivity > limit.milliseconds * 1_000_000,
             !transfer.hasUploaded(since: now)

@@ -14,12 +14,15 @@ struct RequestState: Sendable {
     private(set) var method: String?
     private(set) var headers: [HeaderField]
     private(set) var body: [UInt8]?
+    /// The exchange's payload goes along.
+    private(set) var sendsPayload: Bool
     /// User name and password for the origin.
     private(set) var credentials: Credentials?
     private(set) var netrcPath: String?
     private(set) var redirects = 0
     private let redirectLimit: Int
     private let allowsPlaintext: Bool
+    private let isReplayable: Bool
 
     /// Fields that go along to another origin: they say what is asked for, not who asks.
     private static let carriedAcross: Set<String> = ["user-agent", "range", "if-range", "want-repr-digest"]
@@ -32,6 +35,8 @@ struct RequestState: Sendable {
         method = exchange.method
         headers = exchange.headers
         body = exchange.body
+        sendsPayload = exchange.sentPayload != nil
+        isReplayable = exchange.isReplayable
         redirectLimit = network.redirectLimit
         allowsPlaintext = network.allowsPlaintext
         let authorized = exchange.headers.contains { $0.name.lowercased() == "authorization" }
@@ -46,8 +51,17 @@ struct RequestState: Sendable {
         }
     }
 
+    /// Whether a repetition does no more than the request alone (RFC 9110 section 9.2.2).
+    var isIdempotent: Bool {
+        let method = (method ?? (carriesBody ? "POST" : "GET")).uppercased()
+        return ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"].contains(method)
+    }
+
+    var carriesBody: Bool { body != nil || sendsPayload }
+
     /// Goes to where a response with `status` and `location` points.
-    /// - Throws: http.redirect_limit, http.protocol (no http or https target), policy.plaintext_refused.
+    /// - Throws: http.redirect_limit, http.protocol (no http or https target, a body that may not be sent twice),
+    ///   policy.plaintext_refused.
     mutating func follow(status: Int, location: String) throws(TransferError) {
         guard redirects < redirectLimit else {
             throw TransferError(
@@ -62,8 +76,16 @@ struct RequestState: Sendable {
         guard allowsPlaintext || !target.isPlaintext else { throw Self.plaintextRefused(target) }
         redirects += 1
         rewriteMethod(status)
+        guard isReplayable || !sendsPayload else {
+            throw TransferError(
+                .httpProtocol, "The server redirects a request whose body must not be sent twice; use the new URL.",
+                details: ["url": .string(url.text), "location": .string(target.text)])
+        }
         if !target.hasSameOrigin(as: url) {
-            headers.removeAll { !Self.crossesOrigins($0.name) }
+            let describesBody = carriesBody
+            headers.removeAll { field in
+                !Self.crossesOrigins(field.name) && !(describesBody && field.name.lowercased().hasPrefix("content-"))
+            }
             credentials = nil
             netrcPath = nil
         }
@@ -74,12 +96,13 @@ struct RequestState: Sendable {
 
     /// RFC 9110 sections 15.4.2 to 15.4.4: 301 and 302 turn POST into GET, 303 everything but HEAD.
     private mutating func rewriteMethod(_ status: Int) {
-        let current = (method ?? (body == nil ? "GET" : "POST")).uppercased()
+        let current = (method ?? (carriesBody ? "POST" : "GET")).uppercased()
         let becomesGet =
             status == 303 ? current != "HEAD" && current != "GET" : current == "POST" && [301, 302].contains(status)
         guard becomesGet else { return }
         method = nil
         body = nil
+        sendsPayload = false
         headers.removeAll { $0.name.lowercased().hasPrefix("content-") || $0.name.lowercased() == "expect" }
     }
 

@@ -11,12 +11,22 @@ extension Transfer {
     func headerLine(_ bytes: UnsafeRawPointer, _ count: Int, reactor: Reactor) -> Int {
         lastActivity = reactor.now
         // A dialogue of FTP commands comes this way too; only HTTP has heads.
-        guard parser.line(UnsafeRawBufferPointer(start: bytes, count: count)) == .headEnded else { return count }
-        if parser.redirectTarget != nil, request.url.isHTTP {
-            return beginDiscarding(reactor) ? count : 0
+        switch parser.line(UnsafeRawBufferPointer(start: bytes, count: count)) {
+        case .none: return count
+        case .interimEnded:
+            interimEnded()
+            return count
+        case .headEnded: return headEnded(reactor) ? count : 0
+        }
+    }
+
+    private func headEnded(_ reactor: Reactor) -> Bool {
+        guard answered(reactor) else { return false }
+        if parser.redirectTarget != nil, request.url.isHTTP, !exchange.finalStatuses.contains(parser.status ?? 0) {
+            return beginDiscarding(reactor)
         }
         if !parser.mayBeRepeated { judge(reactor) }
-        return ending == nil ? count : 0
+        return ending == nil
     }
 
     /// A short body of a redirect is read so that the connection stays usable; a long one is not worth it.
@@ -50,6 +60,11 @@ extension Transfer {
         if exchange.kind == .probe {
             use = .count
             ending = .finished
+            return
+        }
+        if exchange.kind == .request {
+            use = .capture
+            announceAnswer()
             return
         }
         nextOffset = acceptance.offset.rawValue
@@ -107,6 +122,8 @@ extension Transfer {
         case .count:
             received += Int64(count)
             return count
+        case .capture:
+            return capture(bytes, count)
         case .undecided:
             return pause(.restart)
         case .store(let sink):
@@ -121,7 +138,7 @@ extension Transfer {
     }
 
     private func store(_ bytes: UnsafeRawPointer, _ count: Int, in sink: PartSink, _ reactor: Reactor) -> Int {
-        if !holds.isEmpty { return pause(holds) }
+        if !holds.isDisjoint(with: .receiving) { return pause(.receiving.intersection(holds)) }
         if !limits.isEmpty, !reactor.mayRead(self) { return pause(.rate) }
         let wanted = remaining.map { Int(min($0, Int64(count))) } ?? count
         guard hasRoom(for: wanted, sink, reactor), let buffer else { return pause(.writer) }

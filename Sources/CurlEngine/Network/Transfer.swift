@@ -17,6 +17,13 @@ final class Transfer: @unchecked Sendable {
         static let rate = Hold(rawValue: 2)
         /// The stored checkpoint must be replaced before the part file may be emptied.
         static let restart = Hold(rawValue: 4)
+        /// The next piece of the source is not there yet.
+        static let source = Hold(rawValue: 8)
+        static let sendRate = Hold(rawValue: 16)
+
+        /// What keeps the answer's body, and what keeps the request's.
+        static let receiving: Hold = [.writer, .rate, .restart]
+        static let sending: Hold = [.source, .sendRate]
     }
 
     /// What becomes of body bytes.
@@ -26,6 +33,8 @@ final class Transfer: @unchecked Sendable {
         case store(PartSink)
         /// A redirect's body, so that the connection can be used again; `left` bytes of patience.
         case discard(left: Int)
+        /// Kept in memory, up to the exchange's limit.
+        case capture
         /// Nobody wants them, but they count.
         case count
     }
@@ -36,6 +45,9 @@ final class Transfer: @unchecked Sendable {
     let part: PartFile?
     let context: TransferContext
     let keys: SSHKeys?
+    /// The file that `feed` reads.
+    let source: UploadSource?
+    let feed: PayloadFeed?
     private let report: @Sendable (ExchangeOutcome) -> Void
 
     /// Set while the reactor's table holds the transfer.
@@ -62,10 +74,22 @@ final class Transfer: @unchecked Sendable {
     var remaining: Int64?
 
     var holds: Hold = []
-    /// libcurl was told to pause and not yet to go on.
+    /// libcurl was told to pause its reading, or its sending, and not yet to go on.
     var isPaused = false
+    var isSendPaused = false
     var limits: [SharedBucket] = []
+    var sendLimits: [SharedBucket] = []
     var lastActivity: Int64 = 0
+    /// Bytes of the request's body that the system took in the current request, and how many of all it took before
+    /// the peer has not acknowledged yet.
+    var sent: Int64 = 0
+    var unacknowledged: Int64 = 0
+    /// Requests that libcurl began for the current URL.
+    var requestsBegun = 0
+    var interim: [ResponseHead] = []
+    var captured: [UInt8] = []
+    var isCaptureTruncated = false
+    var continueRefused = false
     private var uploaded: curl_off_t = 0
     /// When the first byte in `buffer` arrived.
     var bufferedSince: Int64 = 0
@@ -75,13 +99,15 @@ final class Transfer: @unchecked Sendable {
 
     init(
         exchange: Exchange, part: PartFile?, context: TransferContext, request: RequestState, keys: SSHKeys?,
-        report: @escaping @Sendable (ExchangeOutcome) -> Void
+        source: UploadSource? = nil, feed: PayloadFeed? = nil, report: @escaping @Sendable (ExchangeOutcome) -> Void
     ) {
         self.exchange = exchange
         self.part = part
         self.context = context
         self.request = request
         self.keys = keys
+        self.source = source
+        self.feed = feed
         self.report = report
         errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
@@ -99,6 +125,8 @@ final class Transfer: @unchecked Sendable {
         parser = HeadParser()
         use = .undecided
         discardingSince = nil
+        requestsBegun = 0
+        sent = 0
         errorText[0] = 0
     }
 
@@ -128,10 +156,16 @@ final class Transfer: @unchecked Sendable {
 
     /// Hands what is left to the writer and reports when the file is as good as it gets. The transfer has left libcurl.
     func conclude(_ end: ExchangeOutcome.End, connectCode: Int, recycling buffers: BufferPool) {
-        let outcome = ExchangeOutcome(
+        feed?.end()
+        var outcome = ExchangeOutcome(
             end: end, head: head, trailers: parser.trailers, offset: exchange.startOffset,
             received: ByteCount(received), delimited: isDelimited,
             proxyStatus: proxyStatus(connectCode: connectCode))
+        outcome.sent = ByteCount(sent)
+        outcome.body = captured
+        outcome.isBodyTruncated = isCaptureTruncated
+        outcome.interim = interim
+        outcome.continueRefused = continueRefused
         guard let sink else {
             if let buffer { _ = buffers.release(buffer) }
             report(outcome)
@@ -156,6 +190,7 @@ final class Transfer: @unchecked Sendable {
 
     /// Reports without ever having been on the network.
     func refuse(_ end: ExchangeOutcome.End) {
+        feed?.end()
         report(ExchangeOutcome(end: end, offset: exchange.startOffset))
     }
 }

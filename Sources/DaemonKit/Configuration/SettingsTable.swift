@@ -87,7 +87,7 @@ package enum SettingsTable {
         Setting(
             "uploadRateLimit", .rate, .rate(\.global.uploadRateLimit), example: "500k",
             runtime: .uploadRateLimit,
-            "Bytes sent per second, all uploads together; 0 = unlimited. This version has no uploads."),
+            "Bytes sent per second, all uploads together; 0 = unlimited."),
         Setting(
             "minimumFreeSpace", .size(0...(1 << 50)), .size(\.global.minimumFreeSpace), example: "1G",
             runtime: .minimumFreeSpace,

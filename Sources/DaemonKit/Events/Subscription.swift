@@ -132,7 +132,8 @@ struct ProgressEvent: Sendable {
         let live = figures.live
         var payload: [String: JSONValue] = [
             "phase": .string(live.phase.rawValue), "bytesReceived": .integer(live.bytesReceived),
-            "bytesExpected": .integer(live.bytesExpected), "rate": .integer(live.rate),
+            "bytesExpected": .integer(live.bytesExpected), "bytesSent": .integer(live.bytesSent),
+            "bytesToSend": .integer(live.bytesToSend), "rate": .integer(live.rate),
         ]
         if let eta = live.eta, eta.isFinite { payload["eta"] = .number(eta) }
         if let offset = live.resumedFrom { payload["resumedFrom"] = .integer(offset) }

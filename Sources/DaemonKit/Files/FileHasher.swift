@@ -59,18 +59,21 @@ package struct FileHasher {
 
 /// Hands a file's bytes to `body`, a megabyte at a time.
 /// - Throws: `cancelled`, `disk.io`, and what `body` throws.
+/// - Parameter length: bytes at most; a file that ends before is no error.
 func readAll(
-    of file: Int32, path: String, isCancelled: () -> Bool,
+    of file: Int32, path: String, from start: ByteCount = .zero, length: ByteCount = ByteCount(.max),
+    isCancelled: () -> Bool,
     _ body: (UnsafeRawBufferPointer) throws(TransferError) -> Void
 ) throws(TransferError) {
     let size = 1 << 20
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 4096)
     defer { buffer.deallocate() }
     _ = posix_fadvise(file, 0, 0, Int32(POSIX_FADV_SEQUENTIAL))
-    var offset: off_t = 0
-    while true {
+    var offset = off_t(start.rawValue)
+    var left = length.rawValue
+    while left > 0 {
         if isCancelled() { throw TransferError(.cancelled, "The task was stopped while its file was read.") }
-        let (count, code) = retrying { pread(file, buffer.baseAddress, size, offset) }
+        let (count, code) = retrying { pread(file, buffer.baseAddress, Int(min(Int64(size), left)), offset) }
         guard count >= 0 else {
             throw TransferError.disk(errno: code, "read", path)
                 ?? TransferError(.diskIO, "Cannot read \(path): \(errorText(code)).")
@@ -78,6 +81,7 @@ func readAll(
         if count == 0 { return }
         try body(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
         offset += off_t(count)
+        left -= Int64(count)
     }
 }
 

@@ -29,8 +29,9 @@ struct DaemonHandlers {
         let throughput = services.tasks.throughput()
         return DaemonStats.Result(
             tasks: [TaskState: Int].byName(counts), activeTransfers: services.tasks.progressSnapshot().count,
-            downloadRate: ByteRate(throughput.rate), uploadRate: 0, bytesReceived: ByteCount(throughput.total),
-            bytesSent: 0, memory: ResidentMemory.now(), connections: context.connections, head: head,
+            downloadRate: ByteRate(throughput.downloadRate), uploadRate: ByteRate(throughput.uploadRate),
+            bytesReceived: ByteCount(throughput.bytesReceived), bytesSent: ByteCount(throughput.bytesSent),
+            memory: ResidentMemory.now(), connections: context.connections, head: head,
             uptime: Seconds(Double(SystemTime().reading().boot - services.facts.startedAt.boot) / 1000))
     }
 }

@@ -2,7 +2,7 @@ import TransferModel
 import TransferRPC
 import TransferStore
 
-/// task.add, task.get, task.list, task.update and task.resumeData.
+/// task.add, task.get, task.list, task.update, task.resumeData and task.body.
 struct TaskHandlers {
     let services: Services
 
@@ -29,6 +29,12 @@ struct TaskHandlers {
         table.add(TakeResumeData.self) { parameters, context in
             TakeResumeData.Result(resumeData: try await services.tasks.resumeData(parameters.id, by: context.peer))
         }
+        table.add(ReadBody.self) { parameters, context in
+            let length = try Self.pieceLength(parameters)
+            let piece = try await services.tasks.body(
+                parameters.id, from: ByteCount(parameters.offset ?? 0), atMost: ByteCount(length), for: context.peer)
+            return ReadBody.Result(data: piece.bytes.base64, eof: piece.isLast)
+        }
     }
 
     static func view(_ record: TaskRecord, _ services: Services) -> TaskView {
@@ -39,8 +45,21 @@ struct TaskHandlers {
                 TaskView.Live(
                     phase: $0.phase, bytesReceived: $0.bytesReceived, bytesExpected: $0.bytesExpected,
                     rate: ByteRate($0.rate), eta: $0.eta.flatMap { $0.isFinite ? Seconds($0) : nil },
-                    resumedFrom: $0.resumedFrom)
+                    resumedFrom: $0.resumedFrom, bytesSent: $0.bytesSent, bytesToSend: $0.bytesToSend)
             })
+    }
+
+    /// - Throws: `request.bad_field`.
+    private static func pieceLength(_ parameters: ReadBody.Parameters) throws(TransferError) -> Int64 {
+        guard (parameters.offset ?? 0) >= 0 else {
+            throw TransferError(.badField, "offset: 0 or more.", details: ["field": "offset"])
+        }
+        let length = parameters.length ?? ReadBody.largestPiece
+        guard (1...ReadBody.largestPiece).contains(length) else {
+            throw TransferError(
+                .badField, "length: from 1 to \(ReadBody.largestPiece).", details: ["field": "length"])
+        }
+        return length
     }
 
     private static func query(_ parameters: ListTasks.Parameters, scope: OwnerScope) throws(TransferError) -> TaskQuery

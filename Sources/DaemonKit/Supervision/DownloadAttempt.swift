@@ -6,31 +6,19 @@ import TransferStore
 
 /// One attempt at one download: opens the part file, lets the strategy say which exchange comes next, verifies and
 /// delivers what arrived.
-struct DownloadAttempt: Sendable {
-    enum Ending: Sendable {
-        /// Delivered, and stored so.
-        case completed(TaskTransitions.Outcome)
-        case failed(AttemptFailure)
-        /// The bytes do not match a digest; they are dropped.
-        case integrityFailed(TransferError)
-        case blocked(WaitReason, TransferError)
-        case aborted
-
-        var isCompleted: Bool { if case .completed = self { true } else { false } }
-    }
-
+struct DownloadAttempt: TransferAttempt {
     let record: TaskRecord
     let policy: EffectivePolicy
     let run: TransferRun
     let tools: AttemptTools
     let logger: Logger
 
-    func perform() async -> Ending {
-        do {
+    func perform() async -> AttemptEnding {
+        await .of {
             let plan = try DestinationPlan(record.spec.destination, directory: nil)
             let folder = try await tools.files.open(plan, for: record)
             if let delivered = try await tools.files.alreadyDelivered(plan, folder, record, policy) {
-                return try await complete(delivered)
+                return try await tools.complete(record, with: delivered)
             }
             try await tools.files.requireSpace(in: folder, leaving: tools.minimumFreeSpace())
             let held = try await tools.files.openPart(of: record, plan, in: folder, engine: tools.engine)
@@ -44,24 +32,6 @@ struct DownloadAttempt: Sendable {
                 await tools.files.removeIfEmpty(held.part, from: folder)
                 throw error
             }
-        } catch let failure as AttemptFailure {
-            return .failed(failure)
-        } catch let error as TransferError {
-            return Self.ending(for: error)
-        } catch is CancellationError {
-            return .aborted
-        } catch {
-            return .failed(AttemptFailure(error: TransferError(.internal, "\(error)"), disposition: .permanent))
-        }
-    }
-
-    /// Disk troubles wait, everything else that the daemon itself finds is final.
-    private static func ending(for error: TransferError) -> Ending {
-        switch error.code {
-        case .diskFull, .diskQuota, .diskIO: .blocked(.disk, error)
-        case .integrityChecksum: .integrityFailed(error)
-        case .cancelled: .aborted
-        default: .failed(AttemptFailure(error: error, disposition: .permanent))
         }
     }
 
@@ -69,7 +39,7 @@ struct DownloadAttempt: Sendable {
 
     private func transfer(
         _ held: HeldPart, _ plan: DestinationPlan, _ folder: Folder
-    ) async throws -> Ending {
+    ) async throws -> AttemptEnding {
         let recorder = RunRecorder(
             record: record, run: run, part: held.part, patience: tools.patience, time: tools.time, logger: logger)
         let recording = Task { await recorder.drain() }
@@ -111,6 +81,8 @@ struct DownloadAttempt: Sendable {
                 step = strategy.next(after: outcome)
             case .finished(let arrival): return arrival
             case .failed(let failure): throw failure
+            case .store, .uploaded:
+                throw TransferError(.internal, "A download took a step of uploads; please report it.")
             }
         }
         return nil
@@ -135,7 +107,7 @@ struct DownloadAttempt: Sendable {
 
     private func deliver(
         _ arrival: Arrival, _ held: HeldPart, _ plan: DestinationPlan, _ folder: Folder
-    ) async throws -> Ending {
+    ) async throws -> AttemptEnding {
         let name = plan.name ?? suggestedName(arrival)
         var digests: [DigestAlgorithm: String] = [:]
         if record.spec.checksum == nil { digests = try await verify(held.part, arrival.serverDigests) }
@@ -171,7 +143,7 @@ struct DownloadAttempt: Sendable {
     private func deliver(
         _ whole: PartFile, _ arrival: Arrival, _ name: String, _ folder: Folder,
         _ known: [DigestAlgorithm: String]
-    ) async throws -> Ending {
+    ) async throws -> AttemptEnding {
         var digests = known
         if let checksum = record.spec.checksum {
             digests = try await verify(whole, [checksum.algorithm: checksum.value])
@@ -182,8 +154,9 @@ struct DownloadAttempt: Sendable {
         let file = try await tools.files.deliver(
             whole, to: folder, name: name, policy: policy.conflictPolicy,
             modificationTime: policy.preserveTime ? arrival.modificationTime : nil)
-        return try await complete(
-            TaskResult(
+        return try await tools.complete(
+            record,
+            with: TaskResult(
                 file: file.path, bytes: file.bytes, sha256: digests[.sha256],
                 verified: arrival.lengthProven || record.spec.checksum != nil || !arrival.serverDigests.isEmpty))
     }
@@ -219,22 +192,6 @@ struct DownloadAttempt: Sendable {
         let url = record.spec.url ?? ""
         let head = arrival.head ?? ResponseHead(url: url)
         return FilenameRules.suggested(head: head, url: url)
-    }
-
-    /// Tells the store, however long that takes: the file is at its place and must not be fetched again.
-    private func complete(_ result: TaskResult) async throws -> Ending {
-        let record = record
-        let transitions = tools.transitions
-        let started = record.status.startedAt ?? record.status.createdAt
-        let duration = max(0, tools.time.reading().wall.since(started))
-        let outcome = try await tools.patience.persistently { transaction in
-            try transaction.setResult(record.id, result)
-            let outcome = try transitions.apply(
-                .completed(result, duration: duration), to: record.id, in: transaction)
-            try transaction.setCheckpoint(record.id, nil)
-            return outcome
-        }
-        return .completed(outcome)
     }
 }
 

@@ -13,12 +13,14 @@ final class RunRecorder: TransferObserver {
         case redirected(to: String, status: Int)
         case responded(ResponseHead, Verdict)
         case checkpoint
+        case uploaded(UploadProgress)
         case restarting(Checkpoint, proceed: @Sendable () -> Void)
     }
 
     private let record: TaskRecord
     private let run: TransferRun
-    private let part: PartFile
+    /// nil where nothing is written to a file: then only the last answer counts, and whoever asked stores it.
+    private let part: PartFile?
     private let store: TransferStore
     private let patience: StorePatience
     private let time: any TimeSource
@@ -28,7 +30,7 @@ final class RunRecorder: TransferObserver {
     private let latest = Guarded<Checkpoint?>(nil)
 
     init(
-        record: TaskRecord, run: TransferRun, part: PartFile, patience: StorePatience, time: any TimeSource,
+        record: TaskRecord, run: TransferRun, part: PartFile?, patience: StorePatience, time: any TimeSource,
         logger: Logger
     ) {
         self.record = record
@@ -46,6 +48,7 @@ final class RunRecorder: TransferObserver {
     }
 
     func transferResponded(_ head: ResponseHead, verdict: Verdict) {
+        guard part != nil else { return }
         if case .accept(let acceptance) = verdict {
             run.accepted(at: acceptance.offset)
         }
@@ -65,6 +68,8 @@ final class RunRecorder: TransferObserver {
         run.restarted()
         inbox.yield(.restarting(checkpoint, proceed: proceed))
     }
+
+    func transferProgressed(_ progress: UploadProgress) { inbox.yield(.uploaded(progress)) }
 
     /// No more notes come; `drain` returns once those that came are stored.
     func close() { inbox.finish() }
@@ -91,6 +96,9 @@ final class RunRecorder: TransferObserver {
         case .restarting(let checkpoint, let proceed):
             defer { proceed() }
             try await keepRestart(checkpoint)
+        case .uploaded(let progress):
+            let id = record.id
+            try await patience.persistently { try $0.setUpload(id, progress) }
         case .checkpoint:
             guard
                 let checkpoint = latest.withLock({ latest in
@@ -145,7 +153,7 @@ final class RunRecorder: TransferObserver {
     /// Names the part file in the store before a body begins at 0: should the daemon die between the delivery and its
     /// record, the delivered file is recognised by this.
     private func begun(_ verdict: Verdict) -> Checkpoint? {
-        guard case .accept(let acceptance) = verdict, acceptance.offset == .zero else { return nil }
+        guard let part, case .accept(let acceptance) = verdict, acceptance.offset == .zero else { return nil }
         return Checkpoint(
             offset: .zero, total: acceptance.total, validators: acceptance.validators,
             contentCoding: acceptance.contentCoding, partPath: part.path, device: part.device, inode: part.inode,

@@ -81,6 +81,18 @@ package struct LiveFigures: Sendable, Hashable {
     /// Seconds to go at that rate, where both are known.
     package var eta: Double?
     package var resumedFrom: Int64?
+    /// Offset in the source, or in the body where that is more.
+    package var bytesSent: Int64 = 0
+    /// 0 where nothing is sent.
+    package var bytesToSend: Int64 = 0
+}
+
+/// What moves now (bytes per second), and what moved since the daemon started.
+package struct Throughput: Sendable, Hashable {
+    package var downloadRate: Int64 = 0
+    package var uploadRate: Int64 = 0
+    package var bytesReceived: Int64 = 0
+    package var bytesSent: Int64 = 0
 }
 
 /// One running task's progress, for `task.progress` events.
@@ -102,8 +114,16 @@ package protocol TaskServing: Sendable {
     func resumeData(_ id: TaskID, by peer: Peer) async throws -> String
     /// Every running task, for progress events and `daemon.stats`.
     func progressSnapshot() -> [ProgressFigures]
-    /// Body bytes received per second now, and since the daemon started.
-    func throughput() -> (rate: Int64, total: Int64)
+    func throughput() -> Throughput
+    /// A piece of a data task's kept response body.
+    /// - Throws: `task.not_found`; `task.wrong_state` where none is kept.
+    func body(_ id: TaskID, from offset: ByteCount, atMost length: ByteCount, for peer: Peer) async throws -> BodyPiece
+}
+
+/// Bytes of a kept body, and whether they are its last.
+package struct BodyPiece: Sendable, Hashable {
+    package var bytes: [UInt8]
+    package var isLast: Bool
 }
 
 /// What the session methods need; implemented by `Supervisor`.

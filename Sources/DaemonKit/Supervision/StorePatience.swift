@@ -1,5 +1,3 @@
-import CurlEngine
-import TransferCore
 import TransferModel
 import TransferStore
 
@@ -24,14 +22,4 @@ struct StorePatience: Sendable {
     private static func passes(_ code: ErrorCode) -> Bool {
         code == .diskFull || code == .diskQuota || code == .diskIO
     }
-}
-
-/// What an attempt works with; narrow, so that it can be tested without a daemon.
-struct AttemptTools: Sendable {
-    let patience: StorePatience
-    let engine: CurlEngine
-    let files: TransferFiles
-    let transitions: TaskTransitions
-    let time: any TimeSource
-    let minimumFreeSpace: @Sendable () -> ByteCount
 }

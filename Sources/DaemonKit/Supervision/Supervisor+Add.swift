@@ -1,3 +1,4 @@
+import FoundationEssentials
 import TransferCore
 import TransferModel
 import TransferRPC
@@ -87,6 +88,8 @@ extension Supervisor: TaskServing {
         var new = NewTask(session: key, spec: task.spec, status: status, host: task.host)
         new.destinationDevice = task.destinationDevice
         new.checkpoint = try handedOver(task.checkpoint, of: storeID, in: transaction)
+        new.source = task.source
+        new.requestBody = task.requestBody
         new.resourceTimeoutAt = transitions.expiry(of: task.spec, status, session, at: now)
         let record = try transaction.insert(new)
         for case .publish(let type, let payload) in effects {
@@ -104,6 +107,10 @@ struct AdmittedTask: Sendable {
     var destinationDevice: UInt64?
     /// What resume data brought along.
     var checkpoint: Checkpoint?
+    /// What it sends, as it is now.
+    var source: SourceIdentity?
+    /// A body that the store keeps.
+    var requestBody: [UInt8]?
 }
 
 /// Checks the tasks of one `task.add`; remembers folders so that a thousand tasks for one of them cost one look.
@@ -128,15 +135,27 @@ struct Admission {
             try SpecRules(path: path).check(spec)
             var spec = spec
             let brought = try await unpackResumeData(&spec, path: path)
-            spec.destination = try settledDestination(of: spec)
             try await files.checkReadable(Self.localFiles(of: spec, path: path), owner: owner)
-            let plan = try DestinationPlan(spec.destination, directory: nil)
-            let device = try await device(for: plan)
+            var task = AdmittedTask(
+                spec: spec, host: try URLRules.parse(spec.url ?? "").hostKey, destinationDevice: nil,
+                checkpoint: brought)
+            switch spec.kind {
+            case .download:
+                task.spec.destination = try settledDestination(of: spec)
+                task.destinationDevice = try await device(
+                    for: try DestinationPlan(task.spec.destination, directory: nil))
+            case .upload:
+                if let source = spec.source {
+                    task.source = try await files.admitSource(source.path, owner: owner)
+                }
+            case .data: break
+            }
+            try await takeBody(of: &task)
             // What the protocol's strategy refuses is refused here already.
-            _ = try StrategyRegistry.strategy(for: StrategyRequest(spec: spec, now: session.createdAt))
-            let url = try URLRules.parse(spec.url ?? "")
-            return AdmittedTask(
-                spec: spec, host: url.hostKey, destinationDevice: device, checkpoint: brought)
+            _ = try StrategyRegistry.strategy(
+                for: StrategyRequest(
+                    spec: task.spec.namingKeptBody, now: session.createdAt, source: task.source))
+            return task
         } catch let error as TransferError where error.details["field"] == nil {
             throw TransferError(
                 error.code, "\(path): \(error.message)", details: error.details.merging(["field": .string(path)]) { $1 }
@@ -152,11 +171,51 @@ struct Admission {
         return device
     }
 
+    /// Copies the body of a request where it is small, and leaves nothing of it in the spec.
+    private func takeBody(of task: inout AdmittedTask) async throws {
+        guard let body = task.spec.body else { return }
+        var content: [UInt8]?
+        if let path = body.file {
+            switch try await files.admitBody(path, owner: owner, copyingUpTo: Self.copiedBody) {
+            case .copied(let bytes): content = bytes
+            case .referenced(let identity): task.source = identity
+            }
+        } else if let text = body.text {
+            content = Array(text.utf8)
+        } else if let text = body.base64, let data = Data(base64Encoded: text) {
+            content = Array(data)
+        }
+        switch task.spec.kind {
+        case .download: try keepInSpec(content, of: &task)
+        case .upload, .data:
+            guard let content else { return }
+            task.requestBody = content
+            task.spec.body = RequestBody()
+            task.source = .kept(ByteCount(Int64(content.count)))
+        }
+    }
+
+    /// The body of a download is sent from memory.
+    private func keepInSpec(_ content: [UInt8]?, of task: inout AdmittedTask) throws {
+        task.source = nil
+        guard task.spec.body?.file != nil else { return }
+        guard let content else {
+            throw TransferError(
+                .tooLarge, "body.file: the body of a download has at most \(Self.copiedBody) bytes; use a data task.")
+        }
+        task.spec.body = RequestBody()
+        task.spec.body?.base64 = content.base64
+    }
+
+    /// A body's file up to this length is copied.
+    static let copiedBody = ByteCount.mebibytes(1)
+
     private static func localFiles(of spec: TaskSpec, path: String) throws -> [(field: String, path: String)] {
         var files: [(String, String?)] = [
             ("netrc", spec.netrc), ("caFile", spec.caFile),
             ("clientCertificate.certificate", spec.clientCertificate?.certificate),
             ("clientCertificate.key", spec.clientCertificate?.key), ("body.file", spec.body?.file),
+            ("source.path", spec.source?.path),
         ]
         if let url = spec.url, let path = try? URLRules.parse(url).filePath {
             files.append(("url", path))
@@ -167,6 +226,11 @@ struct Admission {
     /// What `task.resumeData` gave returns as it was made: URL, destination and the bytes that are held.
     private func unpackResumeData(_ spec: inout TaskSpec, path: String) async throws -> Checkpoint? {
         guard let text = spec.resumeData else { return nil }
+        guard spec.kind == .download else {
+            throw TransferError(
+                .badField, "\(path).resumeData: only downloads have it.",
+                details: ["field": .string("\(path).resumeData")])
+        }
         let data = try ResumeData(decoding: text)
         spec.resumeData = nil
         spec.url = spec.url ?? data.url

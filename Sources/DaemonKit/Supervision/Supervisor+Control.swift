@@ -17,8 +17,25 @@ extension Supervisor {
         runs.all.map { ProgressFigures(task: $0.task, session: $0.session, live: $0.figures()) }
     }
 
-    package func throughput() -> (rate: Int64, total: Int64) {
-        (runs.all.reduce(0) { $0 + $1.rate }, runs.totalBytes)
+    package func throughput() -> Throughput { runs.throughput }
+
+    package func body(
+        _ id: TaskID, from offset: ByteCount, atMost length: ByteCount, for peer: Peer
+    ) async throws -> BodyPiece {
+        let record = try await record(id, for: peer)
+        let piece = try await store.read { snapshot -> BodyPiece? in
+            guard let whole = try snapshot.bodyLength(of: id, .response),
+                let bytes = try snapshot.body(of: id, .response, from: offset, atMost: length)
+            else { return nil }
+            return BodyPiece(bytes: bytes, isLast: offset + ByteCount(Int64(bytes.count)) >= whole)
+        }
+        guard let piece else {
+            throw TransferError(
+                .taskWrongState,
+                "Task \(id) keeps no body: it is a \(record.spec.kind.rawValue) task in state "
+                    + "\(record.status.state.rawValue).")
+        }
+        return piece
     }
 
     package func control(_ action: TaskAction, _ target: ControlTarget) async throws -> ControlOutcome {

@@ -99,7 +99,7 @@ extension Supervisor {
             let horizon = now.advanced(by: Seconds(-settings.historyRetention.rawValue))
             while true {
                 let expired = try await store.write { try $0.expireHistory(before: horizon, limit: 200) }
-                for record in expired { await files.discardPart(of: record) }
+                for record in expired { await discard(record) }
                 if expired.count < 200 { break }
             }
             let eventHorizon = now.advanced(by: Seconds(-settings.eventRetention.rawValue))

@@ -9,7 +9,7 @@ extension Supervisor {
         let known = try await record(change.id, for: peer)
         var spec = known.spec
         change.apply(to: &spec)
-        try SpecRules(path: "").check(spec)
+        try SpecRules(path: "").check(spec.namingKeptBody)
         let movesTransfer = change.url != nil || change.headers != nil
         let delays = change.earliestBeginAt.map { $0 > time.reading().wall } ?? false
         let now = time.reading()
@@ -20,7 +20,7 @@ extension Supervisor {
                 return try change.store(over: record, transitions, at: now, in: transaction)
             }
         }
-        engine.setRateLimit(task: record.id, record.spec.rateLimit ?? .unlimited)
+        applyRateLimit(record.spec.rateLimit ?? .unlimited, of: record)
         logger.info(
             "updated", metadata: ["task": "\(record.id)", "fields": "\(change.changedFields.joined(separator: ","))"])
         kick()
@@ -29,6 +29,10 @@ extension Supervisor {
 
     package func resumeData(_ id: TaskID, by peer: Peer) async throws -> String {
         let before = try await record(id, for: peer)
+        guard before.spec.kind == .download else {
+            throw TransferError(
+                .taskWrongState, "Task \(id) is no download; only downloads have resume data. Pause it instead.")
+        }
         guard !before.status.state.isFinal || before.status.state == .cancelled else {
             throw TransferError(
                 .taskWrongState,

@@ -37,7 +37,8 @@ package final class Supervisor: Sendable {
         self.logger = logger
         self.conditions = conditions
         self.launches = launches
-        files = TransferFiles(access: access, storeID: store.identifier, pool: pool)
+        files = TransferFiles(
+            access: access, storeID: store.identifier, stateFolder: store.folderPath, pool: pool)
         transitions = TaskTransitions(time: time) { spec, session in
             Self.policy(of: spec, session, configuration())
         }
@@ -130,7 +131,7 @@ package final class Supervisor: Sendable {
         runs.insert(run)
         alarmsBox.withLock { $0 }?.sampleRates()
         let policy = policy(of: record, in: session)
-        engine.setRateLimit(task: record.id, policy.rateLimit)
+        applyRateLimit(policy.rateLimit, of: record)
         logger.info(
             "started",
             metadata: [
@@ -141,33 +142,42 @@ package final class Supervisor: Sendable {
             let tools = AttemptTools(
                 patience: patience, engine: engine, files: files, transitions: transitions, time: time,
                 minimumFreeSpace: { [configuration] in configuration().global.minimumFreeSpace })
-            let attempt = DownloadAttempt(record: record, policy: policy, run: run, tools: tools, logger: logger)
-            let ending = await attempt.perform()
+            let ending = await attempt(record, policy, run, tools).perform()
             await finish(run, record, policy, ending)
         }
     }
 
+    private func attempt(
+        _ record: TaskRecord, _ policy: EffectivePolicy, _ run: TransferRun, _ tools: AttemptTools
+    ) -> any TransferAttempt {
+        switch record.spec.kind {
+        case .download: DownloadAttempt(record: record, policy: policy, run: run, tools: tools, logger: logger)
+        case .upload: UploadAttempt(record: record, policy: policy, run: run, tools: tools, logger: logger)
+        case .data: DataAttempt(record: record, policy: policy, run: run, tools: tools, logger: logger)
+        }
+    }
+
     private func finish(
-        _ run: TransferRun, _ record: TaskRecord, _ policy: EffectivePolicy, _ ending: DownloadAttempt.Ending
+        _ run: TransferRun, _ record: TaskRecord, _ policy: EffectivePolicy, _ ending: AttemptEnding
     ) async {
         await note(ending, of: record)
         do {
             if let outcome = try await settle(ending, record, policy, run) {
                 log(outcome)
-                if outcome.discardsPart { await files.discardPart(of: outcome.record) }
+                if outcome.discardsPart { await discard(outcome.record) }
                 tellLaunches(outcome)
             }
         } catch {
             logger.error("cannot store how an attempt ended", metadata: ["task": "\(record.id)", "error": "\(error)"])
         }
-        engine.setRateLimit(task: record.id, .unlimited)
+        applyRateLimit(.unlimited, of: record)
         runs.remove(run)
         run.ended()
         kick()
     }
 
     /// Tells the circuit breaker how the host did.
-    private func note(_ ending: DownloadAttempt.Ending, of record: TaskRecord) async {
+    private func note(_ ending: AttemptEnding, of record: TaskRecord) async {
         let report: Dispatcher.HostReport =
             switch ending {
             case .completed, .integrityFailed: .answered
@@ -184,7 +194,7 @@ package final class Supervisor: Sendable {
 
     /// Stores how an attempt ended; nil where a client's request had already changed the task.
     private func settle(
-        _ ending: DownloadAttempt.Ending, _ record: TaskRecord, _ policy: EffectivePolicy, _ run: TransferRun
+        _ ending: AttemptEnding, _ record: TaskRecord, _ policy: EffectivePolicy, _ run: TransferRun
     ) async throws -> TaskTransitions.Outcome? {
         let event: TaskEvent
         switch ending {
@@ -264,8 +274,17 @@ package final class Supervisor: Sendable {
     /// What follows a stored transition outside the store: part files, launches.
     func afterwards(_ outcomes: [TaskTransitions.Outcome]) async {
         for outcome in outcomes {
-            if outcome.discardsPart { await files.discardPart(of: outcome.record) }
+            if outcome.discardsPart { await discard(outcome.record) }
             tellLaunches(outcome)
+        }
+    }
+
+    /// Removes what a task held: part files here, an upload that was begun at the server.
+    func discard(_ record: TaskRecord) async {
+        switch record.spec.kind {
+        case .download: await files.discardPart(of: record)
+        case .upload: endUpload(of: record)
+        case .data: break
         }
     }
 
@@ -287,10 +306,20 @@ package final class Supervisor: Sendable {
 
     private func applyRateLimits() {
         engine.setRateLimits(global: configuration().global.downloadRateLimit)
+        engine.setUploadRateLimits(global: configuration().global.uploadRateLimit)
     }
 
     func applyRateLimit(of session: SessionRecord) {
         engine.setRateLimit(session: session.key, session.configuration.downloadRateLimit ?? .unlimited)
+        engine.setUploadRateLimit(session: session.key, session.configuration.uploadRateLimit ?? .unlimited)
+    }
+
+    /// The task's own limit holds for the direction that its bytes go.
+    func applyRateLimit(_ rate: ByteRate, of record: TaskRecord) {
+        switch record.spec.kind {
+        case .download, .data: engine.setRateLimit(task: record.id, rate)
+        case .upload: engine.setUploadRateLimit(task: record.id, rate)
+        }
     }
 }
 

@@ -2,15 +2,19 @@ import CurlEngine
 import Glibc
 import TransferCore
 import TransferModel
+import TransferStore
 
 /// The file work of supervision, each piece on a thread that may block: destinations, part files, delivery.
 struct TransferFiles: Sendable {
     let access: FileAccess
     let storeID: String
+    /// Where bodies are spooled while they are sent.
+    private let stateFolder: String
     private let pool: BlockingPool
 
-    init(access: FileAccess, storeID: String, pool: BlockingPool) {
+    init(access: FileAccess, storeID: String, stateFolder: String, pool: BlockingPool) {
         self.access = access
+        self.stateFolder = stateFolder
         self.storeID = storeID
         self.pool = pool
     }
@@ -38,10 +42,53 @@ struct TransferFiles: Sendable {
         }
     }
 
+    /// A body that is small enough is copied, so that its file may go; a larger one is only looked at.
+    func admitBody(_ path: String, owner: UserID, copyingUpTo limit: ByteCount) async throws -> AdmittedBody {
+        try await pool.run { [access] in
+            let sending = try SendingFile.open(path, as: nil, access, owner: owner)
+            guard sending.identity.size <= limit else { return .referenced(sending.identity) }
+            var content: [UInt8] = []
+            try readAll(
+                of: sending.file.fileDescriptor, path: path, length: limit + ByteCount(1), isCancelled: { false }
+            ) { content.append(contentsOf: $0) }
+            guard ByteCount(Int64(content.count)) == sending.identity.size,
+                sending.file.identityNow() == sending.identity
+            else { throw TransferError(.sourceChanged, "\(path) is being written to; add it when it is whole.") }
+            return .copied(content)
+        }
+    }
+
+    /// The file that an upload sends, as it is now.
+    func admitSource(_ path: String, owner: UserID) async throws -> SourceIdentity {
+        try await pool.run { [access] in try SendingFile.open(path, as: nil, access, owner: owner).identity }
+    }
+
     /// Where downloads without a folder go in system mode.
     func ownFolder(of owner: UserID) -> String? { access.homeFolder(of: owner) }
 
     // MARK: When it runs
+
+    /// What a task sends; nil where that is nothing.
+    /// - Throws: `source.changed`, `source.unreadable`, `permission.denied`, `disk.*`.
+    func openSending(of record: TaskRecord, store: TransferStore) async throws -> SendingFile? {
+        guard let source = record.source else { return nil }
+        if source.isKept {
+            guard let content = try await store.read({ try $0.body(of: record.id, .request) }) else {
+                throw TransferError(.internal, "The body of task \(record.id) is not in the store.")
+            }
+            return try await pool.run { [stateFolder] in try SendingFile.spooled(content, in: stateFolder) }
+        }
+        guard let path = record.spec.source?.path ?? record.spec.body?.file else { return nil }
+        return try await pool.run { [access] in
+            try SendingFile.open(path, as: source, access, owner: record.session.owner)
+        }
+    }
+
+    func digestFields(of exchange: Exchange, _ sending: SendingFile?) async throws -> [HeaderField] {
+        try await pool.runCancellable { isCancelled throws(TransferError) in
+            try PayloadHasher.fields(of: exchange, sending, isCancelled: isCancelled)
+        }
+    }
 
     func open(_ plan: DestinationPlan, for record: TaskRecord) async throws -> Folder {
         try await pool.run { [access] in
@@ -248,4 +295,10 @@ struct TransferFiles: Sendable {
         guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return "/" }
         return String(path[..<slash])
     }
+}
+
+/// What became of a file that is a request's body.
+enum AdmittedBody: Sendable {
+    case copied([UInt8])
+    case referenced(SourceIdentity)
 }

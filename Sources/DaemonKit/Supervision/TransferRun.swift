@@ -24,6 +24,9 @@ final class TransferRun: Sendable {
         /// Offset of the first byte of this run's answer, and what earlier answers of this run brought.
         var base: Int64 = 0
         var earlier: Int64 = 0
+        /// Likewise for what is sent: offset in the source.
+        var sendBase: Int64 = 0
+        var sentEarlier: Int64 = 0
         var meter = RateMeter()
         var work: Task<Void, Never>?
         var waiters: [Int: CheckedContinuation<Bool, Never>] = [:]
@@ -31,6 +34,7 @@ final class TransferRun: Sendable {
     }
 
     let task: TaskID
+    let kind: TaskKind
     let session: SessionKey
     let host: String
     let priority: Double
@@ -43,6 +47,7 @@ final class TransferRun: Sendable {
     init(_ record: TaskRecord, directHost: String?) {
         self.directHost = directHost
         task = record.id
+        kind = record.spec.kind
         session = record.session
         host = record.host
         priority = record.spec.priority?.value ?? TaskPriority.normal.value
@@ -124,13 +129,26 @@ final class TransferRun: Sendable {
         }
     }
 
-    /// The part was emptied; the bytes it held still count as transferred.
+    /// The first byte of the source that this run sends.
+    func sends(from offset: ByteCount) {
+        counters.setSent(offset)
+        state.withLock { state in
+            state.sendBase = offset.rawValue
+            state.resumedFrom = offset > .zero ? offset.rawValue : nil
+        }
+    }
+
+    /// The part was emptied, or the upload begins anew; the bytes it had still count as transferred.
     func restarted() {
         let received = counters.bytesReceived.rawValue
+        let sent = counters.bytesSent.rawValue
         counters.setReceived(.zero)
+        counters.setSent(.zero)
         state.withLock { state in
             state.earlier += max(0, received - state.base)
             state.base = 0
+            state.sentEarlier += max(0, sent - state.sendBase)
+            state.sendBase = 0
             state.resumedFrom = nil
         }
     }
@@ -141,9 +159,22 @@ final class TransferRun: Sendable {
         return state.withLock { $0.earlier + max(0, received - $0.base) }
     }
 
+    /// Bytes of the source or body that this run sent.
+    var bytesUploaded: Int64 {
+        let sent = counters.bytesSent.rawValue
+        return state.withLock { $0.sentEarlier + max(0, sent - $0.sendBase) }
+    }
+
+    private var isUpload: Bool {
+        switch kind {
+        case .upload: true
+        case .download, .data: false
+        }
+    }
+
     /// Takes a sample for the rate; called about once a second.
     func sample(at milliseconds: Int64) {
-        let bytes = bytesTransferred
+        let bytes = isUpload ? bytesUploaded : bytesTransferred
         state.withLock { $0.meter.sample(bytes: bytes, at: milliseconds) }
     }
 
@@ -152,14 +183,15 @@ final class TransferRun: Sendable {
     func figures() -> LiveFigures {
         let received = counters.bytesReceived.rawValue
         let expected = counters.bytesExpected
+        let (sent, toSend) = (counters.bytesSent.rawValue, counters.bytesToSend)
         return state.withLock { state in
             let rate = state.meter.rate
-            let left = expected - received
+            let (whole, done) = isUpload ? (toSend, sent) : (expected, received)
             return LiveFigures(
                 phase: state.phase ?? counters.phase,
                 bytesReceived: received, bytesExpected: expected, rate: rate,
-                eta: expected >= 0 && rate > 0 ? Double(max(0, left)) / Double(rate) : nil,
-                resumedFrom: state.resumedFrom)
+                eta: whole >= 0 && rate > 0 ? Double(max(0, whole - done)) / Double(rate) : nil,
+                resumedFrom: state.resumedFrom, bytesSent: sent, bytesToSend: max(0, toSend))
         }
     }
 }

@@ -2,6 +2,9 @@ import FoundationEssentials
 
 /// Base64 (RFC 4648) as header fields and data URLs carry it.
 enum Base64 {
+    /// With padding (RFC 4648 section 4).
+    static func encode(_ bytes: [UInt8]) -> String { Data(bytes).base64EncodedString() }
+
     /// nil where the text is not base64; missing padding is tolerated.
     static func decode(_ text: some StringProtocol) -> [UInt8]? {
         var padded = String(text)

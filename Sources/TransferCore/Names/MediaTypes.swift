@@ -2,6 +2,16 @@
 enum MediaTypes {
     static func fileExtension(_ type: String) -> String? { extensions[type] }
 
+    /// By the name's extension; application/octet-stream where it says nothing.
+    static func guess(_ name: String) -> String {
+        guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return "application/octet-stream" }
+        return types[name[name.index(after: dot)...].lowercased()] ?? "application/octet-stream"
+    }
+
+    /// The first type in alphabetical order where two have one extension.
+    private static let types = Dictionary(
+        extensions.sorted { $0.key < $1.key }.map { ($0.value, $0.key) }, uniquingKeysWith: { first, _ in first })
+
     private static let extensions: [String: String] = [
         "application/epub+zip": "epub", "application/gzip": "gz", "application/java-archive": "jar",
         "application/json": "json", "application/msword": "doc", "application/ogg": "ogx", "application/pdf": "pdf",

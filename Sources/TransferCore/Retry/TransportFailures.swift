@@ -79,11 +79,27 @@ enum TransportFailures {
         case 94: FailureClassifier.permanent(.authFailed, "The credentials could not be used: \(message)")
         case 19, 78:
             FailureClassifier.permanent(.httpStatus, "\(host) has no such file, or does not give it; check the URL.")
+        case 25, 70: storeRefused(code, message, host)
         case 37: FailureClassifier.permanent(.sourceUnreadable, "The file cannot be read: \(message)")
         case 8, 61, 84...89: FailureClassifier.permanent(.httpProtocol, "\(host) breaks the protocol: \(message)")
         case 23, 26, 27: FailureClassifier.transient(.internal, "The transfer could not go on: \(message)")
         default: nil
         }
+    }
+
+    /// FTP says with its first digit whether it may work later (RFC 959 section 4.2).
+    private static func storeRefused(_ code: Int, _ message: String, _ host: String) -> AttemptFailure {
+        if code == 70 {
+            return AttemptFailure(
+                error: TransferError(
+                    .httpStatus, "\(host) has no room for the file; it is tried again.", retryable: true),
+                disposition: .transient(after: nil))
+        }
+        if message.contains(": 4") {
+            return FailureClassifier.transient(.networkLost, "\(host) does not take the file now (\(message)).")
+        }
+        return FailureClassifier.permanent(
+            .permissionDenied, "\(host) does not take the file (\(message)); check the path and the rights there.")
     }
 
     private static func other(_ code: Int, _ message: String) -> AttemptFailure {

@@ -9,7 +9,7 @@ package struct HTTPDownload: TransferStrategy {
     private let url: ParsedURL
     private let names: [String]
     private let method: String
-    private let body: [UInt8]?
+    private let payload: Payload
     private let baseHeaders: [HeaderField]
     private let network: NetworkOptions
     private let now: Timestamp
@@ -19,23 +19,28 @@ package struct HTTPDownload: TransferStrategy {
 
     private var held: HeldBytes?
     private var judge: HTTPJudge
+    private var expects: Bool
     private var restarts = 0
     private var resolvedAgain = false
     package private(set) var progress: Acceptance?
 
-    /// - Throws: `request.bad_field` for a method, headers or a body that cannot be sent, `request.unsupported` for a body from a file.
+    /// - Throws: `request.bad_field` for a method, headers or a body that cannot be sent.
     init(_ request: StrategyRequest, _ url: ParsedURL) throws(TransferError) {
         self.url = url
         names = [request.spec.destination?.filename, request.spec.destination?.path].compactMap { $0 }
-        body = try RequestBodies.bytes(of: request.spec.body)
-        method = Self.method(request.spec.method, hasBody: body != nil)
+        payload = try RequestBodies.payload(of: request.spec.body, source: request.source)
+        method = RequestHeaders.method(request.spec.method, hasBody: payload != .none)
         guard method != "HEAD", method != "CONNECT" else {
             throw TransferError(
                 .badField, "method: the answer to \(method) has no body that could be a file.",
                 details: ["field": "method"])
         }
-        baseHeaders = RequestHeaders.merge(session: request.sessionHeaders, task: request.spec.headers ?? [])
-        try RequestHeaders.validate(baseHeaders)
+        let headers = RequestHeaders.merge(session: request.sessionHeaders, task: request.spec.headers ?? [])
+        try RequestHeaders.validate(headers)
+        expects =
+            payload != .none
+            && (UploadRequest.wantsContinue(headers) || payload.sourceLength >= PlainUpload.expectFrom)
+        baseHeaders = headers.filter { $0.name.lowercased() != "expect" }
         var network = request.network
         Credentials.settle(&network, url: url, headers: baseHeaders)
         self.network = network
@@ -53,6 +58,9 @@ package struct HTTPDownload: TransferStrategy {
         case .stopped(.restart(let error)): return restart(error, outcome)
         case .stopped(.bareRange): return .run(exchange(conditional: false))
         case .stopped(.complete): return arrived(outcome, total: held?.offset ?? outcome.offset)
+        case .stopped(.failure) where expects && outcome.head?.status == 417:
+            expects = false
+            return .run(exchange(conditional: true))
         case .stopped(.failure(let error, _)) where mayResolveAgain(error, outcome): return resolveAgain()
         case .overrun:
             return restart(
@@ -60,13 +68,6 @@ package struct HTTPDownload: TransferStrategy {
                 outcome)
         case .stopped(.failure), .transport, .local, .aborted, .stalled, .refusedRedirect: return failed(outcome)
         }
-    }
-
-    /// Methods are case-sensitive (RFC 9110 section 9.1), but nobody means another one by `get`.
-    private static func method(_ given: String?, hasBody: Bool) -> String {
-        guard let given else { return hasBody ? "POST" : "GET" }
-        let known = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "TRACE", "CONNECT", "PATCH"]
-        return known.first { $0 == given.uppercased() } ?? given
     }
 
     // MARK: Beginning
@@ -94,7 +95,9 @@ package struct HTTPDownload: TransferStrategy {
         judge = HTTPJudge(held: range == nil ? nil : held, mayTryBareRange: range?.ifRange != nil, now: now)
         var exchange = Exchange(url: url.requestURL, judge: judge)
         exchange.method = method
-        exchange.body = body
+        // Bodies in memory go both ways until every performer reads the payload.
+        if case .bytes(let bytes) = payload { exchange.body = bytes } else { exchange.payload = payload }
+        exchange.expectsContinue = expects
         exchange.headers = RequestHeaders.complete(baseHeaders, range: range)
         exchange.startOffset = range?.offset ?? 0
         exchange.network = network
@@ -163,13 +166,9 @@ package struct HTTPDownload: TransferStrategy {
 
     /// Requests that are not idempotent are not sent twice once the server may have acted on them (RFC 9110 section 9.2.2).
     private func mayRepeat(after outcome: ExchangeOutcome) -> Bool {
-        if ["GET", "OPTIONS", "PUT", "DELETE", "TRACE"].contains(method) { return true }
-        switch outcome.end {
-        case .transport(let code, _): return [5, 6, 7, 35].contains(code)
-        case .stopped(.failure(let error, _)):
-            return [408, 421, 425, 429, 503].contains(Int(error.details["status"]?.integerValue ?? 0))
-        case .finished, .stopped, .local, .aborted, .stalled, .overrun, .refusedRedirect: return false
-        }
+        // How much was sent is known of files only.
+        RepeatRules.mayRepeat(
+            method, payload: payload.sourceLength > 0 ? payload.length : nil, after: outcome)
     }
 
     private func arrival(head: ResponseHead?, trailers: [HeaderField], total: ByteCount, proven: Bool) -> Arrival {

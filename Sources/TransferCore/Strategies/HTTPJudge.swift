@@ -108,9 +108,7 @@ package struct HTTPJudge: ResponseJudge, Hashable {
     private func failure(_ status: Int, _ head: ResponseHead) -> StopReason {
         let host = FailureClassifier.host(of: head.url)
         let error = FailureClassifier.httpStatus(status, reason: head.reason, host: host)
-        let clock = head.values("date").first.flatMap(HTTPDate.parse).map { Timestamp(milliseconds: $0 * 1000) }
-        let delay = head.values("retry-after").first.flatMap { RetryAfter.parse($0, now: clock ?? now) }
-        return .failure(error, retryAfter: delay)
+        return .failure(error, retryAfter: FailureClassifier.retryAfter(head, now: now))
     }
 
     private func restart(_ what: String) -> Verdict {

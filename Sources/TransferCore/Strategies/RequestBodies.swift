@@ -1,21 +1,20 @@
 import TransferModel
 
-/// The request body of a download (a POST whose answer is the file).
+/// The request body that the caller gives with downloads and data requests.
 enum RequestBodies {
-    /// - Throws: `request.bad_field` where it is none or more than one of text and base64, `request.unsupported` for a file.
-    static func bytes(of body: RequestBody?) throws(TransferError) -> [UInt8]? {
-        guard let body else { return nil }
-        if body.file != nil {
-            throw TransferError(
-                .unsupported, "body.file comes with uploads; give text or base64.", details: ["field": "body"])
+    /// - Parameter source: the open file of the body; where there is one it is what is sent.
+    /// - Throws: `request.bad_field` where the body is none or more than one of text, base64 and file, or a file that
+    ///   is not open.
+    static func payload(of body: RequestBody?, source: SourceIdentity?) throws(TransferError) -> Payload {
+        guard let body else { return .none }
+        guard [body.text, body.base64, body.file].compactMap({ $0 }).count == 1 else {
+            throw bad("body takes exactly one of text, base64 and file.")
         }
-        switch (body.text, body.base64) {
-        case (let text?, nil): return Array(text.utf8)
-        case (nil, let base64?):
-            guard let bytes = Base64.decode(base64) else { throw bad("body.base64 is not base64.") }
-            return bytes
-        case (nil, nil), (_?, _?): throw bad("body takes exactly one of text, base64 and file.")
-        }
+        if let source { return .source(offset: 0, length: source.size) }
+        if let text = body.text { return .bytes(Array(text.utf8)) }
+        guard let base64 = body.base64 else { throw bad("body.file is not open.") }
+        guard let bytes = Base64.decode(base64) else { throw bad("body.base64 is not base64.") }
+        return .bytes(bytes)
     }
 
     private static func bad(_ sentence: String) -> TransferError {

@@ -3,10 +3,20 @@ import TransferModel
 /// Builds the header fields of a download request from the session's, the caller's and dld's own.
 package enum RequestHeaders {
     /// Fields that frame the message or choose the range: dld's own business, dropped from what callers give.
-    static let owned: Set<String> = [
-        "range", "if-range", "accept-encoding", "te", "content-length", "transfer-encoding", "connection", "keep-alive",
-        "proxy-connection", "upgrade", "trailer",
+    static let owned: Set<String> = framing.union(["range", "if-range", "accept-encoding"])
+
+    /// Fields that frame the message alone.
+    static let framing: Set<String> = [
+        "te", "content-length", "transfer-encoding", "connection", "keep-alive", "proxy-connection", "upgrade",
+        "trailer",
     ]
+
+    /// Methods are case-sensitive (RFC 9110 section 9.1), but nobody means another one by `get`.
+    static func method(_ given: String?, hasBody: Bool) -> String {
+        guard let given else { return hasBody ? "POST" : "GET" }
+        let known = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "TRACE", "CONNECT", "PATCH"]
+        return known.first { $0 == given.uppercased() } ?? given
+    }
 
     /// - Throws: `request.bad_field` where a name is not a token or a value has CR, LF or NUL (RFC 9110 section 5).
     package static func validate(_ headers: [HeaderField]) throws(TransferError) {
@@ -25,7 +35,9 @@ package enum RequestHeaders {
     }
 
     /// The caller's fields replace the session's of the same name.
-    static func merge(session: [HeaderField], task: [HeaderField]) -> [HeaderField] {
+    static func merge(
+        session: [HeaderField], task: [HeaderField], owned: Set<String> = Self.owned
+    ) -> [HeaderField] {
         let replaced = Set(task.map { $0.name.lowercased() })
         return (session.filter { !replaced.contains($0.name.lowercased()) } + task)
             .filter { !owned.contains($0.name.lowercased()) }

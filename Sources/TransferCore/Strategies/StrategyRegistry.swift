@@ -10,10 +10,19 @@ package struct StrategyRequest: Sendable {
     package var trustedDigest: Bool
     package var sessionHeaders: [HeaderField]
     package var now: Timestamp
+    /// The open source of an upload, or the file of a request's body; nil where there is none.
+    package var source: SourceIdentity?
+    /// What was stored of the upload; nil for one that never began.
+    package var upload: UploadProgress?
+    /// Nobody can guess it: multipart boundaries are made of it. Letters and digits.
+    package var nonce: String
+    /// Longest answer of a data request.
+    package var dataLimit: ByteCount = .mebibytes(16)
 
     package init(
         spec: TaskSpec, checkpoint: Checkpoint? = nil, network: NetworkOptions = NetworkOptions(),
-        trustedDigest: Bool = false, sessionHeaders: [HeaderField] = [], now: Timestamp
+        trustedDigest: Bool = false, sessionHeaders: [HeaderField] = [], now: Timestamp,
+        source: SourceIdentity? = nil, upload: UploadProgress? = nil, nonce: String = Self.randomNonce()
     ) {
         self.spec = spec
         self.checkpoint = checkpoint
@@ -21,6 +30,13 @@ package struct StrategyRequest: Sendable {
         self.trustedDigest = trustedDigest
         self.sessionHeaders = sessionHeaders
         self.now = now
+        self.source = source
+        self.upload = upload
+        self.nonce = nonce
+    }
+
+    package static func randomNonce() -> String {
+        String(UInt64.random(in: .min ... .max), radix: 36) + String(UInt64.random(in: .min ... .max), radix: 36)
     }
 }
 
@@ -43,22 +59,89 @@ package enum StrategyRegistry {
 
     /// - Throws: `request.bad_url`, `request.bad_field`, `request.unsupported`, `policy.plaintext_refused`.
     package static func strategy(for request: StrategyRequest) throws(TransferError) -> any TransferStrategy {
-        guard request.spec.kind == .download else {
-            throw TransferError(
-                .unsupported, "This version only downloads; kind \(request.spec.kind.rawValue) comes later.")
-        }
         let url = try URLRules.parse(request.spec.url ?? "")
         guard request.network.allowsPlaintext || !url.scheme.isPlaintext else {
             throw TransferError(
                 .plaintextRefused,
                 "\(url.scheme.rawValue) is not encrypted and allowsArbitraryLoads is false; use https or sftp.")
         }
+        var request = request
+        // A new URL of the task means another place, where nothing was begun.
+        request.upload = request.upload.flatMap { $0.belongs(to: url) ? $0 : nil }
+        switch request.spec.kind {
+        case .download: return try download(request, url)
+        case .upload: return try upload(request, url)
+        case .data:
+            guard url.scheme == .http || url.scheme == .https else {
+                throw TransferError(
+                    .unsupported, "Data tasks speak http and https; download what \(url.scheme.rawValue) has.")
+            }
+            return try DataRequest(request, url)
+        }
+    }
+
+    private static func download(
+        _ request: StrategyRequest, _ url: ParsedURL
+    ) throws(TransferError) -> any TransferStrategy {
         switch url.scheme {
         case .http, .https: return try HTTPDownload(request, url)
         case .ftp, .ftps: return FTPDownload(request, url)
         case .sftp: return SFTPDownload(request, url)
         case .file: return FileDownload(request, url)
         case .data: return try DataURLDownload(request, url)
+        }
+    }
+}
+
+extension StrategyRegistry {
+    private static func upload(
+        _ request: StrategyRequest, _ url: ParsedURL
+    ) throws(TransferError) -> any TransferStrategy {
+        switch url.scheme {
+        case .http, .https: return try httpUpload(request, url)
+        case .ftp, .ftps, .sftp: return try RemoteFileUpload(request, url)
+        case .file, .data:
+            throw TransferError(
+                .unsupported, "Uploads go to http, https, ftp, ftps and sftp, not to \(url.scheme.rawValue).")
+        }
+    }
+
+    private static func httpUpload(
+        _ request: StrategyRequest, _ url: ParsedURL
+    ) throws(TransferError) -> any TransferStrategy {
+        let context = try UploadRequest(request, url)
+        guard let kind = try UploadChoice.protocol(of: request.spec, stored: request.upload) else {
+            return AutoUpload(context)
+        }
+        switch kind {
+        case .put, .post, .multipart: return PlainUpload(context, kind)
+        case .contentRange: return ContentRangeUpload(context)
+        case .tus: return TusUpload(context)
+        case .resumable: return ResumableUpload(context)
+        case .s3Multipart:
+            return try S3MultipartUpload(context, allowsPlaintext: request.network.allowsPlaintext)
+        case .file:
+            throw TransferError(.badField, "uploadProtocol: file is what FTP and SFTP use.")
+        }
+    }
+
+    /// The request that ends a begun upload at its server (DELETE of tus, resumable and contentRange); nil where the
+    /// protocol has none or nothing began. Its answer matters to nobody. `request.source` may be absent.
+    package static func cancellation(for request: StrategyRequest) -> Exchange? {
+        guard let upload = request.upload, let resource = upload.resourceURL,
+            let url = try? URLRules.parse(request.spec.url ?? "")
+        else { return nil }
+        var request = request
+        request.source = request.source ?? upload.source
+        // The file may have changed; the upload is to end all the same.
+        request.upload?.source = request.source
+        guard let context = try? UploadRequest(request, url) else { return nil }
+        switch upload.uploadProtocol {
+        case .tus: return TusUpload.cancellation(context, resource)
+        case .resumable:
+            return ResumableUpload.cancellation(context, resource, version: upload.interopVersion ?? 8)
+        case .contentRange: return ContentRangeUpload.cancellation(context, resource)
+        case .put, .post, .multipart, .s3Multipart, .file: return nil
         }
     }
 }

@@ -80,7 +80,7 @@ extension SettingName {
         case .maximumConcurrentTasksPerHost: "Tasks that run at the same time on one host, across all sessions; 6."
         case .downloadRateLimit: "Bytes per second of all downloads together, 0 = unlimited; 0."
         case .uploadRateLimit:
-            "Bytes per second of all uploads together, 0 = unlimited; 0. This version has no uploads."
+            "Bytes per second of all uploads together, 0 = unlimited; 0."
         case .minimumFreeSpace: "Bytes that stay free on a destination's file system; 0."
         case .historyRetention: "Seconds that a final task is kept; 30 days."
         case .eventRetention: "Seconds that an event is kept; 30 days."

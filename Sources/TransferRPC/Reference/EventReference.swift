@@ -35,7 +35,8 @@ enum EventReference {
         case .taskRedirected: "`url`, `status`"
         case .taskResumed: "`offset`, `expected`: -1 where unknown"
         case .taskRestarted: "`code`, `message`?"
-        case .taskProgress: "`phase`, `bytesReceived`, `bytesExpected`, `rate`, `eta`?, `resumedFrom`?"
+        case .taskProgress:
+            "`phase`, `bytesReceived`, `bytesExpected`, `bytesSent`, `bytesToSend`, `rate`, `eta`?, `resumedFrom`?"
         case .taskWaiting: "`reason`, `nextAttemptAt`?, `error`?: an [Error](#error)"
         case .taskCompleted: "`file`?, `bytes`, `duration` (seconds), `verified`, `sha256`?"
         case .taskUpdated: "`fields`: their names"

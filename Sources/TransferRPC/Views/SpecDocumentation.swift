@@ -11,11 +11,14 @@ extension HeaderField {
 extension TaskSpec: WireObject {
     public static func field(_ key: CodingKeys) -> Field {
         switch key {
-        case .kind: .optional(.choice([TaskKind.download.rawValue]), "`download`, also the default.")
-        case .url: .optional(.string, "What to fetch; required but with `resumeData`.")
-        case .method: .optional(.string, "HTTP method; GET without it.")
+        case .kind:
+            .optional(
+                .oneOf(TaskKind.self),
+                "`download` to a file (default), `upload` of a file, `data`: a short request whose response is kept.")
+        case .url: .optional(.string, "Where to; required but with `resumeData`.")
+        case .method: .optional(.string, "HTTP method; what the kind and protocol use without it.")
         case .headers: .optional(HeaderField.wireType, "HTTP header fields as [name, value], in order.")
-        case .body: .optional(.object(RequestBody.self), "HTTP request body.")
+        case .body: .optional(.object(RequestBody.self), "HTTP request body; an upload's in place of `source`.")
         case .destination:
             .optional(.object(Destination.self), "Where the file goes; the session's `directory` without it.")
         case .conflictPolicy: .optional(.oneOf(ConflictPolicy.self), "Where a file already has the name, at delivery.")
@@ -37,9 +40,25 @@ extension TaskSpec: WireObject {
         case .clientToken:
             .optional(.string, "Within 24 h the same token of the same owner answers with the same task.")
         case .resumeData: .optional(.string, "What task.resumeData answered.")
-        case .mirrors, .source, .uploadProtocol, .formField, .formFields, .fileName, .contentType, .uploadMetadata,
-            .interopVersion, .uploadCreation, .uploadChecksum, .s3, .connections, .requestCachePolicy:
-            .optional(.any, "Not built yet.")
+        case .mirrors, .connections, .requestCachePolicy: .optional(.any, "Not built yet.")
+        case .source: .optional(.object(SourceFile.self), "The file to send; it must not change until it is sent.")
+        case .uploadProtocol:
+            .optional(
+                .choice(["auto", "put", "post", "multipart", "tus", "resumable", "contentRange", "s3Multipart"]),
+                "How it is sent; `auto` asks the server. ftp, ftps and sftp have their own.")
+        case .formField: .optional(.string, "`multipart`: name of the file's field; `file` without it.")
+        case .formFields: .optional(.map(.string), "`multipart`: further fields; never shown again.")
+        case .fileName: .optional(.string, "`multipart`: name to give the file; the source's without it.")
+        case .contentType: .optional(.string, "Media type of the file.")
+        case .uploadMetadata: .optional(.map(.string), "`tus`: Upload-Metadata.")
+        case .interopVersion: .optional(.integer, "`resumable`: 3, 5, 6 or 8 (default).")
+        case .uploadCreation:
+            .optional(
+                .choice(["careful", "optimistic"]),
+                "`resumable`: create empty first (default), or send with the creation and rely on 104.")
+        case .uploadChecksum:
+            .optional(.oneOf(DigestAlgorithm.self), "Digest to send along, where the protocol has one.")
+        case .s3: .optional(.object(S3Upload.self), "`s3Multipart`: presigned URLs; never shown again.")
         case .caFile, .clientCertificate, .tlsMinimumVersion, .timeoutIntervalForRequest, .timeoutIntervalForResource,
             .retry, .durability, .allowsArbitraryLoads:
             inherited(key)
@@ -106,12 +125,33 @@ extension Destination: WireObject {
     }
 }
 
+extension SourceFile: WireObject {
+    public static let wireName = "Source"
+    public static func field(_ key: CodingKeys) -> Field {
+        switch key {
+        case .path: .required(.string, "Absolute path of the file.")
+        }
+    }
+}
+
+extension S3Upload: WireObject {
+    public static let wireName = "S3"
+    public static func field(_ key: CodingKeys) -> Field {
+        switch key {
+        case .partURLs: .required(.list(.string), "Presigned URLs of UploadPart, the first part's first.")
+        case .partSize: .required(.byteCount, "Bytes of every part but the last.")
+        case .completeURL: .required(.string, "Presigned URL of CompleteMultipartUpload.")
+        }
+    }
+}
+
 extension RequestBody: WireObject {
     public static func field(_ key: CodingKeys) -> Field {
         switch key {
         case .text: .optional(.string, "UTF-8 text; exactly one of the three.")
         case .base64: .optional(.string, "Any bytes, in base64.")
-        case .file: .optional(.string, "Absolute path of a file.")
+        case .file:
+            .optional(.string, "Absolute path of a file: copied at once where it is small (1 MiB), else left in place.")
         }
     }
 }
@@ -179,6 +219,17 @@ extension ResponseInfo: WireObject {
         case .expectedLength: .required(.byteCount, "-1 where unknown.")
         case .suggestedFilename: .optional(.string, "Name that the answer and the URL suggest.")
         case .resumedFrom: .optional(.byteCount, "Offset in the file that this answer's body began at; absent for 0.")
+        case .body: .optional(.object(ResponseBody.self), "First 64 KiB of what an upload or data task was answered.")
+        }
+    }
+}
+
+extension ResponseBody: WireObject {
+    public static func field(_ key: CodingKeys) -> Field {
+        switch key {
+        case .text: .optional(.string, "Where it is UTF-8.")
+        case .base64: .optional(.string, "Where it is not.")
+        case .truncated: .optional(.boolean, "True: there was more.")
         }
     }
 }

@@ -39,10 +39,12 @@ public struct TaskView: Hashable, Sendable {
         public var rate: ByteRate
         public var eta: Seconds?
         public var resumedFrom: Int64?
+        public var bytesSent: Int64
+        public var bytesToSend: Int64
 
         public init(
             phase: TaskPhase, bytesReceived: Int64, bytesExpected: Int64, rate: ByteRate, eta: Seconds? = nil,
-            resumedFrom: Int64? = nil
+            resumedFrom: Int64? = nil, bytesSent: Int64 = 0, bytesToSend: Int64 = 0
         ) {
             self.phase = phase
             self.bytesReceived = bytesReceived
@@ -50,6 +52,8 @@ public struct TaskView: Hashable, Sendable {
             self.rate = rate
             self.eta = eta
             self.resumedFrom = resumedFrom
+            self.bytesSent = bytesSent
+            self.bytesToSend = bytesToSend
         }
     }
 
@@ -63,10 +67,20 @@ public struct TaskView: Hashable, Sendable {
         state = status.state
         phase = status.state == .running ? live?.phase ?? .connecting : nil
         reason = status.reason
-        bytesReceived = record.result?.bytes.rawValue ?? live?.bytesReceived ?? record.checkpoint?.offset.rawValue ?? 0
-        bytesExpected = record.result?.bytes.rawValue ?? Self.expected(record, live: live)
-        bytesSent = 0
-        bytesToSend = 0
+        switch record.spec.kind {
+        case .upload:
+            bytesReceived = 0
+            bytesExpected = -1
+            bytesToSend = max(live?.bytesToSend ?? 0, record.source?.size.rawValue ?? 0)
+            bytesSent =
+                status.state == .completed ? bytesToSend : live?.bytesSent ?? record.upload?.offset.rawValue ?? 0
+        case .download, .data:
+            bytesReceived =
+                record.result?.bytes.rawValue ?? live?.bytesReceived ?? record.checkpoint?.offset.rawValue ?? 0
+            bytesExpected = record.result?.bytes.rawValue ?? Self.expected(record, live: live)
+            bytesToSend = live?.bytesToSend ?? record.source?.size.rawValue ?? 0
+            bytesSent = status.state == .completed ? bytesToSend : live?.bytesSent ?? 0
+        }
         resumedFrom = live?.resumedFrom ?? record.response?.resumedFrom
         rate = live?.rate ?? 0
         eta = live?.eta
@@ -167,8 +181,8 @@ extension TaskView: WireObject {
         case .reason: .optional(.oneOf(WaitReason.self), "While `waiting`.")
         case .bytesReceived: .required(.byteCount, "Bytes written to the file so far.")
         case .bytesExpected: .required(.byteCount, "Length of the whole file; -1 where unknown.")
-        case .bytesSent: .required(.byteCount, "Bytes of an upload sent so far; 0 for downloads.")
-        case .bytesToSend: .required(.byteCount, "Length of an upload; 0 for downloads.")
+        case .bytesSent: .required(.byteCount, "Bytes of the source or body sent so far.")
+        case .bytesToSend: .required(.byteCount, "Length of the source or body; 0 where nothing is sent.")
         case .resumedFrom: .optional(.byteCount, "Offset that the last attempt went on from.")
         case .rate: .required(.number, "Bytes per second now; 0 while it does not run.")
         case .eta: .optional(.seconds, "To the end at this rate, where both are known.")

@@ -127,6 +127,10 @@ package struct NewTask: Sendable {
     /// When the time for the resource will run out, were nothing to change; ignored while time does not count.
     package var resourceTimeoutAt: Timestamp?
     package var checkpoint: Checkpoint?
+    /// Of the file that the task sends.
+    package var source: SourceIdentity?
+    /// What the task sends, kept in the store.
+    package var requestBody: [UInt8]?
 
     package init(session: SessionKey, spec: TaskSpec, status: TaskStatus, host: String) {
         self.session = session

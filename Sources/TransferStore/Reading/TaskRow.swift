@@ -1,7 +1,7 @@
 import GRDB
 import TransferModel
 
-/// Reads a task with its session, checkpoint and response from one row, by column position: names cost a search each.
+/// Reads a task with its session, checkpoint, response and upload from one row, by column position: names cost a search each.
 enum TaskRow {
     static let columns = """
         task.id, session.owner, session.identifier, task.spec, task.state, task.reason, task.next_attempt_at, \
@@ -10,14 +10,17 @@ enum TaskRow {
         task.destination_device, task.result_file, task.result_bytes, task.result_sha256, task.result_verified, \
         checkpoint.part_offset, checkpoint.total, checkpoint.etag, checkpoint.last_modified, \
         checkpoint.response_date, checkpoint.content_coding, checkpoint.part_path, checkpoint.device, \
-        checkpoint.inode, checkpoint.server_digests, response.document
+        checkpoint.inode, checkpoint.server_digests, response.document, \
+        upload.progress, source.device, source.inode, source.size, source.modified_ns
         """
 
     static let joins = """
         JOIN session ON session.id = task.session \
         JOIN lane ON lane.id = task.lane \
         LEFT JOIN checkpoint ON checkpoint.task = task.id \
-        LEFT JOIN response ON response.task = task.id
+        LEFT JOIN response ON response.task = task.id \
+        LEFT JOIN upload ON upload.task = task.id \
+        LEFT JOIN source ON source.task = task.id
         """
 
     static func record(_ row: Row) throws -> TaskRecord {
@@ -32,6 +35,8 @@ enum TaskRow {
         }
         record.checkpoint = try checkpoint(row)
         record.response = try (row[34] as String?).map { try JSONColumn.decode($0) }
+        record.upload = try (row[35] as String?).map { try JSONColumn.decode($0) }
+        record.source = source(row)
         return record
     }
 
@@ -58,6 +63,13 @@ enum TaskRow {
             validators: Validators(etag: row[26], lastModified: row[27], date: row[28]), contentCoding: row[29],
             partPath: row[30], device: UInt64(bitPattern: row[31]), inode: UInt64(bitPattern: row[32]),
             serverDigests: try (row[33] as String?).map { try JSONColumn.decode($0) } ?? [:])
+    }
+
+    private static func source(_ row: Row) -> SourceIdentity? {
+        guard let device = row[36] as Int64? else { return nil }
+        return SourceIdentity(
+            device: UInt64(bitPattern: device), inode: UInt64(bitPattern: row[37]), size: ByteCount(row[38] as Int64),
+            modified: row[39])
     }
 
     private static func timestamp(_ value: Int64?) -> Timestamp? {

@@ -17,8 +17,11 @@ extension StoreTransaction {
             position: task.position ?? Double(id.rawValue))
         record.destinationDevice = task.destinationDevice
         record.checkpoint = task.checkpoint
+        record.source = task.source
         try insertRow(record, session: session, resourceTimeoutAt: task.resourceTimeoutAt)
         if let checkpoint = task.checkpoint { try setCheckpoint(id, checkpoint) }
+        if let source = task.source { try setSource(id, source) }
+        if let body = task.requestBody { try setBody(id, .request, body) }
         if let token = task.spec.clientToken { try remember(token, of: record) }
         return record
     }
@@ -110,7 +113,7 @@ extension StoreTransaction {
         try execute("UPDATE task SET position = ? WHERE id = ?", [position, id.rawValue])
     }
 
-    /// Removes the task with its checkpoint, response and token; its events stay. Its id is never used again.
+    /// Removes the task with its checkpoint, response, bodies and token; its events stay. Its id is never used again.
     /// - Returns: whether it was there.
     @discardableResult
     package func delete(_ id: TaskID) throws -> Bool {

@@ -50,12 +50,7 @@ struct AddCommand: DaemonCommand {
         let client = try await session.connect()
         plan.sessionHasDirectory = try await sessionNamesFolder(client)
         let specs = try plan.specs()
-        let head =
-            wait ? try await client.call(ListEvents.self, ListEvents.Parameters(after: .now, limit: 1)).head : nil
-        let added = try await send(specs, over: client)
-        try announce(added, specs, session)
-        guard let head else { return await client.close() }
-        try await follow(added, specs, after: head, client, session)
+        try await Submission(specs: specs, session: scheduling.session, waits: wait).run(client, session)
     }
 
     private func plan(_ session: CommandSession) throws -> AddPlan {
@@ -86,55 +81,5 @@ struct AddCommand: DaemonCommand {
         guard let name = scheduling.session, saving.output == nil, saving.directory == nil else { return false }
         let view = try await client.call(GetSession.self, SessionReference(id: name))
         return view.configuration.directory != nil
-    }
-
-    private func send(_ specs: [TaskSpec], over client: any DaemonCalling) async throws -> [AddTasks.Added] {
-        var added: [AddTasks.Added] = []
-        var rest = specs[...]
-        while !rest.isEmpty {
-            let part = Array(rest.prefix(AddPlan.largestRequest))
-            do {
-                let answer = try await client.call(
-                    AddTasks.self, AddTasks.Parameters(session: scheduling.session, tasks: part))
-                added += answer.tasks
-            } catch let error as TransferError where !added.isEmpty {
-                throw TransferError(
-                    error.code, "\(error.message) (The first \(added.count) tasks were queued.)",
-                    retryable: error.retryable, details: error.details)
-            }
-            rest = rest.dropFirst(part.count)
-        }
-        return added
-    }
-
-    private func announce(_ added: [AddTasks.Added], _ specs: [TaskSpec], _ session: CommandSession) throws {
-        let console = session.console
-        if console.json { return try console.value(AddTasks.Result(tasks: added)) }
-        if wait { return }
-        for (task, spec) in zip(added, specs) {
-            var line = StyledText(task.id.description, .strong)
-            if console.outputIsTerminal, !console.quiet {
-                line.append("  \(TaskName.of(spec))", .plain)
-                let place = spec.destination?.directory ?? spec.destination?.path.map(PathText.folder)
-                if let place { line.append("  → " + Printable.text(place), .faint) }
-            }
-            console.line(line)
-        }
-    }
-
-    private func follow(
-        _ added: [AddTasks.Added], _ specs: [TaskSpec], after head: SequenceNumber, _ client: any DaemonCalling,
-        _ session: CommandSession
-    ) async throws {
-        var known = zip(added, specs).map { added, spec in
-            var task = FollowedTask(id: added.id, name: TaskName.of(spec), state: added.state)
-            task.isNameOpen = TaskName.isOpen(spec)
-            return task
-        }
-        // A client token may have named a task that runs or is over already; its events are in the past.
-        for index in known.indices where known[index].state.isFinal || known[index].state == .running {
-            known[index] = FollowedTask(try await client.call(GetTask.self, TaskReference(id: known[index].id)))
-        }
-        try await Following.untilOver(known, after: head, client, session)
     }
 }

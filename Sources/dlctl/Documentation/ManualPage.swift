@@ -16,7 +16,7 @@ struct ManualPage {
         lines.append(".\\\" Generated from the declarations of dlctl's commands; do not edit.")
         lines.append(".TH DLCTL 1 \"\" \"dld \(Dlctl.version)\" \"User Commands\"")
         section("NAME")
-        text("dlctl - hand downloads to dld, the background transfer daemon, and look after them")
+        text("dlctl - hand downloads and uploads to dld, the background transfer daemon, and look after them")
         section("SYNOPSIS")
         lines.append(".B dlctl")
         lines.append(".I command")

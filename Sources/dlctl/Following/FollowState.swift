@@ -196,8 +196,9 @@ extension FollowedTask {
     }
 
     private mutating func takeFigures(_ payload: [String: JSONValue]) {
-        if let bytes = payload["bytesReceived"]?.integerValue { received = ByteCount(max(0, bytes)) }
-        if let length = payload["bytesExpected"]?.integerValue { expected = length >= 0 ? ByteCount(length) : nil }
+        let (moved, whole) = isUpload ? ("bytesSent", "bytesToSend") : ("bytesReceived", "bytesExpected")
+        if let bytes = payload[moved]?.integerValue { received = ByteCount(max(0, bytes)) }
+        if let length = payload[whole]?.integerValue { expected = length >= 0 ? ByteCount(length) : nil }
         rate = ByteRate(clamping: payload["rate"]?.numberValue ?? 0)
         remaining = payload["eta"]?.numberValue.flatMap { $0 >= 0 ? Seconds(rawValue: $0) : nil }
         phase = payload["phase"]?.stringValue.flatMap(TaskPhase.init(rawValue:)) ?? phase
@@ -206,6 +207,8 @@ extension FollowedTask {
     private mutating func takeResponse(_ payload: [String: JSONValue]) -> [FollowState.Change] {
         let response = payload["response"] ?? .object(payload)
         if phase == .connecting { phase = .transferring }
+        // What answers an upload says nothing of the file that goes up.
+        if isUpload { return [] }
         // An error page has a length and a name too, but not of the file that was wanted.
         guard (response["status"]?.integerValue ?? 200) < 400 else { return [] }
         if let length = response["expectedLength"]?.integerValue, length >= 0, expected == nil {

@@ -7,8 +7,10 @@ extension FollowedTask {
         isNameOpen = TaskName.isOpen(view.spec)
         phase = view.phase
         reason = view.reason
-        received = ByteCount(view.bytesReceived)
-        expected = view.bytesExpected >= 0 ? ByteCount(view.bytesExpected) : nil
+        isUpload = view.spec.kind == .upload
+        received = ByteCount(isUpload ? view.bytesSent : view.bytesReceived)
+        let length = isUpload ? view.bytesToSend : view.bytesExpected
+        expected = length >= 0 ? ByteCount(length) : nil
         rate = view.rate
         remaining = view.eta
         nextAttemptAt = view.nextAttemptAt
@@ -35,16 +37,20 @@ extension TaskName {
         // An error page suggests a name too, but not of the file that was wanted.
         let suggested = view.response.flatMap { ($0.status ?? 200) < 400 ? $0.suggestedFilename : nil }
         return of(
-            file: view.file, destination: view.spec.destination, suggested: suggested, url: view.spec.url,
+            file: view.file, destination: view.spec.destination, source: view.spec.source?.path,
+            suggested: view.spec.kind == .upload ? nil : suggested, url: view.spec.url,
             description: view.spec.description)
     }
 
     /// Nobody has named the file, so the server's answer will.
     static func isOpen(_ spec: TaskSpec) -> Bool {
-        spec.destination?.path == nil && spec.destination?.filename == nil && spec.description == nil
+        spec.kind == .download && spec.destination?.path == nil && spec.destination?.filename == nil
+            && spec.description == nil
     }
 
     static func of(_ spec: TaskSpec) -> String {
-        of(file: nil, destination: spec.destination, suggested: nil, url: spec.url, description: spec.description)
+        of(
+            file: nil, destination: spec.destination, source: spec.source?.path, suggested: nil, url: spec.url,
+            description: spec.description)
     }
 }

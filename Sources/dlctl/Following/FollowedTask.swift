@@ -10,6 +10,8 @@ struct FollowedTask: Hashable, Sendable {
     var state: TaskState
     var phase: TaskPhase?
     var reason: WaitReason?
+    /// Its bytes go out; `received` and `expected` then count what was sent and is to be sent.
+    var isUpload = false
     var received: ByteCount = 0
     /// nil while unknown.
     var expected: ByteCount?
@@ -45,10 +47,12 @@ struct FollowedTask: Hashable, Sendable {
 /// Chooses the shortest name that people recognize a task by.
 enum TaskName {
     static func of(
-        file: String?, destination: Destination?, suggested: String?, url: String?, description: String?
+        file: String?, destination: Destination?, source: String? = nil, suggested: String?, url: String?,
+        description: String?
     ) -> String {
         let name =
             nonEmpty(file.map(PathText.lastComponent))
+            ?? nonEmpty(source.map(PathText.lastComponent))
             ?? nonEmpty(destination?.path.map(PathText.lastComponent))
             ?? nonEmpty(destination?.filename)
             ?? nonEmpty(description)

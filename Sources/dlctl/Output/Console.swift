@@ -24,6 +24,7 @@ struct Console: Sendable {
     func line(_ text: StyledText) { write(style.render(text) + "\n", to: STDOUT_FILENO) }
     func line(_ text: String) { line(StyledText(text)) }
     func raw(_ text: String) { write(text, to: STDOUT_FILENO) }
+    func raw(_ bytes: [UInt8]) { write(bytes, to: STDOUT_FILENO) }
 
     /// A line that `-q` and `--json` silence.
     func remark(_ text: String) {
@@ -57,8 +58,10 @@ struct Console: Sendable {
 
     /// A reader that went away (`dlctl list | head`) ends the program quietly, as it does cat(1); output that cannot be
     /// written otherwise (a full disk) ends it with the reason, so that no script takes half a list for a whole one.
-    private func write(_ text: String, to descriptor: Int32) {
-        var rest = Array(text.utf8)[...]
+    private func write(_ text: String, to descriptor: Int32) { write(Array(text.utf8), to: descriptor) }
+
+    private func write(_ bytes: [UInt8], to descriptor: Int32) {
+        var rest = bytes[...]
         while !rest.isEmpty {
             let written = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
             if written > 0 {

@@ -36,7 +36,8 @@ enum Explanation {
         case .waiting: return waiting(task, now: now)
         case .completed:
             let place = task.file.map { ": \(Printable.text($0))" } ?? ""
-            return "completed, \(Figures.bytes(ByteCount(task.bytesReceived)))\(place)."
+            return
+                "completed, \(Figures.bytes(ByteCount(task.spec.kind == .upload ? task.bytesSent : task.bytesReceived)))\(place)."
         case .failed: return "failed for good after \(Figures.count(task.attempts, "attempt"))."
         case .cancelled: return "cancelled by a client."
         }

@@ -27,16 +27,13 @@ enum TaskSheet {
     }
 
     private static func figures(_ task: TaskView, _ sheet: inout Sheet, now: Timestamp) {
-        let received = ByteCount(task.bytesReceived)
-        var done = exact(received)
-        if task.bytesExpected >= 0 {
-            let expected = ByteCount(task.bytesExpected)
-            done += " of " + exact(expected)
-            if let percent = Figures.percent(received, of: expected) { done += ", \(percent)%" }
-        } else if !task.state.isFinal {
-            done += " of an unknown length"
+        if task.bytesToSend > 0 || task.spec.kind == .upload {
+            let (sent, whole) = (ByteCount(task.bytesSent), ByteCount(task.bytesToSend))
+            var done = "\(exact(sent)) of \(exact(whole))"
+            if let percent = Figures.percent(sent, of: whole) { done += ", \(percent)%" }
+            sheet.add("sent", done)
         }
-        sheet.add("received", done)
+        if task.spec.kind != .upload { received(task, &sheet) }
         sheet.add("resumed from", task.resumedFrom.map { exact(ByteCount($0)) })
         if task.rate.rawValue > 0 { sheet.add("rate", Figures.rate(task.rate)) }
         sheet.add("time left", task.eta.map(Figures.duration))
@@ -47,12 +44,29 @@ enum TaskSheet {
         }
     }
 
+    private static func received(_ task: TaskView, _ sheet: inout Sheet) {
+        let received = ByteCount(task.bytesReceived)
+        var done = exact(received)
+        if task.bytesExpected >= 0 {
+            let expected = ByteCount(task.bytesExpected)
+            done += " of " + exact(expected)
+            if let percent = Figures.percent(received, of: expected) { done += ", \(percent)%" }
+        } else if !task.state.isFinal {
+            done += " of an unknown length"
+        }
+        sheet.add("received", done)
+    }
+
     private static func exact(_ count: ByteCount) -> String {
         count.rawValue < 1024 ? Figures.bytes(count) : "\(Figures.bytes(count)) (\(count.rawValue))"
     }
 
     private static func spec(_ spec: TaskSpec, _ sheet: inout Sheet, now: Timestamp) {
         sheet.add("url", spec.url.map(Printable.text))
+        sheet.add("method", spec.method.map(Printable.text))
+        sheet.add("source", spec.source.map { Printable.text($0.path) })
+        sheet.add("protocol", spec.uploadProtocol.map(Printable.text))
+        sheet.add("body", spec.body?.file.map(Printable.text))
         for mirror in spec.mirrors ?? [] { sheet.add("mirror", Printable.text(mirror)) }
         let destination = spec.destination
         sheet.add("saves as", destination?.path.map(Printable.text))
@@ -94,6 +108,7 @@ enum TaskSheet {
         for header in response.headers {
             sheet.add("  \(Printable.text(header.name, limit: 30))", Printable.text(header.value))
         }
+        sheet.add("answer", response.body?.text.map { Printable.text($0, limit: 500) })
     }
 
     private static func times(_ task: TaskView, _ sheet: inout Sheet, now: Timestamp) {

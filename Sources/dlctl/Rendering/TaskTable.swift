@@ -20,8 +20,10 @@ enum TaskTable {
     }
 
     private static func row(_ task: TaskView, now: Timestamp) -> [StyledText] {
-        let expected = task.bytesExpected >= 0 ? ByteCount(task.bytesExpected) : nil
-        let received = ByteCount(task.bytesReceived)
+        let isUpload = task.spec.kind == .upload
+        let length = isUpload ? task.bytesToSend : task.bytesExpected
+        let expected = length >= 0 ? ByteCount(length) : nil
+        let received = ByteCount(isUpload ? task.bytesSent : task.bytesReceived)
         let percent = task.state == .completed ? 100 : expected.flatMap { Figures.percent(received, of: $0) }
         return [
             StyledText(task.id.description, .strong),

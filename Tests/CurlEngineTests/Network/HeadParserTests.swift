@@ -32,6 +32,16 @@ import TransferModel
         #expect(parser.headers == [HeaderField("ETag", "\"y\"")])
     }
 
+    @Test func givesAnInterimResponseBeforeTheNextBegins() {
+        var parser = HeadParser()
+        let lines = ["HTTP/1.1 104 Upload Resumption Supported", "Location: /up", ""]
+        let events = lines.map { line in Array("\(line)\r\n".utf8).withUnsafeBytes { parser.line($0) } }
+        #expect(events == [.none, .none, .interimEnded])
+        #expect(parser.status == 104)
+        #expect(parser.values("location") == ["/up"])
+        #expect(!parser.isComplete)
+    }
+
     @Test func forgetsAnAnsweredChallenge() {
         let (parser, _) = parse("HTTP/1.1 401 No\nWWW-Authenticate: Basic\n\nHTTP/1.1 200 OK\nA: b\n\n")
         #expect(parser.values("www-authenticate").isEmpty)

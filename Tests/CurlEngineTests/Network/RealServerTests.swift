@@ -66,6 +66,10 @@ import TransferModel
         #expect(older.head?.httpVersion == "1.1")
         #expect(older.head?.status == 206)
 
+        let upload = await bench.request("PUT", url, .bytes([1])) { $0.network.caFile = authority }
+        #expect(upload.head?.status == 405)
+        #expect(upload.head?.httpVersion == (CurlVersion.current.uploadsSafelyOverHTTP2 ? "2" : "1.1"))
+
         guard case .transport(60, _) = try await bench.download(url).end else { throw TestFailure("trusted") }
         let strict = try await bench.download(url) {
             $0.network.caFile = authority

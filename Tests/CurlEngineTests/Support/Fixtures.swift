@@ -78,6 +78,7 @@ final class Observer: TransferObserver {
         var heads: [ResponseHead] = []
         var checkpoints: [Checkpoint] = []
         var restarts: [Checkpoint] = []
+        var progress: [UploadProgress] = []
         var pendingProceed: (@Sendable () -> Void)?
     }
     private let state = Guarded(Heard())
@@ -103,6 +104,7 @@ final class Observer: TransferObserver {
     }
     func transferResponded(_ head: ResponseHead, verdict: Verdict) { state.withLock { $0.heads.append(head) } }
     func transferCheckpointed(_ checkpoint: Checkpoint) { state.withLock { $0.checkpoints.append(checkpoint) } }
+    func transferProgressed(_ progress: UploadProgress) { state.withLock { $0.progress.append(progress) } }
     func transferRestarting(_ checkpoint: Checkpoint, proceed: @escaping @Sendable () -> Void) {
         state.withLock { state in
             state.restarts.append(checkpoint)
@@ -159,6 +161,26 @@ struct Bench {
         exchange.network.proxy = ""
         change(&exchange)
         return await engine.perform(exchange, into: part, context: context)
+    }
+
+    /// Performs a request whose answer is captured.
+    func request(
+        _ method: String, _ url: String, _ payload: Payload = .none, sending source: UploadSource? = nil,
+        change: (inout Exchange) -> Void = { _ in }
+    ) async -> ExchangeOutcome {
+        var exchange = Exchange(url: url, judge: CaptureJudge())
+        exchange.kind = .request
+        exchange.method = method
+        exchange.payload = payload
+        exchange.network.proxy = ""
+        change(&exchange)
+        return await engine.perform(exchange, into: nil, sending: source, context: context)
+    }
+
+    /// A source file with these bytes.
+    func source(_ bytes: [UInt8], name: String = "source") throws -> UploadSource {
+        try folder.write(name, bytes)
+        return try UploadSource.open(path: folder.file(name))
     }
 }
 

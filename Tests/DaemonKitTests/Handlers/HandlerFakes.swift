@@ -72,7 +72,18 @@ final class FakeSupervisor: TaskServing, SessionServing {
 
     func progressSnapshot() -> [ProgressFigures] { state.withLock { $0.progress } }
 
-    func throughput() -> (rate: Int64, total: Int64) { (500, 1_000_000) }
+    func throughput() -> Throughput {
+        Throughput(downloadRate: 500, uploadRate: 70, bytesReceived: 1_000_000, bytesSent: 9000)
+    }
+
+    func body(
+        _ id: TaskID, from offset: ByteCount, atMost length: ByteCount, for peer: Peer
+    ) async throws -> BodyPiece {
+        _ = try await record(id, for: peer)
+        let whole = Array("0123456789".utf8)
+        let piece = Array(whole.dropFirst(Int(offset.rawValue)).prefix(Int(length.rawValue)))
+        return BodyPiece(bytes: piece, isLast: Int(offset.rawValue) + piece.count >= whole.count)
+    }
 
     func open(_ key: SessionKey, configuration: SessionConfiguration?, by peer: Peer) async throws -> SessionRecord {
         try await store.write { transaction in

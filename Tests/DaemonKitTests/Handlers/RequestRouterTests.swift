@@ -24,7 +24,7 @@ struct RequestRouterTests {
                 return (error as? TransferError)?.code
             }
         }
-        #expect(await code("task.body", "{}") == .rpcUnknownMethod)
+        #expect(await code("task.sing", "{}") == .rpcUnknownMethod)
         #expect(await code("task.get", "[1]") == .badField)
         #expect(await code("task.get", "{\"id\":\"one\"}") == .badField)
         #expect(await code("task.get", "{\"id\":1,\"verbose\":true}") == .unknownField)

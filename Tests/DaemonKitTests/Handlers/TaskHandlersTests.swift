@@ -20,6 +20,19 @@ struct TaskHandlersTests {
         #expect(view.bytesExpected == -1)
     }
 
+    @Test func aKeptBodyComesInPieces() async throws {
+        let bench = try await Bench()
+        let id = try await bench.add(1)[0]
+        let first = try await bench.call(ReadBody.self, .init(id: id, offset: 2, length: 3))
+        #expect(first == ReadBody.Result(data: "MjM0", eof: false))
+        #expect(try await bench.call(ReadBody.self, .init(id: id, offset: 5)).eof)
+        for (offset, length) in [(-1, 1), (0, 0), (0, ReadBody.largestPiece + 1)] as [(Int64, Int64)] {
+            let refusal = await bench.refusal(ReadBody.self, .init(id: id, offset: offset, length: length))
+            #expect(refusal?.code == .badField)
+        }
+        #expect(await bench.refusal(ReadBody.self, .init(id: id), as: Bench.other)?.code == .taskNotFound)
+    }
+
     @Test func refusesNoTasksAndWhatIsNotBuilt() async throws {
         let bench = try await Bench()
         #expect(await bench.refusal(AddTasks.self, .init(tasks: []))?.code == .badField)

@@ -1,11 +1,15 @@
 import Glibc
 
-/// vsftpd for anonymous reading; needs root, as vsftpd does.
+/// vsftpd for anonymous reading, and for writing below `incoming`; needs root, as vsftpd does.
 package final class FTPServer: ServerProcess, @unchecked Sendable {
     package static func start() async throws -> FTPServer {
         let server = try FTPServer()
         mkdir(server.folder.file("www"), 0o755)
         mkdir(server.folder.file("empty"), 0o755)
+        mkdir(server.folder.file("www/incoming"), 0o755)
+        if let entry = getpwnam("daemon") {
+            chown(server.folder.file("www/incoming"), entry.pointee.pw_uid, entry.pointee.pw_gid)
+        }
         let passive = try ListeningSocket.freePort()
         let last = passive > 65_000 ? UInt16.max : passive + 200
         try Files.write(
@@ -16,6 +20,11 @@ package final class FTPServer: ServerProcess, @unchecked Sendable {
             listen_port=\(server.port)
             background=NO
             anonymous_enable=YES
+            write_enable=YES
+            anon_upload_enable=YES
+            anon_mkdir_write_enable=YES
+            anon_other_write_enable=YES
+            anon_umask=022
             local_enable=NO
             no_anon_password=YES
             anon_root=\(server.folder.file("www"))

@@ -11,7 +11,7 @@ struct HTTPDownloadTests {
     private func exchange(_ step: Step) throws -> Exchange {
         switch step {
         case .run(let exchange), .restart(_, then: let exchange): return exchange
-        case .finished, .failed: throw Unexpected(step: "\(step)")
+        case .finished, .failed, .store, .uploaded: throw Unexpected(step: "\(step)")
         }
     }
     private struct Unexpected: Error { var step: String }

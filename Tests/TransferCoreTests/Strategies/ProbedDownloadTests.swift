@@ -24,7 +24,7 @@ struct ProbedDownloadTests {
     private func offset(_ step: Step) -> ByteCount? {
         switch step {
         case .run(let exchange): exchange.startOffset
-        case .restart, .finished, .failed: nil
+        case .restart, .finished, .failed, .store, .uploaded: nil
         }
     }
     private func isRestart(_ step: Step) -> Bool { if case .restart = step { true } else { false } }

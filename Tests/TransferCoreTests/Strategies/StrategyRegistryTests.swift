@@ -18,9 +18,16 @@ struct StrategyRegistryTests {
         }
     }
 
-    @Test func onlyDownloadsForNow() {
+    @Test func uploadsNeedASource() {
         let error = #expect(throws: TransferError.self) {
             try StrategyRegistry.strategy(for: request { $0.kind = .upload })
+        }
+        #expect(error?.code == .badField)
+    }
+
+    @Test func dataTasksSpeakHTTPOnly() {
+        let error = #expect(throws: TransferError.self) {
+            try StrategyRegistry.strategy(for: request("ftp://example.org/f") { $0.kind = .data })
         }
         #expect(error?.code == .unsupported)
     }

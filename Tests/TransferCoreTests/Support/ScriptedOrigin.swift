@@ -126,6 +126,9 @@ struct ScriptedAttempt {
                 attempt.note(exchange, outcome)
                 if outcome.end == .aborted { return attempt }
                 step = strategy.next(after: outcome)
+            case .store, .uploaded:
+                // Steps of uploads; a download that takes one ends without an arrival.
+                return attempt
             }
         }
         return attempt

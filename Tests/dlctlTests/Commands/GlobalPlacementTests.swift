@@ -39,7 +39,8 @@ import Testing
         ["pause"], ["cancel", "--all", "--resume-data", "f"], ["show", "x"], ["show", "0"], ["update", "1"],
         ["list", "--state", "asleep"], ["events", "--after", "-5"], ["events", "--forget"],
         ["list", "--system", "--socket", "/x"],
-        ["session"], ["upload", "f", "https://a/"], ["fetch", "https://a/"],
+        ["session"], ["upload"], ["upload", "https://a/"], ["upload", "--field", "nope", "f", "https://a/"],
+        ["upload", "--send-checksum", "crc", "f", "https://a/"], ["fetch"], ["fetch", "https://a/", "https://b/"],
     ])
     func wrongUsesAreRefused(words: [String]) {
         #expect(throws: (any Error).self) {

@@ -1,0 +1,98 @@
+import CCurl
+import CLinux
+import TransferCore
+import TransferModel
+
+/// What makes transfers wait and lets them go on: files that are behind, pieces not yet read, rates. On the reactor's thread.
+extension Reactor {
+    // MARK: Sinks and holds
+
+    func makeSink(_ transfer: Transfer, _ part: PartFile, _ acceptance: Acceptance) -> PartSink {
+        let sink = sinks.make(part, acceptance, transfer.context) { [weak self] in self?.post(.sinkChanged(transfer)) }
+        sink.open()
+        return sink
+    }
+
+    func sinkChanged(_ transfer: Transfer) {
+        guard transfers[ObjectIdentifier(transfer)] != nil else { return }
+        if let failure = transfer.sink?.failure {
+            return conclude(transfer, .local(errno: failure.errno, operation: failure.operation))
+        }
+        release(transfer, .writer)
+    }
+
+    func restartIsDurable(_ transfer: Transfer) {
+        guard transfers[ObjectIdentifier(transfer)] != nil else { return }
+        transfer.beginAfterRestart(self)
+        if let ending = transfer.ending { return conclude(transfer, ending) }
+        release(transfer, .restart)
+    }
+
+    func buffersFreed() {
+        for transfer in Array(transfers.values) {
+            if transfer.holds.contains(.writer) { release(transfer, .writer) }
+            if transfer.holds.contains(.source) { transfer.feed?.prefetch() }
+        }
+    }
+
+    /// Takes back reasons to hold; the last one lets libcurl go on, which may call a callback at once.
+    func release(_ transfer: Transfer, _ hold: Transfer.Hold) {
+        transfer.holds.subtract(hold)
+        let reads = transfer.isPaused && transfer.holds.isDisjoint(with: .receiving)
+        let sends = transfer.isSendPaused && transfer.holds.isDisjoint(with: .sending)
+        guard reads || sends, let easy = transfer.easy else { return }
+        if reads { transfer.isPaused = false }
+        if sends { transfer.isSendPaused = false }
+        transfer.lastActivity = now
+        let held = (transfer.isPaused ? CURLPAUSE_RECV : 0) | (transfer.isSendPaused ? CURLPAUSE_SEND : 0)
+        let code = curl_easy_pause(easy, held)
+        // An end noted by the callback, or an error, is only returned here: libcurl does not report it as done.
+        if let ending = transfer.ending {
+            conclude(transfer, ending)
+        } else if code != CURLE_OK {
+            conclude(transfer, failure(code, transfer))
+        }
+    }
+
+    // MARK: Rates
+
+    /// Whether all limits of the transfer allow reading now; where not, it is woken when they do.
+    func mayRead(_ transfer: Transfer) -> Bool { may(transfer, transfer.limits) }
+
+    /// Whether all limits of the transfer allow sending now; where not, it is woken when they do.
+    func maySend(_ transfer: Transfer) -> Bool { may(transfer, transfer.sendLimits) }
+
+    private func may(_ transfer: Transfer, _ limits: [SharedBucket]) -> Bool {
+        let time = dld_monotonic_nanoseconds()
+        var wake = time
+        for limit in limits { wake = max(wake, limit.wait(at: time) ?? time) }
+        guard wake > time else { return true }
+        rateWaiters.append(transfer)
+        rateDeadline = min(rateDeadline ?? .max, wake)
+        return false
+    }
+
+    func wakeRateWaiters() {
+        let waiters = rateWaiters
+        rateWaiters.removeAll(keepingCapacity: true)
+        rateDeadline = nil
+        for transfer in waiters where transfers[ObjectIdentifier(transfer)] != nil {
+            release(transfer, [.rate, .sendRate])
+        }
+    }
+
+    func setLimits(_ transfer: Transfer) {
+        transfer.limits = limiter.buckets(of: transfer.context)
+        transfer.sendLimits = sendLimiter.buckets(of: transfer.context)
+    }
+
+    /// Changes limits of one direction; running transfers feel it at once.
+    func change(_ direction: RateDirection, _ body: (inout RateLimiter) -> Void) {
+        switch direction {
+        case .receiving: body(&limiter)
+        case .sending: body(&sendLimiter)
+        }
+        for transfer in transfers.values { setLimits(transfer) }
+        wakeRateWaiters()
+    }
+}

@@ -1,0 +1,48 @@
+import Synchronization
+import TransferCore
+
+/// Makes feeds with what all of them share.
+struct FeedFactory: Sendable {
+    /// Uploads that read files just now.
+    private final class Load: Sendable {
+        let running = Atomic<Int>(0)
+    }
+
+    /// So many uploads may have large buffers at once; with more of them each has small ones, and memory stays flat.
+    private static let largeLimit = 4
+
+    var lanes: DeviceLanes
+    var buffers: BufferPool
+    var waker: BufferWaker
+    private let load = Load()
+
+    init(lanes: DeviceLanes, buffers: BufferPool, waker: BufferWaker) {
+        self.lanes = lanes
+        self.buffers = buffers
+        self.waker = waker
+    }
+
+    /// nil where the exchange sends nothing.
+    func make(_ exchange: Exchange, source: UploadSource?) -> PayloadFeed? {
+        guard let payload = exchange.sentPayload else { return nil }
+        let load = self.load
+        load.running.add(1, ordering: .relaxed)
+        let services = PayloadFeed.Services(
+            lane: source.map { lanes.lane(for: $0.identity.device) }, buffers: buffers,
+            usesLargeBuffers: { load.running.load(ordering: .relaxed) <= Self.largeLimit },
+            onBuffersFreed: { [waker] in waker.wake() },
+            onEnd: { load.running.subtract(1, ordering: .relaxed) })
+        return PayloadFeed(payload, source: source, services: services)
+    }
+}
+
+extension Exchange {
+    /// The payload that goes out; methods with a meaning for content say its length even where it is empty (RFC 9110
+    /// section 8.6).
+    var sentPayload: Payload? {
+        if body != nil || kind != .request || method?.uppercased() == "HEAD" { return nil }
+        if payload != .none { return payload }
+        let takesContent = ["POST", "PUT", "PATCH"].contains(method?.uppercased())
+        return takesContent ? .bytes([]) : nil
+    }
+}

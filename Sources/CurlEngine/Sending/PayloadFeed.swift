@@ -1,0 +1,237 @@
+import Glibc
+import Threading
+import TransferCore
+import TransferModel
+
+/// Hands a payload to libcurl in order while a reader thread fetches the next piece of the file.
+///
+/// One buffer is emptied by the reactor while one more is being read or waits: two are the memory of an upload. Reads are
+/// checked against the file's identity, so no byte of another version ever leaves. Everything but `fill` belongs to the
+/// reactor's thread.
+final class PayloadFeed: @unchecked Sendable {
+    enum Read: Equatable {
+        /// 0 = the payload's end.
+        case bytes(Int)
+        /// A piece is being read, or no buffer is free: `onChange` is called when it is worth asking again.
+        case wait
+        case failed(ExchangeOutcome.End)
+    }
+
+    struct Services: Sendable {
+        var lane: DeviceLane?
+        var buffers: BufferPool
+        /// Whether few enough uploads run that each may have large buffers.
+        var usesLargeBuffers: @Sendable () -> Bool
+        /// A buffer came back while somebody had been refused one.
+        var onBuffersFreed: @Sendable () -> Void
+        /// The feed is no longer in use.
+        var onEnd: @Sendable () -> Void
+    }
+
+    /// One piece of the source on its way into a buffer.
+    struct Piece: Sendable {
+        var buffer: Buffer
+        var generation: Int
+        /// In the source.
+        var offset: Int64
+        var count: Int
+    }
+
+    private struct State {
+        /// Counts rewinds: pieces of an older one are dropped.
+        var generation = 0
+        var isReading = false
+        var ready: Buffer?
+        var failure: ExchangeOutcome.End?
+        /// The reactor was told to wait.
+        var isAwaited = false
+        var onChange: (@Sendable () -> Void)?
+        var ended = false
+    }
+
+    /// Bytes in all.
+    let length: Int64
+    private let head: [UInt8]
+    private let tail: [UInt8]
+    private let sourceOffset: Int64
+    private let sourceLength: Int64
+    private let source: UploadSource?
+    private let services: Services
+    private let state = Guarded(State())
+
+    private(set) var position: Int64 = 0
+    private var current: Buffer?
+    private var consumed = 0
+    /// Where the next piece begins, counted from `sourceOffset`.
+    private var nextRead: Int64 = 0
+
+    init(_ payload: Payload, source: UploadSource?, services: Services) {
+        self.source = source
+        self.services = services
+        switch payload {
+        case .none: (head, tail) = ([], [])
+        case .bytes(let bytes): (head, tail) = (bytes, [])
+        case .source: (head, tail) = ([], [])
+        case .framed(let first, _, _, let last): (head, tail) = (first, last)
+        }
+        sourceOffset = payload.sourceOffset?.rawValue ?? 0
+        sourceLength = max(0, payload.sourceLength.rawValue)
+        length = Int64(head.count + tail.count) + sourceLength
+    }
+
+    /// Begins to read. `onChange` may be called on any thread.
+    func start(onChange: @escaping @Sendable () -> Void) {
+        state.withLock { $0.onChange = onChange }
+        prefetch()
+    }
+
+    /// Gives back what it holds; a piece that is still being read comes back when the disk answers.
+    func end() {
+        let (ready, first) = state.withLock { state in
+            defer {
+                state.ready = nil
+                state.onChange = nil
+                state.ended = true
+                state.generation += 1
+            }
+            return (state.ready, !state.ended)
+        }
+        [ready, current].forEach(recycle)
+        current = nil
+        if first { services.onEnd() }
+    }
+
+    // MARK: Reading
+
+    /// Copies the next bytes, at most `room`.
+    func read(into target: UnsafeMutableRawPointer, _ room: Int) -> Read {
+        var done = 0
+        while done < room, position < length {
+            let count = copyNext(target + done, room - done)
+            if count == 0 { break }
+            position += Int64(count)
+            done += count
+        }
+        if done > 0 || position == length { return .bytes(done) }
+        let (failure, arrived) = state.withLock { state in
+            state.isAwaited = state.ready == nil
+            return (state.failure, state.ready != nil)
+        }
+        if let failure { return .failed(failure) }
+        // Between the look for a buffer and this one the reader brought it.
+        return arrived ? read(into: target, room) : .wait
+    }
+
+    private func copyNext(_ target: UnsafeMutableRawPointer, _ room: Int) -> Int {
+        let offset = position - Int64(head.count)
+        if offset < 0 { return Self.copy(head, from: Int(position), to: target, room) }
+        if offset >= sourceLength { return Self.copy(tail, from: Int(offset - sourceLength), to: target, room) }
+        guard let buffer = nextBuffer() else { return 0 }
+        let count = min(room, buffer.count - consumed)
+        target.copyMemory(from: buffer.bytes + consumed, byteCount: count)
+        consumed += count
+        if consumed == buffer.count {
+            recycle(buffer)
+            current = nil
+            prefetch()
+        }
+        return count
+    }
+
+    private static func copy(_ bytes: [UInt8], from: Int, to target: UnsafeMutableRawPointer, _ room: Int) -> Int {
+        let count = min(room, bytes.count - from)
+        bytes.withUnsafeBytes {
+            if let base = $0.baseAddress { target.copyMemory(from: base + from, byteCount: count) }
+        }
+        return count
+    }
+
+    private func nextBuffer() -> Buffer? {
+        if let current { return current }
+        let ready = state.withLock { state in
+            defer { state.ready = nil }
+            return state.ready
+        }
+        current = ready
+        consumed = 0
+        prefetch()
+        return ready
+    }
+
+    private func recycle(_ buffer: Buffer?) {
+        if let buffer, services.buffers.release(buffer) { services.onBuffersFreed() }
+    }
+
+    /// Has the next piece read, unless one is on its way or no buffer is free.
+    func prefetch() {
+        guard let lane = services.lane, nextRead < sourceLength else { return }
+        let (mayRead, generation) = state.withLock { state in
+            (!state.isReading && state.ready == nil && state.failure == nil && !state.ended, state.generation)
+        }
+        let left = sourceLength - nextRead
+        let large = left > Int64(BufferPool.smallSize) && services.usesLargeBuffers()
+        guard mayRead, let buffer = services.buffers.acquire(large: large) else { return }
+        let count = Int(min(Int64(buffer.capacity), left))
+        let piece = Piece(buffer: buffer, generation: generation, offset: sourceOffset + nextRead, count: count)
+        nextRead += Int64(count)
+        state.withLock { $0.isReading = true }
+        lane.read(piece, for: self)
+    }
+
+    /// Goes back, or forward, to a byte of the payload. False where there is no such byte.
+    func seek(to offset: Int64) -> Bool {
+        guard offset >= 0, offset <= length else { return false }
+        guard offset != position else { return true }
+        let ready = state.withLock { state in
+            defer { state.ready = nil }
+            state.generation += 1
+            return state.ready
+        }
+        [ready, current].forEach(recycle)
+        current = nil
+        position = offset
+        nextRead = min(max(0, offset - Int64(head.count)), sourceLength)
+        prefetch()
+        return true
+    }
+
+    // MARK: The reader's side
+
+    /// Reads a piece; on a reader thread.
+    func fill(_ piece: Piece) {
+        let wanted = state.withLock { $0.generation == piece.generation }
+        let failure = wanted ? load(piece) : nil
+        let (stale, notify) = state.withLock { state in
+            state.isReading = false
+            let stale = state.generation != piece.generation
+            if !stale {
+                state.failure = failure
+                if failure == nil { state.ready = piece.buffer }
+            }
+            defer { state.isAwaited = false }
+            return (stale, state.isAwaited || failure != nil ? state.onChange : nil)
+        }
+        if stale || failure != nil { recycle(piece.buffer) }
+        notify?()
+    }
+
+    private func load(_ piece: Piece) -> ExchangeOutcome.End? {
+        guard let source else { return .local(errno: EBADF, operation: "read the source file") }
+        while piece.buffer.count < piece.count {
+            let target = piece.buffer.bytes + piece.buffer.count
+            let offset = off_t(piece.offset) + off_t(piece.buffer.count)
+            let count = pread(source.fileDescriptor, target, piece.count - piece.buffer.count, offset)
+            if count < 0 {
+                if errno == EINTR { continue }
+                return .local(errno: errno, operation: "read the source file")
+            }
+            if count == 0 { break }
+            piece.buffer.count += count
+        }
+        // After the reading: what was written meanwhile shows in size or time.
+        guard piece.buffer.count == piece.count, source.identityNow() == source.identity else {
+            return .stopped(.failure(source.changed(), retryAfter: nil))
+        }
+        return nil
+    }
+}

@@ -1,0 +1,185 @@
+import CCurl
+import CLinux
+import Glibc
+import TransferCore
+import TransferModel
+
+/// The sending half of a transfer: what libcurl's read, seek and begin callbacks do. Like those of the other half they run
+/// inside curl calls on the reactor's thread, and only note what the reactor acts on afterwards.
+extension Transfer {
+    /// Most bytes at a time where a rate is limited.
+    static let limitedPiece = 16 << 10
+
+    /// Whether the request that is on its way carries the payload.
+    var isSending: Bool { feed != nil && request.sendsPayload }
+
+    /// The next bytes of the body, a pause, or the end of the transfer.
+    func send(into target: UnsafeMutableRawPointer, _ room: Int, _ reactor: Reactor) -> Int {
+        guard let feed, ending == nil else { return DLD_READ_ABORT }
+        if !sendLimits.isEmpty, !reactor.maySend(self) { return pauseSending(.sendRate) }
+        switch feed.read(into: target, sendLimits.isEmpty ? room : min(room, Self.limitedPiece)) {
+        case .bytes(let count):
+            if count > 0 { context.counters.setTransferring(true) }
+            spendSent(count)
+            return count
+        case .wait:
+            return pauseSending(.source)
+        case .failed(let end):
+            ending = end
+            return DLD_READ_ABORT
+        }
+    }
+
+    private func pauseSending(_ hold: Hold) -> Int {
+        holds.insert(hold)
+        isSendPaused = true
+        return DLD_READ_PAUSE
+    }
+
+    private func spendSent(_ count: Int) {
+        guard count > 0, !sendLimits.isEmpty else { return }
+        let time = dld_monotonic_nanoseconds()
+        for limit in sendLimits { limit.bucket.spend(ByteCount(Int64(count)), at: time) }
+    }
+
+    /// libcurl rewinds for a challenge, a redirect or a dead connection; SFTP skips to where the remote file ends.
+    func seek(to offset: Int64) -> Bool {
+        feed?.seek(to: offset - (request.url.scheme == "sftp" ? exchange.startOffset.rawValue : 0)) ?? false
+    }
+
+    /// A request is about to leave. False where it is a repetition of libcurl's own that might act twice.
+    ///
+    /// RFC 9110 section 9.2.2: a connection that died before any answer may have carried the request all the same.
+    func beginRequest() -> Bool {
+        if requestsBegun > 0 {
+            guard parser.isComplete || request.isIdempotent else {
+                ending = .transport(
+                    code: Int(CURLE_GOT_NOTHING.rawValue),
+                    message: "the connection died before an answer, and the request may have been acted on")
+                return false
+            }
+            parser = HeadParser()
+        }
+        requestsBegun += 1
+        // What libcurl read ahead and did not send would be missing.
+        return feed?.seek(to: 0) ?? true
+    }
+
+    // MARK: Figures
+
+    /// Tells the counters where they stand; `end` fixes how much was sent in the end.
+    func measureSending(atEnd: Bool = false) {
+        guard isSending, let easy else { return }
+        var bytes: curl_off_t = 0
+        dld_easy_get_offset(easy, CURLINFO_SIZE_UPLOAD_T, &bytes)
+        let socket = request.url.isHTTP ? dld_easy_get_socket(easy) : -1
+        let waiting = socket >= 0 ? max(0, Int64(dld_socket_unacknowledged(socket))) : 0
+        // Less than before: counted anew after a challenge. Acknowledged bytes are a sign of life even where the
+        // system's buffer takes no more of them for a long time.
+        if bytes != sent || waiting < unacknowledged { lastActivity = now }
+        sent = Int64(bytes)
+        unacknowledged = waiting
+        publishSent(atEnd ? sent : max(0, sent - waiting))
+    }
+
+    /// Bookkeeping requests beside the file (creation, completion) leave the task's figures alone.
+    private func publishSent(_ count: Int64) {
+        switch exchange.payload {
+        case .none: break
+        case .bytes: if source == nil { context.counters.setSent(ByteCount(count)) }
+        case .source(let offset, _): context.counters.setSent(offset + ByteCount(count))
+        case .framed: context.counters.setSent(ByteCount(count))
+        }
+    }
+
+    /// What is to be sent in all.
+    func announceLength() {
+        switch exchange.payload {
+        case .none: break
+        case .bytes(let bytes): if source == nil { context.counters.setToSend(Int64(bytes.count)) }
+        case .source(let offset, let length):
+            let size = source?.identity.size ?? (offset + length)
+            context.counters.setToSend(size.rawValue)
+            context.counters.setSent(offset)
+        case .framed:
+            context.counters.setToSend(exchange.payload.length?.rawValue ?? -1)
+        }
+    }
+
+    private var now: Int64 { reactor?.now ?? lastActivity }
+
+    // MARK: The answer
+
+    /// An interim answer is whole.
+    func interimEnded() {
+        guard let status = parser.status, status != 100 else { return }
+        let head = ResponseHead(
+            url: request.url.text, status: status, httpVersion: parser.httpVersion, reason: parser.reason,
+            headers: parser.headers, redirects: request.redirects)
+        if interim.count < Self.interimLimit { interim.append(head) }
+        if let progress = exchange.interimReader?.progress(after: head) {
+            context.observer.transferProgressed(progress)
+        }
+    }
+
+    static let interimLimit = 64
+
+    /// The final head is there: what it means for the body that is being sent. False ends the transfer here.
+    func answered(_ reactor: Reactor) -> Bool {
+        guard isSending else { return true }
+        var bytes: curl_off_t = 0
+        if let easy { dld_easy_get_offset(easy, CURLINFO_SIZE_UPLOAD_T, &bytes) }
+        continueRefused = expectsContinue && bytes == 0 && (parser.status ?? 0) >= 300
+        // libcurl stops sending at an error, but a pause would keep the transfer from ending.
+        if isSendPaused { reactor.post(.sendingChanged(self)) }
+        guard parser.status == 417, expectsContinue else { return true }
+        judge(reactor)
+        ending = ending ?? .finished
+        return false
+    }
+
+    var expectsContinue: Bool { exchange.expectsContinue && (exchange.payload.length ?? 0) > 0 }
+
+    /// The answer is what a request without a file is about: its length is the task's.
+    func announceAnswer() {
+        guard source == nil, request.method?.uppercased() != "HEAD" else { return }
+        let length = parser.values("content-length").first.flatMap { Int64($0) }
+        context.counters.setReceived(.zero)
+        context.counters.setExpected(length ?? -1)
+    }
+
+    /// Keeps a piece of the answer's body. Returns how many bytes were taken.
+    func capture(_ bytes: UnsafeRawPointer, _ count: Int) -> Int {
+        received += Int64(count)
+        if source == nil { context.counters.setReceived(ByteCount(received)) }
+        let room = Int(clamping: exchange.responseLimit.rawValue) - captured.count
+        captured.append(contentsOf: UnsafeRawBufferPointer(start: bytes, count: min(max(0, room), count)))
+        guard count > room else { return count }
+        isCaptureTruncated = true
+        guard exchange.stopsAtResponseLimit else { return count }
+        ending = .finished
+        return 0
+    }
+}
+
+/// CURLOPT_READFUNCTION(3).
+let sendBody: dld_body_callback = { bytes, size, count, context in
+    guard let bytes, let context else { return DLD_READ_ABORT }
+    let transfer = Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
+    guard let reactor = transfer.reactor else { return DLD_READ_ABORT }
+    return transfer.send(into: UnsafeMutableRawPointer(bytes), size * count, reactor)
+}
+
+/// CURLOPT_SEEKFUNCTION(3).
+let seekBody: dld_seek_callback = { context, offset, origin in
+    guard let context, origin == SEEK_SET else { return CURL_SEEKFUNC_CANTSEEK }
+    let transfer = Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
+    return transfer.seek(to: Int64(offset)) ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
+}
+
+/// CURLOPT_PREREQFUNCTION(3).
+let beginRequest: dld_begin_callback = { context, _, _, _, _ in
+    guard let context else { return CURL_PREREQFUNC_ABORT }
+    let transfer = Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
+    return transfer.beginRequest() ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+}

@@ -1,0 +1,72 @@
+import Glibc
+import TransferModel
+
+/// The file an upload reads: opened once and remembered by what must not change, so that two versions are never sent as
+/// one.
+///
+/// The descriptor closes with the last reference: a reader thread that a frozen disk holds keeps it open.
+package final class UploadSource: Sendable {
+    package let path: String
+    /// As it was when the file was opened.
+    package let identity: SourceIdentity
+    package let fileDescriptor: Int32
+
+    private init(path: String, identity: SourceIdentity, fileDescriptor: Int32) {
+        self.path = path
+        self.identity = identity
+        self.fileDescriptor = fileDescriptor
+    }
+
+    deinit { close(fileDescriptor) }
+
+    /// Opens a regular file. Blocks on a slow disk.
+    /// - Throws: source.unreadable.
+    package static func open(path: String, directory: Int32? = nil) throws(TransferError) -> UploadSource {
+        let descriptor = openat(directory ?? AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+        guard descriptor >= 0 else { throw unreadable(path, String(cString: strerror(errno))) }
+        return try adopt(descriptor, path: path)
+    }
+
+    /// Takes over an open descriptor, and closes it where it throws; `path` is only for messages.
+    /// - Throws: source.unreadable, where it is no regular file.
+    package static func adopt(_ descriptor: Int32, path: String) throws(TransferError) -> UploadSource {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else {
+            let reason = String(cString: strerror(errno))
+            close(descriptor)
+            throw unreadable(path, reason)
+        }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            close(descriptor)
+            throw unreadable(path, "it is not a regular file")
+        }
+        return UploadSource(path: path, identity: SourceIdentity(status), fileDescriptor: descriptor)
+    }
+
+    /// What the open file is now; nil where the file system does not say.
+    package func identityNow() -> SourceIdentity? {
+        var status = stat()
+        return fstat(fileDescriptor, &status) == 0 ? SourceIdentity(status) : nil
+    }
+
+    /// source.changed, for this file.
+    package func changed() -> TransferError {
+        TransferError(
+            .sourceChanged,
+            "\(path) changed since its upload began: nothing of the new version was sent; add the upload again.",
+            details: ["path": .string(path)])
+    }
+
+    private static func unreadable(_ path: String, _ reason: String) -> TransferError {
+        TransferError(
+            .sourceUnreadable, "\(path) cannot be read: \(reason).", details: ["path": .string(path)])
+    }
+}
+
+extension SourceIdentity {
+    init(_ status: stat) {
+        self.init(
+            device: UInt64(status.st_dev), inode: UInt64(status.st_ino), size: ByteCount(Int64(status.st_size)),
+            modified: Int64(status.st_mtim.tv_sec) * 1_000_000_000 + Int64(status.st_mtim.tv_nsec))
+    }
+}

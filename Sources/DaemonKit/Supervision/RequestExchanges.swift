@@ -1,0 +1,152 @@
+import CurlEngine
+import Logging
+import TransferCore
+import TransferModel
+import TransferStore
+
+/// Performs the exchanges of an upload or a data task: stores where the upload stands before each step that relies on
+/// it, and whatever is known of it when the attempt ends.
+struct RequestExchanges: Sendable {
+    let record: TaskRecord
+    let policy: EffectivePolicy
+    let run: TransferRun
+    let tools: AttemptTools
+    /// nil where nothing is sent.
+    let sending: SendingFile?
+    let logger: Logger
+
+    /// The answer that ends the task; nil where the run was stopped.
+    /// - Throws: `AttemptFailure`, `TransferError`.
+    func perform() async throws -> UploadResult? {
+        let recorder = RunRecorder(
+            record: record, run: run, part: nil, patience: tools.patience, time: tools.time, logger: logger)
+        let recording = Task { await recorder.drain() }
+        let result: Result<UploadResult?, any Error>
+        do {
+            result = .success(try await exchanges(recorder))
+        } catch {
+            result = .failure(error)
+        }
+        recorder.close()
+        await recording.value
+        return try result.get()
+    }
+
+    private func exchanges(_ recorder: RunRecorder) async throws -> UploadResult? {
+        let pinned = try await tools.files.pinned(
+            policy.network, record.spec.url ?? "", owner: record.session.owner)
+        defer { withExtendedLifetime(pinned) {} }
+        var strategy = try StrategyRegistry.strategy(for: StrategyRequest(record, policy, pinned.network, tools.time))
+        let context = TransferContext(
+            task: record.id, session: record.session, counters: run.counters, observer: recorder)
+        if let sending { run.counters.setToSend(sending.identity.size.rawValue) }
+        var stored = record.upload
+        var last: ExchangeOutcome?
+        var announced = false
+        var step = strategy.next(after: nil)
+        while true {
+            let exchange: Exchange
+            switch step {
+            case .run(let next): exchange = next
+            case .store(let progress, let next):
+                try await keep(progress)
+                stored = progress
+                exchange = next
+            case .restart(let cause, let next):
+                try await restart(because: cause)
+                stored = nil
+                announced = true
+                exchange = next
+            case .uploaded(let result): return result
+            case .finished:
+                throw TransferError(.internal, "A request took a step of downloads; please report it.")
+            case .failed(let failure):
+                try await end(failure, strategy.upload, stored, last)
+                throw failure
+            }
+            // What was known when the run was stopped is stored already.
+            guard !Task.isCancelled else { return nil }
+            if !announced, let offset = exchange.payload.sourceOffset {
+                announced = true
+                try await announce(resumedAt: offset)
+            }
+            let prepared = try await prepared(exchange)
+            let outcome = await tools.engine.perform(prepared, into: nil, sending: sending?.file, context: context)
+            step = strategy.next(after: outcome)
+            if case .aborted = outcome.end {
+                if strategy.upload != stored { try await keep(strategy.upload) }
+                return nil
+            }
+            if outcome.head != nil { last = outcome }
+        }
+    }
+
+    /// Adds the digests that the exchange wants sent along.
+    private func prepared(_ exchange: Exchange) async throws -> Exchange {
+        guard !exchange.digests.isEmpty else { return exchange }
+        run.set(phase: .verifying)
+        defer { run.set(phase: nil) }
+        var exchange = exchange
+        exchange.headers += try await tools.files.digestFields(of: exchange, sending)
+        return exchange
+    }
+
+    // MARK: What is stored
+
+    private func keep(_ progress: UploadProgress?) async throws {
+        let id = record.id
+        try await tools.patience.persistently { try $0.setUpload(id, progress) }
+    }
+
+    /// The attempt failed: where the upload stands, and what the server said last.
+    private func end(
+        _ failure: AttemptFailure, _ progress: UploadProgress?, _ stored: UploadProgress?, _ last: ExchangeOutcome?
+    ) async throws {
+        let (record, now) = (record, tools.time.reading().wall)
+        let response = last.flatMap { outcome in
+            outcome.head.map {
+                ResponseInfo($0, of: record, body: outcome.body, isTruncated: outcome.isBodyTruncated)
+            }
+        }
+        guard progress != stored || response != nil else { return }
+        try await tools.patience.persistently { transaction in
+            if progress != stored { try transaction.setUpload(record.id, progress) }
+            if let response { try transaction.keep(response, of: record, at: now) }
+        }
+    }
+
+    private func restart(because cause: TransferError) async throws {
+        run.restarted()
+        let (record, now) = (record, tools.time.reading().wall)
+        logger.info("restarted from 0", metadata: ["task": "\(record.id)", "code": "\(cause.code.rawValue)"])
+        try await tools.patience.persistently { transaction in
+            try transaction.setUpload(record.id, nil)
+            _ = try transaction.append(
+                EventRecord(
+                    time: now, type: .taskRestarted, session: record.session, task: record.id,
+                    payload: ["code": .string(cause.code.rawValue), "message": .string(cause.message)]))
+        }
+    }
+
+    private func announce(resumedAt offset: ByteCount) async throws {
+        run.sends(from: offset)
+        guard offset > .zero else { return }
+        let (record, now) = (record, tools.time.reading().wall)
+        let size = sending?.identity.size.rawValue ?? -1
+        try await tools.patience.persistently { transaction in
+            _ = try transaction.append(
+                EventRecord(
+                    time: now, type: .taskResumed, session: record.session, task: record.id,
+                    payload: ["offset": .integer(offset.rawValue), "expected": .integer(size)]))
+        }
+    }
+}
+
+extension StrategyRequest {
+    /// What a strategy of an upload or a data task is given.
+    init(_ record: TaskRecord, _ policy: EffectivePolicy, _ network: NetworkOptions, _ time: any TimeSource) {
+        self.init(
+            spec: record.spec.namingKeptBody, network: network, sessionHeaders: policy.sessionHeaders,
+            now: time.reading().wall, source: record.source, upload: record.upload)
+    }
+}

@@ -1,0 +1,28 @@
+import TransferModel
+
+/// Which requests may be sent again by themselves (RFC 9110 section 9.2.2).
+enum RepeatRules {
+    private static let idempotent: Set<String> = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"]
+    /// Refusals of requests that were not acted on.
+    private static let refusals: Set<Int> = [408, 421, 425, 429, 503]
+
+    static func isIdempotent(_ method: String) -> Bool { idempotent.contains(method) }
+
+    /// Whether the server cannot have acted on the request, or acting on it twice is harmless.
+    /// - Parameter payload: bytes the request's body has; nil where it has none.
+    static func mayRepeat(_ method: String, payload: ByteCount?, after outcome: ExchangeOutcome) -> Bool {
+        if isIdempotent(method) || outcome.continueRefused { return true }
+        if let status = outcome.head?.status { return refusals.contains(status) }
+        // What was not sent whole is no request yet: its length was announced (RFC 9112 section 8). An earlier try on
+        // a connection that died without an answer (52) is not in that count.
+        if let payload, outcome.sent < payload, !diedUnanswered(outcome) { return true }
+        switch outcome.end {
+        case .transport(let code, _): return [5, 6, 7, 35].contains(code)
+        case .finished, .stopped, .local, .aborted, .stalled, .overrun, .refusedRedirect: return false
+        }
+    }
+
+    private static func diedUnanswered(_ outcome: ExchangeOutcome) -> Bool {
+        if case .transport(let code, _) = outcome.end { code == 52 } else { false }
+    }
+}

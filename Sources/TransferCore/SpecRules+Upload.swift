@@ -1,0 +1,125 @@
+import TransferModel
+
+extension SpecRules {
+    /// What uploads and data tasks may and must say.
+    func checkUpload(_ spec: TaskSpec) throws(TransferError) {
+        switch spec.kind {
+        case .upload: try checkSource(spec)
+        case .download, .data: try checkNoUploadFields(spec)
+        }
+        if spec.kind == .data, let text = spec.url {
+            let scheme = try? URLRules.parse(text).scheme
+            guard scheme == .http || scheme == .https else { throw bad("url", "data tasks speak http and https only.") }
+        }
+        try checkFile(spec.source?.path, "source.path")
+        try checkText(spec.contentType, "contentType")
+        try checkText(spec.fileName, "fileName")
+        if let interop = spec.interopVersion, !ResumableFields.versions.contains(interop) {
+            throw bad("interopVersion", "use 3, 5, 6 or 8.")
+        }
+        if let creation = spec.uploadCreation, !["careful", "optimistic"].contains(creation) {
+            throw bad("uploadCreation", "say careful or optimistic.")
+        }
+        try checkMetadata(spec.uploadMetadata)
+    }
+
+    private func checkSource(_ spec: TaskSpec) throws(TransferError) {
+        guard (spec.source == nil) != (spec.body == nil) else {
+            throw bad("source", "an upload sends either source or body.")
+        }
+        if spec.source?.path.hasSuffix("/") == true { throw bad("source.path", "name a file, not a folder.") }
+        let scheme = try? URLRules.parse(spec.url ?? "").scheme
+        let isHTTP = scheme == .http || scheme == .https
+        if scheme == .file || scheme == .data {
+            throw bad("url", "uploads go to http, https, ftp, ftps and sftp.")
+        }
+        guard isHTTP else {
+            if let name = spec.uploadProtocol, name != "auto" {
+                throw bad("uploadProtocol", "\(name) is for http and https; leave it out here.")
+            }
+            if spec.uploadChecksum != nil { throw bad("uploadChecksum", "FTP and SFTP have no place for it.") }
+            return
+        }
+        let kind: UploadProtocol?
+        do throws(TransferError) {
+            kind = try UploadChoice.protocol(of: spec)
+        } catch {
+            throw bad("uploadProtocol", "say one of \(UploadChoice.names.joined(separator: ", ")).")
+        }
+        try check(spec, kind)
+    }
+
+    /// - Parameter kind: nil for auto.
+    private func check(_ spec: TaskSpec, _ kind: UploadProtocol?) throws(TransferError) {
+        if kind != .multipart {
+            if spec.formField != nil { throw bad("formField", "only multipart has form fields.") }
+            if spec.formFields != nil { throw bad("formFields", "only multipart has form fields.") }
+        }
+        if let method = spec.method?.uppercased(), ["GET", "HEAD", "CONNECT", "TRACE"].contains(method) {
+            throw bad("method", "\(method) carries no file.")
+        }
+        try checkDigest(spec.uploadChecksum, kind)
+        guard kind == .s3Multipart else {
+            if spec.s3 != nil { throw bad("s3", "goes with uploadProtocol s3Multipart.") }
+            return
+        }
+        guard let s3 = spec.s3 else { throw bad("s3", "s3Multipart needs partURLs, partSize and completeURL.") }
+        guard s3.partSize > 0 else { throw bad("s3.partSize", "at least 1.") }
+        guard (1...10_000).contains(s3.partURLs.count) else { throw bad("s3.partURLs", "1 to 10000 of them.") }
+        for (index, url) in s3.partURLs.enumerated() { try checkHTTP(url, "s3.partURLs[\(index)]") }
+        try checkHTTP(s3.completeURL, "s3.completeURL")
+    }
+
+    /// RFC 9530 section 5 calls only two algorithms active; tus servers offer what they offer.
+    private func checkDigest(_ algorithm: DigestAlgorithm?, _ kind: UploadProtocol?) throws(TransferError) {
+        guard let algorithm else { return }
+        switch kind {
+        case .s3Multipart?: throw bad("uploadChecksum", "presigned parts have no place for it.")
+        case .tus?: return
+        case .put?, .post?, .multipart?, .contentRange?, .resumable?, .file?, nil:
+            guard algorithm == .sha256 || algorithm == .sha512 else {
+                throw bad("uploadChecksum", "Repr-Digest and Content-Digest take sha-256 and sha-512.")
+            }
+        }
+    }
+
+    private func checkNoUploadFields(_ spec: TaskSpec) throws(TransferError) {
+        let given: [(String, Bool)] = [
+            ("source", spec.source != nil), ("uploadProtocol", spec.uploadProtocol != nil),
+            ("formField", spec.formField != nil), ("formFields", spec.formFields != nil),
+            ("fileName", spec.fileName != nil), ("uploadMetadata", spec.uploadMetadata != nil),
+            ("interopVersion", spec.interopVersion != nil), ("uploadCreation", spec.uploadCreation != nil),
+            ("uploadChecksum", spec.uploadChecksum != nil), ("s3", spec.s3 != nil),
+        ]
+        if let (field, _) = given.first(where: { $0.1 }) {
+            throw bad(field, "goes with kind upload; this task is a \(spec.kind.rawValue).")
+        }
+    }
+
+    private func checkText(_ text: String?, _ field: String) throws(TransferError) {
+        guard let text else { return }
+        guard !text.isEmpty, text.utf8.count <= 1024, !text.utf8.contains(where: { $0 < 32 || $0 == 127 }) else {
+            throw bad(field, "1 to 1024 bytes without control characters.")
+        }
+    }
+
+    /// Keys of Upload-Metadata are ASCII without blank and comma.
+    private func checkMetadata(_ metadata: [String: String]?) throws(TransferError) {
+        for key in (metadata ?? [:]).keys.sorted() {
+            guard !key.isEmpty, key.utf8.allSatisfy({ $0 > 32 && $0 < 127 && $0 != 44 }) else {
+                throw bad("uploadMetadata", "\"\(key.prefix(40))\" is no key: ASCII without blank and comma.")
+            }
+        }
+    }
+
+    private func checkHTTP(_ url: String, _ field: String) throws(TransferError) {
+        let scheme: URLScheme
+        do throws(TransferError) {
+            scheme = try URLRules.parse(url).scheme
+        } catch {
+            throw TransferError(
+                .badURL, "\(name(field)): \(error.message)", details: ["field": .string(name(field))])
+        }
+        guard scheme == .http || scheme == .https else { throw bad(field, "an http or https URL.") }
+    }
+}

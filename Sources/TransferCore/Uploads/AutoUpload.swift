@@ -1,0 +1,57 @@
+import TransferModel
+
+/// Asks the server with OPTIONS which upload protocol it speaks, then becomes that protocol; put is what all speak.
+package struct AutoUpload: TransferStrategy {
+    private let request: UploadRequest
+    private var chosen: (any TransferStrategy)?
+    /// Servers that cannot answer OPTIONS: libcurl's WEIRD_SERVER_REPLY and GOT_NOTHING.
+    private static let mute: Set<Int> = [8, 52]
+    /// Server errors that mean "not this method".
+    private static let unknownMethod: Set<Int> = [501, 505]
+
+    package var upload: UploadProgress? { chosen?.upload }
+    package var progress: Acceptance? { nil }
+
+    init(_ request: UploadRequest) { self.request = request }
+
+    package mutating func next(after outcome: ExchangeOutcome?) -> Step {
+        if chosen != nil { return chosen?.next(after: outcome) ?? .run(ask()) }
+        guard let outcome else { return .run(ask()) }
+        do throws(AttemptFailure) {
+            return begin(try choose(outcome))
+        } catch {
+            return .failed(error)
+        }
+    }
+
+    private func ask() -> Exchange {
+        let version = ResumableFields(version: request.spec.interopVersion ?? 8)
+        return request.exchange("OPTIONS", request.url.requestURL, own: [version.interop])
+    }
+
+    private mutating func begin(_ strategy: any TransferStrategy) -> Step {
+        var strategy = strategy
+        let step = strategy.next(after: nil)
+        chosen = strategy
+        return step
+    }
+
+    private func choose(_ outcome: ExchangeOutcome) throws(AttemptFailure) -> any TransferStrategy {
+        guard case .head(let head, let status) = UploadAnswer(outcome) else {
+            if case .transport(let code, _) = outcome.end, Self.mute.contains(code) {
+                return PlainUpload(request, .put)
+            }
+            throw FailureClassifier.classify(outcome, url: request.url.requestURL)
+        }
+        guard status < 500 || Self.unknownMethod.contains(status) else {
+            throw FailureClassifier.answered(head, now: request.now)
+        }
+        guard (200..<300).contains(status) else { return PlainUpload(request, .put) }
+        if !head.values("tus-version").isEmpty || !head.values("tus-resumable").isEmpty {
+            try TusCapabilities(head).check(request)
+            return TusUpload(request, isChecked: true)
+        }
+        if let limit = UploadLimit(head) { return ResumableUpload(request, limit: limit) }
+        return PlainUpload(request, .put)
+    }
+}

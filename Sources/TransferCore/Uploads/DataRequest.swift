@@ -1,0 +1,109 @@
+import TransferModel
+
+/// A short request whose answer the daemon keeps: one exchange, its body in memory, bounded.
+package struct DataRequest: TransferStrategy {
+    private let url: ParsedURL
+    private let method: String
+    private let exchange: Exchange
+    private let now: Timestamp
+    private let limit: ByteCount
+    private var expects: Bool
+    private let progressAtStart: UploadProgress
+    package private(set) var upload: UploadProgress?
+    package var progress: Acceptance? { nil }
+
+    /// - Throws: `request.bad_field` for what cannot be sent, `source.changed`.
+    init(_ request: StrategyRequest, _ url: ParsedURL) throws(TransferError) {
+        let payload = try RequestBodies.payload(of: request.spec.body, source: request.source)
+        if let source = request.source { try UploadRequest.checkUnchanged(source, request.upload) }
+        self.url = url
+        method = RequestHeaders.method(request.spec.method, hasBody: payload != .none)
+        guard method != "CONNECT" else {
+            throw TransferError(.badField, "method: CONNECT asks for no answer.", details: ["field": "method"])
+        }
+        now = request.now
+        limit = request.dataLimit
+        let headers = RequestHeaders.merge(
+            session: request.sessionHeaders, task: request.spec.headers ?? [], owned: RequestHeaders.framing)
+        try RequestHeaders.validate(headers)
+        let wantsContinue = UploadRequest.wantsContinue(headers)
+        expects = payload != .none && (wantsContinue || payload.sourceLength >= PlainUpload.expectFrom)
+        var exchange = Exchange(url: url.requestURL, judge: CaptureJudge())
+        exchange.kind = .request
+        exchange.method = method
+        exchange.headers = headers.filter { $0.name.lowercased() != "expect" }
+        if !headers.contains(where: { $0.name.lowercased() == "accept-encoding" }) {
+            exchange.headers.append(HeaderField("Accept-Encoding", "identity"))
+        }
+        if let type = request.spec.contentType {
+            exchange.headers.removeAll { $0.name.lowercased() == "content-type" }
+            exchange.headers.append(HeaderField("Content-Type", type))
+        }
+        exchange.payload = payload
+        exchange.responseLimit = limit
+        exchange.stopsAtResponseLimit = true
+        exchange.network = request.network
+        Credentials.settle(&exchange.network, url: url, headers: headers)
+        self.exchange = exchange
+        upload = request.upload
+        progressAtStart = UploadProgress(
+            uploadProtocol: .post, source: request.source, createdAt: request.now
+        ).begun(at: url)
+    }
+
+    package mutating func next(after outcome: ExchangeOutcome?) -> Step {
+        guard let outcome else { return first() }
+        guard let head = outcome.head, let status = head.status, case .head = UploadAnswer(outcome) else {
+            return .failed(settle(FailureClassifier.classify(outcome, url: url.requestURL), outcome))
+        }
+        switch status {
+        case 200..<300, 304: return answered(outcome)
+        case 417 where expects:
+            expects = false
+            return .run(current)
+        default: return .failed(settle(FailureClassifier.answered(head, now: now), outcome))
+        }
+    }
+
+    private var current: Exchange {
+        var current = exchange
+        current.expectsContinue = expects
+        return current
+    }
+
+    private mutating func first() -> Step {
+        if upload?.awaitsAnswer == true {
+            upload = nil
+            return .failed(PlainUpload.unknownAnswer)
+        }
+        guard !RepeatRules.isIdempotent(method) else { return .run(current) }
+        var begun = progressAtStart
+        begun.awaitsAnswer = true
+        upload = begun
+        return .store(begun, then: current)
+    }
+
+    private mutating func answered(_ outcome: ExchangeOutcome) -> Step {
+        let announced = outcome.head.flatMap { try? MessageFraming.contentLength($0) } ?? 0
+        if outcome.isBodyTruncated || (method != "HEAD" && announced > limit) {
+            upload = nil
+            return .failed(
+                FailureClassifier.permanent(
+                    .tooLarge,
+                    "The answer is longer than the \(limit) bytes that are kept of data tasks; download it instead."))
+        }
+        guard outcome.end == .finished else {
+            return .failed(settle(FailureClassifier.classify(outcome, url: url.requestURL), outcome))
+        }
+        return .uploaded(outcome.uploadResult(total: exchange.payload.sourceLength))
+    }
+
+    private mutating func settle(_ failure: AttemptFailure, _ outcome: ExchangeOutcome) -> AttemptFailure {
+        let length = exchange.payload.length
+        if case .aborted = outcome.end, !RepeatRules.mayRepeat(method, payload: length, after: outcome) {
+            return failure
+        }
+        upload = nil
+        return PlainUpload.settled(failure, method: method, payload: length, outcome: outcome)
+    }
+}

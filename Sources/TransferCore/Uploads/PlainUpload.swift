@@ -1,0 +1,110 @@
+import TransferModel
+
+/// One request that carries the whole file (put, post, multipart): no standard lets it continue, so it begins again
+/// from 0, and only where that cannot make the server act twice.
+package struct PlainUpload: TransferStrategy {
+    /// From this size on the server is asked before the body is sent.
+    static let expectFrom = ByteCount.mebibytes(1)
+
+    private let request: UploadRequest
+    private let kind: UploadProtocol
+    private let method: String
+    private var expects: Bool
+    package private(set) var upload: UploadProgress?
+    package var progress: Acceptance? { nil }
+
+    /// - Parameter kind: put, post or multipart.
+    init(_ request: UploadRequest, _ kind: UploadProtocol) {
+        self.request = request
+        self.kind = kind
+        method = request.spec.method ?? (kind == .put ? "PUT" : "POST")
+        expects = request.wantsContinue || request.size >= Self.expectFrom
+        upload = request.stored
+    }
+
+    package mutating func next(after outcome: ExchangeOutcome?) -> Step {
+        guard let outcome else { return first() }
+        guard case .head(let head, let status) = UploadAnswer(outcome) else {
+            return .failed(settle(FailureClassifier.classify(outcome, url: request.url.requestURL), outcome))
+        }
+        switch status {
+        case 200..<300: return .uploaded(outcome.uploadResult(total: request.size))
+        case 417 where expects:
+            expects = false
+            return .run(exchange())
+        default: return .failed(settle(FailureClassifier.answered(head, now: request.now), outcome))
+        }
+    }
+
+    private mutating func first() -> Step {
+        if upload?.awaitsAnswer == true {
+            upload = nil
+            return .failed(Self.unknownAnswer)
+        }
+        guard !RepeatRules.isIdempotent(method) else { return .run(exchange()) }
+        var begun = request.progress(kind)
+        begun.awaitsAnswer = true
+        upload = begun
+        return .store(begun, then: exchange())
+    }
+
+    private func exchange() -> Exchange {
+        let whole = Payload.source(offset: 0, length: request.size)
+        var exchange: Exchange
+        switch kind {
+        case .multipart:
+            let form = MultipartForm(request)
+            exchange = request.exchange(
+                method, request.url.requestURL, contentType: form.contentType, payload: form.payload)
+        case .post:
+            exchange = request.exchange(
+                method, request.url.requestURL, contentType: request.contentType ?? "application/octet-stream",
+                payload: whole)
+        case .put, .contentRange, .tus, .resumable, .s3Multipart, .file:
+            exchange = request.exchange(
+                method, request.url.requestURL, contentType: request.contentType, payload: whole)
+        }
+        exchange.expectsContinue = expects
+        exchange.digests = digests
+        return exchange
+    }
+
+    private var digests: [PayloadDigest] {
+        guard let algorithm = request.spec.uploadChecksum else { return [] }
+        // A form is not a representation of the target; its digest is the message's.
+        return kind == .multipart
+            ? [PayloadDigest(name: "Content-Digest", algorithm: algorithm, scope: .payload, form: .structured)]
+            : [PayloadDigest(name: "Repr-Digest", algorithm: algorithm, scope: .source, form: .structured)]
+    }
+
+    private mutating func settle(_ failure: AttemptFailure, _ outcome: ExchangeOutcome) -> AttemptFailure {
+        let length = exchange().payload.length
+        let mayRepeat = RepeatRules.mayRepeat(method, payload: length, after: outcome)
+        // An abort that came after everything was sent leaves the question open.
+        if case .aborted = outcome.end, !mayRepeat { return failure }
+        upload = nil
+        return Self.settled(failure, method: method, payload: length, outcome: outcome)
+    }
+
+    /// The failure, made permanent where another try could make the server act twice.
+    static func settled(
+        _ failure: AttemptFailure, method: String, payload: ByteCount?, outcome: ExchangeOutcome
+    ) -> AttemptFailure {
+        guard case .transient = failure.disposition,
+            !RepeatRules.mayRepeat(method, payload: payload, after: outcome)
+        else { return failure }
+        var failure = failure
+        failure.disposition = .permanent
+        failure.error.retryable = false
+        failure.error.message += " A \(method) request is not repeated by itself."
+        return failure
+    }
+
+    /// The daemon ended while an answer was awaited.
+    static var unknownAnswer: AttemptFailure {
+        FailureClassifier.permanent(
+            .networkLost,
+            "The daemon ended while the request was under way; whether the server acted on it is not known. "
+                + "Look there, then retry.")
+    }
+}

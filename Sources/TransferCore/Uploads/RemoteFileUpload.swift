@@ -1,0 +1,165 @@
+import TransferModel
+
+/// Uploads over FTP and SFTP: the size of the remote file says where to go on, if what is there is ours.
+package struct RemoteFileUpload: TransferStrategy {
+    private enum Stage {
+        case probing
+        case sending(from: ByteCount)
+        case verifying
+    }
+
+    private let url: ParsedURL
+    private let source: SourceIdentity
+    private let network: NetworkOptions
+    private let now: Timestamp
+    private let startOffset: ByteCount
+    private var stage = Stage.probing
+    private var isResuming: Bool
+    private var restarts = 0
+    package private(set) var upload: UploadProgress?
+    package var progress: Acceptance? { nil }
+
+    /// "There is no such file", as libcurl says it for FTP and SFTP.
+    private static let absent: Set<Int> = [9, 19, 78]
+    /// "Not from there."
+    private static let cannotResume: Set<Int> = [31, 33, 36]
+
+    /// - Throws: `request.bad_field` where there is no source, `source.changed`.
+    init(_ request: StrategyRequest, _ url: ParsedURL) throws(TransferError) {
+        guard let source = request.source else {
+            throw TransferError(.badField, "source: an upload needs a file to send.", details: ["field": "source"])
+        }
+        try UploadRequest.checkUnchanged(source, request.upload)
+        self.url = url
+        self.source = source
+        now = request.now
+        var network = request.network
+        Credentials.settle(&network, url: url, headers: [])
+        self.network = network
+        upload = request.upload?.uploadProtocol == .file ? request.upload : nil
+        isResuming = upload != nil
+        startOffset = upload?.offset ?? 0
+    }
+
+    package mutating func next(after outcome: ExchangeOutcome?) -> Step {
+        guard let outcome else { return .run(probe()) }
+        switch stage {
+        case .probing: return probed(outcome)
+        case .sending(let offset): return sent(outcome, from: offset)
+        case .verifying: return verified(outcome)
+        }
+    }
+
+    private func exchange(_ kind: Exchange.Kind) -> Exchange {
+        var exchange = Exchange(url: url.requestURL, judge: ProbeJudge())
+        exchange.kind = kind
+        exchange.network = network
+        return exchange
+    }
+
+    private mutating func probe() -> Exchange {
+        stage = .probing
+        return exchange(.probe)
+    }
+
+    private mutating func send(from offset: ByteCount) -> Exchange {
+        stage = .sending(from: offset)
+        var exchange = exchange(.request)
+        exchange.startOffset = offset
+        exchange.payload = .source(offset: offset, length: source.size - offset)
+        return exchange
+    }
+
+    // MARK: Probe
+
+    /// What the server has under the name; nil where it has nothing; throws where it cannot be asked.
+    private func remote(_ outcome: ExchangeOutcome) throws(AttemptFailure) -> RemoteFile? {
+        switch outcome.end {
+        case .finished:
+            guard let head = outcome.head, head.size != nil || head.modificationTime != nil else { return nil }
+            return RemoteFile(size: head.size, modificationTime: head.modificationTime)
+        case .transport(let code, _) where Self.absent.contains(code): return nil
+        case .transport, .stopped, .local, .aborted, .stalled, .overrun, .refusedRedirect:
+            throw FailureClassifier.classify(outcome, url: url.requestURL)
+        }
+    }
+
+    private mutating func probed(_ outcome: ExchangeOutcome) -> Step {
+        let found: RemoteFile?
+        do throws(AttemptFailure) {
+            found = try remote(outcome)
+        } catch {
+            return fail(error)
+        }
+        let offset = isResuming ? resumable(found) : 0
+        if offset == 0 {
+            var begun = UploadProgress(uploadProtocol: .file, source: source, createdAt: now).begun(at: url)
+            begun.remoteBefore = isResuming ? upload?.remoteBefore : found
+            upload = begun
+            return .store(begun, then: send(from: 0))
+        }
+        upload?.offset = offset
+        if offset == source.size { return .uploaded(UploadResult(head: outcome.head, total: offset)) }
+        guard let upload else { return .run(send(from: offset)) }
+        return .store(upload, then: send(from: offset))
+    }
+
+    /// Bytes of this file that are there; 0 where what is there may be somebody else's, or is longer than the file.
+    private func resumable(_ found: RemoteFile?) -> ByteCount {
+        guard let found, let size = found.size, (0...source.size).contains(size) else { return 0 }
+        if let before = upload?.remoteBefore, before.size == size {
+            // The same file as before the upload began, as far as anyone can tell.
+            guard let then = before.modificationTime, let now = found.modificationTime, then != now else { return 0 }
+        }
+        return size
+    }
+
+    // MARK: Sending
+
+    private mutating func sent(_ outcome: ExchangeOutcome, from offset: ByteCount) -> Step {
+        switch outcome.end {
+        case .finished:
+            stage = .verifying
+            return .run(exchange(.probe))
+        case .transport(let code, _) where offset > 0 && Self.cannotResume.contains(code): return restart()
+        case .transport, .stopped, .local, .aborted, .stalled, .overrun, .refusedRedirect:
+            return fail(FailureClassifier.classify(outcome, url: url.requestURL))
+        }
+    }
+
+    private mutating func restart() -> Step {
+        restarts += 1
+        let error = TransferError(
+            .httpProtocol, "The server cannot continue the file; it is sent from 0.", retryable: true)
+        guard restarts <= TusUpload.restartLimit else {
+            return fail(AttemptFailure(error: error, disposition: .transient(after: nil)))
+        }
+        upload?.offset = 0
+        isResuming = false
+        return .restart(error, then: probe())
+    }
+
+    private mutating func verified(_ outcome: ExchangeOutcome) -> Step {
+        let found: RemoteFile?
+        do throws(AttemptFailure) {
+            found = try remote(outcome)
+        } catch {
+            return fail(error)
+        }
+        // A server that does not say sizes has taken every byte without complaint.
+        guard let size = found?.size, size != source.size else {
+            upload?.offset = source.size
+            return .uploaded(UploadResult(head: outcome.head, total: source.size))
+        }
+        // Somebody else writes there, or bytes were lost in the middle: nothing of it can be trusted.
+        upload = nil
+        return fail(
+            FailureClassifier.transient(
+                .integrityLength, "The server has \(size) bytes of \(source.size); the upload begins again from 0."))
+    }
+
+    private func fail(_ failure: AttemptFailure) -> Step {
+        let offset = upload?.offset ?? 0
+        return .failed(failure.with(progressed: offset > startOffset, held: offset))
+    }
+}

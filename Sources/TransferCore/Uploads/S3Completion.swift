@@ -1,0 +1,75 @@
+import TransferModel
+
+/// The documents of S3's CompleteMultipartUpload, which may report an error under a 200.
+enum S3Completion {
+    /// Errors that a later attempt may not meet again.
+    private static let transient: Set<String> = [
+        "InternalError", "ServiceUnavailable", "SlowDown", "RequestTimeout", "OperationAborted", "Throttling",
+    ]
+
+    static func request(_ etags: [Int: String]) -> [UInt8] {
+        var text = "<CompleteMultipartUpload xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">"
+        for (part, etag) in etags.sorted(by: { $0.key < $1.key }) {
+            text += "<Part><PartNumber>\(part)</PartNumber><ETag>\(escaped(etag))</ETag></Part>"
+        }
+        return Array((text + "</CompleteMultipartUpload>").utf8)
+    }
+
+    /// Code and message of an error document; nil where the body is none.
+    static func error(_ body: [UInt8]) -> (code: String, message: String?)? {
+        let text = String(decoding: body, as: UTF8.self)
+        guard rootName(text) == "Error" else { return nil }
+        return (element("Code", text) ?? "unknown", element("Message", text))
+    }
+
+    static func failure(
+        _ code: String, _ message: String?, _ status: Int, _ head: ResponseHead, now: Timestamp
+    ) -> AttemptFailure {
+        let isTransient = transient.contains(code) || FailureClassifier.transientStatuses.contains(status)
+        let said = message.map { ": \($0.prefix(300))" } ?? ""
+        let advice = isTransient ? "it is tried again." : "check the presigned URLs; they may have expired."
+        let error = TransferError(
+            .httpStatus, "The store answered \(code.prefix(60))\(said); \(advice)", retryable: isTransient,
+            details: ["status": .integer(Int64(status)), "s3": .string(String(code.prefix(60)))])
+        return AttemptFailure(
+            error: error,
+            disposition: isTransient ? .transient(after: FailureClassifier.retryAfter(head, now: now)) : .permanent)
+    }
+
+    /// Name of the outermost element, without a prefix.
+    private static func rootName(_ text: String) -> String? {
+        var rest = text[...]
+        while let open = rest.firstIndex(of: "<") {
+            rest = rest[rest.index(after: open)...]
+            if rest.hasPrefix("!--") {
+                guard let end = rest.firstRange(of: "-->")?.upperBound else { return nil }
+                rest = rest[end...]
+                continue
+            }
+            // The declaration comes before it.
+            guard let first = rest.first, first != "?", first != "!" else { continue }
+            let name = rest.prefix { !" \t\r\n>/".contains($0) }
+            return name.split(separator: ":").last.map(String.init)
+        }
+        return nil
+    }
+
+    private static func element(_ name: String, _ text: String) -> String? {
+        guard let start = text.firstRange(of: "<\(name)>")?.upperBound,
+            let end = text[start...].firstRange(of: "</\(name)>")?.lowerBound
+        else { return nil }
+        return String(text[start..<end])
+    }
+
+    private static func escaped(_ text: String) -> String {
+        text.map { character in
+            switch character {
+            case "&": "&amp;"
+            case "<": "&lt;"
+            case ">": "&gt;"
+            case "\"": "&quot;"
+            default: String(character)
+            }
+        }.joined()
+    }
+}

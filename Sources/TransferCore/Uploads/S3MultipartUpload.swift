@@ -1,0 +1,156 @@
+import TransferModel
+
+/// Uploads to S3 through presigned URLs: part after part, only the missing ones, then the completion.
+package struct S3MultipartUpload: TransferStrategy {
+    private enum Stage {
+        case sending(part: Int)
+        case completing
+    }
+
+    private let request: UploadRequest
+    private let s3: S3Upload
+    private let parts: Int
+    private var stage = Stage.completing
+    private var state: UploadProgress
+    private var startedAnew = false
+    /// Parts that were there when the attempt began.
+    private let partsBefore: Int
+    /// By an attempt that never saw the answer.
+    private let completionWasSent: Bool
+    package var upload: UploadProgress? { state }
+    package var progress: Acceptance? { nil }
+
+    /// - Throws: `request.bad_field`, `request.bad_url`, `policy.plaintext_refused`.
+    init(_ request: UploadRequest, allowsPlaintext: Bool) throws(TransferError) {
+        guard let s3 = request.spec.s3 else {
+            throw Self.bad("s3: s3Multipart needs partURLs, partSize and completeURL.")
+        }
+        guard s3.partSize > 0 else { throw Self.bad("s3.partSize: at least 1.") }
+        let needed = max(1, (request.size.rawValue - 1) / s3.partSize.rawValue + 1)
+        guard needed <= 10_000, needed <= s3.partURLs.count else {
+            throw Self.bad("s3.partURLs: the file needs \(needed) parts of this size; \(s3.partURLs.count) are given.")
+        }
+        for text in s3.partURLs.prefix(Int(needed)) + [s3.completeURL] {
+            let url = try URLRules.parse(text)
+            guard url.scheme == .http || url.scheme == .https else { throw Self.bad("s3: its URLs are http or https.") }
+            guard allowsPlaintext || !url.scheme.isPlaintext else {
+                throw TransferError(
+                    .plaintextRefused, "s3: plain http and allowsArbitraryLoads is false; use https.")
+            }
+        }
+        self.request = request
+        self.s3 = s3
+        parts = Int(needed)
+        let stored = request.stored?.uploadProtocol == .s3Multipart ? request.stored : nil
+        state = stored ?? request.progress(.s3Multipart)
+        partsBefore = state.partETags.count
+        completionWasSent = state.awaitsAnswer
+    }
+
+    private static func bad(_ sentence: String) -> TransferError {
+        TransferError(.badField, sentence, details: ["field": "s3"])
+    }
+
+    package mutating func next(after outcome: ExchangeOutcome?) -> Step {
+        guard let outcome else { return go() }
+        switch stage {
+        case .sending(let part): return sent(part, outcome)
+        case .completing: return completed(outcome)
+        }
+    }
+
+    /// Making the completion marks it as begun, so the state is read afterwards.
+    private mutating func go() -> Step {
+        let exchange = following()
+        return .store(state, then: exchange)
+    }
+
+    // MARK: Requests
+
+    /// The first part that is missing, or the completion.
+    private mutating func following() -> Exchange {
+        guard let part = (1...parts).first(where: { state.partETags[$0] == nil }) else {
+            stage = .completing
+            state.awaitsAnswer = true
+            return request.exchange(
+                "POST", s3.completeURL, contentType: "application/xml",
+                payload: .bytes(S3Completion.request(state.partETags)))
+        }
+        stage = .sending(part: part)
+        let range = range(of: part)
+        return request.exchange(
+            "PUT", s3.partURLs[part - 1],
+            payload: range.length == 0 ? .bytes([]) : .source(offset: range.offset, length: range.length))
+    }
+
+    private func range(of part: Int) -> PayloadRange {
+        let offset = ByteCount(Int64(part - 1) * s3.partSize.rawValue)
+        return PayloadRange(offset: offset, length: min(request.size - offset, s3.partSize))
+    }
+
+    // MARK: Answers
+
+    private mutating func sent(_ part: Int, _ outcome: ExchangeOutcome) -> Step {
+        guard case .head(let head, let status) = UploadAnswer(outcome) else {
+            return fail(FailureClassifier.classify(outcome, url: request.url.requestURL))
+        }
+        guard (200..<300).contains(status) else { return fail(refused(head, outcome)) }
+        guard let etag = head.values("etag").first?.trimmed, !etag.isEmpty else {
+            return fail(
+                FailureClassifier.permanent(
+                    .httpProtocol, "The store took part \(part) without an ETag; the upload cannot be completed."))
+        }
+        state.partETags[part] = etag
+        count()
+        return go()
+    }
+
+    private mutating func completed(_ outcome: ExchangeOutcome) -> Step {
+        // A 200 is sent before the store knows; only the whole body says how it ended.
+        guard case .head(let head, let status) = UploadAnswer(outcome),
+            outcome.end == .finished || !(200..<300).contains(status)
+        else { return fail(FailureClassifier.classify(outcome, url: s3.completeURL)) }
+        // An answer came, so no question is open any more.
+        state.awaitsAnswer = false
+        let refusal = S3Completion.error(outcome.body)
+        if (200..<300).contains(status), refusal == nil {
+            return .uploaded(outcome.uploadResult(total: request.size))
+        }
+        switch refusal?.code {
+        case "InvalidPart"?, "InvalidPartOrder"?: return startAnew()
+        case "NoSuchUpload"? where completionWasSent:
+            return fail(
+                FailureClassifier.permanent(
+                    .httpProtocol,
+                    "The store no longer knows the upload; its completion was sent before and the answer lost, "
+                        + "so the object is most likely there. Look, then remove the task."))
+        case let code?: return fail(S3Completion.failure(code, refusal?.message, status, head, now: request.now))
+        case nil: return fail(refused(head, outcome))
+        }
+    }
+
+    /// The store has lost parts it had confirmed.
+    private mutating func startAnew() -> Step {
+        let error = TransferError(
+            .httpStatus, "The store misses parts that it had confirmed; they are sent again.", retryable: true)
+        guard !startedAnew else { return fail(AttemptFailure(error: error, disposition: .permanent)) }
+        startedAnew = true
+        state = request.progress(.s3Multipart)
+        return .restart(error, then: following())
+    }
+
+    private func refused(_ head: ResponseHead, _ outcome: ExchangeOutcome) -> AttemptFailure {
+        if let (code, message) = S3Completion.error(outcome.body) {
+            return S3Completion.failure(code, message, head.status ?? 0, head, now: request.now)
+        }
+        return FailureClassifier.answered(head, now: request.now)
+    }
+
+    private mutating func count() {
+        state.offset = state.partETags.keys.map { range(of: $0).length }.reduce(0, +)
+    }
+
+    private func fail(_ failure: AttemptFailure) -> Step {
+        .failed(failure.with(progressed: state.partETags.count > partsBefore, held: state.offset))
+    }
+}

@@ -1,0 +1,51 @@
+import TransferModel
+
+/// What a tus server says of itself to OPTIONS.
+struct TusCapabilities: Sendable, Hashable {
+    var extensions: Set<String>
+    /// nil where the server sets no limit.
+    var longestUpload: ByteCount?
+    var checksumAlgorithms: Set<String>
+
+    init(_ head: ResponseHead) {
+        extensions = Self.list(head, "tus-extension")
+        longestUpload = head.count("tus-max-size")
+        checksumAlgorithms = Self.list(head, "tus-checksum-algorithm")
+    }
+
+    /// - Throws: permanently where the server cannot take this upload.
+    func check(_ request: UploadRequest) throws(AttemptFailure) {
+        if let longestUpload, request.size > longestUpload {
+            throw FailureClassifier.permanent(
+                .tooLarge, "The server takes uploads of at most \(longestUpload) bytes; the file has \(request.size).")
+        }
+        guard let algorithm = request.spec.uploadChecksum else { return }
+        guard checksumAlgorithms.contains(PayloadDigest.tusName(algorithm)) else {
+            let offered = checksumAlgorithms.sorted().joined(separator: ", ")
+            throw FailureClassifier.permanent(
+                .badField,
+                "uploadChecksum: the server does not verify \(algorithm.rawValue); it offers \(offered.isEmpty ? "none" : offered)."
+            )
+        }
+    }
+
+    private static func list(_ head: ResponseHead, _ name: String) -> Set<String> {
+        Set(head.values(name).flatMap { $0.split(separator: ",") }.map { $0.trimmed.lowercased() })
+    }
+}
+
+/// Upload-Metadata: `key base64,key base64`.
+enum TusMetadata {
+    /// nil where the caller wants none (an empty map). Name and type of the file are added where the caller does not
+    /// say them: servers exist that refuse even HEAD without.
+    static func field(_ request: UploadRequest) -> String? {
+        if request.spec.uploadMetadata?.isEmpty == true { return nil }
+        var pairs = request.spec.uploadMetadata ?? [:]
+        pairs["filename"] = pairs["filename"] ?? request.fileName
+        pairs["filetype"] = pairs["filetype"] ?? request.contentType ?? MediaTypes.guess(request.fileName)
+        let members = pairs.sorted { $0.key < $1.key }.map { key, value in
+            value.isEmpty ? key : "\(key) \(Base64.encode(Array(value.utf8)))"
+        }
+        return members.joined(separator: ",")
+    }
+}

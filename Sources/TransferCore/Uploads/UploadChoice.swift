@@ -1,0 +1,36 @@
+import TransferModel
+
+/// Which upload protocol a spec means.
+package enum UploadChoice {
+    /// What `uploadProtocol` may say.
+    package static let names: [String] =
+        ["auto"] + UploadProtocol.allCases.filter { $0 != .file }.map(\.rawValue)
+
+    /// nil means: ask the server. Begun uploads go on as they began.
+    /// - Throws: `request.bad_field` for a name that is none.
+    package static func `protocol`(
+        of spec: TaskSpec, stored: UploadProgress? = nil
+    ) throws(TransferError) -> UploadProtocol? {
+        if let stored { return stored.uploadProtocol }
+        guard let name = spec.uploadProtocol else { return implied(spec) }
+        if name == "auto" { return nil }
+        guard let kind = UploadProtocol(rawValue: name), kind != .file else {
+            throw TransferError(
+                .badField, "uploadProtocol: \"\(name.prefix(40))\" is none of \(names.joined(separator: ", ")).",
+                details: ["field": "uploadProtocol"])
+        }
+        return kind
+    }
+
+    /// What other fields say where none is named.
+    private static func implied(_ spec: TaskSpec) -> UploadProtocol? {
+        if spec.s3 != nil { return .s3Multipart }
+        if spec.formField != nil || spec.formFields != nil { return .multipart }
+        switch spec.method?.uppercased() {
+        case "PUT"?: return .put
+        case "POST"?: return .post
+        case .some: return .put
+        case nil: return nil
+        }
+    }
+}

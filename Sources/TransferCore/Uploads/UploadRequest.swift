@@ -1,0 +1,138 @@
+import TransferModel
+
+/// What every upload over HTTP knows, and how its exchanges are made.
+struct UploadRequest: Sendable {
+    let spec: TaskSpec
+    let url: ParsedURL
+    let source: SourceIdentity
+    let stored: UploadProgress?
+    let now: Timestamp
+    let nonce: String
+    /// The caller wrote `Expect: 100-continue`.
+    let wantsContinue: Bool
+    private let headers: [HeaderField]
+    private let network: NetworkOptions
+
+    /// Fields that upload protocols own, dropped from what callers give.
+    private static let owned: Set<String> = [
+        "expect", "content-range", "upload-offset", "upload-length", "upload-metadata", "upload-checksum",
+        "upload-complete", "upload-incomplete", "upload-draft-interop-version", "upload-concat", "upload-defer-length",
+        "tus-resumable", "x-upload-content-length", "x-upload-content-type",
+    ]
+    /// Fields that may follow to another origin, besides Accept and its kin.
+    private static let harmless: Set<String> = ["user-agent"]
+
+    /// - Throws: `request.bad_field` where there is no source or a header cannot be sent, `source.changed`.
+    init(_ request: StrategyRequest, _ url: ParsedURL) throws(TransferError) {
+        guard let source = request.source else {
+            throw TransferError(
+                .badField, "source: an upload needs a file to send.", details: ["field": "source"])
+        }
+        try Self.checkUnchanged(source, request.upload)
+        spec = request.spec
+        self.url = url
+        self.source = source
+        stored = request.upload
+        now = request.now
+        nonce = request.nonce
+        let merged = RequestHeaders.merge(session: request.sessionHeaders, task: request.spec.headers ?? [])
+        try RequestHeaders.validate(merged)
+        wantsContinue = Self.wantsContinue(merged)
+        headers = merged.filter { !Self.owned.contains($0.name.lowercased()) }
+        var network = request.network
+        Credentials.settle(&network, url: url, headers: headers)
+        self.network = network
+    }
+
+    var size: ByteCount { source.size }
+
+    /// Media type of the file: the spec's, else the caller's header.
+    var contentType: String? {
+        spec.contentType ?? headers.first { $0.name.lowercased() == "content-type" }?.value
+    }
+
+    /// What the file is called where the protocol has a place for it.
+    var fileName: String {
+        if let name = spec.fileName { return name }
+        let path = spec.source?.path ?? spec.body?.file ?? ""
+        return path.split(separator: "/").last.map(String.init) ?? "file"
+    }
+
+    func progress(_ kind: UploadProtocol, at resource: String? = nil) -> UploadProgress {
+        UploadProgress(uploadProtocol: kind, resourceURL: resource, source: source, createdAt: now).begun(at: url)
+    }
+
+    /// - Parameters:
+    ///   - own: the protocol's fields; they replace the caller's of the same name.
+    ///   - contentType: of the payload; the caller's is not sent where this is nil.
+    func exchange(
+        _ method: String, _ target: String, own: [HeaderField] = [], contentType: String? = nil,
+        payload: Payload = .none
+    ) -> Exchange {
+        var exchange = Exchange(url: target, judge: CaptureJudge())
+        exchange.kind = .request
+        exchange.method = method
+        exchange.payload = payload
+        exchange.network = network
+        var base = headers.filter { $0.name.lowercased() != "content-type" }
+        if !isSameOrigin(target) {
+            base = base.filter {
+                $0.name.lowercased().hasPrefix("accept") || Self.harmless.contains($0.name.lowercased())
+            }
+            exchange.network.username = nil
+            exchange.network.password = nil
+            exchange.network.bearer = nil
+        }
+        let replaced = Set(own.map { $0.name.lowercased() })
+        exchange.headers = base.filter { !replaced.contains($0.name.lowercased()) } + own
+        if !base.contains(where: { $0.name.lowercased() == "accept-encoding" }) {
+            exchange.headers.append(HeaderField("Accept-Encoding", "identity"))
+        }
+        if let contentType { exchange.headers.append(HeaderField("Content-Type", contentType)) }
+        exchange.expectsContinue = wantsContinue && payload.sourceLength > 0
+        return exchange
+    }
+
+    /// RFC 6454: a server that puts the upload elsewhere does not thereby get the caller's secrets there.
+    private func isSameOrigin(_ target: String) -> Bool {
+        (try? URLRules.parse(target))?.hostKey == url.hostKey
+    }
+
+    /// Where the server says the upload is to be found; may not leave encryption where the session forbids plain text.
+    /// - Throws: `http.protocol`, `policy.plaintext_refused`.
+    func location(_ outcome: ResponseHead) throws(TransferError) -> String? {
+        guard let text = outcome.values("location").first else { return nil }
+        let target = try URLReference.resolve(text, against: outcome.url)
+        guard network.allowsPlaintext || !target.scheme.isPlaintext else {
+            throw TransferError(
+                .plaintextRefused,
+                "The server wants the upload over plain http and allowsArbitraryLoads is false; nothing was sent.")
+        }
+        return target.requestURL
+    }
+
+    static func wantsContinue(_ headers: [HeaderField]) -> Bool {
+        headers.contains { $0.name.lowercased() == "expect" && $0.value.trimmed.lowercased() == "100-continue" }
+    }
+
+    /// - Throws: `source.changed` where the stored upload was begun with another file or version of it.
+    static func checkUnchanged(_ source: SourceIdentity, _ upload: UploadProgress?) throws(TransferError) {
+        guard let begun = upload?.source, begun != source else { return }
+        throw TransferError(
+            .sourceChanged,
+            "The file has changed since its upload began; two versions are never mixed. Cancel it and add it anew.")
+    }
+}
+
+extension UploadProgress {
+    func begun(at url: ParsedURL) -> UploadProgress {
+        var copy = self
+        copy.target = Self.target(url)
+        return copy
+    }
+
+    /// Whether the task's URL still leads to this upload; tokens in the query may have been renewed.
+    func belongs(to url: ParsedURL) -> Bool { target == nil || target == Self.target(url) }
+
+    private static func target(_ url: ParsedURL) -> String { url.hostKey + url.path }
+}

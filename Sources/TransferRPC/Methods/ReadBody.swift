@@ -1,0 +1,59 @@
+import TransferModel
+
+/// The kept response body of a data task, piece by piece.
+public enum ReadBody: RPCMethod {
+    public static let name = "task.body"
+    public static let summary =
+        "The kept response body of a `data` task, in pieces; it is kept as long as the task is."
+    public static let errors: [ErrorCode] = [.taskNotFound, .taskWrongState]
+
+    /// Bytes in one answer.
+    public static let largestPiece: Int64 = 1 << 20
+
+    public struct Parameters: WireObject, Hashable {
+        public var id: TaskID
+        public var offset: Int64?
+        public var length: Int64?
+
+        public init(id: TaskID, offset: Int64? = nil, length: Int64? = nil) {
+            self.id = id
+            self.offset = offset
+            self.length = length
+        }
+
+        public enum CodingKeys: String, CodingKey, CaseIterable {
+            case id, offset, length
+        }
+
+        public static let wireName = "ReadBody"
+        public static func field(_ key: CodingKeys) -> Field {
+            switch key {
+            case .id: .required(.taskID, "The task.")
+            case .offset: .optional(.byteCount, "First byte; 0 without it.")
+            case .length: .optional(.byteCount, "Bytes at most: 1 to \(largestPiece), which is also the default.")
+            }
+        }
+    }
+
+    public struct Result: WireObject, Hashable {
+        public var data: String
+        public var eof: Bool
+
+        public init(data: String, eof: Bool) {
+            self.data = data
+            self.eof = eof
+        }
+
+        public enum CodingKeys: String, CodingKey, CaseIterable {
+            case data, eof
+        }
+
+        public static let wireName = "BodyPiece"
+        public static func field(_ key: CodingKeys) -> Field {
+            switch key {
+            case .data: .required(.string, "The piece, in base64.")
+            case .eof: .required(.boolean, "True: the body ends with this piece.")
+            }
+        }
+    }
+}

@@ -1,0 +1,24 @@
+import Foundation
+import GRDB
+import TransferModel
+
+extension StoreSnapshot {
+    /// Length of a kept body; nil where there is none.
+    package func bodyLength(of id: TaskID, _ role: BodyRole) throws -> ByteCount? {
+        try integer(
+            "SELECT length(content) FROM body WHERE task = ? AND role = ?", [id.rawValue, role.rawValue]
+        ).map { ByteCount($0) }
+    }
+
+    /// A piece of a kept body, shorter where the body ends; nil where there is none.
+    package func body(
+        of id: TaskID, _ role: BodyRole, from offset: ByteCount = .zero, atMost length: ByteCount? = nil
+    ) throws -> [UInt8]? {
+        let data = try Data.fetchOne(
+            // Of an empty BLOB substr gives NULL.
+            try statement("SELECT ifnull(substr(content, ?, ?), x'') FROM body WHERE task = ? AND role = ?"),
+            // SQLite counts from 1; a length beyond the end is cut.
+            arguments: [offset.rawValue + 1, length?.rawValue ?? Int64(Int32.max), id.rawValue, role.rawValue])
+        return data.map { [UInt8]($0) }
+    }
+}

@@ -1,0 +1,136 @@
+import ArgumentParser
+import FoundationEssentials
+import TransferModel
+import TransferRPC
+
+struct UploadCommand: DaemonCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "upload",
+        abstract: "Queue uploads; print their ids.",
+        discussion: """
+            The last argument says where the files go. A URL that ends in / is a folder: files keep their names in it. \
+            The command answers when the tasks are stored; they go on without it, and resume where the server says \
+            they are. The files must stay as they are until they are sent.
+
+            EXAMPLES:
+              dlctl upload video.mp4 https://example.org/files/
+              dlctl upload -w --protocol tus big.iso https://tus.example.org/files/
+              dlctl upload --protocol multipart --form photo --field album=42 *.jpg https://example.org/form
+              dlctl upload -w report.pdf sftp://me@example.org/~/reports/
+            """)
+
+    @Argument(
+        help: ArgumentHelp("The files, then the URL they go to.", valueName: "file-or-url"), completion: .file())
+    var arguments: [String]
+
+    @Flag(name: [.short, .long], help: "Show progress and wait; the exit status tells how it ended.")
+    var wait = false
+
+    @OptionGroup(title: "Sending") var sending: SendingOptions
+    @OptionGroup(title: "Scheduling") var scheduling: SchedulingOptions
+    @OptionGroup(title: "Request") var request: RequestOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func validate() throws {
+        if arguments.count < 2 { throw ValidationError("Name at least one file, and then the URL it goes to.") }
+    }
+
+    func run(_ session: CommandSession) async throws {
+        var plan = UploadPlan(
+            files: Array(arguments.dropLast()), url: arguments.last ?? "", currentFolder: session.currentFolder)
+        scheduling.apply(to: &plan.template)
+        try sending.apply(to: &plan.template)
+        plan.clientToken = scheduling.clientToken
+        // What is wrong with the arguments is said before anybody is asked for a password.
+        _ = try plan.specs()
+        try Secrets(session: session).apply(request, to: &plan.template)
+        let specs = try plan.specs()
+        let client = try await session.connect()
+        try await Submission(specs: specs, session: scheduling.session, waits: wait).run(client, session)
+    }
+}
+
+/// Options of `upload` that say how files are sent.
+struct SendingOptions: ParsableArguments {
+    @Option(
+        name: [.customLong("protocol")],
+        help: ArgumentHelp(
+            "How to send over http: auto, put, post, multipart, tus, resumable, contentRange or s3Multipart.",
+            valueName: "protocol"))
+    var uploadProtocol: String?
+
+    @Option(
+        name: [.customShort("X"), .long], help: ArgumentHelp("HTTP method, where not the usual.", valueName: "method"))
+    var method: String?
+
+    @Option(help: ArgumentHelp("multipart: name of the form's field for the file.", valueName: "field"))
+    var form: String?
+
+    @Option(help: ArgumentHelp("multipart: a further field; may be repeated.", valueName: "name=value"))
+    var field: [String] = []
+
+    @Option(help: ArgumentHelp("multipart: name to give the file.", valueName: "name"))
+    var fileName: String?
+
+    @Option(help: ArgumentHelp("Media type of the file.", valueName: "type"))
+    var contentType: String?
+
+    @Option(help: ArgumentHelp("tus: metadata; may be repeated.", valueName: "key=value"))
+    var metadata: [String] = []
+
+    @Option(help: ArgumentHelp("resumable: version of the draft: 3, 5, 6 or 8.", valueName: "n"))
+    var interopVersion: Int?
+
+    @Flag(help: "resumable: send with the creation, without asking first.")
+    var optimistic = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Send a digest along: md5, sha-1, sha-256, sha-384 or sha-512.", valueName: "alg"))
+    var sendChecksum: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "s3Multipart: JSON file with partURLs, partSize and completeURL.", valueName: "file"), completion: .file())
+    var s3: String?
+
+    func validate() throws {
+        for text in field where PairArgument(text) == nil {
+            throw ValidationError("--field: '\(Printable.text(text, limit: 40))' is not NAME=VALUE.")
+        }
+        for text in metadata where PairArgument(text) == nil {
+            throw ValidationError("--metadata: '\(Printable.text(text, limit: 40))' is not KEY=VALUE.")
+        }
+        if let sendChecksum, ChecksumArgument.algorithm(sendChecksum.lowercased()) == nil {
+            throw ValidationError("--send-checksum: '\(Printable.text(sendChecksum, limit: 40))' is no algorithm.")
+        }
+    }
+
+    func apply(to spec: inout TaskSpec) throws {
+        spec.uploadProtocol = uploadProtocol ?? (form != nil || !field.isEmpty ? "multipart" : nil)
+        spec.method = method
+        spec.formField = form
+        spec.formFields = Self.pairs(field)
+        spec.fileName = fileName
+        spec.contentType = contentType
+        spec.uploadMetadata = Self.pairs(metadata)
+        spec.interopVersion = interopVersion
+        if optimistic { spec.uploadCreation = "optimistic" }
+        spec.uploadChecksum = sendChecksum.flatMap { ChecksumArgument.algorithm($0.lowercased()) }
+        if let s3 {
+            do {
+                spec.s3 = try JSONDecoder().decode(S3Upload.self, from: Data(try InputFile.read(s3)))
+            } catch let error as TransferError {
+                throw CommandFailure.usage("\(s3): \(error.message)")
+            } catch let error as DecodingError {
+                throw CommandFailure.usage("\(s3): \(TransferError(decoding: error).message)")
+            }
+            spec.uploadProtocol = uploadProtocol ?? "s3Multipart"
+        }
+    }
+
+    private static func pairs(_ texts: [String]) -> [String: String]? {
+        let pairs = texts.compactMap { PairArgument($0) }
+        return pairs.isEmpty ? nil : Dictionary(pairs.map { ($0.name, $0.value) }) { _, last in last }
+    }
+}

@@ -1,0 +1,116 @@
+import Foundation
+import Testing
+import TransferCore
+import TransferModel
+
+@testable import CurlEngine
+
+@Suite struct PayloadFeedTests {
+    private let folder: Folder
+    private let lane: DeviceLane
+    private let buffers = BufferPool(bound: 1 << 20)
+    private let content = pattern(300_001)
+
+    init() throws {
+        folder = try Folder()
+        lane = DeviceLane(device: 0)
+        try folder.write("file", content)
+    }
+
+    private func feed(_ payload: Payload, _ source: UploadSource?, _ buffers: BufferPool? = nil) -> PayloadFeed {
+        PayloadFeed(
+            payload, source: source,
+            services: .init(
+                lane: lane, buffers: buffers ?? self.buffers, usesLargeBuffers: { false }, onBuffersFreed: {},
+                onEnd: {}))
+    }
+
+    private func open() throws -> UploadSource { try UploadSource.open(path: folder.file("file")) }
+
+    /// Reads as libcurl does, in pieces of `room`; nil where it failed.
+    private func drain(_ feed: PayloadFeed, room: Int = 7001, limit: Int = .max) -> [UInt8]? {
+        let target = UnsafeMutableRawPointer.allocate(byteCount: room, alignment: 1)
+        defer { target.deallocate() }
+        var bytes: [UInt8] = []
+        for _ in 0..<100_000 where bytes.count < limit {
+            switch feed.read(into: target, min(room, limit - bytes.count)) {
+            case .bytes(0): return bytes
+            case .bytes(let count): bytes.append(contentsOf: UnsafeRawBufferPointer(start: target, count: count))
+            case .wait: usleep(200)
+            case .failed: return nil
+            }
+        }
+        return bytes
+    }
+
+    @Test func handsOutARangeBetweenTwoTexts() throws {
+        let payload = Payload.framed(head: Array("<<".utf8), offset: 3, length: 200_000, tail: Array(">>>".utf8))
+        let feed = feed(payload, try open())
+        feed.start {}
+        #expect(feed.length == 200_005)
+        #expect(drain(feed) == Array("<<".utf8) + content[3..<200_003] + Array(">>>".utf8))
+        feed.end()
+        #expect(buffers.lentBytes == 0)
+    }
+
+    @Test func goesBackAndForthAnywhere() throws {
+        let payload = Payload.framed(head: Array("head".utf8), offset: 0, length: 300_001, tail: Array("tail".utf8))
+        let whole = Array("head".utf8) + content + Array("tail".utf8)
+        let feed = feed(payload, try open())
+        feed.start {}
+        for offset in [0, 100_000, 2, 0, 4, 300_005, 300_007, 299_999, 300_009, 65_540] {
+            #expect(feed.seek(to: Int64(offset)))
+            #expect(drain(feed, limit: min(70_000, whole.count - offset)) == Array(whole[offset...].prefix(70_000)))
+        }
+        #expect(!feed.seek(to: -1))
+        #expect(!feed.seek(to: Int64(whole.count + 1)))
+        feed.end()
+    }
+
+    @Test func takesTwoBuffersAtMostAndGivesThemBack() throws {
+        let feed = feed(.source(offset: 0, length: 300_001), try open())
+        feed.start {}
+        for end in stride(from: 10_000, to: 300_000, by: 10_000) {
+            #expect(drain(feed, limit: 10_000)?.count == 10_000)
+            #expect(buffers.lentBytes <= 2 * BufferPool.smallSize, "\(end)")
+        }
+        feed.end()
+        // A piece may still be on its way from the disk.
+        for _ in 0..<1000 where buffers.lentBytes > 0 { usleep(1000) }
+        #expect(buffers.lentBytes == 0)
+    }
+
+    @Test func waitsForABufferWhereNoneIsFree() throws {
+        let tight = BufferPool(bound: BufferPool.smallSize)
+        let taken = try #require(tight.acquire(large: false))
+        let feed = feed(.source(offset: 0, length: 10), try open(), tight)
+        let calls = Notes<Int>()
+        feed.start { calls.add(1) }
+        let target = UnsafeMutableRawPointer.allocate(byteCount: 10, alignment: 1)
+        defer { target.deallocate() }
+        #expect(feed.read(into: target, 10) == .wait)
+        #expect(tight.release(taken))
+        feed.prefetch()
+        for _ in 0..<5000 where calls.all.isEmpty { usleep(1000) }
+        #expect(feed.read(into: target, 10) == .bytes(10))
+        feed.end()
+    }
+
+    @Test(arguments: [0, 299_000])
+    func stopsAtAnotherVersion(read: Int) throws {
+        let source = try open()
+        let feed = feed(.source(offset: 0, length: 300_001), source)
+        if read > 0 { #expect(truncate(folder.file("file"), off_t(read)) == 0) }
+        if read == 0 { try folder.write("file", pattern(300_001, seed: 3)) }
+        feed.start {}
+        #expect(drain(feed) == nil)
+        let target = UnsafeMutableRawPointer.allocate(byteCount: 1, alignment: 1)
+        defer { target.deallocate() }
+        guard case .failed(.stopped(.failure(let error, nil))) = feed.read(into: target, 1) else {
+            throw TestFailure("no failure")
+        }
+        #expect(error.code == .sourceChanged)
+        feed.end()
+        #expect(buffers.lentBytes == 0)
+    }
+}

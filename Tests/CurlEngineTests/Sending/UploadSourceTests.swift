@@ -1,0 +1,53 @@
+import Foundation
+import Testing
+import TransferModel
+
+@testable import CurlEngine
+
+@Suite struct UploadSourceTests {
+    @Test func remembersWhatMustNotChange() throws {
+        let folder = try Folder()
+        try folder.write("file", pattern(1000))
+        let file = try UploadSource.open(path: folder.file("file"))
+        var status = stat()
+        #expect(stat(folder.file("file"), &status) == 0)
+        #expect(file.identity.size == 1000)
+        #expect(file.identity.inode == UInt64(status.st_ino))
+        #expect(file.identity.device == UInt64(status.st_dev))
+        #expect(file.identity.modified % 1_000_000_000 == Int64(status.st_mtim.tv_nsec))
+        #expect(file.identityNow() == file.identity)
+    }
+
+    @Test func noticesATouchAndACut() throws {
+        let folder = try Folder()
+        try folder.write("file", pattern(1000))
+        let file = try UploadSource.open(path: folder.file("file"))
+        #expect(truncate(folder.file("file"), 999) == 0)
+        #expect(file.identityNow()?.size == 999)
+        #expect(truncate(folder.file("file"), 1000) == 0)
+        var times = [timeval(tv_sec: 1, tv_usec: 5), timeval(tv_sec: 1, tv_usec: 5)]
+        #expect(utimes(folder.file("file"), &times) == 0)
+        #expect(file.identityNow()?.modified == 1_000_005_000)
+        #expect(file.identityNow() != file.identity)
+    }
+
+    /// Another file under the same name does not reach an upload that is running, and shows when it is opened again.
+    @Test func aReplacedFileIsAnother() throws {
+        let folder = try Folder()
+        try folder.write("file", pattern(10))
+        let file = try UploadSource.open(path: folder.file("file"))
+        try folder.write("new", pattern(10, seed: 2))
+        #expect(rename(folder.file("new"), folder.file("file")) == 0)
+        #expect(file.identityNow() == file.identity)
+        #expect(try UploadSource.open(path: folder.file("file")).identity != file.identity)
+    }
+
+    @Test func refusesWhatIsNoRegularFile() throws {
+        let folder = try Folder()
+        #expect(mkfifo(folder.file("pipe"), 0o600) == 0)
+        for name in ["pipe", "missing", ""] {
+            let error = #expect(throws: TransferError.self) { try UploadSource.open(path: folder.file(name)) }
+            #expect(error?.code == .sourceUnreadable)
+        }
+    }
+}

@@ -1,0 +1,67 @@
+import Glibc
+import Threading
+
+/// What an upload server holds: one entry for each upload resource it made.
+package final class UploadedFiles: Sendable {
+    package struct Entry: Sendable {
+        package var bytes: [UInt8] = []
+        /// Length it will have; nil while unknown.
+        package var length: Int?
+        package var isComplete = false
+        package var isDeleted = false
+        package var metadata: String?
+        fileprivate var isBusy = false
+    }
+
+    private let entries = Guarded<[String: Entry]>([:])
+    private let counter = Guarded(0)
+
+    package var all: [String: Entry] { entries.withLock { $0 } }
+    package subscript(path: String) -> Entry? { entries.withLock { $0[path] } }
+
+    package func create(length: Int?, metadata: String? = nil) -> String {
+        let number = counter.withLock { counter -> Int in
+            counter += 1
+            return counter
+        }
+        let path = "/files/upload-\(number)"
+        entries.withLock { $0[path] = Entry(length: length, metadata: metadata) }
+        return path
+    }
+
+    package func put(_ path: String, _ bytes: [UInt8]) {
+        entries.withLock { $0[path] = Entry(bytes: bytes, length: bytes.count, isComplete: true) }
+    }
+
+    package func change(_ path: String, _ body: (inout Entry) -> Void) {
+        entries.withLock { entries in
+            guard var entry = entries[path] else { return }
+            body(&entry)
+            entries[path] = entry
+        }
+    }
+
+    /// Takes the resource for one request; waits until an append whose client is gone has ended.
+    /// - Returns: false where another one still writes after ten seconds.
+    func claim(_ path: String) -> Bool {
+        for _ in 0..<5000 {
+            let free = entries.withLock { entries in
+                guard entries[path]?.isBusy == false else { return false }
+                entries[path]?.isBusy = true
+                return true
+            }
+            if free { return true }
+            usleep(2000)
+        }
+        return false
+    }
+
+    func release(_ path: String) { entries.withLock { $0[path]?.isBusy = false } }
+
+    /// Appends what comes, piece by piece: what a cut connection brought stays.
+    func append(_ request: UploadExchange, to path: String) throws {
+        while let piece = try request.read() {
+            entries.withLock { $0[path]?.bytes += piece }
+        }
+    }
+}

@@ -1,0 +1,82 @@
+import Testing
+import TransferModel
+
+@testable import TransferCore
+
+/// An upload of `size` bytes by `name`.
+func uploadRequest(
+    _ name: String?, size: Int64 = 100, url: String = "https://example.org/files", stored: UploadProgress? = nil,
+    change: (inout TaskSpec) -> Void = { _ in }
+) -> StrategyRequest {
+    var prepared = request(url) { spec in
+        spec.kind = .upload
+        spec.source = SourceFile(path: "/home/u/fox.txt")
+        spec.uploadProtocol = name
+        change(&spec)
+    }
+    prepared.source = identity(size)
+    prepared.upload = stored
+    prepared.nonce = "nonce"
+    return prepared
+}
+
+func identity(_ size: Int64 = 100) -> SourceIdentity {
+    SourceIdentity(device: 1, inode: 2, size: ByteCount(size), modified: 3)
+}
+
+func begun(
+    _ kind: UploadProtocol, at resource: String? = nil, offset: Int64 = 0, size: Int64 = 100
+) -> UploadProgress {
+    UploadProgress(
+        uploadProtocol: kind, resourceURL: resource, offset: ByteCount(offset), source: identity(size),
+        createdAt: reading().wall)
+}
+
+func answer(
+    _ status: Int, _ fields: KeyValuePairs<String, String> = [:], url: String = "https://example.org/files",
+    body: String = "", sent: Int64 = 0
+) -> ExchangeOutcome {
+    var outcome = ExchangeOutcome(end: .finished, head: head(status, fields, url: url))
+    outcome.body = Array(body.utf8)
+    outcome.sent = ByteCount(sent)
+    return outcome
+}
+
+func lost(_ code: Int = 56, sent: Int64 = 0) -> ExchangeOutcome {
+    var outcome = ExchangeOutcome(end: .transport(code: code, message: "lost"))
+    outcome.sent = ByteCount(sent)
+    return outcome
+}
+
+extension Step {
+    /// What is performed next; nil where the strategy ended.
+    var exchange: Exchange? {
+        switch self {
+        case .run(let exchange), .restart(_, then: let exchange), .store(_, then: let exchange): exchange
+        case .finished, .failed, .uploaded: nil
+        }
+    }
+    var failure: AttemptFailure? { if case .failed(let failure) = self { failure } else { nil } }
+    var result: UploadResult? { if case .uploaded(let result) = self { result } else { nil } }
+    var stored: UploadProgress? { if case .store(let progress, _) = self { progress } else { nil } }
+    var restartCause: TransferError? { if case .restart(let error, _) = self { error } else { nil } }
+}
+
+/// A strategy stepped by hand.
+struct Stepper {
+    private(set) var strategy: any TransferStrategy
+    private(set) var step: Step
+
+    init(_ request: StrategyRequest) throws {
+        strategy = try StrategyRegistry.strategy(for: request)
+        step = strategy.next(after: nil)
+    }
+
+    @discardableResult
+    mutating func after(_ outcome: ExchangeOutcome) -> Step {
+        step = strategy.next(after: outcome)
+        return step
+    }
+
+    var exchange: Exchange { get throws { try #require(step.exchange) } }
+}

@@ -1,0 +1,63 @@
+import Testing
+import TransferModel
+
+@testable import TransferCore
+
+struct AutoUploadTests {
+    private func asked(_ outcome: ExchangeOutcome) throws -> Stepper {
+        var subject = try Stepper(uploadRequest("auto"))
+        #expect(try subject.exchange.method == "OPTIONS")
+        #expect(try subject.exchange.header("Tus-Resumable") == nil)
+        subject.after(outcome)
+        return subject
+    }
+
+    @Test func isWhatHappensWhereNothingIsSaid() throws {
+        #expect(try Stepper(uploadRequest(nil)).exchange.method == "OPTIONS")
+    }
+
+    @Test func tusIsRecognised() throws {
+        for fields: KeyValuePairs in [["Tus-Version": "1.0.0"], ["Tus-Resumable": "1.0.0"]] {
+            var subject = try asked(answer(204, fields))
+            #expect(try subject.exchange.header("Upload-Length") == "100")
+            subject.after(answer(201, ["Location": "/files/1"]))
+            #expect(subject.step.stored?.uploadProtocol == .tus)
+            #expect(subject.strategy.upload?.resourceURL == "https://example.org/files/1")
+        }
+    }
+
+    @Test func resumableIsRecognised() throws {
+        var subject = try asked(answer(204, ["Upload-Limit": "max-append-size=30"]))
+        #expect(try subject.exchange.header("Upload-Draft-Interop-Version") == "8")
+        subject.after(answer(201, ["Location": "/files/1"]))
+        #expect(try subject.exchange.payload == .source(offset: 0, length: 30))
+    }
+
+    @Test func limitsAreKnownBeforeAnythingIsSent() throws {
+        #expect(try asked(answer(204, ["Upload-Limit": "max-size=99"])).step.failure?.error.code == .tooLarge)
+        #expect(
+            try asked(answer(204, ["Tus-Version": "1.0.0", "Tus-Max-Size": "99"])).step.failure?.error.code == .tooLarge
+        )
+    }
+
+    @Test(arguments: [200, 204, 400, 401, 403, 404, 405, 501])
+    func everythingElseIsPut(_ status: Int) throws {
+        let subject = try asked(answer(status))
+        #expect(try subject.exchange.method == "PUT")
+        #expect(try subject.exchange.payload == .source(offset: 0, length: 100))
+    }
+
+    @Test func serversThatHangUpOnOptionsGetPut() throws {
+        #expect(try asked(lost(52)).exchange.method == "PUT")
+    }
+
+    @Test func troubleIsTriedAgain() throws {
+        #expect(try asked(lost(7)).step.failure?.disposition == .transient(after: nil))
+        #expect(try asked(answer(503, ["Retry-After": "4"])).step.failure?.disposition == .transient(after: 4))
+    }
+
+    @Test func goesOnAsItBegan() throws {
+        let stored = begun(.tus, at: "https://example.org/files/1", offset: 5)
+        #expect(try Stepper(uploadRequest("auto", stored: stored)).exchange.method == "HEAD")
+    }
+}

@@ -1,0 +1,105 @@
+import Testing
+import TransferModel
+
+@testable import TransferCore
+
+struct DataRequestTests {
+    private func prepared(stored: UploadProgress? = nil, _ change: (inout TaskSpec) -> Void = { _ in })
+        -> StrategyRequest
+    {
+        var prepared = request("https://example.org/api") {
+            $0.kind = .data
+            change(&$0)
+        }
+        prepared.upload = stored
+        prepared.dataLimit = 1000
+        return prepared
+    }
+
+    @Test func asksAndKeepsTheAnswer() throws {
+        var subject = try Stepper(prepared { $0.headers = [HeaderField("Range", "bytes=0-9"), HeaderField("A", "1")] })
+        let exchange = try subject.exchange
+        #expect(exchange.kind == .request)
+        #expect(exchange.method == "GET")
+        #expect(exchange.payload == .none)
+        #expect(exchange.header("Range") == "bytes=0-9")
+        #expect(exchange.responseLimit == 1000)
+        #expect(exchange.stopsAtResponseLimit)
+        #expect(subject.step.stored == nil)
+        let result = subject.after(answer(200, ["Content-Length": "2"], body: "hi")).result
+        #expect(result?.body == Array("hi".utf8))
+        #expect(result?.total == 0)
+    }
+
+    @Test func bodiesMakeItAPost() throws {
+        let post = try Stepper(prepared { $0.body = body { $0.text = "{}" } })
+        #expect(try post.exchange.method == "POST")
+        #expect(try post.exchange.payload == .bytes(Array("{}".utf8)))
+        #expect(post.step.stored?.awaitsAnswer == true)
+        var filed = prepared { $0.body = body { $0.file = "/b" } }
+        #expect(throws: TransferError.self) { try Stepper(filed) }
+        filed.source = identity(5)
+        #expect(try Stepper(filed).exchange.payload == .source(offset: 0, length: 5))
+    }
+
+    private func body(_ change: (inout RequestBody) -> Void) -> RequestBody {
+        var body = RequestBody()
+        change(&body)
+        return body
+    }
+
+    @Test func longAnswersAreRefused() throws {
+        var subject = try Stepper(prepared())
+        #expect(subject.after(answer(200, ["Content-Length": "1001"])).failure?.error.code == .tooLarge)
+        subject = try Stepper(prepared())
+        var truncated = answer(200, body: "x")
+        truncated.isBodyTruncated = true
+        #expect(subject.after(truncated).failure?.error.code == .tooLarge)
+        subject = try Stepper(prepared { $0.method = "HEAD" })
+        #expect(subject.after(answer(200, ["Content-Length": "1001"])).result != nil)
+    }
+
+    @Test func aCutAnswerIsNoAnswer() throws {
+        var cut = answer(200, body: "h")
+        cut.end = .transport(code: 18, message: "")
+        var subject = try Stepper(prepared())
+        #expect(subject.after(cut).failure?.disposition == .transient(after: nil))
+        subject = try Stepper(prepared { $0.method = "POST" })
+        #expect(subject.after(cut).failure?.disposition == .permanent)
+    }
+
+    @Test func statusesCount() throws {
+        for (status, isDone) in [(204, true), (304, true), (404, false), (500, false)] {
+            var subject = try Stepper(prepared())
+            #expect((subject.after(answer(status)).result != nil) == isDone)
+        }
+        var subject = try Stepper(prepared())
+        #expect(subject.after(answer(503, ["Retry-After": "2"])).failure?.disposition == .transient(after: 2))
+    }
+
+    @Test func onlyIdempotentRequestsAreRepeated() throws {
+        for (method, isRepeated) in [("GET", true), ("PUT", true), ("DELETE", true), ("POST", false), ("PATCH", false)]
+        {
+            var subject = try Stepper(prepared { $0.method = method })
+            let failure = subject.after(lost(52)).failure
+            #expect((failure?.disposition == .transient(after: nil)) == isRepeated)
+        }
+        var stored = UploadProgress(uploadProtocol: .post, source: nil, createdAt: reading().wall)
+        stored.awaitsAnswer = true
+        let killed = try Stepper(prepared(stored: stored) { $0.method = "POST" })
+        #expect(killed.step.failure?.disposition == .permanent)
+    }
+
+    @Test func a417IsTriedWithout() throws {
+        var filed = prepared { $0.body = body { $0.file = "/b" } }
+        filed.source = identity(2 << 20)
+        var subject = try Stepper(filed)
+        #expect(try subject.exchange.expectsContinue)
+        subject.after(answer(417))
+        #expect(try subject.exchange.expectsContinue == false)
+    }
+
+    @Test func connectIsRefused() {
+        #expect(throws: TransferError.self) { try Stepper(prepared { $0.method = "CONNECT" }) }
+    }
+}

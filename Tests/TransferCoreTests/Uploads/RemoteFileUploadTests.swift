@@ -1,0 +1,110 @@
+import Testing
+import TransferModel
+
+@testable import TransferCore
+
+struct RemoteFileUploadTests {
+    private let url = "ftp://u:p@example.org/pub/f"
+
+    private func found(_ size: Int64?, at time: Int64? = 5) -> ExchangeOutcome {
+        ExchangeOutcome(
+            end: .finished,
+            head: ResponseHead(url: url, size: size.map { ByteCount($0) }, modificationTime: time))
+    }
+
+    private func resuming(before: RemoteFile? = nil) throws -> Stepper {
+        var stored = begun(.file, offset: 0)
+        stored.remoteBefore = before
+        return try Stepper(uploadRequest(nil, url: url, stored: stored))
+    }
+
+    @Test func replacesWhatIsThere() throws {
+        var subject = try Stepper(uploadRequest(nil, url: url))
+        #expect(try subject.exchange.kind == .probe)
+        #expect(try subject.exchange.url == "ftp://example.org/pub/f")
+        #expect(try subject.exchange.network.username == "u")
+        subject.after(found(60))
+        #expect(subject.step.stored?.remoteBefore == RemoteFile(size: 60, modificationTime: 5))
+        #expect(try subject.exchange.kind == .request)
+        #expect(try subject.exchange.startOffset == 0)
+        #expect(try subject.exchange.payload == .source(offset: 0, length: 100))
+        subject.after(ExchangeOutcome(end: .finished))
+        #expect(try subject.exchange.kind == .probe)
+        #expect(subject.after(found(100)).result?.total == 100)
+    }
+
+    @Test(arguments: [9, 19, 78])
+    func nothingThereIsFine(_ code: Int) throws {
+        var subject = try Stepper(uploadRequest(nil, url: url))
+        subject.after(lost(code))
+        #expect(try subject.exchange.kind == .request)
+        #expect(subject.step.stored?.remoteBefore == nil)
+    }
+
+    @Test func continuesWhereTheRemoteFileEnds() throws {
+        var subject = try resuming()
+        subject.after(found(40))
+        #expect(subject.step.stored?.offset == 40)
+        #expect(try subject.exchange.startOffset == 40)
+        #expect(try subject.exchange.payload == .source(offset: 40, length: 60))
+        subject = try resuming()
+        #expect(subject.after(found(100)).result?.total == 100)
+    }
+
+    @Test func neverContinuesSomebodyElsesFile() throws {
+        for (before, size, time, offset) in [
+            (RemoteFile(size: 40, modificationTime: 5), 40, 5, 0), (RemoteFile(size: 40), 40, 9, 0),
+            (RemoteFile(size: 40, modificationTime: 5), 40, 9, 40),
+            (RemoteFile(size: 40, modificationTime: 5), 50, 9, 50),
+            (nil, 101, 9, 0),
+        ] as [(RemoteFile?, Int64, Int64, Int64)] {
+            var subject = try resuming(before: before)
+            subject.after(found(size, at: time))
+            #expect(try subject.exchange.startOffset == ByteCount(offset))
+            #expect(subject.step.stored?.remoteBefore == before)
+        }
+    }
+
+    @Test(arguments: [31, 36])
+    func serversThatCannotAppendGetItWhole(_ code: Int) throws {
+        var subject = try resuming()
+        subject.after(found(40))
+        subject.after(lost(code))
+        #expect(subject.step.restartCause != nil)
+        subject.after(found(40))
+        #expect(try subject.exchange.startOffset == 0)
+    }
+
+    @Test func anotherSizeAfterwardsIsNoSuccess() throws {
+        var subject = try Stepper(uploadRequest(nil, url: url))
+        subject.after(lost(78))
+        subject.after(ExchangeOutcome(end: .finished))
+        subject.after(found(99))
+        #expect(subject.step.failure?.error.code == .integrityLength)
+        #expect(subject.step.failure?.disposition == .transient(after: nil))
+        #expect(subject.strategy.upload == nil)
+    }
+
+    @Test func serversWithoutSizesAreBelieved() throws {
+        var subject = try Stepper(uploadRequest(nil, url: url))
+        subject.after(lost(78))
+        subject.after(ExchangeOutcome(end: .finished))
+        #expect(subject.after(found(nil, at: nil)).result?.total == 100)
+    }
+
+    @Test func refusalsAreToldApart() throws {
+        var subject = try Stepper(uploadRequest(nil, url: url))
+        subject.after(lost(78))
+        var refused = lost()
+        refused.end = .transport(code: 25, message: "Failed FTP upload: 553")
+        #expect(subject.after(refused).failure?.error.code == .permissionDenied)
+        subject = try Stepper(uploadRequest(nil, url: url))
+        subject.after(lost(78))
+        refused.end = .transport(code: 25, message: "Failed FTP upload: 452")
+        #expect(subject.after(refused).failure?.disposition == .transient(after: nil))
+        subject = try Stepper(uploadRequest(nil, url: url))
+        subject.after(lost(78))
+        refused.end = .transport(code: 70, message: "")
+        #expect(subject.after(refused).failure?.disposition == .transient(after: nil))
+    }
+}

@@ -1,0 +1,29 @@
+import Testing
+
+@testable import TransferCore
+
+struct S3CompletionTests {
+    @Test(arguments: [
+        "<CompleteMultipartUploadResult><Location>Error</Location></CompleteMultipartUploadResult>", "", "  ", "<",
+        "{}",
+        "<?xml version=\"1.0\"?><!-- <Error> --><Result/>",
+    ])
+    func otherDocumentsAreNoErrors(_ text: String) {
+        #expect(S3Completion.error(Array(text.utf8)) == nil)
+    }
+
+    @Test func errorsAreReadWhateverComesBefore() {
+        let found = S3Completion.error(
+            Array("<?xml version='1.0'?><Error xmlns=\"x\"><Code>SlowDown</Code></Error>".utf8))
+        #expect(found?.code == "SlowDown")
+        #expect(found?.message == nil)
+        #expect(S3Completion.error(Array("<Error/>".utf8))?.code == "unknown")
+    }
+
+    @Test func entityTagsAreEscaped() {
+        let text = String(decoding: S3Completion.request([2: "\"<&>\"", 1: "a"]), as: UTF8.self)
+        #expect(
+            text.contains("<ETag>a</ETag></Part><Part><PartNumber>2</PartNumber><ETag>&quot;&lt;&amp;&gt;&quot;</ETag>")
+        )
+    }
+}
