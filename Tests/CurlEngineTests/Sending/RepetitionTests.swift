@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import Threading
 import TransferCore
 import TransferModel
 
@@ -95,25 +96,42 @@ import TransferModel
     @Test(arguments: ["PUT", "POST", "PATCH"])
     func aDeadConnection(method: String) async throws {
         let bench = try Bench()
-        let arrived = Notes<Arrived>()
+        let arrived = Notes<[UInt8]>()
+        let died = Guarded(false)
         let server = try UploadServer { connection in
+            var served = 0
             while let head = connection.readHead() {
-                arrived.add(Arrived(head: head, body: connection.read(head.length)))
-                // The second request of the first connection gets no answer.
-                if connection.number == 0, head.target == "/second" { return }
+                let body = connection.read(head.length)
+                if head.target == "/second", !died.withLock({ $0 }) {
+                    // Nothing is shown by a connection that libcurl chose to open anew.
+                    guard served > 0 else {
+                        connection.answer(409)
+                        continue
+                    }
+                    died.withLock { $0 = true }
+                    arrived.add(body)
+                    return
+                }
+                if head.target == "/second" { arrived.add(body) }
                 connection.answer(200)
+                served += 1
             }
         }
         let source = try bench.source(Self.content)
-        #expect(await bench.request("GET", server.url("/first")).end == .finished)
-        let outcome = await bench.request(method, server.url("/second"), Self.payload, sending: source)
+        var outcome: ExchangeOutcome
+        var attempts = 0
+        repeat {
+            #expect(await bench.request("GET", server.url("/first")).end == .finished)
+            outcome = await bench.request(method, server.url("/second"), Self.payload, sending: source)
+            attempts += 1
+        } while outcome.head?.status == 409 && attempts < 50
         if method == "PUT" {
             #expect(outcome.end == .finished)
-            #expect(arrived.all.map(\.body) == [[], Self.content, Self.content])
+            #expect(arrived.all == [Self.content, Self.content])
         } else {
             guard case .transport(let code, _) = outcome.end else { throw TestFailure("\(outcome.end)") }
             #expect([52, 55, 56].contains(code))
-            #expect(arrived.all.map(\.body) == [[], Self.content])
+            #expect(arrived.all == [Self.content])
         }
         await bench.engine.shutdown()
     }
