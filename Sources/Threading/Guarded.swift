@@ -3,6 +3,9 @@ import Glibc
 /// A value behind a pthread mutex.
 ///
 /// Not `Synchronization.Mutex`: ThreadSanitizer does not understand it on Linux and reports races that are none.
+///
+/// `Value` must not be a function type: each access would wrap the function in one more thunk and store that, so that
+/// it gets slower with every look and ends in an overflow of the stack. A structure with a function in it is sound.
 package final class Guarded<Value>: @unchecked Sendable {
     @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
     @usableFromInline var value: Value

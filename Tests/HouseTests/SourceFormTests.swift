@@ -17,6 +17,15 @@ import Testing
         }
     }
 
+    /// Each access to a function that is itself the guarded value would wrap it in one more thunk (see `Guarded`).
+    @Test func noFunctionIsGuardedByItself() throws {
+        for file in Checkout.files(below: "Sources", suffix: ".swift") {
+            let text = try Checkout.text(file)
+            let boxed = text.matches(of: #/\b(?:Guarded|ConditionLock)<[^<>\n]*->/#)
+            #expect(boxed.isEmpty, "\(file): wrap the function in a structure")
+        }
+    }
+
     /// A machine's own paths do not belong into a repository.
     @Test func noAbsolutePathsOfOneMachine() throws {
         let folders = ["Sources", "Tests", "scripts", "systemd", "config", "docs"]

@@ -4,9 +4,12 @@ import TransferModel
 
 /// Tells the reactor when buffers come back; set once, because the reactor is made after the pool.
 final class BufferWaker: Sendable {
-    private let body = Guarded<(@Sendable () -> Void)?>(nil)
-    func onBuffersFreed(_ action: @escaping @Sendable () -> Void) { body.withLock { $0 = action } }
-    func wake() { body.withLock { $0 }?() }
+    private struct Listener {
+        var body: (@Sendable () -> Void)?
+    }
+    private let listener = Guarded(Listener())
+    func onBuffersFreed(_ action: @escaping @Sendable () -> Void) { listener.withLock { $0.body = action } }
+    func wake() { listener.withLock { $0.body }?() }
 }
 
 /// Makes sinks with what all of them share.

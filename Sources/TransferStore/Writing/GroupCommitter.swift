@@ -11,13 +11,18 @@ final class GroupCommitter: Sendable {
         var hasEnded = false
     }
 
+    /// A function by itself in a generic box would be wrapped once more by each look at it (see `Guarded`).
+    private struct Observer {
+        var body: (@Sendable ([EventRecord]) -> Void)?
+    }
+
     /// Most bodies in one transaction: bounds how long the first of them waits.
     static let largestGroup = 1024
 
     private let pool: DatabasePool
     private let reserve: Reserve
     private let state = ConditionLock(State())
-    private let observer = Guarded<(@Sendable ([EventRecord]) -> Void)?>(nil)
+    private let observer = Guarded(Observer())
 
     init(pool: DatabasePool, reserve: Reserve) {
         self.pool = pool
@@ -32,7 +37,7 @@ final class GroupCommitter: Sendable {
     }
 
     func observeCommits(_ body: @escaping @Sendable ([EventRecord]) -> Void) {
-        observer.withLock { $0 = body }
+        observer.withLock { $0.body = body }
     }
 
     func submit(_ write: any PendingWrite) {
@@ -75,7 +80,7 @@ final class GroupCommitter: Sendable {
     private func perform(_ group: [any PendingWrite]) {
         do {
             let events = try commitReleasingReserve(group)
-            if !events.isEmpty { observer.withLock { $0 }?(events) }
+            if !events.isEmpty { observer.withLock { $0.body }?(events) }
             for write in group { write.finish() }
         } catch {
             for write in group { write.fail(error) }

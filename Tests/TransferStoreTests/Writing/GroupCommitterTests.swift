@@ -171,6 +171,23 @@ private struct Refusal: Error, Equatable {}
         try await store.add(newTask())
     }
 
+    /// An observer that is wrapped once more at each commit ends in an overflow of the stack.
+    @Test func theHundredthCommitReachesItsObserverAsTheFirstDid() async throws {
+        let store = try fixture.open()
+        let depths = Guarded<[Int]>([])
+        store.onCommit { _ in depths.withLock { $0.append(Thread.callStackReturnAddresses.count) } }
+        for _ in 0..<100 {
+            try await store.write { transaction in
+                let session = SessionKey(owner: UserID(1000), identifier: SessionKey.sharedIdentifier)
+                _ = try transaction.append(
+                    EventRecord(time: Timestamp(milliseconds: 1), type: .sessionDrained, session: session))
+            }
+        }
+        let seen = depths.withLock { $0 }
+        #expect(seen.count == 100)
+        #expect(seen.first == seen.last)
+    }
+
     private func limitPages(of store: TransferStore, to count: Int) async throws {
         try await store.write { transaction in
             _ = try Int.fetchOne(transaction.database, sql: "PRAGMA max_page_count = \(count)")
