@@ -102,6 +102,7 @@ let package = Package(
             name: "TestSupport",
             dependencies: ["TransferModel", "Threading", "CLinux"],
             path: "Tests/Support",
+            exclude: ["requirements.txt"],
             swiftSettings: strict
         ),
         .testTarget(name: "ThreadingTests", dependencies: ["Threading"], swiftSettings: strict),
