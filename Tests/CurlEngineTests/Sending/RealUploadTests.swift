@@ -1,4 +1,4 @@
-import Foundation
+import TestSupport
 import Testing
 import TransferCore
 import TransferModel
@@ -12,37 +12,19 @@ import TransferModel
 
     // MARK: nginx
 
-    @Test(.enabled(if: RealServer.has("nginx")))
+    @Test(.enabled(if: Requirements.has("nginx")))
     func storesAFileByPUT() async throws {
         let bench = try Bench()
-        let folder = bench.folder
-        try FileManager.default.createDirectory(atPath: folder.file("dav"), withIntermediateDirectories: false)
-        let server = try await RealServer("nginx", in: folder) { port in
-            let paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
-                .map { "\($0)_temp_path \(folder.file($0));" }.joined(separator: "\n")
-            let user = getuid() == 0 ? "user root;" : ""
-            let text = """
-                daemon off; \(user) worker_processes 1; pid \(folder.file("pid")); error_log stderr;
-                events {}
-                http {
-                  access_log off; \(paths)
-                  server {
-                    listen 127.0.0.1:\(port); root \(folder.file("dav")); client_max_body_size 7m;
-                    location / { dav_methods PUT DELETE; create_full_put_path on; }
-                  }
-                }
-                """
-            try folder.write("nginx.conf", Array(text.utf8))
-            return ["-p", folder.path, "-c", folder.file("nginx.conf"), "-e", "stderr"]
-        }
+        let server = try await Nginx.start(
+            extra: "client_max_body_size 7m; dav_methods PUT DELETE; create_full_put_path on;")
         let source = try bench.source(Self.content)
-        let url = "http://127.0.0.1:\(server.port)/a/file"
+        let url = server.url("a/file")
         for expects in [false, true] {
             let outcome = await bench.request("PUT", url, Self.whole, sending: source) { $0.expectsContinue = expects }
             #expect(outcome.end == .finished)
             #expect(outcome.head?.status == (expects ? 204 : 201))
             #expect(outcome.sent == 6_000_000)
-            #expect(try folder.read("dav/a/file") == Self.content)
+            #expect(try Files.read(server.folder.file("www/a/file")) == Self.content)
         }
         let large = try bench.source(pattern(8_000_000), name: "large")
         let refused = await bench.request("PUT", url, .source(offset: 0, length: 8_000_000), sending: large) {
@@ -56,36 +38,14 @@ import TransferModel
 
     // MARK: FTP
 
-    @Test(.enabled(if: RealServer.has("vsftpd") && getuid() == 0))
-    func storesAndAppendsOverFTP() async throws {
+    @Test(
+        .enabled(if: Requirements.isRoot && Requirements.has("vsftpd", "openssl")), arguments: [false, true])
+    func storesAndAppendsOverFTP(tls: Bool) async throws {
         let bench = try Bench()
-        let folder = bench.folder
-        try FileManager.default.createDirectory(atPath: folder.file("root/pub"), withIntermediateDirectories: true)
-        #expect(chmod(folder.path, 0o755) == 0)
-        #expect(chmod(folder.file("root/pub"), 0o777) == 0)
-        let server = try await RealServer("vsftpd", in: folder) { port in
-            let text = """
-                listen=YES
-                listen_address=127.0.0.1
-                listen_port=\(port)
-                background=NO
-                anonymous_enable=YES
-                local_enable=NO
-                anon_root=\(folder.file("root"))
-                no_anon_password=YES
-                write_enable=YES
-                anon_upload_enable=YES
-                anon_other_write_enable=YES
-                anon_umask=022
-                seccomp_sandbox=NO
-                secure_chroot_dir=\(folder.file("root"))
-                xferlog_enable=NO
-                connect_from_port_20=NO
-                """
-            try folder.write("vsftpd.conf", Array((text + "\n").utf8))
-            return [folder.file("vsftpd.conf")]
+        let server = try await FTPServer.start(tls: tls)
+        try await storeAndResume(bench, server.url("incoming"), server.folder.file("www/incoming")) {
+            $0.network.caFile = server.certificates?.authority
         }
-        try await storeAndResume(bench, "ftp://127.0.0.1:\(server.port)/pub", folder.file("root/pub")) { _ in }
         await bench.engine.shutdown()
     }
 
@@ -94,7 +54,7 @@ import TransferModel
     private func storeAndResume(
         _ bench: Bench, _ base: String, _ root: String, _ change: (inout Exchange) -> Void
     ) async throws {
-        func stored() throws -> [UInt8] { Array(try Data(contentsOf: URL(fileURLWithPath: "\(root)/file"))) }
+        func stored() throws -> [UInt8] { try Files.read("\(root)/file") }
         let source = try bench.source(Self.content)
         let shorter = try bench.source(pattern(1000, seed: 5), name: "shorter")
         for (source, count) in [(source, 6_000_000), (shorter, 1000)] {
@@ -144,46 +104,14 @@ import TransferModel
 
     // MARK: SFTP
 
-    @Test(.enabled(if: RealServer.has("sshd", "ssh-keygen") && getuid() == 0))
+    @Test(.enabled(if: Requirements.isRoot && Requirements.has("sshd", "ssh-keygen")))
     func storesAndResumesOverSFTP() async throws {
-        let first = try Bench()
-        let folder = first.folder
-        for name in ["host", "user"] {
-            try await RealServer.run("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-f", folder.file(name)])
+        let server = try await SFTPServer.start()
+        let bench = try Bench(home: server.home)
+        try server.folder.folder("www/store")
+        try await storeAndResume(bench, server.url("store"), server.folder.file("www/store")) {
+            $0.network.knownHostsPath = server.home + "/.ssh/known_hosts"
         }
-        try folder.write("authorized", try folder.read("user.pub"))
-        try? FileManager.default.createDirectory(atPath: "/run/sshd", withIntermediateDirectories: true)
-        let server = try await RealServer("sshd", in: folder) { port in
-            let text = """
-                Port \(port)
-                ListenAddress 127.0.0.1
-                HostKey \(folder.file("host"))
-                AuthorizedKeysFile \(folder.file("authorized"))
-                PidFile none
-                StrictModes no
-                UsePAM no
-                PermitRootLogin yes
-                PasswordAuthentication no
-                Subsystem sftp internal-sftp
-                """
-            try folder.write("sshd.conf", Array((text + "\n").utf8))
-            return ["-D", "-e", "-f", folder.file("sshd.conf")]
-        }
-        let key = String(decoding: try folder.read("host.pub"), as: UTF8.self)
-        try folder.write("known", Array("[127.0.0.1]:\(server.port) \(key)".utf8))
-        for name in [".ssh", "store"] {
-            try FileManager.default.createDirectory(atPath: folder.file(name), withIntermediateDirectories: false)
-        }
-        try folder.write(".ssh/id_ed25519", try folder.read("user"))
-        #expect(chmod(folder.file(".ssh/id_ed25519"), 0o600) == 0)
-        let engine = try CurlEngine(
-            .init(journalPath: folder.file("journal2"), userAgent: "dld-test", homeDirectory: folder.path))
-        let bench = Bench(first, engine: engine)
-        let base = "sftp://root@127.0.0.1:\(server.port)\(folder.file("store"))"
-        try await storeAndResume(bench, base, folder.file("store")) {
-            $0.network.knownHostsPath = folder.file("known")
-        }
-        await engine.shutdown()
-        await first.engine.shutdown()
+        await bench.engine.shutdown()
     }
 }

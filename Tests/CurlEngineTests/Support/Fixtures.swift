@@ -123,9 +123,11 @@ struct Bench {
     let task = TaskID(7)
     let session = SessionKey.shared(of: UserID(1000))
 
-    init(holdsRestarts: Bool = false) throws {
+    /// - Parameter home: where the engine looks for keys; nowhere without.
+    init(holdsRestarts: Bool = false, home: String? = nil) throws {
         folder = try Folder()
-        engine = try CurlEngine(.init(journalPath: folder.file("journal"), userAgent: "dld-test"))
+        engine = try CurlEngine(
+            .init(journalPath: folder.file("journal"), userAgent: "dld-test", homeDirectory: home))
         observer = Observer(holdsRestarts: holdsRestarts)
     }
 

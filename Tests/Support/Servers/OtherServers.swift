@@ -2,8 +2,12 @@ import Glibc
 
 /// vsftpd for anonymous reading, and for writing below `incoming`; needs root, as vsftpd does.
 package final class FTPServer: ServerProcess, @unchecked Sendable {
-    package static func start() async throws -> FTPServer {
+    /// Where TLS is spoken, from the first byte (ftps).
+    package private(set) var certificates: TestCertificates?
+
+    package static func start(tls: Bool = false) async throws -> FTPServer {
         let server = try FTPServer()
+        if tls { server.certificates = try await TestCertificates(in: server.folder) }
         mkdir(server.folder.file("www"), 0o755)
         mkdir(server.folder.file("empty"), 0o755)
         mkdir(server.folder.file("www/incoming"), 0o755)
@@ -37,6 +41,7 @@ package final class FTPServer: ServerProcess, @unchecked Sendable {
             xferlog_enable=YES
             vsftpd_log_file=\(server.folder.file("log"))
             log_ftp_protocol=YES
+            \(server.encryption)
 
             """)
         chown(server.folder.file("vsftpd.conf"), 0, 0)
@@ -44,7 +49,30 @@ package final class FTPServer: ServerProcess, @unchecked Sendable {
         return server
     }
 
-    package func url(_ name: String) -> String { "ftp://127.0.0.1:\(port)/\(name)" }
+    package func url(_ name: String) -> String {
+        "\(certificates == nil ? "ftp" : "ftps")://127.0.0.1:\(port)/\(name)"
+    }
+
+    private var encryption: String {
+        guard let certificates else { return "ssl_enable=NO" }
+        return """
+            ssl_enable=YES
+            implicit_ssl=YES
+            allow_anon_ssl=YES
+            force_anon_data_ssl=YES
+            force_anon_logins_ssl=YES
+            require_ssl_reuse=NO
+            rsa_cert_file=\(certificates.certificate)
+            rsa_private_key_file=\(certificates.key)
+            """
+    }
+
+    /// Bytes of each upload that ended, whole or cut, as the server logged them.
+    package var uploads: [Int] {
+        log.split(separator: "\n").filter { $0.contains(" UPLOAD: Client") }.compactMap { line in
+            line.split(separator: ", ").first { $0.hasSuffix(" bytes") }.flatMap { Int($0.dropLast(6)) }
+        }
+    }
 }
 
 /// sshd with sftp for the user that runs the test, by key.
@@ -52,9 +80,10 @@ package final class SFTPServer: ServerProcess, @unchecked Sendable {
     /// Home folder for the daemon under test: `.ssh` holds the key and the server in known_hosts.
     package var home: String { folder.file("home") }
 
-    package static func start() async throws -> SFTPServer {
+    /// - Parameter isRecording: whether the server writes down what came; see `uploads`.
+    package static func start(isRecording: Bool = false) async throws -> SFTPServer {
         let server = try SFTPServer()
-        try await server.configure()
+        try await server.configure(isRecording)
         try await server.startServer(["/usr/sbin/sshd", "-D", "-e", "-f", server.folder.file("sshd.conf")])
         return server
     }
@@ -68,10 +97,20 @@ package final class SFTPServer: ServerProcess, @unchecked Sendable {
         return String(cString: name)
     }
 
+    /// Bytes written in each session that ended, whole or cut, as the server logged them.
+    package var uploads: [Int] {
+        ((try? Files.text(folder.file("sessions"))) ?? "").split(separator: "\n").compactMap { line in
+            line.contains("close \"") ? line.split(separator: " ").last.flatMap { Int($0) } : nil
+        }
+    }
+
     /// Makes the server unknown to its clients.
     package func forgetHost() { unlink(home + "/.ssh/known_hosts") }
 
-    private func configure() async throws {
+    private func configure(_ isRecording: Bool) async throws {
+        // sshd hands the command to a shell.
+        let subsystem =
+            isRecording ? "/usr/lib/openssh/sftp-server -e -l INFO 2>>\(folder.file("sessions"))" : "internal-sftp"
         mkdir("/run/sshd", 0o755)
         mkdir(folder.file("www"), 0o755)
         mkdir(home, 0o700)
@@ -94,7 +133,7 @@ package final class SFTPServer: ServerProcess, @unchecked Sendable {
             UsePAM no
             PasswordAuthentication no
             PermitRootLogin prohibit-password
-            Subsystem sftp internal-sftp
+            Subsystem sftp \(subsystem)
 
             """)
     }
@@ -146,5 +185,7 @@ package final class Microsocks: ServerProcess, @unchecked Sendable {
         return server
     }
 
-    package func url(password: String = "secret") -> String { "socks5h://socks:\(password)@127.0.0.1:\(port)" }
+    package func url(scheme: String = "socks5h", password: String = "secret") -> String {
+        "\(scheme)://socks:\(password)@127.0.0.1:\(port)"
+    }
 }

@@ -18,12 +18,20 @@ package class ServerProcess: @unchecked Sendable {
     /// What the server logged, for messages.
     package var log: String { (try? Files.text(folder.file("log"))) ?? "" }
 
+    /// Requests that ended, where the server logs them in the common log format.
+    package var requests: [LoggedRequest] { log.split(separator: "\n").compactMap { LoggedRequest(line: $0) } }
+
     /// Writes a file below the folder that the server serves, and returns its path.
     @discardableResult
     package func publish(_ name: String, _ content: Content) throws -> String {
+        try publish(name, bytes: content.bytes)
+    }
+
+    @discardableResult
+    package func publish(_ name: String, bytes: [UInt8]) throws -> String {
         mkdir(folder.file("www"), 0o755)
         let path = folder.file("www/" + name)
-        try Files.write(path, content.bytes)
+        try Files.write(path, bytes)
         return path
     }
 
@@ -57,6 +65,27 @@ package class ServerProcess: @unchecked Sendable {
                 connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
             }
         }
+    }
+}
+
+/// One line of an access log: `… "METHOD TARGET HTTP/1.1" STATUS …`.
+package struct LoggedRequest: Sendable, Equatable {
+    package var method: String
+    package var target: String
+    package var status: Int
+
+    /// nil for any other line.
+    init?(line: some StringProtocol) {
+        let fields = line.split(separator: "\"", omittingEmptySubsequences: false)
+        guard fields.count >= 3 else { return nil }
+        let words = fields[1].split(separator: " ")
+        guard words.count == 3, words[2].hasPrefix("HTTP/"),
+            let status = fields[2].split(separator: " ").first.flatMap({ Int($0) })
+        else { return nil }
+        // Some colour the lines of failures.
+        method = String(words[0].drop { !$0.isUppercase })
+        target = String(words[1])
+        self.status = status
     }
 }
 
