@@ -39,6 +39,39 @@ struct Scene {
             origin.url(path), to: file(name), Self.quickRetry.merging(more) { $1 }, session: session)
     }
 
+    /// Writes a file and adds its upload, retried without much delay.
+    func upload(
+        _ content: Content, to url: String, _ more: [String: JSONValue] = [:], from name: String = "source"
+    ) async throws -> Int64 {
+        try Files.write(file(name), content.bytes)
+        let spec: [String: JSONValue] = [
+            "kind": "upload", "url": .string(url), "source": ["path": .string(file(name))],
+        ]
+        return try await probe.add([.object(spec.merging(Self.quickRetry) { $1 }.merging(more) { $1 })])[0]
+    }
+
+    /// Polls until so many bytes of an upload were handed to the network.
+    func wait(for id: Int64, sent bytes: Int) async throws {
+        let reached = try await eventually {
+            (try await probe.task(id)["bytesSent"]?.integerValue ?? 0) >= Int64(bytes)
+        }
+        guard reached else { throw SupportError("task \(id) has not sent \(bytes) bytes") }
+    }
+
+    /// kill -9 of the daemon, a new one, and the rest of a limited upload at full speed.
+    /// - Returns: the scene that goes on, and the completed task.
+    func killed(while id: Int64) async throws -> (scene: Scene, task: JSONValue) {
+        let scene = try await restarted()
+        try await scene.probe.call("task.update", ["id": .integer(id), "rateLimit": 0])
+        return (scene, try await scene.probe.wait(for: id, "completed"))
+    }
+
+    /// Offsets of the task's `task.resumed` events.
+    func resumptions(_ id: Int64) async throws -> [Int] {
+        try await probe.storedEvents(["tasks": [.integer(id)], "types": ["task.resumed"]])
+            .compactMap { $0["offset"]?.integerValue.map { Int($0) } }
+    }
+
     /// Names in the folder, part files included.
     var names: [String] { Files.names(in: folder.path) }
 

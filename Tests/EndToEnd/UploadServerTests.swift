@@ -4,39 +4,16 @@ import Testing
 import TransferModel
 
 extension EndToEnd {
-    /// Uploads to servers that people really run.
-    struct RealUploadServers {
+    /// Uploads to web servers that people really run, and from the command line.
+    struct UploadServers {
         private let content = Content(seed: 51, size: 8 << 20)
-
-        private func add(
-            _ scene: Scene, _ url: String, _ more: [String: JSONValue] = [:]
-        ) async throws -> Int64 {
-            try Files.write(scene.file("source"), content.bytes)
-            let spec: [String: JSONValue] = [
-                "kind": "upload", "url": .string(url), "source": ["path": .string(scene.file("source"))],
-            ]
-            return try await scene.probe.add([.object(spec.merging(Scene.quickRetry) { $1 }.merging(more) { $1 })])[0]
-        }
-
-        /// Kills the daemon half-way; the rest is sent from where the server is.
-        private func resumes(_ scene: Scene, _ url: String, at remote: String) async throws {
-            let id = try await add(scene, url, ["rateLimit": 4_000_000])
-            #expect(await eventually { (Files.status(remote)?.st_size ?? 0) > 2 << 20 })
-            let scene = try await scene.restarted()
-            try await scene.probe.call("task.update", ["id": .integer(id), "rateLimit": 0])
-            let task = try await scene.probe.wait(for: id, "completed")
-            #expect(content.matches(remote))
-            #expect(task["bytesSent"]?.integerValue == Int64(content.size))
-            let resumed = try await scene.probe.storedEvents(["tasks": [.integer(id)], "types": ["task.resumed"]])
-            #expect((resumed.last?["offset"]?.integerValue ?? 0) >= 1 << 20)
-        }
 
         @Test(.timeLimit(.minutes(1)), .enabled(if: Requirements.has("nginx")), arguments: ["put", "auto"])
         func nginxTakesAPut(name: String) async throws {
             let server = try await Nginx.start(
                 extra: "dav_methods PUT; create_full_put_path on; client_max_body_size 100m;")
             let scene = try await Scene()
-            let id = try await add(scene, server.url("up/file"), ["uploadProtocol": .string(name)])
+            let id = try await scene.upload(content, to: server.url("up/file"), ["uploadProtocol": .string(name)])
             let task = try await scene.probe.wait(for: id, "completed")
             #expect(task["response", "status"]?.integerValue == 201)
             #expect(content.matches(server.folder.file("www/up/file")))
@@ -46,35 +23,54 @@ extension EndToEnd {
         func aRefusalThatComesBeforeTheBodyCostsNone() async throws {
             let server = try await Nginx.start(extra: "dav_methods PUT; client_max_body_size 1m;")
             let scene = try await Scene()
-            let id = try await add(
-                scene, server.url("file"), ["uploadProtocol": "put", "headers": [["Expect", "100-continue"]]])
+            let id = try await scene.upload(
+                content, to: server.url("file"), ["uploadProtocol": "put", "headers": [["Expect", "100-continue"]]])
             let task = try await scene.probe.wait(for: id, "failed")
             #expect(task["response", "status"]?.integerValue == 413)
             #expect(task["bytesSent"]?.integerValue == 0)
         }
 
-        @Test(.timeLimit(.minutes(1)), .enabled(if: Requirements.isRoot && Requirements.has("vsftpd")))
-        func vsftpdResumes() async throws {
-            let server = try await FTPServer.start()
-            try await resumes(
-                try await Scene(), server.url("incoming/file"), at: server.folder.file("www/incoming/file"))
+        // MARK: Apache
+
+        /// Requests and refusals are heads; whatever is longer carried the file.
+        private static let headLimit = 4096
+
+        @Test(.timeLimit(.minutes(1)), .enabled(if: Requirements.has("apache2", "htpasswd")))
+        func apacheChallengesBeforeTheBodyAndStoresItOnce() async throws {
+            let server = try await Apache.start()
+            let scene = try await Scene()
+            let id = try await scene.upload(
+                content, to: server.davURL("file"),
+                ["uploadProtocol": "put", "username": .string(Apache.user), "password": .string(Apache.password)])
+            let task = try await scene.probe.wait(for: id, "completed")
+            #expect(task["response", "status"]?.integerValue == 201)
+            #expect(task["bytesSent"]?.integerValue == Int64(content.size))
+            #expect(content.matches(server.folder.file("dav/file")))
+            #expect(await eventually { server.traffic.count == 2 })
+            #expect(server.traffic.map(\.status) == [401, 201])
+            #expect(try #require(server.traffic.first).received < Self.headLimit)
+            #expect(try #require(server.traffic.last).received < content.size + Self.headLimit)
         }
 
-        @Test(.timeLimit(.minutes(1)), .enabled(if: Requirements.isRoot && Requirements.has("sshd", "ssh-keygen")))
-        func sshdResumes() async throws {
-            let server = try await SFTPServer.start()
-            let scene = try await Scene(environment: ["HOME": server.home])
-            try await resumes(scene, server.url("file"), at: server.folder.file("www/file"))
-        }
-
-        @Test(.timeLimit(.minutes(1)), .enabled(if: Requirements.isRoot && Requirements.has("sshd", "ssh-keygen")))
-        func aLongerFileOnTheServerIsReplacedWhole() async throws {
-            let server = try await SFTPServer.start()
-            try server.publish("file", Content(seed: 52, size: 9 << 20))
-            let scene = try await Scene(environment: ["HOME": server.home])
-            let id = try await add(scene, server.url("file"))
-            try await scene.probe.wait(for: id, "completed")
-            #expect(content.matches(server.folder.file("www/file")))
+        @Test(
+            .timeLimit(.minutes(1)), .enabled(if: Requirements.has("apache2", "htpasswd")),
+            arguments: ["wrong", nil] as [String?])
+        func apacheRefusesAndIsNotAskedAgain(password: String?) async throws {
+            let server = try await Apache.start()
+            let scene = try await Scene()
+            var more: [String: JSONValue] = ["uploadProtocol": "put"]
+            if let password { more.merge(["username": .string(Apache.user), "password": .string(password)]) { $1 } }
+            let id = try await scene.upload(content, to: server.davURL("file"), more)
+            let task = try await scene.probe.wait(for: id, "failed")
+            #expect(task.errorCode == "auth.required")
+            #expect(task["attempts"]?.integerValue == 1)
+            #expect(task["bytesSent"]?.integerValue == 0)
+            // Without credentials one challenge, with wrong ones also their refusal; neither cost the file.
+            let expected = password == nil ? [401] : [401, 401]
+            #expect(await eventually { server.traffic.count == expected.count })
+            #expect(server.traffic.map(\.status) == expected)
+            #expect(server.traffic.allSatisfy { $0.received < Self.headLimit })
+            #expect(!Files.exists(server.folder.file("dav/file")))
         }
 
         // MARK: The command line

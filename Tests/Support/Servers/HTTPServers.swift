@@ -67,8 +67,25 @@ package final class Apache: ServerProcess, @unchecked Sendable {
     package func digestURL(_ name: String) -> String { "http://127.0.0.1:\(port)/digest/\(name)" }
     package func basicURL(_ name: String) -> String { "http://127.0.0.1:\(port)/basic/\(name)" }
 
+    /// WebDAV in the folder `dav`, behind Digest.
+    package func davURL(_ name: String) -> String { "http://127.0.0.1:\(port)/dav/\(name)" }
+
+    /// Status of each request, and the bytes that came with it, head included.
+    package var traffic: [(status: Int, received: Int)] {
+        ((try? Files.text(folder.file("access.log"))) ?? "").split(separator: "\n").compactMap { line in
+            let words = line.split(separator: " ").compactMap { Int($0) }
+            return words.count == 2 ? (words[0], words[1]) : nil
+        }
+    }
+
     private func configure() async throws {
         mkdir(folder.file("www"), 0o755)
+        for name in ["dav", "locks"] {
+            mkdir(folder.file(name), 0o755)
+            if Requirements.isRoot, let entry = getpwnam("www-data") {
+                chown(folder.file(name), entry.pointee.pw_uid, entry.pointee.pw_gid)
+            }
+        }
         // htdigest(1) asks on a terminal; its file is one line anybody can make.
         let digest = try await Program.run([
             "sh", "-c", "printf '%s' '\(Self.user):files:\(Self.password)' | md5sum | cut -d' ' -f1",
@@ -78,7 +95,7 @@ package final class Apache: ServerProcess, @unchecked Sendable {
         try await Program.require(["htpasswd", "-bcm", folder.file("basic"), Self.user, Self.password])
         let modules = [
             "mpm_event", "authn_core", "authn_file", "authz_core", "authz_user", "auth_digest", "auth_basic", "alias",
-            "dir", "mime",
+            "dir", "mime", "dav", "dav_fs",
         ].map { "LoadModule \($0)_module /usr/lib/apache2/modules/mod_\($0).so" }.joined(separator: "\n")
         let account = Requirements.isRoot ? "User www-data\nGroup www-data" : ""
         try Files.write(
@@ -93,15 +110,22 @@ package final class Apache: ServerProcess, @unchecked Sendable {
             \(modules)
             \(account)
             TypesConfig /dev/null
+            LogFormat "%>s %I" traffic
+            CustomLog \(folder.file("access.log")) traffic
+            DavLockDB \(folder.file("locks/db"))
             Alias /digest \(folder.file("www"))
             Alias /basic \(folder.file("www"))
-            <Location /digest>
+            Alias /dav \(folder.file("dav"))
+            <Location /dav>
+              Dav On
+            </Location>
+            <LocationMatch "^/(digest|dav)/">
               AuthType Digest
               AuthName files
               AuthDigestProvider file
               AuthUserFile \(folder.file("digest"))
               Require valid-user
-            </Location>
+            </LocationMatch>
             <Location /basic>
               AuthType Basic
               AuthName files

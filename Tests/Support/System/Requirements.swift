@@ -9,6 +9,9 @@ package enum Requirements {
         areStrict || programs.allSatisfy { Program.find($0) != nil }
     }
 
+    /// Whether to run a test that needs a server of requirements.txt.
+    package static var hasPythonServers: Bool { areStrict || PythonEnvironment.isInstalled }
+
     package static var isRoot: Bool { geteuid() == 0 }
 
     /// Mounts and network namespaces need root with its capabilities.

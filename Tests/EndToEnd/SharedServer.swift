@@ -1,0 +1,22 @@
+import TestSupport
+import Testing
+
+/// One server for all tests of a suite, started before the first and ended after the last, because some take long to start.
+struct SharedServer<Server: ServerProcess>: SuiteTrait, TestScoping {
+    let start: @Sendable () async throws -> Server
+
+    func provideScope(
+        for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
+    ) async throws {
+        try await SharedServers.$current.withValue(try await start()) { try await function() }
+    }
+
+    /// The server of the suite that runs.
+    static var current: Server {
+        get throws { try #require(SharedServers.current as? Server) }
+    }
+}
+
+private enum SharedServers {
+    @TaskLocal static var current: ServerProcess?
+}

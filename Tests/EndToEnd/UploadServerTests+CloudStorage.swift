@@ -1,0 +1,46 @@
+import TestSupport
+import Testing
+import TransferModel
+
+extension EndToEnd.UploadServers {
+    /// Upload sessions with Content-Range, against gcp-storage-emulator.
+    ///
+    /// Asked about a session without a byte it says `bytes=0-0`, which means one byte: nothing here asks before the first
+    /// chunk is there.
+    @Suite(
+        .enabled(if: Requirements.hasPythonServers), SharedServer { try await CloudStorageServer.start() })
+    struct CloudStorage {
+        private static let chunk = 8 << 20
+        /// Two chunks, and one that is no multiple of 256 KiB.
+        private let content = Content(seed: 57, size: 2 * chunk + 1_000_001)
+
+        @Test(.timeLimit(.minutes(1)))
+        func aFileGoesInChunks() async throws {
+            let server = try SharedServer<CloudStorageServer>.current
+            let scene = try await Scene()
+            let id = try await scene.upload(content, to: server.url("whole"), ["uploadProtocol": "contentRange"])
+            let task = try await scene.probe.wait(for: id, "completed")
+            #expect(task["response", "status"]?.integerValue == 200)
+            #expect(content.matches(server.object("whole")))
+            let sent = server.requests.filter { $0.target.contains("name=whole") }
+            #expect(sent.map(\.method) == ["POST", "PUT", "PUT", "PUT"])
+            #expect(sent.map(\.status) == [200, 308, 308, 200])
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func aKilledUploadGoesOnInItsSession() async throws {
+            let server = try SharedServer<CloudStorageServer>.current
+            let scene = try await Scene()
+            let id = try await scene.upload(
+                content, to: server.url("killed"), ["uploadProtocol": "contentRange", "rateLimit": 12_000_000])
+            try await scene.wait(for: id, sent: Self.chunk + (1 << 20))
+            let (restarted, task) = try await scene.killed(while: id)
+            #expect(task["bytesSent"]?.integerValue == Int64(content.size))
+            #expect(content.matches(server.object("killed")))
+            let sent = server.requests.filter { $0.target.contains("name=killed") }
+            #expect(sent.count { $0.method == "POST" } == 1)
+            #expect(sent.allSatisfy { $0.status == 200 || $0.status == 308 })
+            #expect(try #require(try await restarted.resumptions(id).last) >= Self.chunk)
+        }
+    }
+}

@@ -1,0 +1,104 @@
+import Glibc
+import TestSupport
+import Testing
+import TransferModel
+
+extension EndToEnd.UploadServers {
+    /// FTP and SFTP: the size of the file at the server says where to go on, if the file is ours and the source still is.
+    struct FileServers {
+        enum Kind: String, CaseIterable {
+            case ftp, ftps, sftp
+        }
+
+        /// A running server of one kind, and a daemon that knows it.
+        private struct Setting {
+            let scene: Scene
+            let url: String
+            /// Where the uploaded file appears.
+            let path: String
+            var more: [String: JSONValue] = [:]
+            /// Ends with the setting.
+            let server: ServerProcess
+
+            init(_ kind: Kind) async throws {
+                switch kind {
+                case .ftp, .ftps:
+                    let server = try await FTPServer.start(tls: kind == .ftps)
+                    scene = try await Scene()
+                    url = server.url("incoming/file")
+                    path = server.folder.file("www/incoming/file")
+                    if let authority = server.certificates?.authority { more["caFile"] = .string(authority) }
+                    self.server = server
+                case .sftp:
+                    let server = try await SFTPServer.start()
+                    scene = try await Scene(environment: ["HOME": server.home])
+                    url = server.url("file")
+                    path = server.folder.file("www/file")
+                    self.server = server
+                }
+            }
+
+            var size: Int { Int(Files.status(path)?.st_size ?? 0) }
+
+            /// Somebody else's file under the name.
+            func occupy(_ content: Content) throws {
+                try Files.write(path, content.bytes)
+                // vsftpd's anonymous user is this one.
+                if let entry = getpwnam("daemon") { chown(path, entry.pointee.pw_uid, entry.pointee.pw_gid) }
+            }
+        }
+
+        private static let isPossible =
+            Requirements.isRoot && Requirements.has("vsftpd", "sshd", "ssh-keygen", "openssl")
+        private let content = Content(seed: 52, size: 8 << 20)
+
+        @Test(.timeLimit(.minutes(1)), .enabled(if: isPossible), arguments: Kind.allCases)
+        func aKilledUploadGoesOnWhereTheServerIs(kind: Kind) async throws {
+            let setting = try await Setting(kind)
+            let id = try await setting.scene.upload(
+                content, to: setting.url, setting.more.merging(["rateLimit": 4_000_000]) { $1 })
+            try #require(await eventually { setting.size > 2 << 20 })
+            let held = setting.size
+            let (scene, task) = try await setting.scene.killed(while: id)
+            #expect(content.matches(setting.path))
+            #expect(task["bytesSent"]?.integerValue == Int64(content.size))
+            let offset = try #require(try await scene.resumptions(id).last)
+            #expect((held..<content.size).contains(offset))
+        }
+
+        @Test(.timeLimit(.minutes(1)), .enabled(if: isPossible), arguments: Kind.allCases)
+        func aSourceThatChangedMeanwhileIsNotAppended(kind: Kind) async throws {
+            let setting = try await Setting(kind)
+            let id = try await setting.scene.upload(
+                content, to: setting.url, setting.more.merging(["rateLimit": 4_000_000]) { $1 })
+            try #require(await eventually { setting.size > 1 << 20 })
+            try await setting.scene.daemon.kill()
+            // What the socket held may still arrive.
+            var held = -1
+            let isSettled = await eventually(every: 0.1) {
+                defer { held = setting.size }
+                return held == setting.size
+            }
+            #expect(isSettled)
+            try Files.write(setting.scene.file("source"), Content(seed: 53, size: content.size).bytes)
+            try await setting.scene.daemon.start()
+            let task = try await setting.scene.daemon.probe().wait(for: id, "failed")
+            #expect(task.errorCode == "source.changed")
+            #expect(setting.size == held)
+            #expect(content.begins(with: setting.path))
+        }
+
+        @Test(.timeLimit(.minutes(1)), .enabled(if: isPossible), arguments: Kind.allCases)
+        func aFileThatWasThereIsReplacedWhole(kind: Kind) async throws {
+            let setting = try await Setting(kind)
+            // Shorter it could be continued, as long it could be taken for the file, longer it would keep its end.
+            for size in [content.size / 2, content.size, content.size + (1 << 20)] {
+                try setting.occupy(Content(seed: 54, size: size))
+                let id = try await setting.scene.upload(content, to: setting.url, setting.more)
+                try await setting.scene.probe.wait(for: id, "completed")
+                #expect(content.matches(setting.path), "there were \(size) bytes")
+                #expect(try await setting.scene.resumptions(id).isEmpty)
+            }
+        }
+    }
+}

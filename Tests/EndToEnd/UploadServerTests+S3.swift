@@ -1,0 +1,74 @@
+import TestSupport
+import Testing
+import TransferModel
+
+extension EndToEnd.UploadServers {
+    /// Presigned URLs, against moto.
+    @Suite(.enabled(if: Requirements.hasPythonServers), SharedServer { try await S3Server.start() })
+    struct S3 {
+        private static let partSize = 5 << 20
+        /// Three parts, and one of a single byte.
+        private let content = Content(seed: 56, size: 3 * partSize + 1)
+
+        private func parts(_ object: S3Server.Object, of size: Int = partSize) -> [String: JSONValue] {
+            [
+                "uploadProtocol": "s3Multipart",
+                "s3": [
+                    "partURLs": .array(object.parts.map { .string($0) }), "partSize": .integer(Int64(size)),
+                    "completeURL": .string(object.complete),
+                ],
+            ]
+        }
+
+        private func expectStored(_ object: S3Server.Object, _ scene: Scene) async throws {
+            let id = try await scene.probe.add(object.get, to: scene.file("back"))
+            try await scene.probe.wait(for: id, "completed")
+            #expect(content.matches(scene.file("back")))
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func onePresignedPut() async throws {
+            let server = try SharedServer<S3Server>.current
+            let scene = try await Scene()
+            let object = try await server.presign("put")
+            let id = try await scene.upload(content, to: object.put, ["uploadProtocol": "put"])
+            let task = try await scene.probe.wait(for: id, "completed")
+            #expect(task["response", "status"]?.integerValue == 200)
+            try await expectStored(object, scene)
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func aKilledMultipartUploadSendsOnlyPartsThatAreMissing() async throws {
+            let server = try SharedServer<S3Server>.current
+            let scene = try await Scene()
+            let object = try await server.presign("parts", parts: 4)
+            let id = try await scene.upload(
+                content, to: object.put, parts(object).merging(["rateLimit": 8_000_000]) { $1 })
+            // Two parts are there, the third is on its way.
+            try await scene.wait(for: id, sent: 2 * Self.partSize + (1 << 20))
+            let (restarted, task) = try await scene.killed(while: id)
+            #expect(task["bytesSent"]?.integerValue == Int64(content.size))
+            #expect(try await restarted.resumptions(id) == [2 * Self.partSize])
+            // moto refuses the part that was cut.
+            #expect(server.parts(of: "parts").filter { $0.status == 200 }.map(\.number) == [1, 2, 3, 4])
+            #expect(server.parts(of: "parts").allSatisfy { $0.status == 200 || $0.number == 3 })
+            try await expectStored(object, restarted)
+        }
+
+        /// S3 may begin its answer before it knows how the completion ends. moto does not, so a proxy says 200 for it.
+        @Test(.timeLimit(.minutes(1)), .enabled(if: Requirements.has("haproxy")))
+        func anErrorUnderA200IsNoSuccess() async throws {
+            let server = try SharedServer<S3Server>.current
+            let proxy = try await HAProxy.start(
+                to: server.port, extra: "http-response set-status 200 if { status 400 }")
+            let scene = try await Scene()
+            // Parts but the last must have 5 MiB.
+            let object = try await server.presign("small", parts: 4, through: proxy.port)
+            let id = try await scene.upload(content, to: object.put, parts(object, of: 4 << 20))
+            let task = try await scene.probe.wait(for: id, "failed")
+            #expect(task["response", "status"]?.integerValue == 200)
+            #expect(task.errorCode == "http.status")
+            #expect(task["error", "details", "s3"]?.stringValue == "EntityTooSmall")
+        }
+    }
+}
