@@ -61,7 +61,10 @@ let package = Package(
         ),
         .target(
             name: "TransferStore",
-            dependencies: ["TransferModel", "Threading", .product(name: "GRDB", package: "GRDB.swift")],
+            dependencies: [
+                "TransferModel", "Threading", .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            ],
             swiftSettings: strict
         ),
 

@@ -10,18 +10,11 @@ package struct SpecRules: Sendable {
 
     package init(path: String) { self.path = path }
 
+    /// - Returns: the URL in its parts; nil where resume data is to name it.
     /// - Throws: `request.bad_url`, `request.bad_field`.
-    package func check(_ spec: TaskSpec) throws(TransferError) {
-        if spec.resumeData == nil {
-            guard let url = spec.url else { throw bad("url", "missing; it is required.") }
-            do {
-                _ = try URLRules.parse(url)
-            } catch {
-                throw TransferError(
-                    error.code, "\(name("url")): \(error.message)",
-                    details: ["field": .string(name("url"))])
-            }
-        }
+    @discardableResult
+    package func check(_ spec: TaskSpec) throws(TransferError) -> ParsedURL? {
+        let url = spec.resumeData == nil ? try parsed(spec.url) : nil
         try checkRequest(spec)
         try checkUpload(spec)
         try checkDestination(spec.destination)
@@ -34,6 +27,17 @@ package struct SpecRules: Sendable {
         try checkFile(spec.clientCertificate?.certificate, "clientCertificate.certificate")
         try checkFile(spec.clientCertificate?.key, "clientCertificate.key")
         try checkRetry(spec.retry)
+        return url
+    }
+
+    private func parsed(_ url: String?) throws(TransferError) -> ParsedURL {
+        guard let url else { throw bad("url", "missing; it is required.") }
+        do {
+            return try URLRules.parse(url)
+        } catch {
+            throw TransferError(
+                error.code, "\(name("url")): \(error.message)", details: ["field": .string(name("url"))])
+        }
     }
 
     /// - Throws: `request.bad_field`.

@@ -29,7 +29,7 @@ public struct HeaderField: Hashable, Sendable, Codable {
             && text.utf8.allSatisfy { byte in
                 switch byte {
                 case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"):
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"):
                     true
                 default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
                 }
@@ -57,6 +57,12 @@ extension Checksum: Codable {
         let fields = try StrictFields(decoder, CodingKeys.self)
         algorithm = try fields.required(.algorithm)
         value = try fields.required(.value)
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var fields = FieldWriter(encoder, CodingKeys.self)
+        try fields.write(algorithm, .algorithm)
+        try fields.write(value, .value)
     }
 }
 
@@ -86,6 +92,13 @@ extension Destination: Codable {
         path = try fields.value(.path)
         directory = try fields.value(.directory)
         filename = try fields.value(.filename)
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var fields = FieldWriter(encoder, CodingKeys.self)
+        try fields.write(path, .path)
+        try fields.write(directory, .directory)
+        try fields.write(filename, .filename)
     }
 }
 

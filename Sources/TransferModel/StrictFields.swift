@@ -3,11 +3,25 @@
 /// Errors carry the path of the field from the message's root (`tasks[3].priority`), so that a caller who sent a
 /// thousand tasks learns which one is wrong.
 public struct StrictFields<Key: CodingKey & CaseIterable> {
-    private let container: KeyedDecodingContainer<Key>
+    private enum Source {
+        /// The object at this place of a tape, whose members are all known.
+        case tape(TapeReader, object: Int)
+        case container(KeyedDecodingContainer<Key>)
+    }
+
+    private let source: Source
 
     /// - Throws: `TransferError` `request.unknown_field` that names the first unknown member.
     public init(_ decoder: any Decoder, _: Key.Type = Key.self) throws {
-        container = try decoder.container(keyedBy: Key.self)
+        if let decoder = decoder as? TapeDecoder {
+            let object = try decoder.object()
+            guard decoder.reader.hasKnownMembersOnly(object, Key.self) else {
+                throw decoder.reader.unusual()
+            }
+            source = .tape(decoder.reader, object: object)
+            return
+        }
+        source = .container(try decoder.container(keyedBy: Key.self))
         if let lenient = CodingUserInfoKey.acceptsUnknownFields, decoder.userInfo[lenient] as? Bool == true { return }
         let present = try decoder.container(keyedBy: AnyKey.self).allKeys
         for key in present where Key(stringValue: key.stringValue) == nil {
@@ -22,14 +36,19 @@ public struct StrictFields<Key: CodingKey & CaseIterable> {
 
     /// The member's value, or nil where it is absent or null.
     public func value<T: Decodable>(_ key: Key, as _: T.Type = T.self) throws -> T? {
-        try container.decodeIfPresent(T.self, forKey: key)
+        switch source {
+        case .tape(let reader, let object):
+            guard let index = reader.member(key.stringValue, of: object), !reader.isNull(index) else { return nil }
+            return try reader.decode(T.self, at: index)
+        case .container(let container): return try container.decodeIfPresent(T.self, forKey: key)
+        }
     }
 
     /// The member's value.
     /// - Throws: `TransferError` `request.bad_field` where it is absent or null.
     public func required<T: Decodable>(_ key: Key, as _: T.Type = T.self) throws -> T {
-        guard let value = try container.decodeIfPresent(T.self, forKey: key) else {
-            let path = fieldPath(container.codingPath + [key])
+        guard let value = try value(key, as: T.self) else {
+            let path = fieldPath(codingPath + [key])
             throw TransferError(.badField, "\(path): missing; it is required.", details: ["field": .string(path)])
         }
         return value
@@ -37,11 +56,26 @@ public struct StrictFields<Key: CodingKey & CaseIterable> {
 
     /// Whether the member is present and null.
     public func isNull(_ key: Key) -> Bool {
-        container.contains(key) && (try? container.decodeNil(forKey: key)) ?? false
+        switch source {
+        case .tape(let reader, let object): reader.member(key.stringValue, of: object).map(reader.isNull) ?? false
+        case .container(let container): container.contains(key) && (try? container.decodeNil(forKey: key)) ?? false
+        }
     }
 
     /// Whether the member is present, be it null.
-    public func contains(_ key: Key) -> Bool { container.contains(key) }
+    public func contains(_ key: Key) -> Bool {
+        switch source {
+        case .tape(let reader, let object): reader.member(key.stringValue, of: object) != nil
+        case .container(let container): container.contains(key)
+        }
+    }
+
+    private var codingPath: [any CodingKey] {
+        switch source {
+        case .tape: []
+        case .container(let container): container.codingPath
+        }
+    }
 }
 
 extension CodingUserInfoKey {

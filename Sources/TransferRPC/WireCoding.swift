@@ -1,20 +1,13 @@
-import FoundationEssentials
 import TransferModel
 
 /// The one way values become JSON text and back.
 public enum WireCoding {
     /// Compact, members in no particular order.
-    public static func encode(_ value: some Encodable) throws -> [UInt8] {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.withoutEscapingSlashes]
-        return Array(try encoder.encode(value))
-    }
+    public static func encode(_ value: some Encodable) throws -> [UInt8] { try JSONCoding.encode(value) }
 
     /// Decodes leniently: what a newer daemon added is passed over.
     public static func decode<T: Decodable>(_: T.Type, from text: [UInt8]) throws -> T {
-        let decoder = JSONDecoder()
-        if let lenient = CodingUserInfoKey.acceptsUnknownFields { decoder.userInfo[lenient] = true }
-        return try decoder.decode(T.self, from: Data(text))
+        try JSONCoding.decode(T.self, from: text, lenient: true)
     }
 
     /// Decodes a method's parameters; members that it does not know are refused by name.
@@ -22,7 +15,7 @@ public enum WireCoding {
     public static func parameters<M: RPCMethod>(of _: M.Type, from text: [UInt8]) throws(TransferError) -> M.Parameters
     {
         do {
-            return try JSONDecoder().decode(StrictParameters<M.Parameters>.self, from: Data(text)).value
+            return try JSONCoding.decode(StrictParameters<M.Parameters>.self, from: text).value
         } catch {
             throw TransferError(decoding: error)
         }

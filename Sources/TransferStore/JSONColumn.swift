@@ -1,22 +1,14 @@
-import Foundation
 import TransferModel
 
 /// Columns that hold a document nobody searches: JSON text of a model value.
 enum JSONColumn {
-    private static let encoder: JSONEncoder = {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return encoder
-    }()
-    private static let decoder = JSONDecoder()
-
     static func encode(_ value: some Encodable) throws -> String {
-        String(decoding: try encoder.encode(value), as: UTF8.self)
+        String(decoding: try JSONCoding.encode(value), as: UTF8.self)
     }
 
     static func decode<Value: Decodable>(_ text: String, as _: Value.Type = Value.self) throws -> Value {
         do {
-            return try decoder.decode(Value.self, from: Data(text.utf8))
+            return try JSONCoding.decode(Value.self, from: Array(text.utf8))
         } catch {
             throw TransferError(.internal, "A stored \(Value.self) cannot be read: \(error).")
         }

@@ -22,13 +22,24 @@ enum HostRules {
             guard rest.isEmpty || rest.hasPrefix(":") else { throw URLRules.bad("after \"]\" only a port may come") }
             return (address, rest.isEmpty ? nil : rest.dropFirst())
         }
-        let host = text.prefix { $0 != ":" }
-        let rest = text[host.endIndex...]
-        guard !rest.dropFirst().contains(":") else { throw URLRules.bad("an IPv6 address needs brackets") }
-        guard host.utf8.count <= 253, host.unicodeScalars.allSatisfy(isNameCharacter), !host.contains(".."),
-            !host.hasPrefix(".")
+        let host = Substring(text.utf8.prefix { $0 != UInt8(ascii: ":") })
+        let rest = text.utf8[host.endIndex...]
+        guard !rest.dropFirst().contains(UInt8(ascii: ":")) else {
+            throw URLRules.bad("an IPv6 address needs brackets")
+        }
+        guard host.utf8.count <= 253, host.unicodeScalars.allSatisfy(isNameCharacter), !hasEmptyLabel(host)
         else { throw URLRules.bad("\"\(host.prefix(60))\" is not a host name") }
-        return (host.lowercased(), rest.isEmpty ? nil : rest.dropFirst())
+        return (host.lowercased(), rest.isEmpty ? nil : Substring(rest.dropFirst()))
+    }
+
+    /// Whether it begins with a dot or has two in a row.
+    private static func hasEmptyLabel(_ host: Substring) -> Bool {
+        var last = UInt8(ascii: ".")
+        for byte in host.utf8 {
+            if byte == UInt8(ascii: "."), last == byte { return true }
+            last = byte
+        }
+        return false
     }
 
     private static func isNameCharacter(_ scalar: Unicode.Scalar) -> Bool {

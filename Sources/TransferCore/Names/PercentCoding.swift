@@ -34,7 +34,12 @@ enum PercentCoding {
         return encoded
     }
 
-    private static func isForbidden(_ byte: UInt8) -> Bool { byte >= 0x80 || "^`{|}".utf8.contains(byte) }
+    private static func isForbidden(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "^"), UInt8(ascii: "`"), UInt8(ascii: "{"), UInt8(ascii: "|"), UInt8(ascii: "}"): true
+        default: byte >= 0x80
+        }
+    }
 }
 
 /// Hexadecimal digits, on bytes.

@@ -8,14 +8,12 @@ package enum URLRules {
     /// - Throws: `request.bad_url` with the reason.
     package static func parse(_ text: String) throws(TransferError) -> ParsedURL {
         guard !text.isEmpty else { throw bad("it is empty") }
-        if let control = text.unicodeScalars.first(where: { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) }) {
-            throw bad("it has the control character \(name(of: control))")
-        }
+        if let control = firstControl(text) { throw bad("it has the control character \(name(of: control))") }
         let (scheme, rest) = try splitScheme(text)
         if scheme == .data { return try parseData(rest) }
         guard text.utf8.count <= longest else { throw bad("it is longer than \(longest) bytes") }
-        for character in text where " <>\"\\".contains(character) {
-            throw bad("it has \"\(character)\", which must be percent-encoded")
+        if let byte = text.utf8.first(where: mustBeEncoded) {
+            throw bad("it has \"\(Character(Unicode.Scalar(byte)))\", which must be percent-encoded")
         }
         guard rest.hasPrefix("//") else { throw bad("after \"\(scheme.rawValue):\" must come \"//\"") }
         let (authority, path, query) = split(rest.dropFirst(2))
@@ -24,24 +22,37 @@ package enum URLRules {
             : try parseNetwork(scheme, authority, path: path, query: query)
     }
 
+    /// C0, DEL and C1. All of C1 begins with 0xC2 in UTF-8, so that plain text is never taken apart.
+    private static func firstControl(_ text: String) -> Unicode.Scalar? {
+        guard text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F || $0 == 0xC2 }) else { return nil }
+        return text.unicodeScalars.first { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) }
+    }
+
+    private static func mustBeEncoded(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: " "), UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "\""), UInt8(ascii: "\\"): true
+        default: false
+        }
+    }
+
     private static func splitScheme(_ text: String) throws(TransferError) -> (URLScheme, Substring) {
-        guard let colon = text.firstIndex(of: ":") else {
+        guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else {
             throw bad("it has no scheme; write it as https://host/path")
         }
-        let known = URLScheme.allCases.map(\.rawValue).joined(separator: ", ")
         guard let scheme = URLScheme(rawValue: text[..<colon].lowercased()) else {
+            let known = URLScheme.allCases.map(\.rawValue).joined(separator: ", ")
             throw bad("dld does not speak \"\(text[..<colon].prefix(20))\"; it speaks \(known)")
         }
-        return (scheme, text[text.index(after: colon)...])
+        return (scheme, text[text.utf8.index(after: colon)...])
     }
 
     private static func split(_ rest: Substring) -> (authority: Substring, path: Substring, query: Substring?) {
-        let noFragment = rest.prefix { $0 != "#" }
-        let authority = noFragment.prefix { $0 != "/" && $0 != "?" }
+        let noFragment = rest.utf8.prefix { $0 != UInt8(ascii: "#") }
+        let authority = noFragment.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
         let tail = noFragment[authority.endIndex...]
-        let path = tail.prefix { $0 != "?" }
-        let query = path.endIndex < tail.endIndex ? tail[tail.index(after: path.endIndex)...] : nil
-        return (authority, path, query)
+        let path = tail.prefix { $0 != UInt8(ascii: "?") }
+        let query = path.endIndex < tail.endIndex ? Substring(tail[tail.index(after: path.endIndex)...]) : nil
+        return (Substring(authority), Substring(path), query)
     }
 
     private static func parseData(_ rest: Substring) throws(TransferError) -> ParsedURL {
@@ -63,15 +74,16 @@ package enum URLRules {
     private static func parseNetwork(
         _ scheme: URLScheme, _ authority: Substring, path: Substring, query: Substring?
     ) throws(TransferError) -> ParsedURL {
-        let at = authority.lastIndex(of: "@")
-        let hostAndPort = at.map { authority[authority.index(after: $0)...] } ?? authority
+        let at = authority.utf8.lastIndex(of: UInt8(ascii: "@"))
+        let hostAndPort = at.map { authority[authority.utf8.index(after: $0)...] } ?? authority
         let (username, password) = try userInfo(at.map { authority[..<$0] })
         let (host, port) = try HostRules.parse(hostAndPort, scheme: scheme)
-        let hasControls = PercentCoding.decode(path).contains { $0 < 0x20 || $0 == 0x7F }
-        if hasControls, scheme == .ftp || scheme == .ftps || scheme == .sftp {
+        if scheme == .ftp || scheme == .ftps || scheme == .sftp,
+            PercentCoding.decode(path).contains(where: { $0 < 0x20 || $0 == 0x7F })
+        {
             throw bad("its path has a control character")
         }
-        let shownHost = host.contains(":") ? "[\(host)]" : host
+        let shownHost = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
         let encodedPath = path.isEmpty ? "/" : PercentCoding.encodeForbidden(path)
         let encodedQuery = query.map(PercentCoding.encodeForbidden)
         let shownPort = port == scheme.defaultPort ? "" : ":\(port)"

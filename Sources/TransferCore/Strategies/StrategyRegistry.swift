@@ -59,7 +59,14 @@ package enum StrategyRegistry {
 
     /// - Throws: `request.bad_url`, `request.bad_field`, `request.unsupported`, `policy.plaintext_refused`.
     package static func strategy(for request: StrategyRequest) throws(TransferError) -> any TransferStrategy {
-        let url = try URLRules.parse(request.spec.url ?? "")
+        try strategy(for: request, URLRules.parse(request.spec.url ?? ""))
+    }
+
+    /// - Parameter url: of the request's task.
+    /// - Throws: `request.bad_field`, `request.unsupported`, `policy.plaintext_refused`.
+    package static func strategy(
+        for request: StrategyRequest, _ url: ParsedURL
+    ) throws(TransferError) -> any TransferStrategy {
         guard request.network.allowsPlaintext || !url.scheme.isPlaintext else {
             throw TransferError(
                 .plaintextRefused,

@@ -131,6 +131,9 @@ package struct NewTask: Sendable {
     package var source: SourceIdentity?
     /// What the task sends, kept in the store.
     package var requestBody: [UInt8]?
+    /// `spec` as `StoredSpec.text` writes it, where the caller has done so already: away from the one thread that
+    /// writes.
+    package var specText: String?
 
     package init(session: SessionKey, spec: TaskSpec, status: TaskStatus, host: String) {
         self.session = session
@@ -138,4 +141,9 @@ package struct NewTask: Sendable {
         self.status = status
         self.host = host
     }
+}
+
+/// A task's spec as the store keeps it.
+package enum StoredSpec {
+    package static func text(_ spec: TaskSpec) throws -> String { try JSONColumn.encode(spec) }
 }

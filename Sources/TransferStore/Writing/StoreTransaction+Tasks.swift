@@ -2,30 +2,6 @@ import GRDB
 import TransferModel
 
 extension StoreTransaction {
-    /// Stores a new task with the next id; creates the owner's `shared` session where it is meant and missing.
-    /// - Throws: `session.not_found`; `disk.full` while the reserve is given away.
-    @discardableResult
-    package func insert(_ task: NewTask) throws -> TaskRecord {
-        guard !storageIsLow else {
-            throw TransferError(
-                .diskFull, "No space is left in the state folder: free some, then add again. Known tasks are safe.")
-        }
-        let session = try existingSession(task.session)
-        let id = TaskID(try next(.task))
-        var record = TaskRecord(
-            id: id, session: task.session, spec: task.spec, status: task.status, host: task.host,
-            position: task.position ?? Double(id.rawValue))
-        record.destinationDevice = task.destinationDevice
-        record.checkpoint = task.checkpoint
-        record.source = task.source
-        try insertRow(record, session: session, resourceTimeoutAt: task.resourceTimeoutAt)
-        if let checkpoint = task.checkpoint { try setCheckpoint(id, checkpoint) }
-        if let source = task.source { try setSource(id, source) }
-        if let body = task.requestBody { try setBody(id, .request, body) }
-        if let token = task.spec.clientToken { try remember(token, of: record) }
-        return record
-    }
-
     /// Moves the task to `status` if it still is in `state`.
     /// - Parameter resourceTimeoutAt: wall time at which its time for the resource runs out; omitted, what is stored
     ///   stays. Always forgotten while time does not count (`budgetMark` nil).
@@ -120,45 +96,11 @@ extension StoreTransaction {
         try changes("DELETE FROM task WHERE id = ?", [id.rawValue])
     }
 
-    private func insertRow(_ record: TaskRecord, session: Int64, resourceTimeoutAt: Timestamp?) throws {
-        let status = record.status
-        let spec = record.spec
-        try execute(
-            """
-            INSERT INTO task (id, session, lane, kind, priority, position, state, reason, next_attempt_at, error, \
-            attempts, failures_in_row, integrity_restarts, created_at, started_at, finished_at, budget_used, \
-            budget_mark, unresolved_since, deadline_at, expires_at, destination_device, url, description, spec) \
-            VALUES (\(placeholders(25)))
-            """,
-            [
-                record.id.rawValue, session, try lane(session, record.host), spec.kind.rawValue,
-                (spec.priority ?? .normal).value, record.position, status.state.rawValue, status.reason?.rawValue,
-                status.nextAttemptAt?.rawValue, try status.error.map { try JSONColumn.encode($0) }, status.attempts,
-                status.failuresInRow, status.integrityRestarts, status.createdAt.rawValue,
-                status.startedAt?.rawValue, status.finishedAt?.rawValue, status.budgetUsed.rawValue,
-                status.budgetMark, status.unresolvedSince?.rawValue, spec.deadlineAt?.rawValue,
-                status.budgetMark == nil ? nil : resourceTimeoutAt?.rawValue,
-                record.destinationDevice.map { Int64(bitPattern: $0) }, spec.url ?? "", spec.description,
-                try JSONColumn.encode(spec),
-            ])
-    }
-
     /// The row of a session and host that counts queued tasks; made where missing.
-    private func lane(_ session: Int64, _ host: String) throws -> Int64 {
+    func lane(_ session: Int64, _ host: String) throws -> Int64 {
         let known = try integer("SELECT id FROM lane WHERE session = ? AND host = ?", [session, host])
         if let known { return known }
         try execute("INSERT INTO lane (session, host) VALUES (?, ?)", [session, host])
         return database.lastInsertedRowID
-    }
-
-    private func remember(_ token: String, of record: TaskRecord) throws {
-        try execute(
-            """
-            INSERT INTO client_token (owner, token, task, created_at) VALUES (?, ?, ?, ?) \
-            ON CONFLICT (owner, token) DO UPDATE SET task = excluded.task, created_at = excluded.created_at
-            """,
-            [
-                record.session.owner.rawValue, token, record.id.rawValue, record.status.createdAt.rawValue,
-            ])
     }
 }

@@ -23,11 +23,12 @@ package final class StoreTransaction: StoreSnapshot {
         return database.changesCount > 0
     }
 
-    /// The next number of a counter. A body that is rolled back gives its numbers back with its savepoint: the log
-    /// has no hole.
-    func next(_ counter: Counter) throws -> Int64 {
+    /// Takes the next `count` numbers of a counter. A body that is rolled back gives its numbers back with its
+    /// savepoint: the log has no hole.
+    /// - Returns: the last of them.
+    func take(_ count: Int, _ counter: Counter) throws -> Int64 {
         let value = try integer(
-            "UPDATE counter SET value = value + 1 WHERE name = ? RETURNING value", [counter.rawValue])
+            "UPDATE counter SET value = value + ? WHERE name = ? RETURNING value", [count, counter.rawValue])
         guard let value else { throw TransferError(.internal, "The store has no counter \(counter.rawValue).") }
         return value
     }
@@ -41,20 +42,55 @@ package final class StoreTransaction: StoreSnapshot {
     /// - Throws: `internal` for a progress event, which has no number.
     @discardableResult
     package func append(_ event: EventRecord) throws -> SequenceNumber {
-        guard event.type != .taskProgress else {
+        try append([event])
+    }
+
+    /// Stores events with the next sequence numbers, in order.
+    /// - Returns: the number of the last one, or of the last ever where there are none.
+    /// - Throws: `internal` for a progress event, which has no number.
+    @discardableResult
+    package func append(_ events: [EventRecord]) throws -> SequenceNumber {
+        guard !events.contains(where: { $0.type == .taskProgress }) else {
             throw TransferError(.internal, "Progress is never stored.")
         }
-        var event = event
-        let sequence = SequenceNumber(try next(.event))
-        event.sequence = sequence
-        try execute(
-            "INSERT INTO event (sequence, time, type, owner, session, task, payload) VALUES (?, ?, ?, ?, ?, ?, ?)",
-            [
-                sequence.rawValue, event.time.rawValue, event.type.rawValue, event.session.owner.rawValue,
-                event.session.identifier, event.task?.rawValue,
-                event.payload.isEmpty ? nil : try JSONColumn.encode(event.payload),
-            ])
-        appended.append(event)
-        return sequence
+        guard !events.isEmpty else { return try eventHead() }
+        let last = try take(events.count, .event)
+        let first = last - Int64(events.count) + 1
+        var payload = SharedText()
+        try Self.eventRows.run(events.count, in: database) { row, index in
+            let event = events[index]
+            row.set(1, first + Int64(index))
+            row.set(2, event.time.rawValue)
+            row.set(3, event.type.rawValue)
+            row.set(4, Int64(event.session.owner.rawValue))
+            row.set(5, event.session.identifier)
+            row.set(6, event.task?.rawValue)
+            row.set(7, try payload.text(of: event.payload))
+        }
+        appended.reserveCapacity(appended.count + events.count)
+        for (index, event) in events.enumerated() {
+            var event = event
+            event.sequence = SequenceNumber(first + Int64(index))
+            appended.append(event)
+        }
+        return SequenceNumber(last)
+    }
+
+    private static let eventRows = RowInsert(
+        into: "event", ["sequence", "time", "type", "owner", "session", "task", "payload"])
+}
+
+/// The text of a payload; a thousand tasks added together have a thousand equal ones.
+private struct SharedText {
+    private var last: [String: JSONValue] = [:]
+    private var lastText: String?
+
+    /// nil where the payload is empty.
+    mutating func text(of payload: [String: JSONValue]) throws -> String? {
+        if payload != last {
+            lastText = payload.isEmpty ? nil : try JSONColumn.encode(payload)
+            last = payload
+        }
+        return lastText
     }
 }

@@ -1,0 +1,88 @@
+/// Writes one value as JSON text while it encodes itself.
+final class JSONTextWriter {
+    private(set) var bytes: [UInt8] = []
+    /// The value asked for something that is not done here; what was written does not count.
+    private(set) var isUnusual = false
+    /// What each value that is being encoded has turned out to be.
+    private var levels: [Level] = []
+
+    private struct Level {
+        var shape = Shape.nothing
+        var isEmpty = true
+    }
+
+    private enum Shape {
+        case nothing, scalar, array, object
+    }
+
+    func write<T: Encodable>(_ value: T) throws {
+        if let text = value as? String { return string(text) }
+        let start = bytes.count
+        levels.append(Level())
+        try value.encode(to: JSONTextEncoder(writer: self))
+        switch levels.removeLast().shape {
+        case .nothing: if bytes.count == start { literal("{}") }
+        case .scalar: break
+        case .array: bytes.append(UInt8(ascii: "]"))
+        case .object: bytes.append(UInt8(ascii: "}"))
+        }
+    }
+
+    /// The value at `depth` is an object; asked again, it is still the same one.
+    func openObject(at depth: Int) { open(.object, UInt8(ascii: "{"), at: depth) }
+
+    func openArray(at depth: Int) { open(.array, UInt8(ascii: "["), at: depth) }
+
+    var depth: Int { levels.count }
+
+    private func open(_ shape: Shape, _ bracket: UInt8, at depth: Int) {
+        guard depth == levels.count, let level = levels.last else { return refuse() }
+        switch level.shape {
+        case .nothing:
+            levels[depth - 1].shape = shape
+            bytes.append(bracket)
+        case .scalar, .array, .object: if level.shape != shape { refuse() }
+        }
+    }
+
+    /// Goes to the next element of the array at `depth`.
+    func element(at depth: Int) {
+        guard depth == levels.count else { return refuse() }
+        if !levels[depth - 1].isEmpty { bytes.append(UInt8(ascii: ",")) }
+        levels[depth - 1].isEmpty = false
+    }
+
+    func name(_ name: String, at depth: Int) {
+        element(at: depth)
+        JSONEscape.quote(name, into: &bytes)
+        bytes.append(UInt8(ascii: ":"))
+    }
+
+    /// The value at `depth` is one word.
+    func scalar(at depth: Int) {
+        guard depth == levels.count, levels.last?.shape == .nothing else { return refuse() }
+        levels[depth - 1].shape = .scalar
+    }
+
+    func refuse() { isUnusual = true }
+
+    func string(_ text: String) { JSONEscape.quote(text, into: &bytes) }
+
+    func literal(_ text: StaticString) {
+        bytes.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    func bool(_ value: Bool) { literal(value ? "true" : "false") }
+
+    func integer(_ value: some FixedWidthInteger) { bytes.append(contentsOf: String(value).utf8) }
+
+    func double(_ value: Double) throws {
+        guard value.isFinite else {
+            throw EncodingError.invalidValue(
+                value, EncodingError.Context(codingPath: [], debugDescription: "JSON has no number \(value)."))
+        }
+        var text = value.description
+        if text.hasSuffix(".0") { text.removeLast(2) }
+        bytes.append(contentsOf: text.utf8)
+    }
+}

@@ -1,0 +1,179 @@
+/// Reads values from a tape for one decoding; not shared between threads.
+///
+/// Where FoundationEssentials would do something that this reader does not imitate to the letter, it says so in
+/// `isUnusual`, and the decoding is done again by FoundationEssentials: whatever is accepted here is accepted there
+/// with the same value, and every refusal is worded there.
+final class TapeReader {
+    let tape: JSONTape
+    let isLenient: Bool
+    /// The result does not count.
+    var isUnusual = false
+    private var tables: [ObjectIdentifier: KeyTable] = [:]
+
+    /// - Parameter isLenient: members that a type does not know are passed over.
+    init(_ tape: JSONTape, isLenient: Bool) {
+        self.tape = tape
+        self.isLenient = isLenient
+    }
+
+    /// A value is of another type, or out of its range. Seen by those only who try one type after the other.
+    enum Mismatch: Error {
+        case value
+    }
+
+    func entry(_ index: Int) -> JSONTape.Entry { tape.entries[index] }
+
+    func isNull(_ index: Int) -> Bool { tape.entries[index].kind == .null }
+
+    func decode<T: Decodable>(_: T.Type, at index: Int) throws -> T {
+        if T.self == String.self, let value = try string(index) as? T { return value }
+        if T.self == Bool.self, let value = try bool(index) as? T { return value }
+        if T.self == Int.self, let value = try integer(index, Int.self) as? T { return value }
+        return try T(from: TapeDecoder(reader: self, index: index))
+    }
+
+    func string(_ index: Int) throws -> String {
+        let entry = tape.entries[index]
+        guard entry.kind == .string else { throw Mismatch.value }
+        return try text(entry)
+    }
+
+    func text(_ entry: JSONTape.Entry) throws -> String {
+        if entry.count == 0 {
+            if let text = String(validating: tape.slice(entry), as: UTF8.self) { return text }
+        } else if let bytes = JSONEscape.unescaped(tape.slice(entry)),
+            let text = String(validating: bytes, as: UTF8.self)
+        {
+            return text
+        }
+        isUnusual = true
+        throw Mismatch.value
+    }
+
+    func bool(_ index: Int) throws -> Bool {
+        switch tape.entries[index].kind {
+        case .yes: return true
+        case .no: return false
+        case .null, .number, .string, .array, .object: throw Mismatch.value
+        }
+    }
+
+    func integer<T: FixedWidthInteger>(_ index: Int, _: T.Type = T.self) throws -> T {
+        let entry = tape.entries[index]
+        guard entry.kind == .number else { throw Mismatch.value }
+        guard entry.count == 0 else {
+            // `1.0` and `1e3` are integers to FoundationEssentials; a true fraction is none to anybody.
+            guard let value = Double(String(decoding: tape.slice(entry), as: UTF8.self)),
+                value.isFinite, value != value.rounded()
+            else { throw unusual() }
+            throw Mismatch.value
+        }
+        var value: T = 0
+        var digits = tape.slice(entry)
+        let isNegative = digits.first == UInt8(ascii: "-")
+        if isNegative { digits = digits.dropFirst() }
+        for digit in digits {
+            let (tens, overflows) = value.multipliedReportingOverflow(by: 10)
+            let step = T(truncatingIfNeeded: digit &- UInt8(ascii: "0"))
+            let (sum, carries) =
+                isNegative ? tens.subtractingReportingOverflow(step) : tens.addingReportingOverflow(step)
+            guard !overflows, !carries else { throw unusual() }
+            value = sum
+        }
+        return value
+    }
+
+    func double(_ index: Int) throws -> Double {
+        let entry = tape.entries[index]
+        guard entry.kind == .number else { throw Mismatch.value }
+        guard let value = Double(String(decoding: tape.slice(entry), as: UTF8.self)), value.isFinite else {
+            throw unusual()
+        }
+        return value
+    }
+
+    func unusual() -> Mismatch {
+        isUnusual = true
+        return .value
+    }
+}
+
+// MARK: - Objects
+
+extension TapeReader {
+    /// Index of the value of the member `name`.
+    func member(_ name: String, of object: Int) -> Int? {
+        let entries = tape.entries
+        let end = Int(entries[object].next)
+        var index = object + 1
+        while index < end {
+            if entries[index].count == 0, matches(entries[index], name) { return index + 1 }
+            index = Int(entries[index + 1].next)
+        }
+        return nil
+    }
+
+    /// Whether the object's members are all known, plainly written and each there once; where not, a slower decoder
+    /// has to look.
+    func hasKnownMembersOnly<Key: CodingKey & CaseIterable>(_ object: Int, _: Key.Type) -> Bool {
+        let table = table(of: Key.self)
+        let entries = tape.entries
+        let end = Int(entries[object].next)
+        var index = object + 1
+        var seen: UInt64 = 0
+        while index < end {
+            guard entries[index].count == 0 else { return false }
+            if let place = table.place(of: tape.slice(entries[index])) {
+                guard place < 64, seen & (1 << UInt64(place)) == 0 else { return false }
+                seen |= 1 << UInt64(place)
+            } else if !isLenient {
+                return false
+            }
+            index = Int(entries[index + 1].next)
+        }
+        return true
+    }
+
+    private func matches(_ entry: JSONTape.Entry, _ name: String) -> Bool {
+        let count = Int(entry.end - entry.start)
+        let utf8 = name.utf8
+        guard utf8.count == count else { return false }
+        return tape.bytes.withUnsafeBufferPointer { bytes in
+            var place = Int(entry.start)
+            for byte in utf8 {
+                if bytes[place] != byte { return false }
+                place += 1
+            }
+            return true
+        }
+    }
+
+    private func table<Key: CodingKey & CaseIterable>(of _: Key.Type) -> KeyTable {
+        let identifier = ObjectIdentifier(Key.self)
+        if let table = tables[identifier] { return table }
+        let table = KeyTable(Key.allCases.map(\.stringValue))
+        tables[identifier] = table
+        return table
+    }
+}
+
+/// The names of one type's members, found by length and first byte.
+private struct KeyTable {
+    private var names: [[UInt8]]
+    private var places: [Int: [Int]] = [:]
+
+    init(_ names: [String]) {
+        self.names = names.map { Array($0.utf8) }
+        for (place, name) in self.names.enumerated() {
+            places[Self.hash(name[...]), default: []].append(place)
+        }
+    }
+
+    func place(of name: ArraySlice<UInt8>) -> Int? {
+        places[Self.hash(name)]?.first { names[$0].elementsEqual(name) }
+    }
+
+    private static func hash(_ name: ArraySlice<UInt8>) -> Int {
+        name.count << 16 | Int(name.first ?? 0) << 8 | Int(name.last ?? 0)
+    }
+}

@@ -1,0 +1,116 @@
+import GRDB
+import TransferModel
+
+extension StoreTransaction {
+    /// Stores a new task with the next id; creates the owner's `shared` session where it is meant and missing.
+    /// - Throws: as of many.
+    @discardableResult
+    package func insert(_ task: NewTask) throws -> TaskRecord {
+        let id = try insert([task])[0]
+        var record = TaskRecord(
+            id: id, session: task.session, spec: task.spec, status: task.status, host: task.host,
+            position: task.position ?? Double(id.rawValue))
+        record.destinationDevice = task.destinationDevice
+        record.checkpoint = task.checkpoint
+        record.source = task.source
+        return record
+    }
+
+    /// Stores new tasks with the next ids, in order; creates the owner's `shared` session where it is meant and missing.
+    /// - Returns: one id a task.
+    /// - Throws: `session.not_found`; `disk.full` while the reserve is given away.
+    package func insert(_ tasks: [NewTask]) throws -> [TaskID] {
+        guard !storageIsLow else {
+            throw TransferError(
+                .diskFull, "No space is left in the state folder: free some, then add again. Known tasks are safe.")
+        }
+        guard !tasks.isEmpty else { return [] }
+        let last = try take(tasks.count, .task)
+        let first = last - Int64(tasks.count) + 1
+        var places = TaskPlaces()
+        try Self.taskRows.run(tasks.count, in: database) { row, index in
+            let task = tasks[index]
+            let place = try places.place(of: task, in: self)
+            try Self.bind(task, id: first + Int64(index), place, to: &row)
+        }
+        for (index, task) in tasks.enumerated() { try insertBelongings(of: task, TaskID(first + Int64(index))) }
+        return (first...last).map { TaskID($0) }
+    }
+
+    /// What few tasks have has tables of its own.
+    private func insertBelongings(of task: NewTask, _ id: TaskID) throws {
+        if let checkpoint = task.checkpoint { try setCheckpoint(id, checkpoint) }
+        if let source = task.source { try setSource(id, source) }
+        if let body = task.requestBody { try setBody(id, .request, body) }
+        if let token = task.spec.clientToken {
+            try execute(
+                """
+                INSERT INTO client_token (owner, token, task, created_at) VALUES (?, ?, ?, ?) \
+                ON CONFLICT (owner, token) DO UPDATE SET task = excluded.task, created_at = excluded.created_at
+                """,
+                [task.session.owner.rawValue, token, id.rawValue, task.status.createdAt.rawValue])
+        }
+    }
+
+    private static let taskRows = RowInsert(
+        into: "task",
+        [
+            "id", "session", "lane", "kind", "priority", "position", "state", "reason", "next_attempt_at", "error",
+            "attempts", "failures_in_row", "integrity_restarts", "created_at", "started_at", "finished_at",
+            "budget_used", "budget_mark", "unresolved_since", "deadline_at", "expires_at", "destination_device", "url",
+            "description", "spec",
+        ])
+
+    private static func bind(
+        _ task: NewTask, id: Int64, _ place: (session: Int64, lane: Int64), to row: inout RowValues
+    ) throws {
+        let status = task.status
+        row.set(1, id)
+        row.set(2, place.session)
+        row.set(3, place.lane)
+        row.set(4, task.spec.kind.rawValue)
+        row.set(5, (task.spec.priority ?? .normal).value)
+        row.set(6, task.position ?? Double(id))
+        row.set(7, status.state.rawValue)
+        row.set(8, status.reason?.rawValue)
+        row.set(9, status.nextAttemptAt?.rawValue)
+        row.set(10, try status.error.map { try JSONColumn.encode($0) })
+        row.set(11, Int64(status.attempts))
+        row.set(12, Int64(status.failuresInRow))
+        row.set(13, Int64(status.integrityRestarts))
+        row.set(14, status.createdAt.rawValue)
+        row.set(15, status.startedAt?.rawValue)
+        row.set(16, status.finishedAt?.rawValue)
+        row.set(17, status.budgetUsed.rawValue)
+        row.set(18, status.budgetMark)
+        row.set(19, status.unresolvedSince?.rawValue)
+        row.set(20, task.spec.deadlineAt?.rawValue)
+        row.set(21, status.budgetMark == nil ? nil : task.resourceTimeoutAt?.rawValue)
+        row.set(22, task.destinationDevice.map { Int64(bitPattern: $0) })
+        row.set(23, task.spec.url ?? "")
+        row.set(24, task.spec.description)
+        row.set(25, try task.specText ?? StoredSpec.text(task.spec))
+    }
+}
+
+/// The rows of sessions and lanes that the tasks of one insert share, each looked up once.
+private struct TaskPlaces {
+    private struct Lane: Hashable {
+        var session: Int64
+        var host: String
+    }
+
+    private var sessions: [SessionKey: Int64] = [:]
+    private var lanes: [Lane: Int64] = [:]
+
+    mutating func place(
+        of task: NewTask, in transaction: StoreTransaction
+    ) throws -> (session: Int64, lane: Int64) {
+        let session = try sessions[task.session] ?? transaction.existingSession(task.session)
+        sessions[task.session] = session
+        let key = Lane(session: session, host: task.host)
+        let lane = try lanes[key] ?? transaction.lane(session, task.host)
+        lanes[key] = lane
+        return (session, lane)
+    }
+}

@@ -1,0 +1,166 @@
+import Foundation
+import Testing
+
+@testable import TransferModel
+
+/// FoundationEssentials' coders are the measure: whatever the quick ones take must mean the same to them.
+struct JSONCodingTests {
+    /// One text for each member of a task.
+    private static let members: [TaskSpec.CodingKeys: String] = [
+        .kind: #""upload""#, .url: #""https://example.org/a?b=c""#, .mirrors: #"["https://m.example/1"]"#,
+        .method: #""PUT""#, .headers: #"[["A","1"],["A","2 \" \\ \/ \u00e4 \ud83d\ude00"]]"#,
+        .body: #"{"text":"t","base64":null}"#, .destination: #"{"directory":"/d","filename":"n"}"#,
+        .conflictPolicy: #""overwrite""#, .source: #"{"path":"/s"}"#, .uploadProtocol: #""tus""#, .formField: #""f""#,
+        .formFields: #"{"a":"b","c":"d"}"#, .fileName: #""x""#, .contentType: #""text/plain""#,
+        .uploadMetadata: #"{}"#, .interopVersion: "8", .uploadCreation: #""careful""#, .uploadChecksum: #""sha-256""#,
+        .s3: #"{"partURLs":["https://s/1"],"partSize":5242880,"completeURL":"https://s/c"}"#,
+        .checksum: #"{"algorithm":"md5","value":"00"}"#, .priority: "0.125", .startPaused: "true",
+        .earliestBeginAt: #""2030-01-01T00:00:00Z""#, .deadlineAt: #""2030-01-01T00:00:00.250Z""#,
+        .rateLimit: "1000", .connections: "4", .proxy: #""none""#, .username: #""u""#, .password: #""p""#,
+        .bearer: #""b""#, .netrc: #""/n""#, .httpVersion: #""1.1""#, .preserveTime: "false",
+        .description: #""grün\n\t""#, .tags: #"["t",""]"#, .clientToken: #""k""#, .resumeData: #""r""#,
+        .caFile: #""/c""#, .clientCertificate: #"{"certificate":"/c","key":"/k","password":"p"}"#,
+        .tlsMinimumVersion: #""1.2""#, .timeoutIntervalForRequest: "1.5", .timeoutIntervalForResource: "600",
+        .retry: #"{"attempts":3,"firstDelay":0.5,"longestDelay":1e2}"#, .durability: #""relaxed""#,
+        .allowsArbitraryLoads: "false", .requestCachePolicy: #""useProtocolCachePolicy""#,
+    ]
+
+    private static var fullText: String {
+        "{" + TaskSpec.CodingKeys.allCases.map { "\"\($0.stringValue)\":\(members[$0] ?? "0")" }.joined(separator: ",")
+            + "}"
+    }
+
+    /// What each decoder says of a text: the value, or the refusal a client would read.
+    private func judged<T: Decodable & Hashable>(_ body: () throws -> T) -> Result<T, TransferError> {
+        do { return .success(try body()) } catch { return .failure(TransferError(decoding: error)) }
+    }
+
+    private func expectSame<T: Decodable & Hashable>(_ text: String, as _: T.Type) {
+        let quick = judged { try JSONCoding.decode(T.self, from: Array(text.utf8)) }
+        let slow = judged { try JSONDecoder().decode(T.self, from: Data(text.utf8)) }
+        // Of several unknown members any one may be named: the other decoder has them in no order.
+        if case .failure(let a) = quick, case .failure(let b) = slow, a.code == .unknownField, b.code == a.code {
+            return
+        }
+        #expect(quick == slow, "\(text)")
+    }
+
+    @Test func everyMemberIsReadAndWritten() throws {
+        let spec = try JSONCoding.decode(TaskSpec.self, from: Array(Self.fullText.utf8))
+        #expect(spec == (try JSONDecoder().decode(TaskSpec.self, from: Data(Self.fullText.utf8))))
+        // `kind` has a value anyway; all others are optional and must have been found.
+        for child in Mirror(reflecting: spec).children {
+            #expect(
+                Mirror(reflecting: child.value).displayStyle != .optional
+                    || !Mirror(reflecting: child.value).children.isEmpty,
+                "\(child.label ?? "")")
+        }
+        let text = try JSONCoding.encode(spec)
+        #expect(try JSONDecoder().decode(TaskSpec.self, from: Data(text)) == spec)
+        #expect(try JSONDecoder().decode(TaskSpec.self, from: JSONEncoder().encode(spec)) == spec)
+        let written = try JSONDecoder().decode(JSONValue.self, from: Data(text))
+        #expect(written == (try JSONDecoder().decode(JSONValue.self, from: JSONEncoder().encode(spec))))
+    }
+
+    @Test func aFullTaskTakesTheQuickWay() throws {
+        let tape = try #require(JSONTape(Array(Self.fullText.utf8)))
+        let reader = TapeReader(tape, isLenient: false)
+        _ = try reader.decode(TaskSpec.self, at: 0)
+        #expect(!reader.isUnusual)
+    }
+
+    @Test func damagedTextsMeanWhatTheyMeantBefore() {
+        var generator = SystemRandomNumberGenerator()
+        let pieces = [
+            "null", "true", "0", "-0", "01", "1.0", "1.5", "1e3", "1e400", "9223372036854775808", "\"\"", "\"\\u0000\"",
+            "\"\\ud800\"", "\"\\ud83d\\ude00\"", "\"\\x\"", "[]", "{}", "[[]]", "{\"a\":1}", "[\"a\"]",
+            "[\"a\",\"b\",\"c\"]",
+            "{\"url\":null}", "\"a", "[1,]", "{\"a\":1,\"a\":2}", "\"high\"", "tru",
+        ]
+        for key in TaskSpec.CodingKeys.allCases {
+            for piece in pieces { expectSame("{\"\(key.stringValue)\": \(piece)}", as: TaskSpec.self) }
+        }
+        for _ in 0..<400 {
+            var bytes = Array(Self.fullText.utf8)
+            for _ in 0..<Int.random(in: 1...3, using: &generator) {
+                let place = Int.random(in: 0..<bytes.count, using: &generator)
+                switch Int.random(in: 0..<3, using: &generator) {
+                case 0: bytes.remove(at: place)
+                case 1: bytes[place] = bytes[Int.random(in: 0..<bytes.count, using: &generator)]
+                default: bytes.insert(bytes[Int.random(in: 0..<bytes.count, using: &generator)], at: place)
+                }
+            }
+            if let text = String(validating: bytes, as: UTF8.self) { expectSame(text, as: TaskSpec.self) }
+        }
+    }
+
+    @Test func unusualSpellingsAreUnderstood() {
+        for text in [
+            #"{"\u0075rl": "a"}"#, #"{"url": "a", "url": "b"}"#, #"{"url": "a", "\u0075rl": "b"}"#,
+            #"{"interopVersion": 8.0}"#, #"{"connections": 1e1}"#, #" {"url" : "a" } "#, "\u{feff}{}", "{}{}", "",
+            #"{"formFields": {"a": "1", "a": "2"}}"#, #"{"rateLimit": 1.5}"#, #"{"rateLimit": -5}"#,
+        ] {
+            expectSame(text, as: TaskSpec.self)
+        }
+        for text in [
+            "1", "1.0", "1.5", "-0", "1e2", "12345678901234567890", "0.1", "[1,[2,{\"a\":[]}],null,true]", "\"ä\"",
+        ] {
+            expectSame(text, as: JSONValue.self)
+        }
+    }
+
+    @Test func depthIsBoundedWithoutRecursion() {
+        let deep = Array((String(repeating: "[", count: 100_000) + String(repeating: "]", count: 100_000)).utf8)
+        #expect(JSONTape(deep) == nil)
+        let allowed = String(repeating: "[", count: 64) + String(repeating: "]", count: 64)
+        #expect(JSONTape(Array(allowed.utf8)) != nil)
+    }
+
+    @Test func badUTF8IsRefused() {
+        #expect(throws: (any Error).self) {
+            try JSONCoding.decode(JSONValue.self, from: [0x22, 0xC3, 0x22])
+        }
+    }
+
+    @Test func unknownMembersArePassedOverWhereAsked() throws {
+        let text = Array(#"{"url":"a","new":[{"x":1}]}"#.utf8)
+        #expect(throws: TransferError.self) { try JSONCoding.decode(TaskSpec.self, from: text) }
+        #expect(try JSONCoding.decode(TaskSpec.self, from: text, lenient: true).url == "a")
+    }
+
+    @Test func writtenValuesReadTheSame() throws {
+        let value: JSONValue = [
+            "null": nil, "numbers": [0, -5, 1.5, 1e300, 9_007_199_254_740_993], "text": "\u{0}\u{1f}\"\\/ä😀\u{2028}",
+            "nested": ["empty": [], "object": [:], "bool": true],
+        ]
+        let text = try JSONCoding.encode(value)
+        #expect(try JSONDecoder().decode(JSONValue.self, from: Data(text)) == value)
+        #expect(try JSONCoding.decode(JSONValue.self, from: text) == value)
+    }
+
+    @Test func numbersThatJSONLacksAreRefused() {
+        #expect(throws: EncodingError.self) { try JSONCoding.encode(Seconds(.infinity)) }
+    }
+
+    @Test func whatIsNotImitatedIsLeftToFoundation() throws {
+        struct Nested: Codable, Hashable {
+            var a = 1
+            enum Keys: CodingKey { case inner, list, a }
+            init() {}
+            init(from decoder: any Decoder) throws {
+                let outer = try decoder.container(keyedBy: Keys.self)
+                a = try outer.nestedContainer(keyedBy: Keys.self, forKey: .inner).decode(Int.self, forKey: .a)
+            }
+            func encode(to encoder: any Encoder) throws {
+                var outer = encoder.container(keyedBy: Keys.self)
+                var inner = outer.nestedContainer(keyedBy: Keys.self, forKey: .inner)
+                var list = outer.nestedUnkeyedContainer(forKey: .list)
+                try inner.encode(a, forKey: .a)
+                try list.encode(Float(0.5))
+            }
+        }
+        let text = try JSONCoding.encode(Nested())
+        #expect(try JSONDecoder().decode(Nested.self, from: Data(text)) == Nested())
+        #expect(try JSONCoding.decode(Nested.self, from: text) == Nested())
+    }
+}
