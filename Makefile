@@ -45,9 +45,9 @@ install: build ## Installs programs, units, manual pages and completions below D
 uninstall: ## Removes what install put there; configuration and downloads stay.
 	scripts/uninstall-files "$(DESTDIR)" "$(PREFIX)"
 
-bench: build ## Measures against curl in one run, and how closely rate limits hold.
-	Benchmarks/downloads
-	Benchmarks/rate_limits.py "$$(swift build -c release --show-bin-path)"
+bench: build ## Measures against curl, aria2c and others in one run and writes Benchmarks/RESULTS.md.
+	Benchmarks/prepare
+	Benchmarks/run --dld "$$(swift build -c release --show-bin-path)" --write
 
 lint: ## Checks the form of Swift and shell sources.
 	scripts/lint
@@ -61,4 +61,4 @@ docs: ## Writes the generated documents anew.
 	DLD_UPDATE_DOCS=1 scripts/test --filter 'Document|Reference|Generated|Completion|Manual'
 
 clean: ## Removes build products.
-	rm -rf .build .build-thread .build-address .testenv
+	rm -rf .build .build-thread .build-address .build-bench .testenv

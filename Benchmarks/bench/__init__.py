@@ -1,0 +1,1 @@
+"""Measures dld against its peers in one run: see Benchmarks/README.md."""

@@ -1,0 +1,46 @@
+"""The bars that dld is held to; a ratio is dld's figure over that of the contender that the row names."""
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Bar:
+    limit: float
+    unit: str = ""
+    least: bool = False
+
+    def met(self, value):
+        return value >= self.limit if self.least else value <= self.limit
+
+    def __str__(self):
+        return f"{'≥' if self.least else '≤'} {self.limit:,g}{' ' + self.unit if self.unit else ''}"
+
+
+def at_most(limit, unit=""):
+    return Bar(limit, unit)
+
+
+def at_least(limit, unit=""):
+    return Bar(limit, unit, least=True)
+
+
+LARGE_HTTP_CURL = at_most(0.75)
+LARGE_HTTP_ARIA2 = at_most(0.6)
+LARGE_HTTP_WALL = at_most(1.0)
+LARGE_HTTPS_CURL = at_most(1.0)
+ANSWER_UNDER_LOAD = at_most(5, "ms")
+SMALL_WALL = {"relaxed": at_most(1.5), "full": at_most(2.2)}
+SMALL_H2_WALL = at_most(1.5)
+SLOW_ARIA2 = at_most(0.5)
+SLOW_MEMORY = at_most(60, "MB")
+LIMITED_IDEAL = at_most(1.1)
+UPLOAD_CURL = at_most(1.0)
+QUEUE_MEMORY = at_most(10, "MB")
+QUEUE_ADD_IN_FLIGHT = at_least(50_000, "tasks/s")
+QUEUE_ADD_ONE_CALL = at_least(30_000, "tasks/s")
+QUEUE_LIST = at_most(2, "ms")
+QUEUE_CLAIM = at_most(2, "ms")
+QUEUE_READY = at_most(1, "s")
+IDLE_MEMORY = at_most(40, "MB")
+IDLE_WAKE_UPS = at_most(2, "/s")
+CALLS_ONE_CLIENT = at_least(20_000, "calls/s")
+FAN_OUT = at_most(15, "% of a core")
