@@ -7,7 +7,7 @@ package final class Content: Sendable {
     package var size: Int { bytes.count }
 
     package init(seed: UInt64, size: Int) {
-        var generator = Generator(state: seed &* 0x9e37_79b9_7f4a_7c15 &+ 1)
+        var generator = SeededGenerator(seed: seed &* 0x9e37_79b9_7f4a_7c15 &+ 1)
         var block = [UInt64](repeating: 0, count: 512)
         for index in block.indices { block[index] = generator.next() }
         bytes = [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
@@ -35,17 +35,6 @@ package final class Content: Sendable {
     package func begins(with path: String) -> Bool {
         guard let found = try? Files.read(path) else { return false }
         return found.count <= bytes.count && found.elementsEqual(bytes[..<found.count])
-    }
-
-    private struct Generator {
-        var state: UInt64
-        mutating func next() -> UInt64 {
-            state &+= 0x9e37_79b9_7f4a_7c15
-            var z = state
-            z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
-            z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
-            return z ^ (z >> 31)
-        }
     }
 }
 
