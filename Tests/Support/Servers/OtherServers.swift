@@ -99,7 +99,7 @@ package final class SFTPServer: ServerProcess, @unchecked Sendable {
 
     /// Bytes written in each session that ended, whole or cut, as the server logged them.
     package var uploads: [Int] {
-        ((try? Files.text(folder.file("sessions"))) ?? "").split(separator: "\n").compactMap { line in
+        ((try? Files.text(folder.file("sessions"))) ?? "").split(whereSeparator: \.isNewline).compactMap { line in
             line.contains("close \"") ? line.split(separator: " ").last.flatMap { Int($0) } : nil
         }
     }
