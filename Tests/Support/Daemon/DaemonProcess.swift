@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Glibc
 import Threading
 import TransferModel
@@ -95,12 +96,31 @@ package final class DaemonProcess: Sendable {
             limit: limit)
     }
 
+    /// Whether this text is in the database, committed or about to be.
+    package func stores(_ text: String) -> Bool {
+        ["dld.sqlite", "dld.sqlite-wal"].contains { name in
+            guard let bytes = try? Files.read(stateFolder + "/" + name) else { return false }
+            return Data(bytes).firstRange(of: Data(text.utf8)) != nil
+        }
+    }
+
     /// Resident memory of the daemon, in bytes.
-    package func residentMemory() throws -> Int64 {
+    package func residentMemory() throws -> Int64 { try memory("VmRSS:") }
+
+    /// The most that was resident since the start or since `resetPeakMemory`, in bytes.
+    package func peakMemory() throws -> Int64 { try memory("VmHWM:") }
+
+    /// proc(5), clear_refs.
+    package func resetPeakMemory() throws {
         guard let pid else { throw SupportError("not started") }
-        let line = try Files.text("/proc/\(pid)/status").split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
+        try Files.write("/proc/\(pid)/clear_refs", "5")
+    }
+
+    private func memory(_ line: String) throws -> Int64 {
+        guard let pid else { throw SupportError("not started") }
+        let line = try Files.text("/proc/\(pid)/status").split(separator: "\n").first { $0.hasPrefix(line) }
         let figure = line?.split(whereSeparator: { $0 == " " || $0 == "\t" }).dropFirst().first
-        guard let kibibytes = figure.flatMap({ Int64($0) }) else { throw SupportError("no VmRSS") }
+        guard let kibibytes = figure.flatMap({ Int64($0) }) else { throw SupportError("no such figure") }
         return kibibytes * 1024
     }
 }
