@@ -52,10 +52,12 @@ struct Scene {
 
     /// Polls until so many bytes of an upload were handed to the network.
     func wait(for id: Int64, sent bytes: Int) async throws {
-        let reached = try await eventually {
-            (try await probe.task(id)["bytesSent"]?.integerValue ?? 0) >= Int64(bytes)
+        var task: JSONValue = .null
+        _ = try await eventually {
+            task = try await probe.task(id)
+            return (task["bytesSent"]?.integerValue ?? 0) >= Int64(bytes) || task["state"] == "failed"
         }
-        guard reached else { throw SupportError("task \(id) has not sent \(bytes) bytes") }
+        guard task["state"] == "running" else { throw SupportError("task \(id) did not send \(bytes) bytes: \(task)") }
     }
 
     /// kill -9 of the daemon, a new one, and the rest of a limited upload at full speed.

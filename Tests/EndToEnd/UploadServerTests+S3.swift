@@ -7,8 +7,8 @@ extension EndToEnd.UploadServers {
     @Suite(.enabled(if: Requirements.hasPythonServers), SharedServer { try await S3Server.start() })
     struct S3 {
         private static let partSize = 5 << 20
-        /// Three parts, and one of a single byte.
-        private let content = Content(seed: 56, size: 3 * partSize + 1)
+        /// Four parts, and one of a single byte.
+        private let content = Content(seed: 56, size: 4 * partSize + 1)
 
         private func parts(_ object: S3Server.Object, of size: Int = partSize) -> [String: JSONValue] {
             [
@@ -41,17 +41,19 @@ extension EndToEnd.UploadServers {
         func aKilledMultipartUploadSendsOnlyPartsThatAreMissing() async throws {
             let server = try SharedServer<S3Server>.current
             let scene = try await Scene()
-            let object = try await server.presign("parts", parts: 4)
+            let object = try await server.presign("parts", parts: 5)
             let id = try await scene.upload(
                 content, to: object.put, parts(object).merging(["rateLimit": 8_000_000]) { $1 })
             // Two parts are there, the third is on its way.
             try await scene.wait(for: id, sent: 2 * Self.partSize + (1 << 20))
             let (restarted, task) = try await scene.killed(while: id)
             #expect(task["bytesSent"]?.integerValue == Int64(content.size))
-            #expect(try await restarted.resumptions(id) == [2 * Self.partSize])
-            // moto refuses the part that was cut.
-            #expect(server.parts(of: "parts").filter { $0.status == 200 }.map(\.number) == [1, 2, 3, 4])
-            #expect(server.parts(of: "parts").allSatisfy { $0.status == 200 || $0.number == 3 })
+            #expect(try #require(try await restarted.resumptions(id).last) >= 2 * Self.partSize)
+            let parts = server.parts(of: "parts")
+            #expect(parts.filter { $0.number <= 2 }.map(\.number) == [1, 2])
+            // moto refuses the part that was cut; no other one comes twice.
+            #expect(Set(parts.filter { $0.status == 200 }.map(\.number)) == [1, 2, 3, 4, 5])
+            #expect(parts.count <= 6)
             try await expectStored(object, restarted)
         }
 
@@ -63,7 +65,7 @@ extension EndToEnd.UploadServers {
                 to: server.port, extra: "http-response set-status 200 if { status 400 }")
             let scene = try await Scene()
             // Parts but the last must have 5 MiB.
-            let object = try await server.presign("small", parts: 4, through: proxy.port)
+            let object = try await server.presign("small", parts: 6, through: proxy.port)
             let id = try await scene.upload(content, to: object.put, parts(object, of: 4 << 20))
             let task = try await scene.probe.wait(for: id, "failed")
             #expect(task["response", "status"]?.integerValue == 200)
