@@ -1,8 +1,13 @@
 /// Resumable uploads as draft-ietf-httpbis-resumable-upload has them, of one interop version.
 package struct DraftRules: UploadRules {
     package let version: Int
+    /// Says with a 104 where an upload is that comes with its creation, before its content is read.
+    package let announces: Bool
 
-    package init(version: Int) { self.version = version }
+    package init(version: Int, announces: Bool = false) {
+        self.version = version
+        self.announces = announces
+    }
 
     package func answer(_ request: UploadExchange) throws {
         switch request.method {
@@ -36,6 +41,11 @@ package struct DraftRules: UploadRules {
         }
         let path = request.files.create(
             length: request.header("Upload-Length").flatMap { Int($0) } ?? (completes == "?1" ? request.length : nil))
+        guard request.files.claim(path) else { return try request.reply(423) }
+        defer { request.files.release(path) }
+        if announces, completes == "?1" {
+            try request.reply(104, [("Location", path), ("Upload-Draft-Interop-Version", "\(version)")])
+        }
         try request.files.append(request, to: path)
         if completes == "?1" { request.files.change(path) { $0.isComplete = true } }
         try request.reply(

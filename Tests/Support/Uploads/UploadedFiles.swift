@@ -18,6 +18,8 @@ package final class UploadedFiles: Sendable {
 
     package var all: [String: Entry] { entries.withLock { $0 } }
     package subscript(path: String) -> Entry? { entries.withLock { $0[path] } }
+    /// Bytes of all entries; tests ask often, so no content is copied.
+    package var total: Int { entries.withLock { $0.values.reduce(0) { $0 + $1.bytes.count } } }
 
     package func create(length: Int?, metadata: String? = nil) -> String {
         let number = counter.withLock { counter -> Int in
