@@ -11,6 +11,7 @@ import subprocess
 import tempfile
 import time
 
+from bench import children
 from bench.measure import Failed, ProcessMeter
 from bench.rpc import Connection, Endings, Refused
 
@@ -45,9 +46,9 @@ class Daemon:
             notices.settimeout(START_LIMIT)
             begun = time.monotonic()
             with open(self.folder / "log", "ab") as log:
-                self.process = subprocess.Popen(
+                self.process = children.start(
                     [self.program, "--config", str(configuration), "--state-dir", str(self.state),
-                     "--socket", self.path, "--log-level", "error"], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                     "--socket", self.path, "--log-level", "error"], stdout=log, stderr=log,
                     env={**os.environ, **self.environment, "NOTIFY_SOCKET": address})
             try:
                 while b"READY=1" not in notices.recv(4096):

@@ -6,6 +6,7 @@ import socket
 import subprocess
 import time
 
+from bench import children
 from bench.measure import Failed
 
 CONFIGURATION = """\
@@ -73,9 +74,8 @@ class Nginx:
         configuration.write_text(CONFIGURATION.format(
             user="user root; " if os.geteuid() == 0 else "", folder=folder, root=root, uploads=uploads,
             generated=GENERATED, limit=limit, **self.ports))
-        self.process = subprocess.Popen(
-            [program, "-p", str(folder), "-e", str(folder / "error.log"), "-c", str(configuration)],
-            stdin=subprocess.DEVNULL)
+        self.process = children.start(
+            [program, "-p", str(folder), "-e", str(folder / "error.log"), "-c", str(configuration)])
         if not all(answers(port) for port in self.ports.values()):
             self.end()
             raise Failed(f"nginx did not start: {(folder / 'error.log').read_text()}")
@@ -101,8 +101,8 @@ class SlowServer:
     """Benchmarks/native/slow_server.c: every response is `file`, in pieces at moments of the connection's own."""
 
     def __init__(self, native, file, piece, milliseconds):
-        self.process = subprocess.Popen([native("slow_server"), str(file), str(piece), str(milliseconds)],
-                                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+        self.process = children.start([native("slow_server"), str(file), str(piece), str(milliseconds)],
+                                      stdout=subprocess.PIPE)
         self.origin = f"http://127.0.0.1:{int(self.process.stdout.readline())}"
 
     def __enter__(self):
