@@ -115,7 +115,7 @@ let package = Package(
         .testTarget(
             name: "JSONRPCTests",
             dependencies: [
-                "JSONRPC",
+                "JSONRPC", "TestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
@@ -132,7 +132,8 @@ let package = Package(
         .testTarget(
             name: "TransferStoreTests",
             dependencies: [
-                "TransferStore", "TransferModel", "Threading", .product(name: "GRDB", package: "GRDB.swift"),
+                "TransferStore", "TestSupport", "TransferModel", "Threading",
+                .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict
         ),
@@ -146,13 +147,13 @@ let package = Package(
         ),
         .testTarget(
             name: "TransferClientTests",
-            dependencies: ["TransferClient", "TransferRPC", "JSONRPC", "TransferModel"],
+            dependencies: ["TransferClient", "TestSupport", "TransferRPC", "JSONRPC", "TransferModel"],
             swiftSettings: strict
         ),
         .testTarget(
             name: "dlctlTests",
             dependencies: [
-                "dlctl", "TransferClient", "TransferRPC", "JSONRPC", "TransferModel", "Threading",
+                "dlctl", "TestSupport", "TransferClient", "TransferRPC", "JSONRPC", "TransferModel", "Threading",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict

@@ -456,7 +456,7 @@ _dlctl_fetch() {
     repeating_flags=()
     non_repeating_flags=(--paused --password-stdin --netrc --system --json --quiet -q --no-start --version -h --help)
     repeating_options=(--tag -H --header)
-    non_repeating_options=(-X --method -d --data --session -s --priority --limit --at --deadline --retry --timeout --max-time --description --client-token -A --user-agent --referer -u --user --password-file --bearer-file --bearer-env --netrc-file --proxy --proxy-file --ca-file --cert --key --tls-min --http-version --socket)
+    non_repeating_options=(-X --method -d --data -o --output --session -s --priority --limit --at --deadline --retry --timeout --max-time --description --client-token -A --user-agent --referer -u --user --password-file --bearer-file --bearer-env --netrc-file --proxy --proxy-file --ca-file --cert --key --tls-min --http-version --socket)
     __dlctl_offer_flags_options 1
 
     # Offer option value completions
@@ -465,6 +465,10 @@ _dlctl_fetch() {
         return
         ;;
     '-d'|'--data')
+        __dlctl_add_completions -f
+        return
+        ;;
+    '-o'|'--output')
         __dlctl_add_completions -f
         return
         ;;

@@ -27,7 +27,7 @@ function __dlctl_parse_tokens -S
         case 'upload'
             __dlctl_parse_subcommand -r 1 'w/wait' 'protocol=' 'X/method=' 'form=' 'field=+' 'file-name=' 'content-type=' 'metadata=+' 'interop-version=' 'optimistic' 'send-checksum=' 's3=' 's/session=' 'priority=' 'limit=' 'at=' 'deadline=' 'paused' 'retry=' 'timeout=' 'max-time=' 'description=' 'tag=+' 'client-token=' 'H/header=+' 'A/user-agent=' 'referer=' 'u/user=' 'password-stdin' 'password-file=' 'bearer-file=' 'bearer-env=' 'netrc' 'netrc-file=' 'proxy=' 'proxy-file=' 'ca-file=' 'cert=' 'key=' 'tls-min=' 'http-version=' 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
         case 'fetch'
-            __dlctl_parse_subcommand 1 'X/method=' 'd/data=' 's/session=' 'priority=' 'limit=' 'at=' 'deadline=' 'paused' 'retry=' 'timeout=' 'max-time=' 'description=' 'tag=+' 'client-token=' 'H/header=+' 'A/user-agent=' 'referer=' 'u/user=' 'password-stdin' 'password-file=' 'bearer-file=' 'bearer-env=' 'netrc' 'netrc-file=' 'proxy=' 'proxy-file=' 'ca-file=' 'cert=' 'key=' 'tls-min=' 'http-version=' 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
+            __dlctl_parse_subcommand 1 'X/method=' 'd/data=' 'o/output=' 's/session=' 'priority=' 'limit=' 'at=' 'deadline=' 'paused' 'retry=' 'timeout=' 'max-time=' 'description=' 'tag=+' 'client-token=' 'H/header=+' 'A/user-agent=' 'referer=' 'u/user=' 'password-stdin' 'password-file=' 'bearer-file=' 'bearer-env=' 'netrc' 'netrc-file=' 'proxy=' 'proxy-file=' 'ca-file=' 'cert=' 'key=' 'tls-min=' 'http-version=' 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
         case 'update'
             __dlctl_parse_subcommand 1 'url=' 'priority=' 'limit=' 'H/header=+' 'description=' 'at=' 'position=' 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
         case 'list'
@@ -147,7 +147,7 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" 
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'resume' -d 'Let paused tasks go on.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'cancel' -d 'End tasks for good; partial files are removed.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'retry' -d 'Try failed, cancelled and waiting tasks now.'
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'remove' -d 'Remove tasks from the history; unfinished ones are cancelled first.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'remove' -d 'Remove tasks that are over from the history.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'session' -d 'Groups of tasks with settings of their own.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'limit' -d 'Show or change rate limits and slots; running transfers follow at once.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'settings' -d 'Show or change global settings.'
@@ -204,7 +204,7 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "d
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" X method' -s 'X' -l 'method' -d 'HTTP method, where not the usual.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" form' -l 'form' -d 'multipart: name of the form\'s field for the file.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload"' -l 'field' -d 'multipart: a further field; may be repeated.' -rfka ''
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" file-name' -l 'file-name' -d 'multipart: name to give the file.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" file-name' -l 'file-name' -d 'Name to tell the server, or to give the file in a folder.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" content-type' -l 'content-type' -d 'Media type of the file.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload"' -l 'metadata' -d 'tus: metadata; may be repeated.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" interop-version' -l 'interop-version' -d 'resumable: version of the draft: 3, 5, 6 or 8.' -rfka ''
@@ -248,7 +248,8 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "d
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" version' -l 'version' -d 'Show the version.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" h help' -s 'h' -l 'help' -d 'Show help information.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" X method' -s 'X' -l 'method' -d 'HTTP method; GET, or POST with -d.' -rfka ''
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" d data' -s 'd' -l 'data' -d 'Body to send; @FILE sends a file.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" d data' -s 'd' -l 'data' -d 'Body to send; @FILE sends a file, @- standard input.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" o output' -s 'o' -l 'output' -d 'Write the body to this file, once it is there as a whole; - is standard output, whatever it is.' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" s session' -l 'session' -s 's' -d 'Put the tasks into this session.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" priority' -l 'priority' -d 'Place in the queue, or a number from 0 to 1.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" limit' -l 'limit' -d 'Bytes per second of each task: 500k, 2M, none.' -rfka ''

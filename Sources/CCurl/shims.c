@@ -43,13 +43,6 @@ CURLcode dld_easy_set_response_callbacks(
     return code;
 }
 
-CURLcode dld_easy_set_body(CURL *easy, const void *bytes, size_t count) {
-    CURLcode code = curl_easy_setopt(easy, CURLOPT_POST, 1L);
-    if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)count);
-    if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_COPYPOSTFIELDS, count ? bytes : "");
-    return code;
-}
-
 CURLcode dld_easy_set_upload_callbacks(
     CURL *easy, dld_body_callback read, dld_seek_callback seek, void *context) {
     CURLcode code = curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
@@ -98,12 +91,6 @@ CURLcode dld_easy_get_offset(CURL *easy, CURLINFO info, curl_off_t *value) {
 
 CURLcode dld_easy_get_pointer(CURL *easy, void **value) {
     return curl_easy_getinfo(easy, CURLINFO_PRIVATE, (char **)value);
-}
-
-curl_socket_t dld_easy_get_socket(CURL *easy) {
-    curl_socket_t socket = CURL_SOCKET_BAD;
-    curl_easy_getinfo(easy, CURLINFO_ACTIVESOCKET, &socket);
-    return socket;
 }
 
 CURLMcode dld_multi_set_long(CURLM *multi, CURLMoption option, long value) {

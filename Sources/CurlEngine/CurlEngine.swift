@@ -1,4 +1,5 @@
 import CCurl
+import CLinux
 import Glibc
 import Threading
 import TransferCore
@@ -16,12 +17,16 @@ package final class CurlEngine: Sendable {
         package var bufferBound: ByteCount
         /// Where `.ssh` with keys and known hosts is; nil = `HOME`.
         package var homeDirectory: String?
+        /// What rate limits are held against: nanoseconds of a monotonic clock.
+        package var rateClock: @Sendable () -> Int64
 
         package init(
             journalPath: String, maximumTransfers: Int = 256, userAgent: String = "dld",
-            bufferBound: ByteCount = .mebibytes(96), homeDirectory: String? = nil
+            bufferBound: ByteCount = .mebibytes(96), homeDirectory: String? = nil,
+            rateClock: @escaping @Sendable () -> Int64 = { dld_monotonic_nanoseconds() }
         ) {
             self.homeDirectory = homeDirectory
+            self.rateClock = rateClock
             self.journalPath = journalPath
             self.maximumTransfers = maximumTransfers
             self.userAgent = userAgent
@@ -56,7 +61,7 @@ package final class CurlEngine: Sendable {
         errands = WorkQueue(name: "dld-errand", threads: 4) { $0() }
         let reactor = Reactor(
             maximumTransfers: configuration.maximumTransfers, userAgent: configuration.userAgent,
-            buffers: buffers, sinks: sinks)
+            buffers: buffers, sinks: sinks, rateClock: configuration.rateClock)
         guard let reactor, reactor.start() else {
             throw TransferError(.internal, "The network thread cannot start: descriptors or threads are used up.")
         }

@@ -15,11 +15,12 @@ package struct Exchange: Sendable {
     package var kind: Kind = .download
     package var url: String
     package var method: String?
-    /// Complete and in order, Range and If-Range included; HTTP only.
+    /// The caller's fields, in order; HTTP only. Of these only the harmless ones follow a redirect to another origin.
     package var headers: [HeaderField] = []
-    /// In-memory request body; HTTP only.
-    package var body: [UInt8]?
-    /// Request body where `body` is nil. Its length becomes Content-Length.
+    /// The transfer protocol's own fields, without which the request would be another one: they go wherever it goes.
+    package var ownHeaders: [HeaderField] = []
+    /// Request body, streamed. Its length becomes Content-Length. Probes, and downloads over other protocols than HTTP,
+    /// send none.
     package var payload: Payload = .none
     /// Digests of the payload or the source; whoever performs the exchange computes them and adds their fields.
     package var digests: [PayloadDigest] = []
@@ -27,7 +28,8 @@ package struct Exchange: Sendable {
     package var responseLimit: ByteCount = .kibibytes(64)
     /// `request`: end the exchange as `finished`, with `isBodyTruncated`, as soon as the answer is over its limit.
     package var stopsAtResponseLimit = false
-    /// Send `Expect: 100-continue` and the body only after a 100 or a second's silence; a 417 comes back as head.
+    /// Ask the server with `Expect: 100-continue` before the body is sent, however small it is; large ones are asked for
+    /// anyway (`ExpectationRules`). A 417 is answered by sending again without.
     package var expectsContinue = false
     /// The payload may be sent again to the target of a 307 or 308.
     package var isReplayable = true
@@ -46,6 +48,9 @@ package struct Exchange: Sendable {
         self.url = url
         self.judge = judge
     }
+
+    /// Everything that goes into the request's head.
+    package var allHeaders: [HeaderField] { headers + ownHeaders }
 }
 
 /// Everything about how to reach the server; resolved from task, session and settings before the engine sees it.
@@ -197,8 +202,14 @@ package struct ExchangeOutcome: Sendable {
     package var isBodyTruncated = false
     /// Interim answers other than 100 (104, 103), in order.
     package var interim: [ResponseHead] = []
-    /// `expectsContinue` was set and the final answer came in place of a 100, before any byte of the body.
+    /// The final answer came in place of a 100, before any byte of the body.
     package var continueRefused = false
+    /// False where certainly nothing of a request has left.
+    package var wasSent = true
+    /// False where an answer came, or the connection went, before the whole payload was handed to the network.
+    package var isSentWhole = true
+    /// A redirect took the request as done and a GET followed (301, 302, 303).
+    package var becameGET = false
 
     package init(
         end: End, head: ResponseHead? = nil, trailers: [HeaderField] = [], offset: ByteCount = 0,
@@ -220,8 +231,8 @@ package protocol TransferStrategy: Sendable {
     mutating func next(after outcome: ExchangeOutcome?) -> Step
     /// What a checkpoint stores with the offset; nil until an answer was accepted.
     var progress: Acceptance? { get }
-    /// Uploads: what is known of the upload now; stored whenever an attempt ends, be it by an abort, whose outcome is
-    /// handed to `next(after:)` too (its step is not taken). nil where nothing is.
+    /// What is known of the upload, or of a request that must not be made twice; stored whenever an attempt ends, be it
+    /// by an abort, whose outcome is handed to `next(after:)` too (its step is not taken). nil where nothing is.
     var upload: UploadProgress? { get }
 }
 
@@ -234,13 +245,23 @@ package enum Step: Sendable {
     /// Everything arrived; `verified` is false where only the connection's close ended a body of unknown length.
     case finished(Arrival)
     case failed(AttemptFailure)
-    /// Bytes are dropped and the part emptied before the next step; `reason` goes to `task.restarted`. Uploads: the
-    /// stored `UploadProgress` is removed first.
+    /// Bytes are dropped and the part emptied before the next step; the error goes to `task.restarted`. Uploads: the
+    /// stored `UploadProgress` is removed first; downloads: replaced by `upload`.
     case restart(TransferError, then: Exchange)
-    /// Uploads: the progress is durable before the exchange begins.
+    /// The progress is durable before the exchange begins.
     case store(UploadProgress, then: Exchange)
     /// An upload or a data request is done; the answer is its result.
     case uploaded(UploadResult)
+}
+
+extension Step {
+    /// What is performed next; nil where the strategy has ended.
+    package var exchange: Exchange? {
+        switch self {
+        case .run(let exchange), .restart(_, then: let exchange), .store(_, then: let exchange): exchange
+        case .finished, .failed, .uploaded: nil
+        }
+    }
 }
 
 /// A representation that is whole on disk.
@@ -252,6 +273,8 @@ package struct Arrival: Sendable, Hashable {
     /// Digests the server gave for the whole file, by algorithm, lower-case hexadecimal.
     package var serverDigests: [DigestAlgorithm: String]
     package var modificationTime: Int64?
+    /// Asking for it once more cannot make the server act twice.
+    package var mayBeFetchedAgain = true
 
     package init(
         total: ByteCount, lengthProven: Bool, head: ResponseHead? = nil, contentCoding: String? = nil,

@@ -55,7 +55,7 @@ public struct TaskResult: Hashable, Sendable, Codable {
 public struct TaskRecord: Hashable, Sendable {
     public var id: TaskID
     public var session: SessionKey
-    public var spec: TaskSpec
+    @Boxed public var spec: TaskSpec
     public var status: TaskStatus
     /// Scheme, host name and port in lower case: `https://example.org:443`; the unit of per-host slots.
     public var host: String

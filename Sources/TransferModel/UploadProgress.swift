@@ -41,6 +41,12 @@ public struct UploadProgress: Hashable, Sendable, Codable {
     public var interopVersion: Int?
     /// What was learnt from OPTIONS or Upload-Limit: bytes one append may have at most.
     public var longestAppend: ByteCount?
+    /// The most that the server ever confirmed, of this upload or of one that vanished before it.
+    public var furthest: ByteCount?
+    /// Uploads that vanished since it last got further.
+    public var restarts: Int?
+    /// contentRange: the server has shown that it knows ranges.
+    public var knowsRanges: Bool?
     /// FTP, SFTP: what had the name before the first byte was sent.
     public var remoteBefore: RemoteFile?
     /// When the upload resource ends by the server's word.

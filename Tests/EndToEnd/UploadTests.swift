@@ -6,77 +6,7 @@ import TransferModel
 extension EndToEnd {
     /// Uploads: what the server holds in the end is the file, or the task says why not.
     struct Uploads {
-        private static let size = 64 << 20
         private let content = Content(seed: 21, size: 8 << 20)
-
-        private func spec(
-            _ scene: Scene, _ url: String, _ content: Content, _ more: [String: JSONValue] = [:]
-        ) throws -> JSONValue {
-            try Files.write(scene.file("source"), content.bytes)
-            let spec: [String: JSONValue] = [
-                "kind": "upload", "url": .string(url), "source": ["path": .string(scene.file("source"))],
-            ]
-            return .object(spec.merging(Scene.quickRetry) { $1 }.merging(more) { $1 })
-        }
-
-        private func upload(
-            _ scene: Scene, _ url: String, _ content: Content, _ more: [String: JSONValue] = [:]
-        ) async throws -> Int64 {
-            try await scene.probe.add([try spec(scene, url, content, more)])[0]
-        }
-
-        /// Kills the daemon five times at random while the upload runs; then lets it end.
-        private func survivesFiveKills(
-            _ server: UploadServer, _ name: String, sending method: String, _ more: [String: JSONValue] = [:]
-        ) async throws -> JSONValue {
-            var scene = try await Scene()
-            let large = Content(seed: 22, size: Self.size)
-            let id = try await upload(
-                scene, server.url(), large,
-                ["uploadProtocol": .string(name), "rateLimit": 24_000_000].merging(more) { $1 })
-            for kill in 1...5 {
-                let mark = Int.random(in: 1..<10) * (1 << 20) + (kill - 1) * (10 << 20)
-                #expect(await eventually { (server.files.all.values.map(\.bytes.count).max() ?? 0) >= mark })
-                scene = try await scene.restarted()
-            }
-            try await scene.probe.call("task.update", ["id": .integer(id), "rateLimit": 0])
-            let task = try await scene.probe.wait(for: id, "completed")
-            #expect(task["bytesSent"]?.integerValue == Int64(Self.size))
-            #expect(task["bytesToSend"]?.integerValue == Int64(Self.size))
-            #expect(server.files.all.count == 1)
-            let stored = try #require(server.files.all.values.first)
-            #expect(stored.isComplete)
-            #expect(stored.bytes == large.bytes)
-            // Each continuation began where the server said, so no byte it had came again.
-            #expect(server.received(method) == Self.size)
-            let resumed = try await scene.probe.storedEvents(["tasks": [.integer(id)], "types": ["task.resumed"]])
-            #expect(resumed.count >= 4)
-            #expect(resumed.allSatisfy { $0["expected"]?.integerValue == Int64(Self.size) })
-            return task
-        }
-
-        @Test(.timeLimit(.minutes(3)))
-        func tusSurvivesFiveKills() async throws {
-            let server = try UploadServer(TusRules())
-            _ = try await survivesFiveKills(server, "tus", sending: "PATCH")
-            #expect(server.requests("HEAD").count >= 5)
-        }
-
-        @Test(.timeLimit(.minutes(3)), arguments: [8, 6, 5, 3])
-        func resumableSurvivesFiveKills(version: Int) async throws {
-            let server = try UploadServer(DraftRules(version: version))
-            let task = try await survivesFiveKills(
-                server, "resumable", sending: "PATCH", ["interopVersion": .integer(Int64(version))])
-            #expect(server.requests("HEAD").count >= 5)
-            #expect(task["response", "body", "text"]?.stringValue == "stored")
-        }
-
-        @Test(.timeLimit(.minutes(3)))
-        func contentRangeSurvivesFiveKills() async throws {
-            let server = try UploadServer(ContentRangeRules())
-            _ = try await survivesFiveKills(server, "contentRange", sending: "PUT")
-            #expect(server.requests("PUT").count { $0.header("Content-Range")?.hasPrefix("bytes */") == true } >= 5)
-        }
 
         @Test(.timeLimit(.minutes(1)))
         func anEmptyBodyIsSentToo() async throws {
@@ -96,7 +26,7 @@ extension EndToEnd {
                 (try UploadServer(TusRules()), "/files/"), (try UploadServer(DraftRules(version: 8)), "/files/"),
                 (try UploadServer(PlainRules()), "/files/plain"),
             ] {
-                let id = try await upload(scene, server.url(path), content)
+                let id = try await scene.upload(content, to: server.url(path))
                 try await scene.probe.wait(for: id, "completed")
                 #expect(server.files.all.values.map(\.bytes) == [content.bytes])
             }
@@ -106,8 +36,8 @@ extension EndToEnd {
         func aCancelledUploadIsEndedAtItsServer() async throws {
             let server = try UploadServer(TusRules())
             let scene = try await Scene()
-            let id = try await upload(
-                scene, server.url(), content, ["uploadProtocol": "tus", "rateLimit": 1_000_000])
+            let id = try await scene.upload(
+                content, to: server.url(), ["uploadProtocol": "tus", "rateLimit": 1_000_000])
             #expect(await eventually { (server.files.all.values.first?.bytes.count ?? 0) > 100_000 })
             #expect(try await scene.probe.control("cancel", id))
             #expect(await eventually { server.files.all.values.first?.isDeleted == true })
@@ -122,7 +52,7 @@ extension EndToEnd {
         func anotherURLBeginsAnew() async throws {
             let (old, new) = (try UploadServer(TusRules()), try UploadServer(TusRules()))
             let scene = try await Scene()
-            let id = try await upload(scene, old.url(), content, ["uploadProtocol": "tus", "rateLimit": 1_000_000])
+            let id = try await scene.upload(content, to: old.url(), ["uploadProtocol": "tus", "rateLimit": 1_000_000])
             #expect(await eventually { (old.files.all.values.first?.bytes.count ?? 0) > 100_000 })
             try await scene.probe.call(
                 "task.update", ["id": .integer(id), "url": .string(new.url()), "rateLimit": 0])
@@ -148,8 +78,8 @@ extension EndToEnd {
         func pauseStopsAndResumeGoesOn() async throws {
             let server = try UploadServer(TusRules())
             let scene = try await Scene()
-            let id = try await upload(
-                scene, server.url(), content, ["uploadProtocol": "tus", "rateLimit": 2_000_000])
+            let id = try await scene.upload(
+                content, to: server.url(), ["uploadProtocol": "tus", "rateLimit": 2_000_000])
             #expect(await eventually { (server.files.all.values.first?.bytes.count ?? 0) > 1 << 20 })
             #expect(try await scene.probe.control("pause", id))
             let paused = try await scene.probe.task(id)
@@ -167,8 +97,8 @@ extension EndToEnd {
         func aSourceThatChangesBetweenAttemptsIsNotSent(how: String) async throws {
             let server = try UploadServer(TusRules())
             let scene = try await Scene()
-            let id = try await upload(
-                scene, server.url(), content, ["uploadProtocol": "tus", "rateLimit": 1_000_000])
+            let id = try await scene.upload(
+                content, to: server.url(), ["uploadProtocol": "tus", "rateLimit": 1_000_000])
             #expect(await eventually { (server.files.all.values.first?.bytes.count ?? 0) > 100_000 })
             try await scene.probe.control("pause", id)
             let before = server.files.all.values.first?.bytes.count
@@ -214,19 +144,29 @@ extension EndToEnd {
 
         // MARK: Bodies
 
-        @Test(.timeLimit(.minutes(1)))
-        func aBodyInMemoryOutlivesAKillRightAfterTheAnswer() async throws {
+        /// The kill comes with the answer: whatever the daemon meant to do later it does not do. It may have begun to send.
+        @Test(.timeLimit(.minutes(1)), arguments: ["text", "base64", "file"], [false, true])
+        func aBodyOutlivesAKillRightAfterTheAnswer(form: String, startsPaused: Bool) async throws {
             let server = try UploadServer(PlainRules())
             var scene = try await Scene()
-            let bytes = Content(seed: 31, size: 1 << 20).bytes
-            let id = try await scene.probe.add([
-                [
-                    "kind": "upload", "url": .string(server.url("/body")), "method": "PUT", "startPaused": true,
-                    "body": ["base64": .string(Base64Text.encode(bytes))],
-                ]
-            ])[0]
+            let letters = Content(seed: 31, size: 1 << 20).bytes.map { UInt8(ascii: "a") + $0 % 26 }
+            let bytes = form == "text" ? letters : Content(seed: 31, size: 1 << 20).bytes
+            try Files.write(scene.file("body"), bytes)
+            let body: JSONValue =
+                switch form {
+                case "text": ["text": .string(String(decoding: bytes, as: UTF8.self))]
+                case "base64": ["base64": .string(Base64Text.encode(bytes))]
+                default: ["file": .string(scene.file("body"))]
+                }
+            let spec: [String: JSONValue] = [
+                "kind": "upload", "url": .string(server.url("/body")), "method": "PUT", "body": body,
+                "startPaused": .bool(startsPaused),
+            ]
+            let id = try await scene.probe.add([.object(spec.merging(Scene.quickRetry) { $1 })])[0]
+            try await scene.daemon.kill()
+            unlink(scene.file("body"))
             scene = try await scene.restarted()
-            try await scene.probe.control("resume", id)
+            if startsPaused { try await scene.probe.control("resume", id) }
             let task = try await scene.probe.wait(for: id, "completed")
             #expect(server.files["/body"]?.bytes == bytes)
             #expect(task["body"] == nil || task["body"] == .null)
@@ -302,29 +242,78 @@ extension EndToEnd {
         func whatTheServerSaysOfARefusedUploadIsOnTheTask() async throws {
             let scene = try await Scene()
             scene.origin.serveEverything(.status(403, [("Content-Type", "text/plain")], body: "not for you"))
-            let id = try await upload(scene, scene.origin.url("/x"), content, ["uploadProtocol": "post"])
+            let id = try await scene.upload(content, to: scene.origin.url("/x"), ["uploadProtocol": "post"])
             let task = try await scene.probe.wait(for: id, "failed")
             #expect(task.errorCode == "http.status")
             #expect(task["response", "status"]?.integerValue == 403)
             #expect(task["response", "body", "text"]?.stringValue == "not for you")
         }
 
+        // MARK: Limits
+
+        /// At 1 B/s the first piece is the last for hours: what goes on does so because the limit was lifted.
         @Test(.timeLimit(.minutes(1)))
-        func limitsOfUploadsHoldAndAreLifted() async throws {
+        func theLimitOfEverythingHoldsAndIsLiftedWhileUploadsRun() async throws {
             let server = try UploadServer(PlainRules())
             let scene = try await Scene()
-            try await scene.probe.call("settings.set", ["uploadRateLimit": 1_000_000])
-            let id = try await upload(scene, server.url("/file"), content, ["uploadProtocol": "put"])
-            #expect(await eventually { server.received("PUT") > 500_000 })
+            #expect(try await scene.daemon.dlctl(["limit", "--up", "1"]).status == 0)
+            var ids: [Int64] = []
+            for name in ["a", "b", "c"] {
+                let url = server.url("/\(name)")
+                ids.append(try await scene.upload(content, to: url, ["uploadProtocol": "put"], from: name))
+            }
+            #expect(await eventually { server.received("PUT") > 0 })
+            // Another direction is another limit.
+            scene.origin.serve("/file", .good(Resource(content)))
+            try await scene.probe.wait(for: try await scene.add(), "completed")
+            #expect(server.received("PUT") <= 16 << 10)
+            for id in ids { #expect(try await scene.probe.state(id) == "running") }
+            #expect(try await scene.daemon.dlctl(["limit", "--up", "none"]).status == 0)
+            for (name, id) in zip(["a", "b", "c"], ids) {
+                try await scene.probe.wait(for: id, "completed")
+                #expect(server.files["/\(name)"]?.bytes == content.bytes)
+            }
+            // No request was begun anew for it.
+            #expect(server.requests("PUT").count == 3)
             let stats = try await scene.probe.call("daemon.stats")
-            #expect(stats["activeTransfers"]?.integerValue == 1)
-            // 8 MiB at 1 MB/s would need eight seconds: that it has not ended shows the limit.
+            #expect((stats["bytesSent"]?.integerValue ?? 0) >= Int64(3 * content.size))
+        }
+
+        /// The other way round: an upload that runs stops at a limit that comes later.
+        @Test(.timeLimit(.minutes(1)), arguments: ["task", "session", "everything"])
+        func aLimitThatComesLaterHoldsWhatRuns(scope: String) async throws {
+            let server = try UploadServer(DrainRules())
+            let scene = try await Scene()
+            // Long enough to run for minutes; holes, so that it costs no disk.
+            let size = 64 << 30
+            try Files.write(scene.file("source"), "begin")
+            truncate(scene.file("source"), size)
+            try await scene.probe.call("session.open", ["id": "s"])
+            let id = try await scene.probe.add(
+                [
+                    [
+                        "kind": "upload", "url": .string(server.url("/file")), "uploadProtocol": "put",
+                        "source": ["path": .string(scene.file("source"))],
+                    ]
+                ], session: "s")[0]
+            #expect(await eventually { server.received("PUT") > 1 << 20 })
+            // There was no limit at all before.
+            switch scope {
+            case "task": try await scene.probe.call("task.update", ["id": .integer(id), "rateLimit": 1])
+            case "session":
+                try await scene.probe.call("session.open", ["id": "s", "configuration": ["uploadRateLimit": 1]])
+            default: try await scene.probe.call("settings.set", ["uploadRateLimit": 1])
+            }
+            // What is on its way when the limit comes arrives; then it is still, far from the end.
+            var last = -1
+            let isStill = await eventually(every: 1) {
+                defer { last = server.received("PUT") }
+                return server.received("PUT") == last
+            }
+            #expect(isStill)
+            #expect(last < size)
             #expect(try await scene.probe.state(id) == "running")
-            try await scene.probe.call("settings.set", ["uploadRateLimit": .null])
-            try await scene.probe.wait(for: id, "completed")
-            #expect(server.files["/file"]?.bytes == content.bytes)
-            let after = try await scene.probe.call("daemon.stats")
-            #expect((after["bytesSent"]?.integerValue ?? 0) >= Int64(content.size))
+            #expect(try await scene.probe.control("cancel", id))
         }
     }
 }

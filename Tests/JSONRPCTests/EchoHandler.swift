@@ -1,5 +1,6 @@
 import JSONRPC
 import NIOConcurrencyHelpers
+import TestSupport
 
 /// A service without meaning, for the tests of the wire.
 ///
@@ -96,11 +97,11 @@ func withServer(
     limits: RPCLimits = RPCLimits(),
     _ body: (_ socket: String, _ handler: EchoHandler, _ server: RPCServer) async throws -> Void
 ) async throws {
-    let folder = try SocketFolder()
+    let folder = try TemporaryFolder()
     let handler = EchoHandler()
-    let server = try await RPCServer.start(on: .path(try SocketPath(folder.socket)), limits: limits, handler: handler)
+    let server = try await RPCServer.start(on: .path(try SocketPath(folder.file("s"))), limits: limits, handler: handler)
     do {
-        try await body(folder.socket, handler, server)
+        try await body(folder.file("s"), handler, server)
     } catch {
         handler.release()
         await server.stop()

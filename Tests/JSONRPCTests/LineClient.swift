@@ -105,21 +105,3 @@ private final class InboxHandler: ChannelInboundHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 }
-
-/// A folder for sockets, removed at the end; short, because socket paths are.
-final class SocketFolder: Sendable {
-    let path: String
-
-    init() throws {
-        var template = Array("/tmp/dldXXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw IOError(errnoCode: errno, reason: "mkdtemp") }
-        path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    }
-
-    deinit {
-        unlink("\(path)/s")
-        rmdir(path)
-    }
-
-    var socket: String { "\(path)/s" }
-}

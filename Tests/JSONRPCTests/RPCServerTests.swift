@@ -1,5 +1,6 @@
 import Glibc
 import JSONRPC
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1)))
@@ -280,16 +281,16 @@ struct RPCServerTests {
     }
 
     @Test func adoptsAListeningSocketAndLeavesItsFile() async throws {
-        let folder = try SocketFolder()
-        let first = try await RPCServer.start(on: .path(try SocketPath(folder.socket)), handler: EchoHandler())
+        let folder = try TemporaryFolder()
+        let first = try await RPCServer.start(on: .path(try SocketPath(folder.file("s"))), handler: EchoHandler())
         await first.stop()
-        #expect(access(folder.socket, F_OK) != 0)
+        #expect(access(folder.file("s"), F_OK) != 0)
 
-        let descriptor = try listen(on: folder.socket)
+        let descriptor = try listen(on: folder.file("s"))
         let server = try await RPCServer.start(on: .adopted(descriptor: descriptor), handler: EchoHandler())
-        try await expectService(try await LineClient.connect(to: folder.socket))
+        try await expectService(try await LineClient.connect(to: folder.file("s")))
         await server.stop()
-        #expect(access(folder.socket, F_OK) == 0)
+        #expect(access(folder.file("s"), F_OK) == 0)
     }
 
     private func expectService(_ client: LineClient) async throws {

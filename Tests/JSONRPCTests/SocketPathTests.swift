@@ -1,5 +1,6 @@
 import Glibc
 import JSONRPC
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1)))
@@ -14,34 +15,34 @@ struct SocketPathTests {
     }
 
     @Test func removesAStaleSocketOnly() async throws {
-        let folder = try SocketFolder()
+        let folder = try TemporaryFolder()
         // A socket whose listener is gone, as a crash leaves it.
-        Glibc.close(try listen(on: folder.socket))
-        #expect(access(folder.socket, F_OK) == 0)
-        let server = try await RPCServer.start(on: .path(try SocketPath(folder.socket)), handler: EchoHandler())
+        Glibc.close(try listen(on: folder.file("s")))
+        #expect(access(folder.file("s"), F_OK) == 0)
+        let server = try await RPCServer.start(on: .path(try SocketPath(folder.file("s"))), handler: EchoHandler())
         let error = await #expect(throws: SocketPath.Unusable.self) {
-            try await RPCServer.start(on: .path(try SocketPath(folder.socket)), handler: EchoHandler())
+            try await RPCServer.start(on: .path(try SocketPath(folder.file("s"))), handler: EchoHandler())
         }
         #expect(error?.description.contains("Another daemon") == true)
-        let client = try await LineClient.connect(to: folder.socket)
+        let client = try await LineClient.connect(to: folder.file("s"))
         try await client.send("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"echo\"}\n")
         #expect(await client.line() != nil)
         await server.stop()
-        #expect(access(folder.socket, F_OK) != 0)
+        #expect(access(folder.file("s"), F_OK) != 0)
     }
 
     @Test func leavesFilesAlone() async throws {
-        let folder = try SocketFolder()
-        Glibc.close(open(folder.socket, O_CREAT | O_WRONLY, 0o600))
+        let folder = try TemporaryFolder()
+        Glibc.close(open(folder.file("s"), O_CREAT | O_WRONLY, 0o600))
         let error = await #expect(throws: SocketPath.Unusable.self) {
-            try await RPCServer.start(on: .path(try SocketPath(folder.socket)), handler: EchoHandler())
+            try await RPCServer.start(on: .path(try SocketPath(folder.file("s"))), handler: EchoHandler())
         }
         #expect(error?.description.contains("is no socket") == true)
-        #expect(access(folder.socket, F_OK) == 0)
+        #expect(access(folder.file("s"), F_OK) == 0)
     }
 
     @Test func makesItsFolderPrivate() async throws {
-        let folder = try SocketFolder()
+        let folder = try TemporaryFolder()
         let inner = "\(folder.path)/run"
         let path = "\(inner)/dld/s"
         let server = try await RPCServer.start(on: .path(try SocketPath(path)), handler: EchoHandler())
@@ -53,12 +54,12 @@ struct SocketPathTests {
     }
 
     @Test func leavesASocketThatReplacedItsOwn() async throws {
-        let folder = try SocketFolder()
-        let server = try await RPCServer.start(on: .path(try SocketPath(folder.socket)), handler: EchoHandler())
-        unlink(folder.socket)
-        let descriptor = try listen(on: folder.socket)
+        let folder = try TemporaryFolder()
+        let server = try await RPCServer.start(on: .path(try SocketPath(folder.file("s"))), handler: EchoHandler())
+        unlink(folder.file("s"))
+        let descriptor = try listen(on: folder.file("s"))
         await server.stop()
-        #expect(access(folder.socket, F_OK) == 0)
+        #expect(access(folder.file("s"), F_OK) == 0)
         Glibc.close(descriptor)
     }
 

@@ -1,6 +1,7 @@
 import Glibc
 import JSONRPC
 import NIOConcurrencyHelpers
+import TestSupport
 import Testing
 import TransferModel
 import TransferRPC
@@ -169,14 +170,11 @@ func eventually(_ condition: () async -> Bool) async -> Bool {
 
 /// Runs `body` with a client of a fake daemon, and ends both.
 func withDaemon(_ body: (_ client: DaemonClient, _ daemon: FakeDaemon) async throws -> Void) async throws {
-    var template = Array("/tmp/dldXXXXXX".utf8CString)
-    try #require(mkdtemp(&template) != nil)
-    let folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    defer { rmdir(folder) }
+    let folder = try TemporaryFolder()
     let daemon = FakeDaemon()
-    let server = try await RPCServer.start(on: .path(try SocketPath("\(folder)/s")), handler: daemon)
+    let server = try await RPCServer.start(on: .path(try SocketPath(folder.file("s"))), handler: daemon)
     daemon.serve(server)
-    let client = try await DaemonClient.connect(to: "\(folder)/s")
+    let client = try await DaemonClient.connect(to: folder.file("s"))
     do {
         try await body(client, daemon)
     } catch {

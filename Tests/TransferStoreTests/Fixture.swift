@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import TestSupport
 import Testing
 import TransferModel
 
@@ -8,13 +9,12 @@ import TransferModel
 /// A state folder of its own for one test; removed with it.
 final class Fixture: Sendable {
     let folder: String
+    private let temporary: TemporaryFolder?
 
+    /// Where no folder can be made, `open` says so.
     init() {
-        folder = NSTemporaryDirectory() + "dld-store-\(UUID().uuidString)"
-    }
-
-    deinit {
-        try? FileManager.default.removeItem(atPath: folder)
+        temporary = try? TemporaryFolder()
+        folder = temporary?.file("state") ?? "/dev/null/state"
     }
 
     func open() throws -> TransferStore { try TransferStore(folder: folder) }

@@ -23,9 +23,6 @@ CURLcode dld_easy_set_pointer(CURL *easy, CURLoption option, void *value);
 CURLcode dld_easy_set_response_callbacks(
     CURL *easy, dld_body_callback body, dld_body_callback header, void *context);
 
-/// A copy of the request body.
-CURLcode dld_easy_set_body(CURL *easy, const void *bytes, size_t count);
-
 /// Where a request's body comes from, how it is rewound, and the pointer both are given.
 CURLcode dld_easy_set_upload_callbacks(
     CURL *easy, dld_body_callback read, dld_seek_callback seek, void *context);
@@ -43,8 +40,6 @@ CURLcode dld_easy_set_private_sockets(CURL *easy);
 CURLcode dld_easy_get_long(CURL *easy, CURLINFO info, long *value);
 CURLcode dld_easy_get_offset(CURL *easy, CURLINFO info, curl_off_t *value);
 CURLcode dld_easy_get_pointer(CURL *easy, void **value);
-/// The connection's socket, -1 where there is none.
-curl_socket_t dld_easy_get_socket(CURL *easy);
 
 CURLMcode dld_multi_set_long(CURLM *multi, CURLMoption option, long value);
 CURLMcode dld_multi_set_callbacks(

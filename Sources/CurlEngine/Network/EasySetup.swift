@@ -22,7 +22,7 @@ struct EasySetup {
         curl_easy_reset(easy)
         setup.common(transfer)
         setup.proxy(transfer.exchange.network)
-        setup.tls(transfer.exchange.network)
+        setup.tls(transfer)
         switch transfer.request.url.scheme {
         case "http", "https": setup.http(transfer)
         case "sftp": setup.sftp(transfer)
@@ -45,7 +45,9 @@ struct EasySetup {
         set(CURLOPT_NOSIGNAL, 1)
         // Without it removing a handle waits for an unanswered name server.
         set(CURLOPT_QUICK_EXIT, 1)
-        set(CURLOPT_BUFFERSIZE, transfer.limits.isEmpty ? 256 << 10 : 16 << 10)
+        // Large only for what may come fast; answers to requests are short.
+        let isFast = transfer.exchange.kind == .download && transfer.limits.isEmpty
+        set(CURLOPT_BUFFERSIZE, isFast ? 256 << 10 : 16 << 10)
         set(CURLOPT_CONNECTTIMEOUT_MS, max(1, Int(network.connectTimeout.milliseconds)))
         set(CURLOPT_FOLLOWLOCATION, 0)
         set(CURLOPT_PROTOCOLS_STR, "http,https,ftp,ftps,sftp")
@@ -76,7 +78,8 @@ struct EasySetup {
         set(CURLOPT_PROXYAUTH, DLD_AUTH_BASIC_DIGEST)
     }
 
-    private mutating func tls(_ network: NetworkOptions) {
+    private mutating func tls(_ transfer: Transfer) {
+        let network = transfer.exchange.network
         set(CURLOPT_CAINFO, network.caFile)
         if network.proxy?.hasPrefix("https://") == true { set(CURLOPT_PROXY_CAINFO, network.caFile) }
         if let certificate = network.clientCertificate {
@@ -84,15 +87,24 @@ struct EasySetup {
             set(CURLOPT_SSLKEY, certificate.key ?? certificate.certificate)
             set(CURLOPT_KEYPASSWD, certificate.password)
         }
-        guard let minimum = network.tlsMinimumVersion else { return }
-        let version =
-            switch minimum {
-            case .v10: CURL_SSLVERSION_TLSv1_0
-            case .v11: CURL_SSLVERSION_TLSv1_1
-            case .v12: CURL_SSLVERSION_TLSv1_2
-            case .v13: CURL_SSLVERSION_TLSv1_3
-            }
-        set(CURLOPT_SSLVERSION, Int(version))
+        var version = Int(Self.version(network.tlsMinimumVersion))
+        // Of TLS 1.3 a server sends tickets after the handshake. libcurl closes the data connection of a short upload
+        // before they come, they are answered with a reset, and the server loses what it has not read.
+        let isUploadOverFTPS = transfer.isSending && transfer.request.url.scheme == "ftps"
+        if isUploadOverFTPS, network.tlsMinimumVersion != .v13, !CurlVersion.current.closesDataConnectionsInTurn {
+            version |= Int(CURL_SSLVERSION_TLSv1_2) << 16
+        }
+        if version != 0 { set(CURLOPT_SSLVERSION, version) }
+    }
+
+    private static func version(_ minimum: TLSVersion?) -> some BinaryInteger {
+        switch minimum {
+        case nil: CURL_SSLVERSION_DEFAULT
+        case .v10: CURL_SSLVERSION_TLSv1_0
+        case .v11: CURL_SSLVERSION_TLSv1_1
+        case .v12: CURL_SSLVERSION_TLSv1_2
+        case .v13: CURL_SSLVERSION_TLSv1_3
+        }
     }
 
     private mutating func http(_ transfer: Transfer) {
@@ -103,16 +115,14 @@ struct EasySetup {
         if transfer.isSending {
             upload(transfer)
             usual = "PUT"
-        } else if let body = request.body, result == CURLE_OK {
-            result = dld_easy_set_body(easy, body, body.count)
-            usual = "POST"
         }
-        let method = request.method ?? (request.carriesBody ? "POST" : "GET")
-        if method.uppercased() == "HEAD" {
+        let method = request.effectiveMethod
+        if method == "HEAD" {
             set(CURLOPT_NOBODY, 1)
-        } else if method.uppercased() != usual {
-            set(CURLOPT_CUSTOMREQUEST, method)
+        } else if method != usual {
+            set(CURLOPT_CUSTOMREQUEST, request.method ?? method)
         }
+        set(CURLOPT_EXPECT_100_TIMEOUT_MS, Self.expectationPatience)
         // A server may close an idle connection just when it is used again; what cannot be repeated had better not
         // meet that.
         if !request.isIdempotent { set(CURLOPT_MAXAGE_CONN, Self.freshSeconds) }
@@ -121,6 +131,8 @@ struct EasySetup {
     }
 
     private static let freshSeconds = 5
+    /// Milliseconds for which a 100 is waited for.
+    private static let expectationPatience = 1000
 
     private func pointer(to transfer: Transfer) -> UnsafeMutableRawPointer {
         Unmanaged.passUnretained(transfer).toOpaque()
@@ -130,12 +142,14 @@ struct EasySetup {
     private mutating func upload(_ transfer: Transfer) {
         guard let feed = transfer.feed, result == CURLE_OK else { return }
         result = dld_easy_set_upload_callbacks(easy, sendBody, seekBody, pointer(to: transfer))
-        // libcurl takes what is skipped at the beginning off the length of an SFTP upload.
-        let skipped = transfer.request.url.scheme == "sftp" ? transfer.exchange.startOffset.rawValue : 0
+        // libcurl takes off what the remote file has.
+        let skipped = transfer.request.url.isHTTP ? 0 : transfer.exchange.startOffset.rawValue
         if result == CURLE_OK {
             result = dld_easy_set_offset(easy, CURLOPT_INFILESIZE_LARGE, curl_off_t(feed.length + skipped))
         }
-        if !transfer.sendLimits.isEmpty { set(CURLOPT_UPLOAD_BUFFERSIZE, Transfer.limitedPiece) }
+        // libcurl's own takes 64 KiB, and 16 at least.
+        let buffer = transfer.sendLimits.isEmpty ? feed.piece : Transfer.limitedPiece
+        if buffer < 64 << 10 { set(CURLOPT_UPLOAD_BUFFERSIZE, buffer) }
     }
 
     private func httpVersion(_ transfer: Transfer) -> Int {
@@ -143,14 +157,14 @@ struct EasySetup {
         let mustBe11 =
             !transfer.limits.isEmpty || transfer.exchange.network.httpVersion == .v11
             || !transfer.sendLimits.isEmpty && transfer.isSending
-            || transfer.request.carriesBody && !CurlVersion.current.uploadsSafelyOverHTTP2
+            || transfer.request.sendsPayload && !CurlVersion.current.uploadsSafelyOverHTTP2
         return Int(mustBe11 ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS)
     }
 
     /// A field without a value is written `Name;` for libcurl (CURLOPT_HTTPHEADER(3)).
     private mutating func headers(_ transfer: Transfer) {
         var list: UnsafeMutablePointer<curl_slist>?
-        var fields = transfer.request.headers
+        var fields = transfer.request.allHeaders
         if transfer.isSending {
             // The length is the payload's, and libcurl says it; the wait for a 100 is the exchange's choice, not
             // libcurl's.
@@ -185,16 +199,12 @@ struct EasySetup {
         }
     }
 
-    /// FTP appends (APPE), SFTP writes from the very offset on.
+    /// To continue, libcurl itself asks on the same connection, right before it sends, how long the remote file is, and
+    /// appends (FTP) or writes on from there (SFTP): `Transfer.seek` sees to it that this is where we mean to go on.
     private mutating func store(_ transfer: Transfer) {
         upload(transfer)
-        let offset = transfer.exchange.startOffset.rawValue
-        guard offset > 0, result == CURLE_OK else { return }
-        if transfer.request.url.scheme == "sftp" {
-            result = dld_easy_set_offset(easy, CURLOPT_RESUME_FROM_LARGE, curl_off_t(offset))
-        } else {
-            set(CURLOPT_APPEND, 1)
-        }
+        guard transfer.exchange.startOffset > 0, result == CURLE_OK else { return }
+        result = dld_easy_set_offset(easy, CURLOPT_RESUME_FROM_LARGE, -1)
     }
 
     private mutating func sftp(_ transfer: Transfer) {

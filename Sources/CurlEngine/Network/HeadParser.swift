@@ -23,6 +23,9 @@ struct HeadParser {
     private var stage = Stage.waiting
     private var announced: [HeaderField] = []
 
+    /// Whether no head has begun since the last interim one ended.
+    var isWaiting: Bool { stage == .waiting }
+
     /// Whether a whole final head was read.
     var isComplete: Bool { stage == .ended }
 
@@ -95,8 +98,8 @@ struct HeadParser {
         return values("location").first
     }
 
-    /// 401 and 407 may yet be answered by libcurl, 417 repeated: such a head is final only when a body or the end comes.
-    var mayBeRepeated: Bool { status == 401 || status == 407 || status == 417 }
+    /// Whether credentials are asked for.
+    var isChallenge: Bool { status == 401 || status == 407 }
 
     /// Whether the body's end is marked by a length or a last chunk. HTTP/2 without a length is not trusted: some
     /// servers end a cut stream with NO_ERROR.

@@ -63,13 +63,21 @@ extension Reactor {
     func maySend(_ transfer: Transfer) -> Bool { may(transfer, transfer.sendLimits) }
 
     private func may(_ transfer: Transfer, _ limits: [SharedBucket]) -> Bool {
-        let time = dld_monotonic_nanoseconds()
+        guard !limits.isEmpty else { return true }
+        let time = rateClock()
         var wake = time
         for limit in limits { wake = max(wake, limit.wait(at: time) ?? time) }
         guard wake > time else { return true }
         rateWaiters.append(transfer)
         rateDeadline = min(rateDeadline ?? .max, wake)
         return false
+    }
+
+    /// Accounts for bytes that have passed.
+    func spend(_ count: Int, of limits: [SharedBucket]) {
+        guard count > 0, !limits.isEmpty else { return }
+        let time = rateClock()
+        for limit in limits { limit.bucket.spend(ByteCount(Int64(count)), at: time) }
     }
 
     func wakeRateWaiters() {

@@ -28,6 +28,7 @@ final class Reactor: @unchecked Sendable {
 
     let buffers: BufferPool
     let sinks: SinkFactory
+    let rateClock: @Sendable () -> Int64
     private let userAgent: String
     private let mailbox: Mailbox<Command>
     private let epoll: Int32
@@ -44,6 +45,8 @@ final class Reactor: @unchecked Sendable {
     private var ready = [dld_ready](repeating: dld_ready(), count: 256)
     var limiter = RateLimiter()
     var sendLimiter = RateLimiter()
+    /// Which requests ask before they send.
+    var expectations = ExpectationRules()
     var rateWaiters: [Transfer] = []
     var rateDeadline: Int64?
     private var stopped: (@Sendable () -> Void)?
@@ -54,7 +57,8 @@ final class Reactor: @unchecked Sendable {
     private static let idleHandleLimit = 64
 
     init?(
-        maximumTransfers: Int, userAgent: String, buffers: BufferPool, sinks: SinkFactory
+        maximumTransfers: Int, userAgent: String, buffers: BufferPool, sinks: SinkFactory,
+        rateClock: @escaping @Sendable () -> Int64
     ) {
         guard let mailbox = Mailbox<Command>(), let multi = curl_multi_init() else { return nil }
         self.mailbox = mailbox
@@ -62,6 +66,7 @@ final class Reactor: @unchecked Sendable {
         self.buffers = buffers
         self.sinks = sinks
         self.userAgent = userAgent
+        self.rateClock = rateClock
         epoll = dld_epoll_create()
         timer = dld_timerfd_create()
         guard epoll >= 0, timer >= 0, dld_epoll_watch(epoll, mailbox.fileDescriptor, DLD_READABLE) == 0,
@@ -129,11 +134,11 @@ final class Reactor: @unchecked Sendable {
         case .sendingChanged(let transfer): release(transfer, .sending)
         case .buffersFreed: buffersFreed()
         case .globalRate(let rate, let direction):
-            change(direction) { $0.setGlobal(rate, at: now) }
+            change(direction) { $0.setGlobal(rate, at: rateClock()) }
         case .sessionRate(let session, let rate, let direction):
-            change(direction) { $0.set(session, rate, at: now) }
+            change(direction) { $0.set(session, rate, at: rateClock()) }
         case .taskRate(let task, let rate, let direction):
-            change(direction) { $0.set(task, rate, at: now) }
+            change(direction) { $0.set(task, rate, at: rateClock()) }
         case .ping(let answer): answer()
         case .stop(let done):
             stopped = done
@@ -189,7 +194,10 @@ final class Reactor: @unchecked Sendable {
         curlDeadline = milliseconds < 0 ? nil : dld_monotonic_nanoseconds() + Int64(milliseconds) * 1_000_000
     }
 
-    fileprivate func watch(_ socket: curl_socket_t, _ what: Int32) {
+    fileprivate func watch(_ easy: UnsafeMutableRawPointer?, _ socket: curl_socket_t, _ what: Int32) {
+        if let transfer = transfer(of: easy) {
+            if what != CURL_POLL_REMOVE { transfer.socket = socket } else if transfer.socket == socket { transfer.socket = -1 }
+        }
         if what == CURL_POLL_REMOVE {
             dld_epoll_forget(epoll, socket)
             return
@@ -220,11 +228,19 @@ final class Reactor: @unchecked Sendable {
         transfer.easy = easy
         transfer.isHandleClean = false
         transfer.lastActivity = now
+        transfer.expectsContinue = asksFirst(transfer)
         let code = EasySetup.configure(easy, for: transfer, userAgent: userAgent)
         guard code == CURLE_OK else { return conclude(transfer, failure(code, transfer)) }
         guard curl_multi_add_handle(multi, easy) == CURLM_OK else {
             return conclude(transfer, failure(CURLE_FAILED_INIT, transfer))
         }
+    }
+
+    private func asksFirst(_ transfer: Transfer) -> Bool {
+        guard transfer.isSending, !transfer.isQuestionRefused, let feed = transfer.feed else { return false }
+        return expectations.apply(
+            to: ByteCount(feed.length), isWanted: transfer.exchange.expectsContinue,
+            mayBeChallenged: transfer.request.hasCredentials, origin: transfer.request.origin, at: now)
     }
 
     private func abort(_ transfer: Transfer) {
@@ -240,6 +256,8 @@ final class Reactor: @unchecked Sendable {
         guard let easy = transfer.easy else { return }
         transfer.easy = nil
         curl_multi_remove_handle(multi, easy)
+        transfer.socket = -1
+        transfer.lastWords = nil
         if transfer.isHandleClean, idleHandles.count < Self.idleHandleLimit {
             curl_easy_reset(easy)
             idleHandles.append(easy)
@@ -260,17 +278,23 @@ final class Reactor: @unchecked Sendable {
     private func collectFinished() {
         var code = CURLE_OK
         while let easy = dld_multi_next_done(multi, &code) {
-            var context: UnsafeMutableRawPointer?
-            dld_easy_get_pointer(easy, &context)
-            guard let context else { continue }
-            finished(Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue(), code)
+            if let transfer = transfer(of: easy) { finished(transfer, code) }
         }
+    }
+
+    /// Whose handle it is; nil for those that libcurl has for itself.
+    private func transfer(of easy: UnsafeMutableRawPointer?) -> Transfer? {
+        var context: UnsafeMutableRawPointer?
+        guard let easy, dld_easy_get_pointer(easy, &context) == CURLE_OK, let context else { return nil }
+        return Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
     }
 
     private func finished(_ transfer: Transfer, _ code: CURLcode) {
         transfer.isHandleClean = code == CURLE_OK
+        if code == CURLE_SEND_ERROR { transfer.hearLastWords(self) }
         if transfer.discardingSince != nil { return follow(transfer) }
-        if transfer.ending == nil, code == CURLE_OK, transfer.head == nil { transfer.judge(self) }
+        if transfer.isQuestionRefused, transfer.expectsContinue { return sendUnasked(transfer) }
+        if transfer.ending == nil, transfer.head == nil, code == CURLE_OK || transfer.isRefused { transfer.judge(self) }
         if let ending = transfer.ending { return conclude(transfer, ending) }
         if code != CURLE_OK { return conclude(transfer, failure(code, transfer)) }
         if transfer.holds.contains(.restart) {
@@ -290,6 +314,14 @@ final class Reactor: @unchecked Sendable {
         let detail = String(cString: transfer.errorText)
         let message = detail.isEmpty ? String(cString: curl_easy_strerror(code)) : detail
         return .transport(code: Int(code.rawValue), message: message)
+    }
+
+    /// Repeats a request whose `Expect` was refused (RFC 9110 section 10.1.1).
+    private func sendUnasked(_ transfer: Transfer) {
+        takeHandle(transfer)
+        expectations.wasIgnored(by: transfer.request.origin, at: now)
+        transfer.prepareNextRequest()
+        send(transfer)
     }
 
     /// Goes on to where a redirect points.
@@ -319,17 +351,16 @@ final class Reactor: @unchecked Sendable {
         if let since = transfer.discardingSince, now - since > Self.discardTime { return follow(transfer) }
         transfer.measureSending()
         let limit = transfer.exchange.network.stallTimeout
-        guard limit > 0, transfer.holds.isEmpty, now - transfer.lastActivity > limit.milliseconds * 1_000_000,
-            !transfer.hasUploaded(since: now)
+        guard limit > 0, transfer.holds.isEmpty, now - transfer.lastActivity > limit.milliseconds * 1_000_000
         else { return }
         conclude(transfer, .stalled)
     }
 }
 
 /// CURLMOPT_SOCKETFUNCTION(3).
-private let watchSocket: dld_socket_callback = { _, socket, what, context, _ in
+private let watchSocket: dld_socket_callback = { easy, socket, what, context, _ in
     guard let context else { return 0 }
-    Unmanaged<Reactor>.fromOpaque(context).takeUnretainedValue().watch(socket, what)
+    Unmanaged<Reactor>.fromOpaque(context).takeUnretainedValue().watch(easy, socket, what)
     return 0
 }
 

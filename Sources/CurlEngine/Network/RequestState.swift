@@ -12,20 +12,25 @@ struct RequestState: Sendable {
 
     private(set) var url: CurlURL
     private(set) var method: String?
+    /// The caller's fields, of which little goes to another origin.
     private(set) var headers: [HeaderField]
-    private(set) var body: [UInt8]?
+    /// The transfer protocol's fields.
+    private(set) var ownHeaders: [HeaderField]
     /// The exchange's payload goes along.
     private(set) var sendsPayload: Bool
     /// User name and password for the origin.
     private(set) var credentials: Credentials?
     private(set) var netrcPath: String?
     private(set) var redirects = 0
+    /// A redirect took the request as done, and a GET followed.
+    private(set) var becameGET = false
     private let redirectLimit: Int
     private let allowsPlaintext: Bool
     private let isReplayable: Bool
 
-    /// Fields that go along to another origin: they say what is asked for, not who asks.
-    private static let carriedAcross: Set<String> = ["user-agent", "range", "if-range", "want-repr-digest"]
+    /// Fields of the caller that go along to another origin, besides Accept and its kin: they say what is asked for, not
+    /// who asks.
+    private static let carriedAcross: Set<String> = ["user-agent", "range", "if-range"]
 
     /// - Throws: policy.plaintext_refused.
     init(_ exchange: Exchange, url: CurlURL) throws(TransferError) {
@@ -34,7 +39,7 @@ struct RequestState: Sendable {
         self.url = url
         method = exchange.method
         headers = exchange.headers
-        body = exchange.body
+        ownHeaders = exchange.ownHeaders
         sendsPayload = exchange.sentPayload != nil
         isReplayable = exchange.isReplayable
         redirectLimit = network.redirectLimit
@@ -53,11 +58,20 @@ struct RequestState: Sendable {
 
     /// Whether a repetition does no more than the request alone (RFC 9110 section 9.2.2).
     var isIdempotent: Bool {
-        let method = (method ?? (carriesBody ? "POST" : "GET")).uppercased()
-        return ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"].contains(method)
+        ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"].contains(effectiveMethod)
     }
 
-    var carriesBody: Bool { body != nil || sendsPayload }
+    /// There is something that libcurl could answer a 401 with.
+    var hasCredentials: Bool { credentials != nil || netrcPath != nil }
+
+    /// What goes into the request line where nothing else is said, in capitals.
+    var effectiveMethod: String { (method ?? (sendsPayload ? "POST" : "GET")).uppercased() }
+
+    /// Everything that goes into the request's head.
+    var allHeaders: [HeaderField] { headers + ownHeaders }
+
+    /// Scheme, name and port.
+    var origin: String { "\(url.scheme)://\(url.host):\(url.port)" }
 
     /// Goes to where a response with `status` and `location` points.
     /// - Throws: http.redirect_limit, http.protocol (no http or https target, a body that may not be sent twice),
@@ -82,7 +96,7 @@ struct RequestState: Sendable {
                 details: ["url": .string(url.text), "location": .string(target.text)])
         }
         if !target.hasSameOrigin(as: url) {
-            let describesBody = carriesBody
+            let describesBody = sendsPayload
             headers.removeAll { field in
                 !Self.crossesOrigins(field.name) && !(describesBody && field.name.lowercased().hasPrefix("content-"))
             }
@@ -96,14 +110,20 @@ struct RequestState: Sendable {
 
     /// RFC 9110 sections 15.4.2 to 15.4.4: 301 and 302 turn POST into GET, 303 everything but HEAD.
     private mutating func rewriteMethod(_ status: Int) {
-        let current = (method ?? (carriesBody ? "POST" : "GET")).uppercased()
+        let current = effectiveMethod
         let becomesGet =
             status == 303 ? current != "HEAD" && current != "GET" : current == "POST" && [301, 302].contains(status)
         guard becomesGet else { return }
+        becameGET = true
         method = nil
-        body = nil
         sendsPayload = false
-        headers.removeAll { $0.name.lowercased().hasPrefix("content-") || $0.name.lowercased() == "expect" }
+        headers.removeAll(where: Self.describesContent)
+        ownHeaders.removeAll(where: Self.describesContent)
+    }
+
+    private static func describesContent(_ field: HeaderField) -> Bool {
+        let name = field.name.lowercased()
+        return name.hasPrefix("content-") || name == "repr-digest" || name == "expect"
     }
 
     private static func crossesOrigins(_ name: String) -> Bool {

@@ -1,5 +1,4 @@
 import CCurl
-import CLinux
 import Glibc
 import TransferCore
 import TransferModel
@@ -25,9 +24,12 @@ extension Transfer {
         if parser.redirectTarget != nil, request.url.isHTTP, !exchange.finalStatuses.contains(parser.status ?? 0) {
             return beginDiscarding(reactor)
         }
-        if !parser.mayBeRepeated { judge(reactor) }
+        if !mayBeAnswered { judge(reactor) }
         return ending == nil
     }
+
+    /// libcurl may yet answer a challenge: such a head is final only when a body or the end comes.
+    private var mayBeAnswered: Bool { parser.isChallenge && (parser.status == 407 || request.hasCredentials) }
 
     /// A short body of a redirect is read so that the connection stays usable; a long one is not worth it.
     private func beginDiscarding(_ reactor: Reactor) -> Bool {
@@ -117,18 +119,26 @@ extension Transfer {
         if ending != nil { return 0 }
         switch use {
         case .discard(let left):
+            // Too few to be waited for, but they count.
+            reactor.spend(count, of: limits)
             use = .discard(left: left - count)
             return left >= count ? count : 0
-        case .count:
-            received += Int64(count)
-            return count
-        case .capture:
-            return capture(bytes, count)
+        case .count, .capture:
+            guard reactor.mayRead(self) else { return pause(.rate) }
+            reactor.spend(count, of: limits)
+            return take(bytes, count)
         case .undecided:
             return pause(.restart)
         case .store(let sink):
             return store(bytes, count, in: sink, reactor)
         }
+    }
+
+    /// Bytes that go to no file.
+    private func take(_ bytes: UnsafeRawPointer, _ count: Int) -> Int {
+        if case .capture = use { return capture(bytes, count) }
+        received += Int64(count)
+        return count
     }
 
     private func pause(_ hold: Hold) -> Int {
@@ -139,7 +149,7 @@ extension Transfer {
 
     private func store(_ bytes: UnsafeRawPointer, _ count: Int, in sink: PartSink, _ reactor: Reactor) -> Int {
         if !holds.isDisjoint(with: .receiving) { return pause(.receiving.intersection(holds)) }
-        if !limits.isEmpty, !reactor.mayRead(self) { return pause(.rate) }
+        guard reactor.mayRead(self) else { return pause(.rate) }
         let wanted = remaining.map { Int(min($0, Int64(count))) } ?? count
         guard hasRoom(for: wanted, sink, reactor), let buffer else { return pause(.writer) }
         if buffer.count == 0 { bufferedSince = reactor.now }
@@ -147,17 +157,12 @@ extension Transfer {
         nextOffset += Int64(wanted)
         received += Int64(wanted)
         remaining = remaining.map { $0 - Int64(wanted) }
-        if !limits.isEmpty { spend(wanted) }
+        reactor.spend(wanted, of: limits)
         if wanted < count {
             ending = .overrun
             return 0
         }
         return count
-    }
-
-    private func spend(_ count: Int) {
-        let time = dld_monotonic_nanoseconds()
-        for limit in limits { limit.bucket.spend(ByteCount(Int64(count)), at: time) }
     }
 
     private func hasRoom(for count: Int, _ sink: PartSink, _ reactor: Reactor) -> Bool {

@@ -54,6 +54,9 @@ final class Transfer: @unchecked Sendable {
     weak var reactor: Reactor?
     var request: RequestState
     var easy: UnsafeMutableRawPointer?
+    /// The socket that libcurl watches for it, -1 where there is none; of several the latest.
+    var socket: Int32 = -1
+    var lastWords: LastWords?
     /// libcurl has ended the request without an error: the handle may serve another transfer.
     var isHandleClean = false
     var headerList: UnsafeMutablePointer<curl_slist>?
@@ -84,13 +87,20 @@ final class Transfer: @unchecked Sendable {
     /// the peer has not acknowledged yet.
     var sent: Int64 = 0
     var unacknowledged: Int64 = 0
-    /// Requests that libcurl began for the current URL.
+    /// FTP and SFTP: where the remote file ended right before the sending.
+    var placedAt: Int64?
+    /// Requests that libcurl began for the current URL, and whether there was one for any.
     var requestsBegun = 0
+    var hasBegun = false
+    /// The current request asks before it sends, and the server said 100 or let it wait in vain.
+    var expectsContinue = false
+    var isQuestionSettled = false
+    /// The server refused the question (417): the request goes out once more without.
+    var isQuestionRefused = false
     var interim: [ResponseHead] = []
     var captured: [UInt8] = []
     var isCaptureTruncated = false
     var continueRefused = false
-    private var uploaded: curl_off_t = 0
     /// When the first byte in `buffer` arrived.
     var bufferedSince: Int64 = 0
     var discardingSince: Int64?
@@ -122,24 +132,28 @@ final class Transfer: @unchecked Sendable {
 
     /// Forgets the last response before the next request of a redirect chain.
     func prepareNextRequest() {
-        parser = HeadParser()
         use = .undecided
         discardingSince = nil
         requestsBegun = 0
         sent = 0
+        unacknowledged = 0
         errorText[0] = 0
+        resetForRequest()
     }
 
-    /// Whether more of the request's body has left than when this was last asked; that is no silence either.
-    func hasUploaded(since now: Int64) -> Bool {
-        guard request.body != nil, let easy else { return false }
-        var bytes: curl_off_t = 0
-        dld_easy_get_offset(easy, CURLINFO_SIZE_UPLOAD_T, &bytes)
-        guard bytes > uploaded else { return false }
-        uploaded = bytes
-        lastActivity = now
-        return true
+    /// What is true of one request alone. libcurl begins each one unpaused.
+    func resetForRequest() {
+        parser = HeadParser()
+        holds = []
+        isPaused = false
+        isSendPaused = false
+        continueRefused = false
+        isQuestionSettled = false
+        lastWords = nil
     }
+
+    /// The credentials were sent and refused; that stands, though the connection broke before the answer's body.
+    var isRefused: Bool { parser.isComplete && parser.isChallenge && requestsBegun > 1 }
 
     // MARK: The outcome
 
@@ -166,6 +180,9 @@ final class Transfer: @unchecked Sendable {
         outcome.isBodyTruncated = isCaptureTruncated
         outcome.interim = interim
         outcome.continueRefused = continueRefused
+        outcome.wasSent = hasBegun || !request.url.isHTTP
+        outcome.isSentWhole = !isSending || sent >= feed?.length ?? 0
+        outcome.becameGET = request.becameGET
         guard let sink else {
             if let buffer { _ = buffers.release(buffer) }
             report(outcome)
@@ -191,6 +208,8 @@ final class Transfer: @unchecked Sendable {
     /// Reports without ever having been on the network.
     func refuse(_ end: ExchangeOutcome.End) {
         feed?.end()
-        report(ExchangeOutcome(end: end, offset: exchange.startOffset))
+        var outcome = ExchangeOutcome(end: end, offset: exchange.startOffset)
+        outcome.wasSent = false
+        report(outcome)
     }
 }

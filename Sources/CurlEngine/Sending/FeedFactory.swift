@@ -8,8 +8,14 @@ struct FeedFactory: Sendable {
         let running = Atomic<Int>(0)
     }
 
-    /// So many uploads may have large buffers at once; with more of them each has small ones, and memory stays flat.
-    private static let largeLimit = 4
+    /// Bytes that each of so many uploads has in memory: with more of them each has less, and the memory of all stays flat.
+    static func piece(of uploads: Int) -> Int {
+        switch uploads {
+        case ...4: BufferPool.largeSize
+        case ...32: BufferPool.smallSize
+        default: 16 << 10
+        }
+    }
 
     var lanes: DeviceLanes
     var buffers: BufferPool
@@ -29,7 +35,7 @@ struct FeedFactory: Sendable {
         load.running.add(1, ordering: .relaxed)
         let services = PayloadFeed.Services(
             lane: source.map { lanes.lane(for: $0.identity.device) }, buffers: buffers,
-            usesLargeBuffers: { load.running.load(ordering: .relaxed) <= Self.largeLimit },
+            piece: { Self.piece(of: load.running.load(ordering: .relaxed)) },
             onBuffersFreed: { [waker] in waker.wake() },
             onEnd: { load.running.subtract(1, ordering: .relaxed) })
         return PayloadFeed(payload, source: source, services: services)
@@ -40,7 +46,12 @@ extension Exchange {
     /// The payload that goes out; methods with a meaning for content say its length even where it is empty (RFC 9110
     /// section 8.6).
     var sentPayload: Payload? {
-        if body != nil || kind != .request || method?.uppercased() == "HEAD" { return nil }
+        let sends =
+            switch kind {
+            case .download, .request: method?.uppercased() != "HEAD"
+            case .probe: false
+            }
+        guard sends else { return nil }
         if payload != .none { return payload }
         let takesContent = ["POST", "PUT", "PATCH"].contains(method?.uppercased())
         return takesContent ? .bytes([]) : nil

@@ -5,9 +5,9 @@ import TransferModel
 
 /// Hands a payload to libcurl in order while a reader thread fetches the next piece of the file.
 ///
-/// One buffer is emptied by the reactor while one more is being read or waits: two are the memory of an upload. Reads are
-/// checked against the file's identity, so no byte of another version ever leaves. Everything but `fill` belongs to the
-/// reactor's thread.
+/// The memory of an upload is one small buffer where there are many, else two large ones: one is emptied by the reactor
+/// while the next is being read or waits. Reads are checked against the file's identity, so no byte of another version
+/// ever leaves. Everything but `fill` belongs to the reactor's thread.
 final class PayloadFeed: @unchecked Sendable {
     enum Read: Equatable {
         /// 0 = the payload's end.
@@ -20,8 +20,8 @@ final class PayloadFeed: @unchecked Sendable {
     struct Services: Sendable {
         var lane: DeviceLane?
         var buffers: BufferPool
-        /// Whether few enough uploads run that each may have large buffers.
-        var usesLargeBuffers: @Sendable () -> Bool
+        /// Bytes to read at a time: the more uploads run, the fewer.
+        var piece: @Sendable () -> Int
         /// A buffer came back while somebody had been refused one.
         var onBuffersFreed: @Sendable () -> Void
         /// The feed is no longer in use.
@@ -78,6 +78,9 @@ final class PayloadFeed: @unchecked Sendable {
         sourceLength = max(0, payload.sourceLength.rawValue)
         length = Int64(head.count + tail.count) + sourceLength
     }
+
+    /// Bytes that are worth handing out at a time, as long as so many uploads run as now.
+    var piece: Int { services.piece() }
 
     /// Begins to read. `onChange` may be called on any thread.
     func start(onChange: @escaping @Sendable () -> Void) {
@@ -154,7 +157,9 @@ final class PayloadFeed: @unchecked Sendable {
         }
         current = ready
         consumed = 0
-        prefetch()
+        // A small buffer is soon empty, and what libcurl and the system have taken of it lasts while it is filled again.
+        // Where there is none, a piece of before a seek may have come instead.
+        if ready?.capacity != BufferPool.smallSize { prefetch() }
         return ready
     }
 
@@ -169,9 +174,10 @@ final class PayloadFeed: @unchecked Sendable {
             (!state.isReading && state.ready == nil && state.failure == nil && !state.ended, state.generation)
         }
         let left = sourceLength - nextRead
-        let large = left > Int64(BufferPool.smallSize) && services.usesLargeBuffers()
-        guard mayRead, let buffer = services.buffers.acquire(large: large) else { return }
-        let count = Int(min(Int64(buffer.capacity), left))
+        let wanted = Int(min(Int64(piece), left))
+        guard mayRead, let buffer = services.buffers.acquire(large: wanted > BufferPool.smallSize) else { return }
+        // Where less is wanted than fits, the rest of the buffer is never touched and costs nothing.
+        let count = min(buffer.capacity, wanted)
         let piece = Piece(buffer: buffer, generation: generation, offset: sourceOffset + nextRead, count: count)
         nextRead += Int64(count)
         state.withLock { $0.isReading = true }

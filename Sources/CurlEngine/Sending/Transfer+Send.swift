@@ -15,12 +15,12 @@ extension Transfer {
 
     /// The next bytes of the body, a pause, or the end of the transfer.
     func send(into target: UnsafeMutableRawPointer, _ room: Int, _ reactor: Reactor) -> Int {
-        guard let feed, ending == nil else { return DLD_READ_ABORT }
-        if !sendLimits.isEmpty, !reactor.maySend(self) { return pauseSending(.sendRate) }
+        guard let feed, ending == nil, isPlaced() else { return DLD_READ_ABORT }
+        guard reactor.maySend(self) else { return pauseSending(.sendRate) }
         switch feed.read(into: target, sendLimits.isEmpty ? room : min(room, Self.limitedPiece)) {
         case .bytes(let count):
-            if count > 0 { context.counters.setTransferring(true) }
-            spendSent(count)
+            if count > 0 { bodyBegins(reactor) }
+            reactor.spend(count, of: sendLimits)
             return count
         case .wait:
             return pauseSending(.source)
@@ -30,21 +30,45 @@ extension Transfer {
         }
     }
 
+    /// What fits into one piece is sent before anybody could object to it.
+    private static let shortBody: Int64 = 64 << 10
+
+    private func bodyBegins(_ reactor: Reactor) {
+        context.counters.setTransferring(true)
+        if lastWords == nil, socket >= 0, request.url.scheme == "http", feed?.length ?? 0 > Self.shortBody {
+            lastWords = LastWords(of: socket)
+        }
+        guard expectsContinue, !isQuestionSettled else { return }
+        isQuestionSettled = true
+        reactor.expectations.wasIgnored(by: request.origin, at: reactor.now)
+    }
+
     private func pauseSending(_ hold: Hold) -> Int {
         holds.insert(hold)
         isSendPaused = true
         return DLD_READ_PAUSE
     }
 
-    private func spendSent(_ count: Int) {
-        guard count > 0, !sendLimits.isEmpty else { return }
-        let time = dld_monotonic_nanoseconds()
-        for limit in sendLimits { limit.bucket.spend(ByteCount(Int64(count)), at: time) }
+    /// libcurl rewinds for a challenge or a dead connection. FTP and SFTP: it has just learnt where the remote file ends
+    /// and would go on there.
+    func seek(to offset: Int64) -> Bool {
+        guard let feed else { return false }
+        if request.url.isHTTP { return feed.seek(to: offset) }
+        placedAt = offset
+        return isPlaced() && feed.seek(to: 0)
     }
 
-    /// libcurl rewinds for a challenge, a redirect or a dead connection; SFTP skips to where the remote file ends.
-    func seek(to offset: Int64) -> Bool {
-        feed?.seek(to: offset - (request.url.scheme == "sftp" ? exchange.startOffset.rawValue : 0)) ?? false
+    /// FTP and SFTP: whether the remote file is still as long as when it was looked at; to append to any other, or to
+    /// leave a hole in it, would make it nobody's.
+    private func isPlaced() -> Bool {
+        let wanted = exchange.startOffset.rawValue
+        guard !request.url.isHTTP, wanted > 0, placedAt != wanted else { return true }
+        let now = placedAt.map { "\($0)" } ?? "no"
+        ending = .stopped(
+            .restart(
+                TransferError(
+                    .validatorChanged, "The remote file had \(wanted) bytes and now has \(now); it is looked at again.")))
+        return false
     }
 
     /// A request is about to leave. False where it is a repetition of libcurl's own that might act twice.
@@ -58,11 +82,13 @@ extension Transfer {
                     message: "the connection died before an answer, and the request may have been acted on")
                 return false
             }
-            parser = HeadParser()
+            resetForRequest()
         }
         requestsBegun += 1
+        hasBegun = true
+        guard isSending, let feed else { return true }
         // What libcurl read ahead and did not send would be missing.
-        return feed?.seek(to: 0) ?? true
+        return feed.seek(to: 0)
     }
 
     // MARK: Figures
@@ -72,7 +98,7 @@ extension Transfer {
         guard isSending, let easy else { return }
         var bytes: curl_off_t = 0
         dld_easy_get_offset(easy, CURLINFO_SIZE_UPLOAD_T, &bytes)
-        let socket = request.url.isHTTP ? dld_easy_get_socket(easy) : -1
+        let socket = request.url.isHTTP ? socket : -1
         let waiting = socket >= 0 ? max(0, Int64(dld_socket_unacknowledged(socket))) : 0
         // Less than before: counted anew after a challenge. Acknowledged bytes are a sign of life even where the
         // system's buffer takes no more of them for a long time.
@@ -112,7 +138,10 @@ extension Transfer {
 
     /// An interim answer is whole.
     func interimEnded() {
-        guard let status = parser.status, status != 100 else { return }
+        guard let status = parser.status, status != 100 else {
+            isQuestionSettled = true
+            return
+        }
         let head = ResponseHead(
             url: request.url.text, status: status, httpVersion: parser.httpVersion, reason: parser.reason,
             headers: parser.headers, redirects: request.redirects)
@@ -132,13 +161,9 @@ extension Transfer {
         continueRefused = expectsContinue && bytes == 0 && (parser.status ?? 0) >= 300
         // libcurl stops sending at an error, but a pause would keep the transfer from ending.
         if isSendPaused { reactor.post(.sendingChanged(self)) }
-        guard parser.status == 417, expectsContinue else { return true }
-        judge(reactor)
-        ending = ending ?? .finished
-        return false
+        isQuestionRefused = parser.status == 417 && expectsContinue
+        return !isQuestionRefused
     }
-
-    var expectsContinue: Bool { exchange.expectsContinue && (exchange.payload.length ?? 0) > 0 }
 
     /// The answer is what a request without a file is about: its length is the task's.
     func announceAnswer() {

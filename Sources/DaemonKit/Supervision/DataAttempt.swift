@@ -3,12 +3,20 @@ import TransferCore
 import TransferModel
 
 /// One attempt at one data task: a short request whose whole answer is kept with the task.
-struct DataAttempt: TransferAttempt {
+final class DataAttempt: TransferAttempt {
     let record: TaskRecord
     let policy: EffectivePolicy
     let run: TransferRun
     let tools: AttemptTools
     let logger: Logger
+
+    init(record: TaskRecord, policy: EffectivePolicy, run: TransferRun, tools: AttemptTools, logger: Logger) {
+        self.record = record
+        self.policy = policy
+        self.run = run
+        self.tools = tools
+        self.logger = logger
+    }
 
     func perform() async -> AttemptEnding {
         await .of {

@@ -54,7 +54,12 @@ struct DownloadAttempt: TransferAttempt {
         recorder.close()
         await recording.value
         guard let arrival else { return .aborted }
-        return try await deliver(arrival, held, plan, folder)
+        do {
+            return try await deliver(arrival, held, plan, folder)
+        } catch let error as TransferError where error.code == .integrityChecksum && !arrival.mayBeFetchedAgain {
+            try await keep(nil)
+            throw AttemptFailure(error: error, disposition: .permanent)
+        }
     }
 
     /// Runs exchanges until the strategy has everything; nil where the run was stopped.
@@ -62,33 +67,60 @@ struct DownloadAttempt: TransferAttempt {
         let pinned = try await tools.files.pinned(
             policy.network, record.spec.url ?? "", owner: record.session.owner)
         defer { withExtendedLifetime(pinned) {} }
-        var spec = record.spec
-        spec.url = pinned.url
-        var strategy = try StrategyRegistry.strategy(
-            for: StrategyRequest(
-                spec: spec, checkpoint: held.checkpoint, network: pinned.network,
-                trustedDigest: record.spec.checksum != nil || held.checkpoint?.serverDigests.isEmpty == false,
-                sessionHeaders: policy.sessionHeaders, now: tools.time.reading().wall))
+        var strategy = try StrategyRegistry.strategy(for: request(held, pinned))
         let context = TransferContext(
             task: record.id, session: record.session, counters: run.counters, observer: recorder)
+        var stored = record.upload
+        var sending: SendingFile?
         var step = strategy.next(after: nil)
-        while !Task.isCancelled {
+        while true {
+            // Before anything is stored: a body that cannot be sent leaves no question open.
+            if sending == nil, step.exchange?.payload.sourceOffset != nil {
+                sending = try await tools.files.openSending(of: record, store: tools.patience.store)
+            }
+            let exchange: Exchange
             switch step {
-            case .run(let exchange), .restart(_, then: let exchange):
-                if case .restart(let cause, _) = step { try await restart(held.part, because: cause) }
-                let outcome = await tools.engine.perform(exchange, into: held.part, context: context)
-                if case .aborted = outcome.end { return nil }
-                step = strategy.next(after: outcome)
+            case .run(let next): exchange = next
+            case .store(let begun, let next):
+                try await keep(begun)
+                stored = begun
+                exchange = next
+            case .restart(let cause, let next):
+                stored = strategy.upload
+                try await restart(held.part, because: cause, keeping: stored)
+                exchange = next
             case .finished(let arrival): return arrival
-            case .failed(let failure): throw failure
-            case .store, .uploaded:
+            case .failed(let failure):
+                if strategy.upload != stored { try await keep(strategy.upload) }
+                throw failure
+            case .uploaded:
                 throw TransferError(.internal, "A download took a step of uploads; please report it.")
             }
+            let outcome = await tools.engine.perform(
+                exchange, into: held.part, sending: sending?.file, context: context)
+            step = strategy.next(after: outcome)
+            if case .aborted = outcome.end {
+                if strategy.upload != stored { try await keep(strategy.upload) }
+                return nil
+            }
         }
-        return nil
     }
 
-    private func restart(_ part: PartFile, because cause: TransferError) async throws {
+    private func request(_ held: HeldPart, _ pinned: PinnedFiles) -> StrategyRequest {
+        var request = StrategyRequest(record, policy, pinned.network, tools.time)
+        request.spec.url = pinned.url
+        request.checkpoint = held.checkpoint
+        request.trustedDigest = record.spec.checksum != nil || held.checkpoint?.serverDigests.isEmpty == false
+        return request
+    }
+
+    /// Stores, or forgets, that a request is under way which must not be made twice.
+    private func keep(_ begun: UploadProgress?) async throws {
+        let id = record.id
+        try await tools.patience.persistently { try $0.setUpload(id, begun) }
+    }
+
+    private func restart(_ part: PartFile, because cause: TransferError, keeping begun: UploadProgress?) async throws {
         try await tools.files.truncate(part)
         run.restarted()
         let record = record
@@ -96,6 +128,7 @@ struct DownloadAttempt: TransferAttempt {
         logger.info("restarted from 0", metadata: ["task": "\(record.id)", "code": "\(cause.code.rawValue)"])
         try await tools.patience.persistently { transaction in
             try transaction.setCheckpoint(record.id, nil)
+            try transaction.setUpload(record.id, begun)
             _ = try transaction.append(
                 EventRecord(
                     time: now, type: .taskRestarted, session: record.session, task: record.id,

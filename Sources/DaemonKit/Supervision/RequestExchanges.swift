@@ -6,7 +6,9 @@ import TransferStore
 
 /// Performs the exchanges of an upload or a data task: stores where the upload stands before each step that relies on
 /// it, and whatever is known of it when the attempt ends.
-struct RequestExchanges: Sendable {
+///
+/// A class, as the attempts that use it: a record is large, and each function that waits would hold copies of it.
+final class RequestExchanges: Sendable {
     let record: TaskRecord
     let policy: EffectivePolicy
     let run: TransferRun
@@ -14,6 +16,18 @@ struct RequestExchanges: Sendable {
     /// nil where nothing is sent.
     let sending: SendingFile?
     let logger: Logger
+
+    init(
+        record: TaskRecord, policy: EffectivePolicy, run: TransferRun, tools: AttemptTools, sending: SendingFile?,
+        logger: Logger
+    ) {
+        self.record = record
+        self.policy = policy
+        self.run = run
+        self.tools = tools
+        self.sending = sending
+        self.logger = logger
+    }
 
     /// The answer that ends the task; nil where the run was stopped.
     /// - Throws: `AttemptFailure`, `TransferError`.
@@ -47,16 +61,17 @@ struct RequestExchanges: Sendable {
         while true {
             let exchange: Exchange
             switch step {
-            case .run(let next): exchange = next
+            case .run(let next): exchange = try await prepared(next)
             case .store(let progress, let next):
+                // First what takes its time: an end meanwhile must not leave a question open.
+                exchange = try await prepared(next)
                 try await keep(progress)
                 stored = progress
-                exchange = next
             case .restart(let cause, let next):
                 try await restart(because: cause)
                 stored = nil
                 announced = true
-                exchange = next
+                exchange = try await prepared(next)
             case .uploaded(let result): return result
             case .finished:
                 throw TransferError(.internal, "A request took a step of downloads; please report it.")
@@ -64,14 +79,11 @@ struct RequestExchanges: Sendable {
                 try await end(failure, strategy.upload, stored, last)
                 throw failure
             }
-            // What was known when the run was stopped is stored already.
-            guard !Task.isCancelled else { return nil }
-            if !announced, let offset = exchange.payload.sourceOffset {
+            if !announced, !Task.isCancelled, let offset = exchange.payload.sourceOffset {
                 announced = true
                 try await announce(resumedAt: offset)
             }
-            let prepared = try await prepared(exchange)
-            let outcome = await tools.engine.perform(prepared, into: nil, sending: sending?.file, context: context)
+            let outcome = await tools.engine.perform(exchange, into: nil, sending: sending?.file, context: context)
             step = strategy.next(after: outcome)
             if case .aborted = outcome.end {
                 if strategy.upload != stored { try await keep(strategy.upload) }
@@ -87,7 +99,7 @@ struct RequestExchanges: Sendable {
         run.set(phase: .verifying)
         defer { run.set(phase: nil) }
         var exchange = exchange
-        exchange.headers += try await tools.files.digestFields(of: exchange, sending)
+        exchange.ownHeaders += try await tools.files.digestFields(of: exchange, sending)
         return exchange
     }
 

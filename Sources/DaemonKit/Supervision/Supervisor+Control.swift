@@ -177,10 +177,12 @@ extension TaskAction {
             guard record.status.state.isFinal else {
                 throw TransferError(.taskWrongState, "Task \(record.id) is not over; cancel it first.")
             }
+            let now = transitions.time.reading().wall
+            try transaction.endUpload(of: record, at: now)
             try transaction.delete(record.id)
             _ = try transaction.append(
                 EventRecord(
-                    time: transitions.time.reading().wall, type: .taskRemoved, session: record.session,
+                    time: now, type: .taskRemoved, session: record.session,
                     task: record.id))
             return TaskTransitions.Outcome(record: record, effects: [.discardPart])
         }

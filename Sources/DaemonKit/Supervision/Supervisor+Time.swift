@@ -98,7 +98,11 @@ extension Supervisor {
             let now = time.reading().wall
             let horizon = now.advanced(by: Seconds(-settings.historyRetention.rawValue))
             while true {
-                let expired = try await store.write { try $0.expireHistory(before: horizon, limit: 200) }
+                let expired = try await store.write { transaction in
+                    let expired = try transaction.expireHistory(before: horizon, limit: 200)
+                    for record in expired { try transaction.endUpload(of: record, at: now) }
+                    return expired
+                }
                 for record in expired { await discard(record) }
                 if expired.count < 200 { break }
             }

@@ -87,8 +87,10 @@ extension UpdateTask.Parameters {
         }
         var spec = record.spec
         apply(to: &spec)
-        let host = try URLRules.parse(spec.url ?? "").hostKey
-        try transaction.setSpec(record.id, spec, host: host)
+        let target = try URLRules.parse(spec.url ?? "")
+        // Elsewhere it begins anew, and what was begun is told as it was reached.
+        if record.upload?.belongs(to: target) == false { try transaction.endUpload(of: record, at: now.wall) }
+        try transaction.setSpec(record.id, spec, host: target.hostKey)
         switch position {
         case .first: try transaction.setPosition(record.id, -Double(now.wall.rawValue))
         case .last: try transaction.setPosition(record.id, Double(now.wall.rawValue))

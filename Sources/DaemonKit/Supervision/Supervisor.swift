@@ -20,6 +20,7 @@ package final class Supervisor: Sendable {
     let transitions: TaskTransitions
     let conditions: Conditions
     let launches: any LaunchServing
+    let endings: UploadEndings
     private let stopping = Guarded(false)
     private let dispatcherBox = Guarded<Dispatcher?>(nil)
     private let alarmsBox = Guarded<Alarms?>(nil)
@@ -42,6 +43,10 @@ package final class Supervisor: Sendable {
         transitions = TaskTransitions(time: time) { spec, session in
             Self.policy(of: spec, session, configuration())
         }
+        endings = UploadEndings(
+            patience: StorePatience(store: store) { [stopping] in stopping.withLock { $0 } }, engine: engine,
+            files: files, policy: transitions.policy, time: time, logger: logger
+        ) { [alarmsBox] in alarmsBox.withLock { $0 }?.rearm() }
     }
 
     var patience: StorePatience { StorePatience(store: store) { [self] in isStopping } }
@@ -72,6 +77,7 @@ package final class Supervisor: Sendable {
         stopping.withLock { $0 = true }
         alarmsBox.withLock { $0 }?.stop()
         networkFollower.withLock { $0 }?.cancel()
+        endings.stop()
         await dispatcherBox.withLock { $0 }?.stop()
         let active = runs.all
         for run in active { run.requestAbort() }
@@ -279,12 +285,11 @@ package final class Supervisor: Sendable {
         }
     }
 
-    /// Removes what a task held: part files here, an upload that was begun at the server.
+    /// Removes what a task held here; an upload that was begun at a server is ended by `endings`.
     func discard(_ record: TaskRecord) async {
         switch record.spec.kind {
         case .download: await files.discardPart(of: record)
-        case .upload: endUpload(of: record)
-        case .data: break
+        case .upload, .data: break
         }
     }
 

@@ -46,6 +46,7 @@ package struct TaskTransitions: Sendable {
         }
         if effects.contains(.discardPart) {
             try transaction.setCheckpoint(record.id, nil)
+            try transaction.endUpload(of: record, at: now.wall)
         }
         for case .publish(let type, let payload) in effects {
             _ = try transaction.append(

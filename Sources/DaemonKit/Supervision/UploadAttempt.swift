@@ -4,12 +4,20 @@ import TransferModel
 
 /// One attempt at one upload: opens the source, proves that it is the one the task was added with, and sends what the
 /// strategy says until the server has all of it.
-struct UploadAttempt: TransferAttempt {
+final class UploadAttempt: TransferAttempt {
     let record: TaskRecord
     let policy: EffectivePolicy
     let run: TransferRun
     let tools: AttemptTools
     let logger: Logger
+
+    init(record: TaskRecord, policy: EffectivePolicy, run: TransferRun, tools: AttemptTools, logger: Logger) {
+        self.record = record
+        self.policy = policy
+        self.run = run
+        self.tools = tools
+        self.logger = logger
+    }
 
     func perform() async -> AttemptEnding {
         await .of {

@@ -114,8 +114,9 @@ extension TaskMachine {
         if failure.progressed { status.failuresInRow = 0 }
         let unresolvedSince = status.unresolvedSince
         status.unresolvedSince = nil
-        // A body of another length than announced leaves bytes that no later answer may be joined to.
-        let drop: [TaskEffect] = failure.error.code == .integrityLength ? [.discardPart] : []
+        // A body of another length or digest than announced leaves bytes that no later answer may be joined to.
+        let isWrong = failure.error.code == .integrityLength || failure.error.code == .integrityChecksum
+        let drop: [TaskEffect] = isWrong ? [.discardPart] : []
         switch failure.disposition {
         case .permanent:
             return fail(failure.error, now, then: drop)

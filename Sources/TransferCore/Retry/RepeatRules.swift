@@ -11,7 +11,8 @@ enum RepeatRules {
     /// Whether the server cannot have acted on the request, or acting on it twice is harmless.
     /// - Parameter payload: bytes the request's body has; nil where it has none.
     static func mayRepeat(_ method: String, payload: ByteCount?, after outcome: ExchangeOutcome) -> Bool {
-        if isIdempotent(method) || outcome.continueRefused { return true }
+        if isIdempotent(method) || outcome.continueRefused || !outcome.wasSent { return true }
+        if outcome.becameGET { return false }
         if let status = outcome.head?.status { return refusals.contains(status) }
         // What was not sent whole is no request yet: its length was announced (RFC 9112 section 8). An earlier try on
         // a connection that died without an answer (52) is not in that count.

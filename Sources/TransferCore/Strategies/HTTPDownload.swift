@@ -10,6 +10,7 @@ package struct HTTPDownload: TransferStrategy {
     private let names: [String]
     private let method: String
     private let payload: Payload
+    private let wantsContinue: Bool
     private let baseHeaders: [HeaderField]
     private let network: NetworkOptions
     private let now: Timestamp
@@ -19,16 +20,19 @@ package struct HTTPDownload: TransferStrategy {
 
     private var held: HeldBytes?
     private var judge: HTTPJudge
-    private var expects: Bool
     private var restarts = 0
     private var resolvedAgain = false
+    private let begun: UploadProgress
     package private(set) var progress: Acceptance?
+    /// Set while a request is under way that must not be made twice.
+    package private(set) var upload: UploadProgress?
 
-    /// - Throws: `request.bad_field` for a method, headers or a body that cannot be sent.
+    /// - Throws: `request.bad_field` for a method, headers or a body that cannot be sent, `source.changed`.
     init(_ request: StrategyRequest, _ url: ParsedURL) throws(TransferError) {
         self.url = url
         names = [request.spec.destination?.filename, request.spec.destination?.path].compactMap { $0 }
         payload = try RequestBodies.payload(of: request.spec.body, source: request.source)
+        if let source = request.source { try UploadRequest.checkUnchanged(source, request.upload) }
         method = RequestHeaders.method(request.spec.method, hasBody: payload != .none)
         guard method != "HEAD", method != "CONNECT" else {
             throw TransferError(
@@ -37,9 +41,7 @@ package struct HTTPDownload: TransferStrategy {
         }
         let headers = RequestHeaders.merge(session: request.sessionHeaders, task: request.spec.headers ?? [])
         try RequestHeaders.validate(headers)
-        expects =
-            payload != .none
-            && (UploadRequest.wantsContinue(headers) || payload.sourceLength >= PlainUpload.expectFrom)
+        wantsContinue = UploadRequest.wantsContinue(headers)
         baseHeaders = headers.filter { $0.name.lowercased() != "expect" }
         var network = request.network
         Credentials.settle(&network, url: url, headers: baseHeaders)
@@ -49,6 +51,12 @@ package struct HTTPDownload: TransferStrategy {
         startOffset = request.checkpoint?.offset ?? 0
         held = request.checkpoint.flatMap { $0.offset > 0 ? HeldBytes($0, trustedDigest: request.trustedDigest) : nil }
         judge = HTTPJudge(held: nil, mayTryBareRange: false, now: request.now)
+        upload = request.upload
+        var begun = UploadProgress(
+            uploadProtocol: .post, source: request.source, createdAt: request.now
+        ).begun(at: url)
+        begun.awaitsAnswer = true
+        self.begun = begun
     }
 
     package mutating func next(after outcome: ExchangeOutcome?) -> Step {
@@ -58,9 +66,6 @@ package struct HTTPDownload: TransferStrategy {
         case .stopped(.restart(let error)): return restart(error, outcome)
         case .stopped(.bareRange): return .run(exchange(conditional: false))
         case .stopped(.complete): return arrived(outcome, total: held?.offset ?? outcome.offset)
-        case .stopped(.failure) where expects && outcome.head?.status == 417:
-            expects = false
-            return .run(exchange(conditional: true))
         case .stopped(.failure(let error, _)) where mayResolveAgain(error, outcome): return resolveAgain()
         case .overrun:
             return restart(
@@ -73,8 +78,18 @@ package struct HTTPDownload: TransferStrategy {
     // MARK: Beginning
 
     private mutating func first() -> Step {
-        guard let held else { return .run(exchange(conditional: true)) }
-        if held.isComplete { return .finished(arrival(head: nil, trailers: [], total: held.offset, proven: true)) }
+        if let held, held.isComplete {
+            return .finished(arrival(head: nil, trailers: [], total: held.offset, proven: true))
+        }
+        if upload?.awaitsAnswer == true {
+            upload = nil
+            return .failed(PlainUpload.unknownAnswer)
+        }
+        upload = RepeatRules.isIdempotent(method) ? nil : begun
+        guard let held else {
+            let exchange = exchange(conditional: true)
+            return upload.map { .store($0, then: exchange) } ?? .run(exchange)
+        }
         guard isSafe, held.rangeRequest != nil else {
             self.held = nil
             return .restart(
@@ -95,10 +110,10 @@ package struct HTTPDownload: TransferStrategy {
         judge = HTTPJudge(held: range == nil ? nil : held, mayTryBareRange: range?.ifRange != nil, now: now)
         var exchange = Exchange(url: url.requestURL, judge: judge)
         exchange.method = method
-        // Bodies in memory go both ways until every performer reads the payload.
-        if case .bytes(let bytes) = payload { exchange.body = bytes } else { exchange.payload = payload }
-        exchange.expectsContinue = expects
-        exchange.headers = RequestHeaders.complete(baseHeaders, range: range)
+        exchange.payload = payload
+        exchange.expectsContinue = wantsContinue
+        exchange.headers = baseHeaders
+        exchange.ownHeaders = RequestHeaders.own(beside: baseHeaders, range: range)
         exchange.startOffset = range?.offset ?? 0
         exchange.network = network
         return exchange
@@ -133,9 +148,7 @@ package struct HTTPDownload: TransferStrategy {
         held = nil
         progress = nil
         guard restarts <= Self.restartLimit, mayRepeat(after: outcome) else {
-            return .failed(
-                AttemptFailure(
-                    error: error, disposition: mayRepeat(after: outcome) ? .transient(after: nil) : .permanent))
+            return .failed(settle(AttemptFailure(error: error, disposition: .transient(after: nil)), outcome))
         }
         return .restart(error, then: exchange(conditional: true))
     }
@@ -153,22 +166,22 @@ package struct HTTPDownload: TransferStrategy {
 
     // MARK: Ending
 
-    private func failed(_ outcome: ExchangeOutcome) -> Step {
-        var failure = FailureClassifier.classify(outcome, url: url.requestURL)
-        if case .transient = failure.disposition, !mayRepeat(after: outcome) {
-            failure.disposition = .permanent
-            failure.error.retryable = false
-            failure.error.message += " A \(method) request is not repeated by itself."
-        }
+    private mutating func failed(_ outcome: ExchangeOutcome) -> Step {
+        let failure = settle(FailureClassifier.classify(outcome, url: url.requestURL), outcome)
         let achieved = outcome.received > 0 && outcome.offset > startOffset
         return .failed(failure.with(progressed: achieved, held: max(startOffset, outcome.offset)))
     }
 
+    private mutating func settle(_ failure: AttemptFailure, _ outcome: ExchangeOutcome) -> AttemptFailure {
+        // An abort that came after everything was sent leaves the question open.
+        if case .aborted = outcome.end, !mayRepeat(after: outcome) { return failure }
+        upload = nil
+        return PlainUpload.settled(failure, method: method, payload: payload.length, outcome: outcome)
+    }
+
     /// Requests that are not idempotent are not sent twice once the server may have acted on them (RFC 9110 section 9.2.2).
     private func mayRepeat(after outcome: ExchangeOutcome) -> Bool {
-        // How much was sent is known of files only.
-        RepeatRules.mayRepeat(
-            method, payload: payload.sourceLength > 0 ? payload.length : nil, after: outcome)
+        RepeatRules.mayRepeat(method, payload: payload.length, after: outcome)
     }
 
     private func arrival(head: ResponseHead?, trailers: [HeaderField], total: ByteCount, proven: Bool) -> Arrival {
@@ -179,10 +192,12 @@ package struct HTTPDownload: TransferStrategy {
         digests.merge(DigestFields.parse(trailers)) { known, _ in known }
         let coding = progress.map(\.contentCoding) ?? held?.contentCoding
         let modified = (progress?.validators ?? held?.validators)?.lastModified
-        return Arrival(
+        var arrival = Arrival(
             total: total, lengthProven: proven, head: head,
             contentCoding: ContentCodingRules.toDecode(coding, names: names + suggestedNames(head)),
             serverDigests: digests, modificationTime: modified.flatMap(HTTPDate.parse))
+        arrival.mayBeFetchedAgain = RepeatRules.isIdempotent(method)
+        return arrival
     }
 
     private func suggestedNames(_ head: ResponseHead?) -> [String] {

@@ -43,11 +43,12 @@ package enum RequestHeaders {
             .filter { !owned.contains($0.name.lowercased()) }
     }
 
+    /// The fields that a download adds.
     /// - Parameters:
     ///   - base: the merged fields of session and caller.
     ///   - range: where to start, and what proves that the server still has the same version.
-    static func complete(_ base: [HeaderField], range: RangeRequest?) -> [HeaderField] {
-        var headers = base
+    static func own(beside base: [HeaderField], range: RangeRequest?) -> [HeaderField] {
+        var headers: [HeaderField] = []
         if !base.contains(where: { $0.name.lowercased() == "want-repr-digest" }) { headers.append(DigestFields.want) }
         // Offsets must count the bytes of the file, not of a coding of it.
         headers.append(HeaderField("Accept-Encoding", "identity"))

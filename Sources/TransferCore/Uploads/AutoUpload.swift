@@ -1,9 +1,11 @@
 import TransferModel
 
-/// Asks the server with OPTIONS which upload protocol it speaks, then becomes that protocol; put is what all speak.
+/// Asks the server with OPTIONS which upload protocol it speaks, then becomes that protocol; put is what all speak, and
+/// then a URL that ends in a slash is the folder that the file goes into.
 package struct AutoUpload: TransferStrategy {
     private let request: UploadRequest
     private var chosen: (any TransferStrategy)?
+    private var wasAskedAgain = false
     /// Servers that cannot answer OPTIONS: libcurl's WEIRD_SERVER_REPLY and GOT_NOTHING.
     private static let mute: Set<Int> = [8, 52]
     /// Server errors that mean "not this method".
@@ -17,6 +19,11 @@ package struct AutoUpload: TransferStrategy {
     package mutating func next(after outcome: ExchangeOutcome?) -> Step {
         if chosen != nil { return chosen?.next(after: outcome) ?? .run(ask()) }
         guard let outcome else { return .run(ask()) }
+        // Once may be an accident, and another protocol would put the file elsewhere.
+        if Self.isMute(outcome), !wasAskedAgain {
+            wasAskedAgain = true
+            return .run(ask())
+        }
         do throws(AttemptFailure) {
             return begin(try choose(outcome))
         } catch {
@@ -36,22 +43,27 @@ package struct AutoUpload: TransferStrategy {
         return step
     }
 
+    private static func isMute(_ outcome: ExchangeOutcome) -> Bool {
+        guard case .transport(let code, _) = outcome.end, outcome.head == nil else { return false }
+        return mute.contains(code)
+    }
+
     private func choose(_ outcome: ExchangeOutcome) throws(AttemptFailure) -> any TransferStrategy {
         guard case .head(let head, let status) = UploadAnswer(outcome) else {
-            if case .transport(let code, _) = outcome.end, Self.mute.contains(code) {
-                return PlainUpload(request, .put)
+            if Self.isMute(outcome) {
+                return PlainUpload(request.inFolder, .put)
             }
             throw FailureClassifier.classify(outcome, url: request.url.requestURL)
         }
         guard status < 500 || Self.unknownMethod.contains(status) else {
             throw FailureClassifier.answered(head, now: request.now)
         }
-        guard (200..<300).contains(status) else { return PlainUpload(request, .put) }
+        guard (200..<300).contains(status) else { return PlainUpload(request.inFolder, .put) }
         if !head.values("tus-version").isEmpty || !head.values("tus-resumable").isEmpty {
             try TusCapabilities(head).check(request)
             return TusUpload(request, isChecked: true)
         }
         if let limit = UploadLimit(head) { return ResumableUpload(request, limit: limit) }
-        return PlainUpload(request, .put)
+        return PlainUpload(request.inFolder, .put)
     }
 }

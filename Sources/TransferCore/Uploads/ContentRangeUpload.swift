@@ -14,16 +14,15 @@ package struct ContentRangeUpload: TransferStrategy {
 
     private let request: UploadRequest
     private var stage = Stage.creating
-    private var ledger: OffsetLedger
-    private var restarts = 0
-    package private(set) var upload: UploadProgress?
+    private var track: UploadTrack
+    /// The session was opened by this attempt, and nothing was sent to it yet.
+    private var isNew = false
+    package var upload: UploadProgress? { track.upload }
     package var progress: Acceptance? { nil }
 
     init(_ request: UploadRequest) {
         self.request = request
-        let stored = request.stored?.uploadProtocol == .contentRange ? request.stored : nil
-        upload = stored
-        ledger = OffsetLedger(size: request.size, start: stored?.offset ?? 0)
+        track = UploadTrack(request, .contentRange)
     }
 
     /// The caller opened the session: its URL names it, or the method says so.
@@ -34,25 +33,32 @@ package struct ContentRangeUpload: TransferStrategy {
 
     package mutating func next(after outcome: ExchangeOutcome?) -> Step {
         guard let outcome else { return first() }
-        guard case .head(let head, let status) = UploadAnswer(outcome) else {
-            return fail(FailureClassifier.classify(outcome, url: request.url.requestURL))
+        guard case .head(let head, let status) = UploadAnswer(outcome, ofWhole: false) else {
+            return track.fail(FailureClassifier.classify(outcome, url: request.url.requestURL))
         }
         do throws(AttemptFailure) {
             switch stage {
             case .creating: return try created(head, status)
             case .asking: return try answered(head, status, outcome, sent: nil)
-            case .sending(let range): return try answered(head, status, outcome, sent: range)
+            case .sending(let range): return try answered(head, status, outcome, sent: SentPiece(range, outcome))
             }
         } catch {
-            return fail(error)
+            return track.fail(error)
         }
     }
 
     private mutating func first() -> Step {
-        if upload?.resourceURL != nil { return .run(ask()) }
+        if track.resource != nil { return .run(ask()) }
         guard urlIsSession else { return .run(create()) }
-        let begun = request.progress(.contentRange, at: request.url.requestURL)
-        upload = begun
+        return begin(at: request.url.requestURL)
+    }
+
+    /// Before its first byte a server is asked what it has: one that knows no ranges would take the same question, asked
+    /// after a lost answer, for an empty file, and its success for ours.
+    private mutating func begin(at session: String, isNew: Bool = false) -> Step {
+        self.isNew = isNew
+        let begun = track.fresh(at: session)
+        track.upload = begun
         return .store(begun, then: ask())
     }
 
@@ -69,7 +75,7 @@ package struct ContentRangeUpload: TransferStrategy {
 
     private func put(_ range: String, _ payload: Payload, type: String?) -> Exchange {
         var exchange = request.exchange(
-            "PUT", upload?.resourceURL ?? request.url.requestURL, own: [HeaderField("Content-Range", range)],
+            "PUT", track.resource ?? request.url.requestURL, own: [HeaderField("Content-Range", range)],
             contentType: type, payload: payload)
         // 308 means "go on" here, and has no Location.
         exchange.finalStatuses = [308]
@@ -82,13 +88,12 @@ package struct ContentRangeUpload: TransferStrategy {
     }
 
     private mutating func send() -> Exchange {
-        let offset = upload?.offset ?? 0
-        let length = min(request.size - offset, Self.chunk)
-        stage = .sending(PayloadRange(offset: offset, length: length))
-        guard length > 0 else { return put("bytes */\(request.size)", .bytes([]), type: nil) }
+        let range = track.next(atMost: Self.chunk)
+        stage = .sending(range)
+        guard range.length > 0 else { return put("bytes */\(request.size)", .bytes([]), type: nil) }
         var exchange = put(
-            "bytes \(offset)-\(offset.rawValue + length.rawValue - 1)/\(request.size)",
-            .source(offset: offset, length: length), type: request.contentType)
+            "bytes \(range.offset)-\(range.end.rawValue - 1)/\(request.size)",
+            .source(offset: range.offset, length: range.length), type: request.contentType)
         if let algorithm = request.spec.uploadChecksum {
             exchange.digests = [
                 PayloadDigest(name: "Content-Digest", algorithm: algorithm, scope: .payload, form: .structured)
@@ -101,34 +106,36 @@ package struct ContentRangeUpload: TransferStrategy {
 
     private mutating func created(_ head: ResponseHead, _ status: Int) throws(AttemptFailure) -> Step {
         guard (200..<300).contains(status) else { throw FailureClassifier.answered(head, now: request.now) }
-        let session: String?
-        do throws(TransferError) {
-            session = try request.location(head)
-        } catch {
-            throw AttemptFailure(error: error, disposition: .permanent)
-        }
-        guard let session else {
-            throw FailureClassifier.permanent(
-                .httpProtocol, "The server opened no upload session: its answer has no Location. Check the URL.")
-        }
-        let begun = request.progress(.contentRange, at: session)
-        upload = begun
-        return .store(begun, then: send())
+        return begin(
+            at: try track.place(
+                head, orElse: "The server opened no upload session: its answer has no Location. Check the URL."),
+            isNew: true)
     }
 
     /// - Parameter sent: what the request carried; nil where it only asked.
     private mutating func answered(
-        _ head: ResponseHead, _ status: Int, _ outcome: ExchangeOutcome, sent: PayloadRange?
+        _ head: ResponseHead, _ status: Int, _ outcome: ExchangeOutcome, sent: SentPiece?
     ) throws(AttemptFailure) -> Step {
         switch status {
-        case 308: return try confirmed(try held(head), sent)
+        case 308:
+            // A new session is empty; a server exists that says "bytes=0-0" of it, as of one with a byte.
+            let held = isNew ? 0 : try held(head)
+            isNew = false
+            return try confirmed(held, sent)
         case 200..<300: return try finished(outcome, sent)
-        case 404, 410: return try restart(head, status)
-        case 417 where request.wantsContinue && sent != nil:
-            var exchange = send()
-            exchange.expectsContinue = false
-            return .run(exchange)
-        default: throw FailureClassifier.answered(head, now: request.now)
+        case 404, 410:
+            guard !urlIsSession else { throw FailureClassifier.answered(head, now: request.now) }
+            return .restart(try track.vanish(status), then: create())
+        // Not the range it wants next.
+        case 409, 416:
+            guard sent != nil else { throw FailureClassifier.answered(head, now: request.now) }
+            try track.disappoint()
+            return .run(ask())
+        case 413:
+            guard let sent else { throw FailureClassifier.answered(head, now: request.now) }
+            try track.shrink(sent.range.length, unit: Self.unit, or: track.refused(head))
+            return .run(ask())
+        default: throw track.refused(head)
         }
     }
 
@@ -141,45 +148,36 @@ package struct ContentRangeUpload: TransferStrategy {
             last.rawValue < .max
         else {
             throw FailureClassifier.permanent(
-                .httpProtocol, "The server says with \"\(text)\" what it holds; no way on.")
+                .httpProtocol, "The server says with \"\(text.prefix(80))\" what it holds; no way on.")
         }
         return last + 1
     }
 
-    private mutating func confirmed(_ offset: ByteCount, _ sent: PayloadRange?) throws(AttemptFailure) -> Step {
-        try ledger.confirm(offset)
-        upload?.offset = offset
+    private mutating func confirmed(_ offset: ByteCount, _ sent: SentPiece?) throws(AttemptFailure) -> Step {
+        let isFirst = upload?.knowsRanges != true
+        track.upload?.knowsRanges = true
+        // That nothing is there yet is what the first answer is about.
+        if !isFirst || offset > 0 { try track.confirm(offset, after: sent) }
         // Everything is there, but the server has not said so: it is asked.
         if offset == request.size, request.size > 0 { return .run(ask()) }
         guard let upload else { return .run(send()) }
         return .store(upload, then: send())
     }
 
-    private mutating func finished(_ outcome: ExchangeOutcome, _ sent: PayloadRange?) throws(AttemptFailure) -> Step {
-        if let sent, sent.end < request.size {
+    private mutating func finished(_ outcome: ExchangeOutcome, _ sent: SentPiece?) throws(AttemptFailure) -> Step {
+        if let sent {
+            guard sent.reach == request.size else {
+                throw FailureClassifier.permanent(
+                    .httpProtocol, "The server called the upload complete after \(sent.reach) of \(request.size) bytes."
+                )
+            }
+        } else if upload?.knowsRanges != true, request.size > 0 {
             throw FailureClassifier.permanent(
-                .httpProtocol, "The server called the upload complete after \(sent.end) of \(request.size) bytes.")
+                .httpProtocol,
+                "The server calls the upload complete before it had a byte: it does not know this protocol. Try put.")
         }
-        upload?.offset = request.size
+        try track.confirm(request.size)
         return .uploaded(outcome.uploadResult(total: request.size))
-    }
-
-    private mutating func restart(_ head: ResponseHead, _ status: Int) throws(AttemptFailure) -> Step {
-        let error = TransferError(
-            .httpStatus, "The server no longer has the upload session (\(status)); it begins anew.", retryable: true,
-            details: ["status": .integer(Int64(status))])
-        upload = nil
-        ledger = OffsetLedger(size: request.size, start: 0)
-        guard !urlIsSession else { throw FailureClassifier.answered(head, now: request.now) }
-        restarts += 1
-        guard restarts <= TusUpload.restartLimit else {
-            throw AttemptFailure(error: error, disposition: .transient(after: nil))
-        }
-        return .restart(error, then: create())
-    }
-
-    private func fail(_ failure: AttemptFailure) -> Step {
-        .failed(failure.with(progressed: ledger.progressed, held: upload?.offset ?? 0))
     }
 
     static func cancellation(_ request: UploadRequest, _ resource: String) -> Exchange {

@@ -7,7 +7,6 @@ package struct DataRequest: TransferStrategy {
     private let exchange: Exchange
     private let now: Timestamp
     private let limit: ByteCount
-    private var expects: Bool
     private let progressAtStart: UploadProgress
     package private(set) var upload: UploadProgress?
     package var progress: Acceptance? { nil }
@@ -26,20 +25,19 @@ package struct DataRequest: TransferStrategy {
         let headers = RequestHeaders.merge(
             session: request.sessionHeaders, task: request.spec.headers ?? [], owned: RequestHeaders.framing)
         try RequestHeaders.validate(headers)
-        let wantsContinue = UploadRequest.wantsContinue(headers)
-        expects = payload != .none && (wantsContinue || payload.sourceLength >= PlainUpload.expectFrom)
         var exchange = Exchange(url: url.requestURL, judge: CaptureJudge())
         exchange.kind = .request
         exchange.method = method
         exchange.headers = headers.filter { $0.name.lowercased() != "expect" }
         if !headers.contains(where: { $0.name.lowercased() == "accept-encoding" }) {
-            exchange.headers.append(HeaderField("Accept-Encoding", "identity"))
+            exchange.ownHeaders.append(HeaderField("Accept-Encoding", "identity"))
         }
         if let type = request.spec.contentType {
             exchange.headers.removeAll { $0.name.lowercased() == "content-type" }
-            exchange.headers.append(HeaderField("Content-Type", type))
+            exchange.ownHeaders.append(HeaderField("Content-Type", type))
         }
         exchange.payload = payload
+        exchange.expectsContinue = UploadRequest.wantsContinue(headers)
         exchange.responseLimit = limit
         exchange.stopsAtResponseLimit = true
         exchange.network = request.network
@@ -53,22 +51,14 @@ package struct DataRequest: TransferStrategy {
 
     package mutating func next(after outcome: ExchangeOutcome?) -> Step {
         guard let outcome else { return first() }
-        guard let head = outcome.head, let status = head.status, case .head = UploadAnswer(outcome) else {
+        guard let head = outcome.head, let status = head.status, case .head = UploadAnswer(outcome, ofWhole: false)
+        else {
             return .failed(settle(FailureClassifier.classify(outcome, url: url.requestURL), outcome))
         }
         switch status {
         case 200..<300, 304: return answered(outcome)
-        case 417 where expects:
-            expects = false
-            return .run(current)
         default: return .failed(settle(FailureClassifier.answered(head, now: now), outcome))
         }
-    }
-
-    private var current: Exchange {
-        var current = exchange
-        current.expectsContinue = expects
-        return current
     }
 
     private mutating func first() -> Step {
@@ -76,11 +66,11 @@ package struct DataRequest: TransferStrategy {
             upload = nil
             return .failed(PlainUpload.unknownAnswer)
         }
-        guard !RepeatRules.isIdempotent(method) else { return .run(current) }
+        guard !RepeatRules.isIdempotent(method) else { return .run(exchange) }
         var begun = progressAtStart
         begun.awaitsAnswer = true
         upload = begun
-        return .store(begun, then: current)
+        return .store(begun, then: exchange)
     }
 
     private mutating func answered(_ outcome: ExchangeOutcome) -> Step {

@@ -6,20 +6,22 @@ struct OffsetLedger: Sendable {
     static let patience = 3
 
     let size: ByteCount
-    private let start: ByteCount
-    private(set) var highest: ByteCount
+    /// The furthest that any attempt had come, in this upload or one that vanished: only what lies beyond is progress, or
+    /// a server that loses bytes again and again would never be given a rest.
+    private let furthestBefore: ByteCount
+    private(set) var furthest: ByteCount
     private var last: ByteCount
     private var fruitless = 0
+    private var isExcused = false
 
-    init(size: ByteCount, start: ByteCount) {
+    init(size: ByteCount, start: ByteCount, furthest: ByteCount) {
         self.size = size
-        self.start = start
-        highest = start
+        furthestBefore = max(start, furthest)
+        self.furthest = max(start, furthest)
         last = start
     }
 
-    /// The server has more than when the attempt began.
-    var progressed: Bool { highest > start }
+    var progressed: Bool { furthest > furthestBefore }
 
     /// - Throws: permanently where the server claims more than there is; for a rest where it stopped getting on.
     mutating func confirm(_ offset: ByteCount) throws(AttemptFailure) {
@@ -28,11 +30,14 @@ struct OffsetLedger: Sendable {
                 .httpProtocol,
                 "The server claims to hold \(offset) of \(size) bytes: it is not this file. Cancel it and add it anew.")
         }
-        defer { last = offset }
-        if offset > highest {
-            highest = offset
+        defer {
+            last = offset
+            isExcused = false
+        }
+        if offset > furthest {
+            furthest = offset
             fruitless = 0
-        } else if offset <= last {
+        } else if offset <= last, !isExcused {
             try disappoint()
         }
     }
@@ -45,4 +50,10 @@ struct OffsetLedger: Sendable {
                 .httpProtocol, "The server takes bytes but does not get on; it is asked again later.")
         }
     }
+
+    /// The next offset need not be a new one: the server had a reason.
+    mutating func excuse() { isExcused = true }
+
+    /// The upload is another one now, and empty.
+    mutating func beginAnew() { last = 0 }
 }

@@ -3,13 +3,9 @@ import TransferModel
 /// One request that carries the whole file (put, post, multipart): no standard lets it continue, so it begins again
 /// from 0, and only where that cannot make the server act twice.
 package struct PlainUpload: TransferStrategy {
-    /// From this size on the server is asked before the body is sent.
-    static let expectFrom = ByteCount.mebibytes(1)
-
     private let request: UploadRequest
     private let kind: UploadProtocol
     private let method: String
-    private var expects: Bool
     package private(set) var upload: UploadProgress?
     package var progress: Acceptance? { nil }
 
@@ -18,20 +14,16 @@ package struct PlainUpload: TransferStrategy {
         self.request = request
         self.kind = kind
         method = request.spec.method ?? (kind == .put ? "PUT" : "POST")
-        expects = request.wantsContinue || request.size >= Self.expectFrom
         upload = request.stored
     }
 
     package mutating func next(after outcome: ExchangeOutcome?) -> Step {
         guard let outcome else { return first() }
         guard case .head(let head, let status) = UploadAnswer(outcome) else {
-            return .failed(settle(FailureClassifier.classify(outcome, url: request.url.requestURL), outcome))
+            return .failed(settle(outcome.failure(request.url.requestURL), outcome))
         }
         switch status {
         case 200..<300: return .uploaded(outcome.uploadResult(total: request.size))
-        case 417 where expects:
-            expects = false
-            return .run(exchange())
         default: return .failed(settle(FailureClassifier.answered(head, now: request.now), outcome))
         }
     }
@@ -64,7 +56,6 @@ package struct PlainUpload: TransferStrategy {
             exchange = request.exchange(
                 method, request.url.requestURL, contentType: request.contentType, payload: whole)
         }
-        exchange.expectsContinue = expects
         exchange.digests = digests
         return exchange
     }
@@ -100,11 +91,11 @@ package struct PlainUpload: TransferStrategy {
         return failure
     }
 
-    /// The daemon ended while an answer was awaited.
+    /// The request was under way when it was interrupted, be it by the daemon's end.
     static var unknownAnswer: AttemptFailure {
         FailureClassifier.permanent(
             .networkLost,
-            "The daemon ended while the request was under way; whether the server acted on it is not known. "
+            "The request was interrupted before its answer was there; whether the server acted on it is not known. "
                 + "Look there, then retry.")
     }
 }

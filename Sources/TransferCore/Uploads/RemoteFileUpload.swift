@@ -122,16 +122,27 @@ package struct RemoteFileUpload: TransferStrategy {
             stage = .verifying
             return .run(exchange(.probe))
         case .transport(let code, _) where offset > 0 && Self.cannotResume.contains(code): return restart()
+        case .stopped(.restart(let error)) where offset > 0: return lookAgain(error)
         case .transport, .stopped, .local, .aborted, .stalled, .overrun, .refusedRedirect:
             return fail(FailureClassifier.classify(outcome, url: url.requestURL))
         }
+    }
+
+    /// The remote file changed its length between the look and the sending: what a lost connection still had on the way
+    /// arrived, or somebody writes there.
+    private mutating func lookAgain(_ error: TransferError) -> Step {
+        restarts += 1
+        guard restarts <= UploadTrack.restartLimit else {
+            return fail(AttemptFailure(error: error, disposition: .transient(after: nil)))
+        }
+        return .run(probe())
     }
 
     private mutating func restart() -> Step {
         restarts += 1
         let error = TransferError(
             .httpProtocol, "The server cannot continue the file; it is sent from 0.", retryable: true)
-        guard restarts <= TusUpload.restartLimit else {
+        guard restarts <= UploadTrack.restartLimit else {
             return fail(AttemptFailure(error: error, disposition: .transient(after: nil)))
         }
         upload?.offset = 0

@@ -11,48 +11,45 @@ package struct ResumableUpload: TransferStrategy {
     private let request: UploadRequest
     private let fields: ResumableFields
     private var stage = Stage.creating
-    private var ledger: OffsetLedger
-    private var restarts = 0
+    private var track: UploadTrack
     private var limit: UploadLimit?
-    package private(set) var upload: UploadProgress?
+    package var upload: UploadProgress? { track.upload }
     package var progress: Acceptance? { nil }
 
     /// - Parameter limit: what OPTIONS said.
     init(_ request: UploadRequest, limit: UploadLimit? = nil) {
         self.request = request
-        let stored = request.stored?.uploadProtocol == .resumable ? request.stored : nil
-        upload = stored
-        fields = ResumableFields(version: stored?.interopVersion ?? request.spec.interopVersion ?? 8)
+        track = UploadTrack(request, .resumable)
+        fields = ResumableFields(version: track.upload?.interopVersion ?? request.spec.interopVersion ?? 8)
         self.limit = limit
-        ledger = OffsetLedger(size: request.size, start: stored?.offset ?? 0)
     }
 
     package mutating func next(after outcome: ExchangeOutcome?) -> Step {
         guard let outcome else { return first() }
         if case .optimistic = stage { hear(outcome.interim) }
         do throws(AttemptFailure) {
-            guard case .head(let head, let status) = UploadAnswer(outcome) else { return lost(outcome) }
+            guard case .head(let head, let status) = UploadAnswer(outcome, ofWhole: false) else { return lost(outcome) }
             switch stage {
-            case .creating: return try created(head, status, outcome)
+            case .creating: return try created(head, status)
             case .optimistic: return try createdWithContent(head, status, outcome)
             case .locating: return try located(head, status)
             case .appending(let range): return try appended(range, head, status, outcome)
             }
         } catch {
-            return fail(error)
+            return track.fail(error)
         }
     }
 
     private mutating func first() -> Step {
-        if upload?.resourceURL != nil { return .run(locate()) }
+        if track.resource != nil { return .run(locate()) }
         if upload?.awaitsAnswer == true {
-            upload = nil
-            return fail(PlainUpload.unknownAnswer)
+            track.upload = nil
+            return track.fail(PlainUpload.unknownAnswer)
         }
         do throws(AttemptFailure) {
             try limit?.check(request.size)
         } catch {
-            return fail(error)
+            return track.fail(error)
         }
         return request.spec.uploadCreation == "optimistic" ? createOptimistically() : .run(create())
     }
@@ -81,38 +78,37 @@ package struct ResumableUpload: TransferStrategy {
 
     private mutating func createOptimistically() -> Step {
         stage = .optimistic
-        var begun = fresh(at: nil)
+        var begun = fresh()
         begun.awaitsAnswer = true
-        upload = begun
         var exchange = creation(complete: true, payload: .source(offset: 0, length: request.size))
-        exchange.interimReader = ResumptionReader(request: request, begun: fresh(at: nil))
+        exchange.interimReader = ResumptionReader(request: request, begun: fresh())
         // Where it was begun it is resumed; another place would begin another one.
         exchange.isReplayable = false
+        track.upload = begun
         return .store(begun, then: exchange)
     }
 
-    private func fresh(at resource: String?) -> UploadProgress {
-        var begun = request.progress(.resumable, at: resource)
+    private func fresh(at resource: String? = nil) -> UploadProgress {
+        var begun = track.fresh(at: resource)
         begun.interopVersion = fields.version
-        begun.longestAppend = limit?.maximumAppend
+        begun.longestAppend = begun.longestAppend ?? limit?.maximumAppend
         return begun
     }
 
     private mutating func locate() -> Exchange {
         stage = .locating
-        return request.exchange("HEAD", upload?.resourceURL ?? request.url.requestURL, own: [fields.interop])
+        return request.exchange("HEAD", track.resource ?? request.url.requestURL, own: [fields.interop])
     }
 
     private mutating func append() -> Exchange {
-        let offset = upload?.offset ?? 0
-        let rest = request.size - offset
-        let length = min(rest, upload?.longestAppend ?? rest)
-        stage = .appending(PayloadRange(offset: offset, length: length))
+        let range = track.next()
+        stage = .appending(range)
+        let isLast = range.end == request.size
         var exchange = request.exchange(
-            "PATCH", upload?.resourceURL ?? request.url.requestURL,
-            own: [fields.interop, HeaderField("Upload-Offset", "\(offset)"), fields.complete(length == rest)],
+            "PATCH", track.resource ?? request.url.requestURL,
+            own: [fields.interop, HeaderField("Upload-Offset", "\(range.offset)"), fields.complete(isLast)],
             contentType: "application/partial-upload",
-            payload: length == 0 ? .bytes([]) : .source(offset: offset, length: length))
+            payload: range.length == 0 ? .bytes([]) : .source(offset: range.offset, length: range.length))
         if let algorithm = request.spec.uploadChecksum {
             exchange.digests = [
                 PayloadDigest(name: "Content-Digest", algorithm: algorithm, scope: .payload, form: .structured)
@@ -123,17 +119,13 @@ package struct ResumableUpload: TransferStrategy {
 
     // MARK: Creation
 
-    private mutating func created(
-        _ head: ResponseHead, _ status: Int, _ outcome: ExchangeOutcome
-    ) throws(AttemptFailure) -> Step {
+    private mutating func created(_ head: ResponseHead, _ status: Int) throws(AttemptFailure) -> Step {
         try notAnswered(head, status)
         guard (200..<300).contains(status) else { throw FailureClassifier.answered(head, now: request.now) }
-        guard let resource = try place(head) else {
-            throw FailureClassifier.permanent(
-                .httpProtocol,
-                "The server created no resumable upload: its answer has no Location. Try another interopVersion.")
-        }
-        upload = fresh(at: resource)
+        let place = try track.place(
+            head,
+            orElse: "The server created no resumable upload: its answer has no Location. Try another interopVersion.")
+        track.upload = fresh(at: place)
         try learn(head)
         guard let upload else { return .run(append()) }
         return .store(upload, then: append())
@@ -142,18 +134,21 @@ package struct ResumableUpload: TransferStrategy {
     private mutating func createdWithContent(
         _ head: ResponseHead, _ status: Int, _ outcome: ExchangeOutcome
     ) throws(AttemptFailure) -> Step {
-        upload?.awaitsAnswer = false
+        track.upload?.awaitsAnswer = false
         let isComplete = fields.isComplete(head)
         guard (200..<300).contains(status) else {
             if isComplete == true { throw final(head) }
-            throw ended(FailureClassifier.answered(head, now: request.now), outcome)
+            throw ended(track.refused(head), outcome)
         }
-        if isComplete != false { return .uploaded(outcome.uploadResult(total: request.size)) }
+        let whole = PayloadRange(offset: 0, length: request.size)
+        if isComplete == true || (isComplete == nil && !acknowledgesLess(head)) {
+            return try complete(SentPiece(whole, outcome), head, outcome)
+        }
         // It took a part: the rest goes where it says.
-        if let resource = try place(head) { upload?.resourceURL = resource }
-        guard upload?.resourceURL != nil else {
-            throw FailureClassifier.permanent(
-                .httpProtocol, "The server took only a part and does not say where the rest goes.")
+        if track.resource == nil || !head.values("location").isEmpty {
+            let place = try track.place(
+                head, orElse: "The server took only a part and does not say where the rest goes.")
+            track.upload?.resourceURL = place
         }
         return .run(locate())
     }
@@ -161,29 +156,29 @@ package struct ResumableUpload: TransferStrategy {
     /// No final answer: what a 104 said is where it goes on.
     private mutating func lost(_ outcome: ExchangeOutcome) -> Step {
         let failure = FailureClassifier.classify(outcome, url: request.url.requestURL)
-        guard case .optimistic = stage else { return fail(failure) }
-        if upload?.resourceURL != nil {
-            upload?.awaitsAnswer = false
-            return fail(failure)
+        guard case .optimistic = stage else { return track.fail(failure) }
+        if track.resource != nil {
+            track.upload?.awaitsAnswer = false
+            return track.fail(failure)
         }
-        if case .aborted = outcome.end, outcome.sent >= request.size { return fail(failure) }
-        upload = nil
-        return fail(PlainUpload.settled(failure, method: method, payload: request.size, outcome: outcome))
+        if case .aborted = outcome.end, outcome.sent >= request.size { return track.fail(failure) }
+        track.upload = nil
+        return track.fail(PlainUpload.settled(failure, method: method, payload: request.size, outcome: outcome))
     }
 
     /// A refusal of an optimistic creation; one that a 104 gave a place is continued there.
     private mutating func ended(_ failure: AttemptFailure, _ outcome: ExchangeOutcome) -> AttemptFailure {
-        if upload?.resourceURL != nil { return failure }
-        upload = nil
+        if track.resource != nil { return failure }
+        track.upload = nil
         return PlainUpload.settled(failure, method: method, payload: request.size, outcome: outcome)
     }
 
     private mutating func hear(_ interim: [ResponseHead]) {
         for head in interim {
-            guard let heard = ResumptionReader(request: request, begun: fresh(at: nil)).progress(after: head) else {
+            guard let heard = ResumptionReader(request: request, begun: fresh()).progress(after: head) else {
                 continue
             }
-            upload = heard
+            track.upload = heard
         }
     }
 
@@ -191,7 +186,7 @@ package struct ResumableUpload: TransferStrategy {
 
     private mutating func located(_ head: ResponseHead, _ status: Int) throws(AttemptFailure) -> Step {
         let isComplete = fields.isComplete(head)
-        if status == 404 || status == 410 { return try restart(status) }
+        if status == 404 || status == 410 { return .restart(try track.vanish(status), then: create()) }
         guard (200..<300).contains(status) else { throw failed(head, isComplete) }
         try learn(head)
         if let length = head.count("upload-length"), length != request.size {
@@ -200,18 +195,18 @@ package struct ResumableUpload: TransferStrategy {
         }
         let offset = head.count("upload-offset")
         if isComplete == true {
-            guard offset.map({ $0 == request.size }) ?? true else {
-                throw FailureClassifier.permanent(
-                    .httpProtocol, "The server called the upload complete at \(offset ?? 0) of \(request.size) bytes.")
+            guard offset.map({ $0 == request.size }) ?? head.values("upload-offset").isEmpty else {
+                throw incomplete(at: offset ?? 0)
             }
-            upload?.offset = request.size
+            try track.confirm(request.size)
             return .uploaded(UploadResult(head: head, total: request.size))
         }
         guard let offset else {
             throw FailureClassifier.permanent(
                 .httpProtocol, "The server does not say how much of the upload it has; check the URL.")
         }
-        return try go(on: offset)
+        try track.confirm(offset)
+        return goOn()
     }
 
     // MARK: Append
@@ -221,34 +216,28 @@ package struct ResumableUpload: TransferStrategy {
     ) throws(AttemptFailure) -> Step {
         let isComplete = fields.isComplete(head)
         let isLast = range.end == request.size
+        let sent = SentPiece(range, outcome)
         try learn(head)
         switch status {
         case 200..<300 where isComplete == true || (isLast && isComplete == nil && !acknowledgesLess(head)):
-            guard isLast else {
-                throw FailureClassifier.permanent(
-                    .httpProtocol, "The server called the upload complete after \(range.end) of \(request.size) bytes.")
-            }
-            upload?.offset = request.size
-            return .uploaded(outcome.uploadResult(total: request.size))
+            return try complete(sent, head, outcome)
         case _ where isComplete == true: throw final(head)
         case 200..<300:
             guard let offset = head.count("upload-offset") else {
-                try ledger.disappoint()
+                try track.disappoint()
                 return .run(locate())
             }
-            return try go(on: offset)
+            try track.confirm(offset, after: sent)
+            return goOn()
         case 409:
-            try ledger.disappoint()
+            try track.disappoint()
             guard let offset = ResumableFields.expectedOffset(outcome) else { return .run(locate()) }
-            return try go(on: offset)
-        case 404, 410: return try restart(status)
-        case 413 where (upload?.longestAppend ?? range.length) < range.length:
-            try ledger.disappoint()
+            try track.confirm(offset)
+            return goOn()
+        case 404, 410: return .restart(try track.vanish(status), then: create())
+        case 413:
+            try track.shrink(range.length, or: failed(head, isComplete))
             return .run(locate())
-        case 417 where request.wantsContinue:
-            var exchange = append()
-            exchange.expectsContinue = false
-            return .run(exchange)
         default: throw failed(head, isComplete)
         }
     }
@@ -257,14 +246,27 @@ package struct ResumableUpload: TransferStrategy {
         head.count("upload-offset").map { $0 < request.size } ?? false
     }
 
-    private mutating func go(on offset: ByteCount) throws(AttemptFailure) -> Step {
-        try ledger.confirm(offset)
-        upload?.offset = offset
+    private mutating func goOn() -> Step {
         guard let upload else { return .run(append()) }
         return .store(upload, then: append())
     }
 
     // MARK: Ending
+
+    /// The server says that it has all.
+    private mutating func complete(
+        _ sent: SentPiece, _ head: ResponseHead, _ outcome: ExchangeOutcome
+    ) throws(AttemptFailure) -> Step {
+        let offset = head.count("upload-offset") ?? request.size
+        try track.confirm(offset, after: sent)
+        guard offset == request.size, sent.reach == request.size else { throw incomplete(at: min(offset, sent.reach)) }
+        return .uploaded(outcome.uploadResult(total: request.size))
+    }
+
+    private func incomplete(at offset: ByteCount) -> AttemptFailure {
+        FailureClassifier.permanent(
+            .httpProtocol, "The server called the upload complete at \(offset) of \(request.size) bytes.")
+    }
 
     /// An answer of the target itself, given before it had the content.
     private func notAnswered(_ head: ResponseHead, _ status: Int) throws(AttemptFailure) {
@@ -284,39 +286,14 @@ package struct ResumableUpload: TransferStrategy {
     }
 
     private func failed(_ head: ResponseHead, _ isComplete: Bool?) -> AttemptFailure {
-        isComplete == true ? final(head) : FailureClassifier.answered(head, now: request.now)
-    }
-
-    private mutating func restart(_ status: Int) throws(AttemptFailure) -> Step {
-        restarts += 1
-        let error = TransferError(
-            .httpStatus, "The server no longer has the upload (\(status)); it begins anew.", retryable: true,
-            details: ["status": .integer(Int64(status))])
-        upload = nil
-        ledger = OffsetLedger(size: request.size, start: 0)
-        guard restarts <= TusUpload.restartLimit else {
-            throw AttemptFailure(error: error, disposition: .transient(after: nil))
-        }
-        return .restart(error, then: create())
-    }
-
-    private func place(_ head: ResponseHead) throws(AttemptFailure) -> String? {
-        do throws(TransferError) {
-            return try request.location(head)
-        } catch {
-            throw AttemptFailure(error: error, disposition: .permanent)
-        }
+        isComplete == true ? final(head) : track.refused(head)
     }
 
     private mutating func learn(_ head: ResponseHead) throws(AttemptFailure) {
         guard let limit = UploadLimit(head) else { return }
-        if let longest = limit.maximumAppend, longest > 0 { upload?.longestAppend = longest }
-        if let age = limit.maximumAge { upload?.expiresAt = request.now.advanced(by: age) }
+        if let longest = limit.maximumAppend, longest > 0 { track.limit(to: longest) }
+        if let age = limit.maximumAge { track.upload?.expiresAt = request.now.advanced(by: age) }
         try limit.check(request.size)
-    }
-
-    private func fail(_ failure: AttemptFailure) -> Step {
-        .failed(failure.with(progressed: ledger.progressed, held: upload?.offset ?? 0))
     }
 
     static func cancellation(_ request: UploadRequest, _ resource: String, version: Int) -> Exchange {

@@ -12,7 +12,6 @@ package struct S3MultipartUpload: TransferStrategy {
     private let parts: Int
     private var stage = Stage.completing
     private var state: UploadProgress
-    private var startedAnew = false
     /// Parts that were there when the attempt began.
     private let partsBefore: Int
     /// By an attempt that never saw the answer.
@@ -92,7 +91,7 @@ package struct S3MultipartUpload: TransferStrategy {
 
     private mutating func sent(_ part: Int, _ outcome: ExchangeOutcome) -> Step {
         guard case .head(let head, let status) = UploadAnswer(outcome) else {
-            return fail(FailureClassifier.classify(outcome, url: request.url.requestURL))
+            return fail(outcome.failure(s3.partURLs[part - 1]))
         }
         guard (200..<300).contains(status) else { return fail(refused(head, outcome)) }
         guard let etag = head.values("etag").first?.trimmed, !etag.isEmpty else {
@@ -110,8 +109,8 @@ package struct S3MultipartUpload: TransferStrategy {
         guard case .head(let head, let status) = UploadAnswer(outcome),
             outcome.end == .finished || !(200..<300).contains(status)
         else { return fail(FailureClassifier.classify(outcome, url: s3.completeURL)) }
-        // An answer came, so no question is open any more.
-        state.awaitsAnswer = false
+        // An answer came, so no question is open any more; unless the store itself does not know what it did.
+        state.awaitsAnswer = status >= 500
         let refusal = S3Completion.error(outcome.body)
         if (200..<300).contains(status), refusal == nil {
             return .uploaded(outcome.uploadResult(total: request.size))
@@ -129,14 +128,20 @@ package struct S3MultipartUpload: TransferStrategy {
         }
     }
 
-    /// The store has lost parts it had confirmed.
+    /// The store has lost parts it had confirmed. Once they are all sent again.
     private mutating func startAnew() -> Step {
-        let error = TransferError(
-            .httpStatus, "The store misses parts that it had confirmed; they are sent again.", retryable: true)
-        guard !startedAnew else { return fail(AttemptFailure(error: error, disposition: .permanent)) }
-        startedAnew = true
+        guard state.restarts == nil else {
+            return fail(
+                FailureClassifier.permanent(
+                    .httpStatus,
+                    "The store misses parts again that it had confirmed; begin another multipart upload for the file."))
+        }
         state = request.progress(.s3Multipart)
-        return .restart(error, then: following())
+        state.restarts = 1
+        return .restart(
+            TransferError(
+                .httpStatus, "The store misses parts that it had confirmed; they are sent again.", retryable: true),
+            then: following())
     }
 
     private func refused(_ head: ResponseHead, _ outcome: ExchangeOutcome) -> AttemptFailure {

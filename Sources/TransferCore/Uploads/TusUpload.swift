@@ -4,8 +4,6 @@ import TransferModel
 package struct TusUpload: TransferStrategy {
     /// With a checksum each chunk is verified and sent again by itself.
     static let checksumChunk = ByteCount.mebibytes(16)
-    /// Uploads that vanish, in one attempt, before the server is given a rest.
-    static let restartLimit = 3
 
     private enum Stage {
         case asking, creating, locating
@@ -15,28 +13,25 @@ package struct TusUpload: TransferStrategy {
     private let request: UploadRequest
     private let isChecked: Bool
     private var stage = Stage.creating
-    private var ledger: OffsetLedger
-    private var restarts = 0
+    private var track: UploadTrack
     private var mismatches = 0
-    package private(set) var upload: UploadProgress?
+    package var upload: UploadProgress? { track.upload }
     package var progress: Acceptance? { nil }
 
     /// - Parameter isChecked: OPTIONS was asked already and the server can take this upload.
     init(_ request: UploadRequest, isChecked: Bool = false) {
         self.request = request
         self.isChecked = isChecked
-        let stored = request.stored?.uploadProtocol == .tus ? request.stored : nil
-        upload = stored
-        ledger = OffsetLedger(size: request.size, start: stored?.offset ?? 0)
+        track = UploadTrack(request, .tus)
     }
 
     package mutating func next(after outcome: ExchangeOutcome?) -> Step {
         guard let outcome else {
-            if upload?.resourceURL != nil { return .run(locate()) }
+            if track.resource != nil { return .run(locate()) }
             return .run(request.spec.uploadChecksum == nil || isChecked ? create() : ask())
         }
-        guard case .head(let head, let status) = UploadAnswer(outcome) else {
-            return fail(FailureClassifier.classify(outcome, url: request.url.requestURL))
+        guard case .head(let head, let status) = UploadAnswer(outcome, ofWhole: false) else {
+            return track.fail(FailureClassifier.classify(outcome, url: request.url.requestURL))
         }
         do throws(AttemptFailure) {
             switch stage {
@@ -46,7 +41,7 @@ package struct TusUpload: TransferStrategy {
             case .sending(let range): return try sent(range, head, status, outcome)
             }
         } catch {
-            return fail(error)
+            return track.fail(error)
         }
     }
 
@@ -68,18 +63,17 @@ package struct TusUpload: TransferStrategy {
 
     private mutating func locate() -> Exchange {
         stage = .locating
-        return request.exchange("HEAD", upload?.resourceURL ?? request.url.requestURL, own: [Self.version])
+        return request.exchange("HEAD", track.resource ?? request.url.requestURL, own: [Self.version])
     }
 
     private mutating func send() -> Exchange {
-        let offset = upload?.offset ?? 0
-        let rest = request.size - offset
-        let length = request.spec.uploadChecksum == nil ? rest : min(rest, Self.checksumChunk)
-        stage = .sending(PayloadRange(offset: offset, length: length))
+        let range = track.next(atMost: request.spec.uploadChecksum == nil ? nil : Self.checksumChunk)
+        stage = .sending(range)
         var exchange = request.exchange(
-            "PATCH", upload?.resourceURL ?? request.url.requestURL,
-            own: [Self.version, HeaderField("Upload-Offset", "\(offset)")],
-            contentType: "application/offset+octet-stream", payload: .source(offset: offset, length: length))
+            "PATCH", track.resource ?? request.url.requestURL,
+            own: [Self.version, HeaderField("Upload-Offset", "\(range.offset)")],
+            contentType: "application/offset+octet-stream",
+            payload: .source(offset: range.offset, length: range.length))
         if let algorithm = request.spec.uploadChecksum {
             exchange.digests = [
                 PayloadDigest(name: "Upload-Checksum", algorithm: algorithm, scope: .payload, form: .tus)
@@ -98,18 +92,11 @@ package struct TusUpload: TransferStrategy {
 
     private mutating func created(_ head: ResponseHead, _ status: Int) throws(AttemptFailure) -> Step {
         guard (200..<300).contains(status) else { throw refused(head, status) }
-        var begun = request.progress(.tus)
-        do throws(TransferError) {
-            begun.resourceURL = try request.location(head)
-        } catch {
-            throw AttemptFailure(error: error, disposition: .permanent)
-        }
-        guard begun.resourceURL != nil else {
-            throw FailureClassifier.permanent(
-                .httpProtocol, "The server created no tus upload: its answer has no Location. Check the URL.")
-        }
+        let place = try track.place(
+            head, orElse: "The server created no tus upload: its answer has no Location. Check the URL.")
+        var begun = track.fresh(at: place)
         begun.expiresAt = Self.expiry(head)
-        upload = begun
+        track.upload = begun
         // An empty file is complete with its creation.
         if request.size == 0 { return .uploaded(UploadResult(head: head, total: 0)) }
         return .store(begun, then: send())
@@ -127,7 +114,8 @@ package struct TusUpload: TransferStrategy {
             throw FailureClassifier.permanent(
                 .httpProtocol, "The server's upload has \(length) bytes, the file \(request.size); add it anew.")
         }
-        return try confirmed(offset, head)
+        try track.confirm(offset)
+        return goOn(head, nil)
     }
 
     private mutating func sent(
@@ -137,31 +125,29 @@ package struct TusUpload: TransferStrategy {
         case 200..<300:
             mismatches = 0
             guard let offset = head.count("upload-offset") else {
-                try ledger.disappoint()
+                try track.disappoint()
                 return .run(locate())
             }
-            return try confirmed(offset, head, body: outcome)
+            try track.confirm(offset, after: SentPiece(range, outcome))
+            return goOn(head, outcome)
         case 409:
-            try ledger.disappoint()
+            try track.disappoint()
+            return .run(locate())
+        case 413:
+            try track.shrink(range.length, or: refused(head, status))
             return .run(locate())
         case 404, 410: return try restart(status)
         case 460: return try mismatched()
-        case 417 where request.wantsContinue:
-            var exchange = send()
-            exchange.expectsContinue = false
-            return .run(exchange)
         default: throw refused(head, status)
         }
     }
 
-    private mutating func confirmed(
-        _ offset: ByteCount, _ head: ResponseHead, body: ExchangeOutcome? = nil
-    ) throws(AttemptFailure) -> Step {
-        try ledger.confirm(offset)
-        upload?.offset = offset
-        if let expiry = Self.expiry(head) { upload?.expiresAt = expiry }
-        if offset == request.size {
-            return .uploaded(body?.uploadResult(total: offset) ?? UploadResult(head: head, total: offset))
+    /// - Parameter outcome: of the append that brought it there.
+    private mutating func goOn(_ head: ResponseHead, _ outcome: ExchangeOutcome?) -> Step {
+        if let expiry = Self.expiry(head) { track.upload?.expiresAt = expiry }
+        if track.offset == request.size {
+            return .uploaded(
+                outcome?.uploadResult(total: request.size) ?? UploadResult(head: head, total: request.size))
         }
         guard let upload else { return .run(send()) }
         return .store(upload, then: send())
@@ -177,36 +163,14 @@ package struct TusUpload: TransferStrategy {
     }
 
     private mutating func restart(_ status: Int) throws(AttemptFailure) -> Step {
-        restarts += 1
-        let error = TransferError(
-            .httpStatus, "The server no longer has the upload (\(status)); it begins anew.", retryable: true,
-            details: ["status": .integer(Int64(status))])
-        upload = nil
-        ledger = OffsetLedger(size: request.size, start: 0)
-        guard restarts <= Self.restartLimit else {
-            throw AttemptFailure(error: error, disposition: .transient(after: nil))
-        }
-        return .restart(error, then: create())
+        .restart(try track.vanish(status), then: create())
     }
 
     private func refused(_ head: ResponseHead, _ status: Int) -> AttemptFailure {
-        switch status {
-        case 423:
-            AttemptFailure(
-                error: TransferError(
-                    .httpStatus, "The upload is locked at the server (423); it is tried again.", retryable: true,
-                    details: ["status": 423]),
-                disposition: .transient(after: FailureClassifier.retryAfter(head, now: request.now)))
-        case 412:
-            FailureClassifier.permanent(
-                .httpProtocol,
-                "The server does not speak tus 1.0.0 but \(head.values("tus-version").first ?? "another version").")
-        default: FailureClassifier.answered(head, now: request.now)
-        }
-    }
-
-    private func fail(_ failure: AttemptFailure) -> Step {
-        .failed(failure.with(progressed: ledger.progressed, held: upload?.offset ?? 0))
+        guard status == 412 else { return track.refused(head) }
+        return FailureClassifier.permanent(
+            .httpProtocol,
+            "The server does not speak tus 1.0.0 but \(head.values("tus-version").first ?? "another version").")
     }
 
     private static func expiry(_ head: ResponseHead) -> Timestamp? {
@@ -217,11 +181,4 @@ package struct TusUpload: TransferStrategy {
     static func cancellation(_ request: UploadRequest, _ resource: String) -> Exchange {
         request.exchange("DELETE", resource, own: [version])
     }
-}
-
-/// The part of the source that one exchange carries.
-struct PayloadRange: Sendable, Hashable {
-    var offset: ByteCount
-    var length: ByteCount
-    var end: ByteCount { offset + length }
 }

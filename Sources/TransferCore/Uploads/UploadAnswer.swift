@@ -5,8 +5,14 @@ enum UploadAnswer {
     case head(ResponseHead, status: Int)
     case none
 
-    init(_ outcome: ExchangeOutcome) {
+    /// - Parameter ofWhole: a success counts only where all was sent.
+    init(_ outcome: ExchangeOutcome, ofWhole: Bool = true) {
         guard let head = outcome.head, let status = head.status else {
+            self = .none
+            return
+        }
+        // Nobody has the rest.
+        if ofWhole, (200..<300).contains(status), !outcome.isSentWhole {
             self = .none
             return
         }
@@ -19,6 +25,17 @@ enum UploadAnswer {
 }
 
 extension ExchangeOutcome {
+    /// Why there is no answer to act on.
+    func failure(_ url: String) -> AttemptFailure {
+        guard let status = head?.status, (200..<300).contains(status), !isSentWhole, end != .aborted else {
+            return FailureClassifier.classify(self, url: url)
+        }
+        return FailureClassifier.transient(
+            .networkLost,
+            "\(FailureClassifier.host(of: url)) answered \(status) before it had the whole file, and took no more of it."
+        )
+    }
+
     func uploadResult(total: ByteCount) -> UploadResult {
         UploadResult(head: head, body: body, isBodyTruncated: isBodyTruncated, total: total)
     }

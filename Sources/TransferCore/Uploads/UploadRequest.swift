@@ -3,13 +3,13 @@ import TransferModel
 /// What every upload over HTTP knows, and how its exchanges are made.
 struct UploadRequest: Sendable {
     let spec: TaskSpec
-    let url: ParsedURL
+    private(set) var url: ParsedURL
     let source: SourceIdentity
     let stored: UploadProgress?
     let now: Timestamp
     let nonce: String
     /// The caller wrote `Expect: 100-continue`.
-    let wantsContinue: Bool
+    private let wantsContinue: Bool
     private let headers: [HeaderField]
     private let network: NetworkOptions
 
@@ -52,10 +52,23 @@ struct UploadRequest: Sendable {
     }
 
     /// What the file is called where the protocol has a place for it.
-    var fileName: String {
+    var fileName: String { ownName ?? "file" }
+
+    private var ownName: String? {
         if let name = spec.fileName { return name }
         let path = spec.source?.path ?? spec.body?.file ?? ""
-        return path.split(separator: "/").last.map(String.init) ?? "file"
+        return path.split(separator: "/").last.map(String.init)
+    }
+
+    /// The request to the place in a folder (a WebDAV collection) that the file is to have there. A URL that ends in no
+    /// slash, or is signed in its query, is that place already.
+    var inFolder: UploadRequest {
+        guard url.path.hasSuffix("/"), url.query == nil, let name = ownName,
+            let place = try? URLRules.parse(url.requestURL + PathSegment.encoded(name))
+        else { return self }
+        var copy = self
+        copy.url = place
+        return copy
     }
 
     func progress(_ kind: UploadProtocol, at resource: String? = nil) -> UploadProgress {
@@ -84,11 +97,12 @@ struct UploadRequest: Sendable {
             exchange.network.bearer = nil
         }
         let replaced = Set(own.map { $0.name.lowercased() })
-        exchange.headers = base.filter { !replaced.contains($0.name.lowercased()) } + own
+        exchange.headers = base.filter { !replaced.contains($0.name.lowercased()) }
+        exchange.ownHeaders = own
         if !base.contains(where: { $0.name.lowercased() == "accept-encoding" }) {
-            exchange.headers.append(HeaderField("Accept-Encoding", "identity"))
+            exchange.ownHeaders.append(HeaderField("Accept-Encoding", "identity"))
         }
-        if let contentType { exchange.headers.append(HeaderField("Content-Type", contentType)) }
+        if let contentType { exchange.ownHeaders.append(HeaderField("Content-Type", contentType)) }
         exchange.expectsContinue = wantsContinue && payload.sourceLength > 0
         return exchange
     }
@@ -101,7 +115,7 @@ struct UploadRequest: Sendable {
     /// Where the server says the upload is to be found; may not leave encryption where the session forbids plain text.
     /// - Throws: `http.protocol`, `policy.plaintext_refused`.
     func location(_ outcome: ResponseHead) throws(TransferError) -> String? {
-        guard let text = outcome.values("location").first else { return nil }
+        guard let text = outcome.values("location").first?.trimmed, !text.isEmpty else { return nil }
         let target = try URLReference.resolve(text, against: outcome.url)
         guard network.allowsPlaintext || !target.scheme.isPlaintext else {
             throw TransferError(
@@ -132,7 +146,7 @@ extension UploadProgress {
     }
 
     /// Whether the task's URL still leads to this upload; tokens in the query may have been renewed.
-    func belongs(to url: ParsedURL) -> Bool { target == nil || target == Self.target(url) }
+    package func belongs(to url: ParsedURL) -> Bool { target == nil || target == Self.target(url) }
 
     private static func target(_ url: ParsedURL) -> String { url.hostKey + url.path }
 }

@@ -45,10 +45,11 @@ extension TaskSpec: WireObject {
         case .uploadProtocol:
             .optional(
                 .choice(["auto", "put", "post", "multipart", "tus", "resumable", "contentRange", "s3Multipart"]),
-                "How it is sent; `auto` asks the server. ftp, ftps and sftp have their own.")
+                "How it is sent; `auto` asks the server, and puts the file where that speaks no upload protocol: at the "
+                    + "URL, or under its name in it where it ends in a slash. ftp, ftps and sftp have their own.")
         case .formField: .optional(.string, "`multipart`: name of the file's field; `file` without it.")
         case .formFields: .optional(.map(.string), "`multipart`: further fields; never shown again.")
-        case .fileName: .optional(.string, "`multipart`: name to give the file; the source's without it.")
+        case .fileName: .optional(.string, "Name the server is told or the file gets; the source's without it.")
         case .contentType: .optional(.string, "Media type of the file.")
         case .uploadMetadata: .optional(.map(.string), "`tus`: Upload-Metadata.")
         case .interopVersion: .optional(.integer, "`resumable`: 3, 5, 6 or 8 (default).")

@@ -141,7 +141,7 @@ struct CancelCommand: DaemonCommand {
 
 struct RemoveCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        commandName: "remove", abstract: "Remove tasks from the history; unfinished ones are cancelled first.",
+        commandName: "remove", abstract: "Remove tasks that are over from the history.",
         aliases: ["rm"])
     @OptionGroup var selection: SelectionOptions
 

@@ -9,15 +9,18 @@ struct FetchCommand: DaemonCommand {
         abstract: "Make a short request and print the body of the answer.",
         discussion: """
             The daemon makes the request, as durably as it downloads, and keeps the answer with the task; dlctl waits \
-            for it. For files use 'add'.
+            for it, and says on standard error what it waits for. Ctrl-C cancels the task and removes it. It fails \
+            after ten minutes, unless --max-time, --deadline, --retry or a session says something else. With the id of \
+            an earlier request its answer is printed again. For files use 'add'.
 
             EXAMPLES:
               dlctl fetch https://example.org/status
               dlctl fetch -X PUT -H 'Content-Type: application/json' -d '{"on":true}' URL
-              dlctl fetch -d @form.txt URL
+              dlctl fetch -d @form.txt --retry 1 URL
+              dlctl fetch -o logo.png https://example.org/logo.png
             """)
 
-    @Argument(help: ArgumentHelp("What to ask.", valueName: "url"))
+    @Argument(help: ArgumentHelp("What to ask, or the id of a request that was made.", valueName: "url-or-id"))
     var url: String
 
     @Option(
@@ -26,34 +29,87 @@ struct FetchCommand: DaemonCommand {
 
     @Option(
         name: [.customShort("d"), .long],
-        help: ArgumentHelp("Body to send; @FILE sends a file.", valueName: "body"), completion: .file())
+        help: ArgumentHelp("Body to send; @FILE sends a file, @- standard input.", valueName: "body"),
+        completion: .file())
     var data: String?
+
+    @Option(
+        name: [.customShort("o"), .customLong("output")],
+        help: ArgumentHelp(
+            "Write the body to this file, once it is there as a whole; - is standard output, whatever it is.",
+            valueName: "file"),
+        completion: .file())
+    var output: String?
 
     @OptionGroup(title: "Scheduling") var scheduling: SchedulingOptions
     @OptionGroup(title: "Request") var request: RequestOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
+    /// How long a request is tried that somebody waits for, where nothing else is said.
+    static let patience: Seconds = 600
+
+    func validate() throws {
+        if data == "@-", request.readsStandardInput {
+            throw ValidationError("Only one of the options can read standard input.")
+        }
+    }
+
     func run(_ session: CommandSession) async throws {
+        if let id = TaskID(argument: url) { return try await deliver(id, session) }
         let spec = try spec(session)
         let submission = Submission(specs: [spec], session: scheduling.session, waits: true)
         let client = try await session.connect()
         let head = try await client.call(ListEvents.self, ListEvents.Parameters(after: .now, limit: 1)).head
         let added = try await submission.send(over: client)
         guard let id = added.first?.id else { throw CommandFailure.local("the daemon added no task") }
-        let known = try await submission.known(added, client)
-        let plan = FollowPlan(tasks: [id], known: known, after: head)
-        let state = try await Following.follower(plan, endsWhenOver: true, session)
-            .run(client, display: SilentDisplay())
-        await client.close()
-        let task = try await session.call(GetTask.self, TaskReference(id: id))
-        if session.console.json {
-            try session.console.value(task)
-        } else if let error = task.error {
-            session.console.complain("\(error.code.rawValue): \(Printable.text(error.message))")
-            if let text = task.response?.body?.text { session.console.raw(text) }
+        let plan = FollowPlan(tasks: [id], known: try await submission.known(added, client), after: head)
+        var follower = Following.follower(plan, endsWhenOver: true, session)
+        follower.onInterrupt = {}
+        do {
+            _ = try await follower.run(client, display: WaitingRemarks { session.console.remark($0) })
+        } catch CommandFailure.interrupted {
+            await client.close()
+            await abandon(id, session)
+            throw CommandFailure.interrupted
         }
-        if state.hasFailure { throw CommandFailure.taskFailed }
-        if !session.console.json { try await printBody(of: id, session) }
+        await client.close()
+        try await deliver(id, session)
+    }
+
+    /// Gives out how the request ended.
+    private func deliver(_ id: TaskID, _ session: CommandSession) async throws {
+        let console = session.console
+        let task = try await session.call(GetTask.self, TaskReference(id: id))
+        if console.json { try console.value(task) }
+        guard task.state == .completed else {
+            if !console.json { explain(task, console) }
+            throw CommandFailure.taskFailed
+        }
+        if console.json, output == nil { return }
+        try await FetchedBody(task: task, output: output, session: session).deliver()
+    }
+
+    private func explain(_ task: TaskView, _ console: Console) {
+        let reason = task.error.map { "\($0.code.rawValue): \(Printable.text($0.message))" }
+        console.complain(reason ?? "task \(task.id) is \(task.state.rawValue)")
+        // A server's words on an error are no content for the file that was asked for.
+        if let text = task.response?.body?.text, output == nil { console.raw(text) }
+    }
+
+    /// Nobody waits for the request any more: it ends, and leaves nothing.
+    private func abandon(_ id: TaskID, _ session: CommandSession) async {
+        do {
+            guard let client = await session.access.connectToRunning() else {
+                return session.console.complain("the daemon does not answer: task \(id) goes on when it is back")
+            }
+            let selection = ControlSelection(ids: [id])
+            _ = try await client.call(CancelTasks.self, CancelTasks.Parameters(selection))
+            _ = try await client.call(RemoveTasks.self, RemoveTasks.Parameters(selection))
+            await client.close()
+            session.console.remark("interrupted; the request is cancelled")
+        } catch {
+            session.console.complain("task \(id) may go on: \(Printable.text("\(error)", limit: 200))")
+        }
     }
 
     func spec(_ session: CommandSession) throws -> TaskSpec {
@@ -67,28 +123,25 @@ struct FetchCommand: DaemonCommand {
         spec.url = url
         spec.clientToken = scheduling.clientToken
         spec.method = method ?? (data == nil ? nil : "POST")
-        if let data {
-            var body = RequestBody()
-            if data.hasPrefix("@") {
-                body.file = session.absolute(String(data.dropFirst()))
-            } else {
-                body.text = data
-            }
-            spec.body = body
-        }
+        spec.body = try data.map { try body($0, session) }
+        let saysHowLong =
+            scheduling.maxTime != nil || scheduling.deadline != nil || scheduling.retry != nil
+            || scheduling.session != nil
+        if !saysHowLong { spec.timeoutIntervalForResource = Self.patience }
         return spec
     }
 
-    private func printBody(of id: TaskID, _ session: CommandSession) async throws {
-        let client = try await session.connect()
-        var offset: Int64 = 0
-        while true {
-            let piece = try await client.call(ReadBody.self, ReadBody.Parameters(id: id, offset: offset))
-            let bytes = Data(base64Encoded: piece.data) ?? Data()
-            session.console.raw([UInt8](bytes))
-            offset += Int64(bytes.count)
-            if piece.eof || bytes.isEmpty { break }
+    private func body(_ data: String, _ session: CommandSession) throws -> RequestBody {
+        var body = RequestBody()
+        if data == "@-" {
+            let bytes = try InputFile.read("-")
+            body.text = String(validating: bytes, as: UTF8.self)
+            if body.text == nil { body.base64 = Data(bytes).base64EncodedString() }
+        } else if data.hasPrefix("@") {
+            body.file = session.absolute(String(data.dropFirst()))
+        } else {
+            body.text = data
         }
-        await client.close()
+        return body
     }
 }

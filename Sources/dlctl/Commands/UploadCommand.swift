@@ -8,9 +8,11 @@ struct UploadCommand: DaemonCommand {
         commandName: "upload",
         abstract: "Queue uploads; print their ids.",
         discussion: """
-            The last argument says where the files go. A URL that ends in / is a folder: files keep their names in it. \
-            The command answers when the tasks are stored; they go on without it, and resume where the server says \
-            they are. The files must stay as they are until they are sent.
+            The last argument says where the files go. Without --protocol the server is asked how it takes uploads. \
+            Where it speaks tus or resumable uploads, or with post and multipart, it names each file itself. Else a \
+            URL that ends in / is a folder, and files keep their names in it. The command answers when the tasks are \
+            stored; they go on without it, and resume where the server says they are. The files must stay as they are \
+            until they are sent; standard input cannot be sent, for it cannot be read again.
 
             EXAMPLES:
               dlctl upload video.mp4 https://example.org/files/
@@ -69,7 +71,7 @@ struct SendingOptions: ParsableArguments {
     @Option(help: ArgumentHelp("multipart: a further field; may be repeated.", valueName: "name=value"))
     var field: [String] = []
 
-    @Option(help: ArgumentHelp("multipart: name to give the file.", valueName: "name"))
+    @Option(help: ArgumentHelp("Name to tell the server, or to give the file in a folder.", valueName: "name"))
     var fileName: String?
 
     @Option(help: ArgumentHelp("Media type of the file.", valueName: "type"))

@@ -3,10 +3,12 @@ import Glibc
 
 /// Turns signals into values of a stream, so that one loop sees key presses, resizes and events in order.
 struct Signals {
+    private let numbers: [Int32]
     private let sources: [any DispatchSourceSignal]
 
     /// Calls `handler` on a queue of its own for each of `numbers`; their default actions are off from then on.
     init(_ numbers: [Int32], handler: @escaping @Sendable (Int32) -> Void) {
+        self.numbers = numbers
         let queue = DispatchQueue(label: "dlctl.signals")
         sources = numbers.map { number in
             // SIGWINCH and SIGCONT must not be ignored for their effect, only observed.
@@ -18,5 +20,9 @@ struct Signals {
         }
     }
 
-    func cancel() { sources.forEach { $0.cancel() } }
+    /// Gives the signals their default actions back.
+    func cancel() {
+        sources.forEach { $0.cancel() }
+        for number in numbers { signal(number, SIG_DFL) }
+    }
 }

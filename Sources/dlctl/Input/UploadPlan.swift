@@ -19,15 +19,11 @@ struct UploadPlan {
             throw CommandFailure.usage(
                 "'\(Printable.text(url, limit: 60))' is not a URL; the last argument says where the files go")
         }
-        if files.count > 1, !namesAreAppended, !sharesURL {
-            throw CommandFailure.usage(
-                "\(files.count) files would all become \(Printable.text(url, limit: 60)); end the URL in \"/\", "
-                    + "or say the --protocol of a server that names them itself (post, multipart, tus, resumable)")
-        }
+        if files.count > 1 { try checkSeveral() }
         return files.enumerated().map { index, file in
             var spec = template
             spec.kind = .upload
-            spec.url = namesAreAppended ? url + PercentText.encoded(PathText.lastComponent(file)) : url
+            spec.url = namesAreAppended ? url + PathSegment.encoded(PathText.lastComponent(file)) : url
             spec.source = SourceFile(path: PathText.absolute(file, in: currentFolder))
             spec.clientToken = clientToken.map { files.count == 1 ? $0 : "\($0)/\(index + 1)" }
             return spec
@@ -45,15 +41,34 @@ struct UploadPlan {
         }
     }
 
+    private func checkSeveral() throws {
+        if template.s3 != nil {
+            throw CommandFailure.usage("the URLs of --s3 are those of one object; upload one file with them")
+        }
+        if template.fileName != nil {
+            throw CommandFailure.usage("\(files.count) files cannot all be called what --file-name says")
+        }
+        guard url.hasSuffix("/") || sharesURL else {
+            throw CommandFailure.usage(
+                "\(files.count) files would all become \(Printable.text(url, limit: 60)); end the URL in \"/\", "
+                    + "or say the --protocol of a server that names them itself (post, multipart, tus, resumable)")
+        }
+    }
+
     /// The server makes a resource of its own for each file.
     private var sharesURL: Bool { ["post", "multipart", "tus", "resumable"].contains(template.uploadProtocol ?? "") }
 
-    /// A URL that ends in `/` is a folder, as for curl -T: files keep their names in it.
+    /// A URL that ends in `/` is a folder, as for curl -T: files keep their names in it. Whether it is one the daemon finds
+    /// out where it is to ask the server (`auto`), and then it appends the name itself.
     private var namesAreAppended: Bool {
         guard url.hasSuffix("/"), !sharesURL else { return false }
-        let isHTTP = url.lowercased().hasPrefix("http")
-        // Whether `auto` meets a folder or an upload service only the server knows; several files must mean a folder.
-        return !isHTTP || files.count > 1 || (template.uploadProtocol ?? "auto") != "auto"
+        return !url.lowercased().hasPrefix("http") || !isAsked
+    }
+
+    /// As the daemon decides it: something else than `auto` is named or implied.
+    private var isAsked: Bool {
+        guard let name = template.uploadProtocol else { return template.method == nil && template.s3 == nil }
+        return name == "auto"
     }
 }
 
@@ -66,24 +81,5 @@ struct PairArgument: Hashable {
         guard let mark = text.firstIndex(of: "="), mark != text.startIndex else { return nil }
         name = String(text[..<mark])
         value = String(text[text.index(after: mark)...])
-    }
-}
-
-extension PercentText {
-    /// A file name as one segment of a URL's path (RFC 3986 section 3.3): all but unreserved characters are coded.
-    static func encoded(_ name: String) -> String {
-        var text = ""
-        for byte in name.utf8 {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-                UInt8(ascii: "~"):
-                text.unicodeScalars.append(Unicode.Scalar(byte))
-            default:
-                let digits = String(byte, radix: 16, uppercase: true)
-                text += "%" + (digits.count < 2 ? "0" : "") + digits
-            }
-        }
-        return text
     }
 }

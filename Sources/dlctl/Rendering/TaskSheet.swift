@@ -108,7 +108,11 @@ enum TaskSheet {
         for header in response.headers {
             sheet.add("  \(Printable.text(header.name, limit: 30))", Printable.text(header.value))
         }
-        sheet.add("answer", response.body?.text.map { Printable.text($0, limit: 500) })
+        sheet.add("answer", response.body?.text.map(Self.oneLine))
+    }
+
+    private static func oneLine(_ text: String) -> String {
+        Printable.text(text.split(whereSeparator: \.isNewline).joined(separator: " "), limit: 500)
     }
 
     private static func times(_ task: TaskView, _ sheet: inout Sheet, now: Timestamp) {

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 import TransferModel
 
@@ -13,7 +14,7 @@ import TransferModel
     }
 
     @Test func remembersAcrossAReopening() throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         do {
             let journal = try OffsetJournal(path: folder.file("journal"), slots: 4, boot: boot)
             let slot = try #require(journal.claim(TaskID(7)))
@@ -26,7 +27,7 @@ import TransferModel
     }
 
     @Test func forgetsAnotherBoot() throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         do {
             let journal = try OffsetJournal(path: folder.file("journal"), slots: 4, boot: boot)
             journal.write(entry(), to: try #require(journal.claim(TaskID(7))))
@@ -37,7 +38,7 @@ import TransferModel
 
     @Test(arguments: 0..<76)
     func ignoresATornCopyAndKeepsTheOneBefore(byte: Int) throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         do {
             let journal = try OffsetJournal(path: folder.file("journal"), slots: 1, boot: boot)
             let slot = try #require(journal.claim(TaskID(7)))
@@ -53,7 +54,7 @@ import TransferModel
     }
 
     @Test func givesATaskItsOwnSlotAgain() throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         let journal = try OffsetJournal(path: folder.file("journal"), slots: 2, boot: boot)
         let first = try #require(journal.claim(TaskID(7)))
         journal.write(entry(), to: first)
@@ -63,7 +64,7 @@ import TransferModel
     }
 
     @Test func takesTheOldestLeftSlotWhenNoneIsFree() throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         let journal = try OffsetJournal(path: folder.file("journal"), slots: 2, boot: boot)
         for task in [1, 2] as [Int64] {
             let slot = try #require(journal.claim(TaskID(task)))
@@ -78,7 +79,7 @@ import TransferModel
     }
 
     @Test func wipesAReleasedSlot() throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         let journal = try OffsetJournal(path: folder.file("journal"), slots: 1, boot: boot)
         let slot = try #require(journal.claim(TaskID(7)))
         journal.write(entry(), to: slot)
@@ -88,7 +89,7 @@ import TransferModel
     }
 
     @Test func survivesAFileOfJunk() throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         try folder.write("journal", pattern(10_000))
         let journal = try OffsetJournal(path: folder.file("journal"), slots: 4, boot: boot)
         #expect(journal.entry(task: TaskID(7), device: 3, inode: 4) == nil)

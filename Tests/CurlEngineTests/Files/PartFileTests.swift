@@ -1,5 +1,6 @@
 import CLinux
 import Foundation
+import TestSupport
 import Testing
 import TransferModel
 
@@ -7,7 +8,7 @@ import TransferModel
 
 @Suite struct PartFileTests {
     @Test func createsOnceAndNeverThroughALink() throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         let part = try PartFile.create(path: folder.file("part"))
         #expect(part.inode > 0)
         #expect(throws: TransferError.self) { try PartFile.create(path: folder.file("part")) }
@@ -18,7 +19,7 @@ import TransferModel
     }
 
     @Test func replacesALeftPart() throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         try folder.write("part", [1, 2, 3])
         let part = try PartFile.create(path: folder.file("part"), replacing: true)
         #expect(!part.mayHoldBytes)
@@ -26,7 +27,7 @@ import TransferModel
     }
 
     @Test func looksUpTheNameInAnOpenFolder() throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         let descriptor = open(folder.path, O_RDONLY | O_DIRECTORY)
         defer { close(descriptor) }
         let part = try PartFile.create(path: "/somewhere/else/part", directory: descriptor)
@@ -35,7 +36,7 @@ import TransferModel
     }
 
     @Test func saysWhichKindOfFailure() throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         let gone = #expect(throws: TransferError.self) { try PartFile.create(path: folder.file("no/part")) }
         #expect(gone?.code == .diskIO)
         let long = String(repeating: "x", count: 300)
@@ -51,14 +52,14 @@ import TransferModel
 
     /// A part of 3000 bytes whose checkpoint is at 1000, and a journal that claims all 3000.
     private struct Crash {
-        let folder: Folder
+        let folder: TemporaryFolder
         let bytes = pattern(3000)
         let checkpoint: Checkpoint
 
         init(offset: Int64 = 3000, base: Int64 = 1000, boot: BootID = PartFileReopenTests.boot, etag: String = "\"a\"")
             throws
         {
-            folder = try Folder()
+            folder = try TemporaryFolder()
             let part = try PartFile.create(path: folder.file("part"))
             try folder.write("part", bytes)
             var checkpoint = Checkpoint(

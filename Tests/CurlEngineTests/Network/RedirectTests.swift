@@ -94,7 +94,7 @@ import TransferModel
         let origin = try origin(status: 303, to: "/next")
         let outcome = try await bench.download(origin.url("/")) {
             $0.method = "POST"
-            $0.body = Array("hello".utf8)
+            $0.payload = .bytes(Array("hello".utf8))
         }
         #expect(outcome.end == .finished)
         #expect(origin.requests.map(\.method) == ["POST", "GET"])
@@ -105,7 +105,7 @@ import TransferModel
     @Test func keepsPostOn307() async throws {
         let bench = try Bench()
         let origin = try origin(status: 307, to: "/next")
-        let outcome = try await bench.download(origin.url("/")) { $0.body = Array("hello".utf8) }
+        let outcome = try await bench.download(origin.url("/")) { $0.payload = .bytes(Array("hello".utf8)) }
         #expect(outcome.end == .finished)
         #expect(origin.requests.map(\.method) == ["POST", "POST"])
         #expect(origin.requests.map(\.body.count) == [5, 5])

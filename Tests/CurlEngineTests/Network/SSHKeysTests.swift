@@ -1,11 +1,12 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import CurlEngine
 
 @Suite struct SSHKeysTests {
     @Test func prefersTheKeysThatNewServersTake() throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         try FileManager.default.createDirectory(atPath: folder.file(".ssh"), withIntermediateDirectories: false)
         for name in ["id_rsa", "id_ed25519", "id_ed25519.pub", "known_hosts"] { try folder.write(".ssh/\(name)", [1]) }
         let keys = SSHKeys.find(knownHosts: nil, home: folder.path)
@@ -15,7 +16,7 @@ import Testing
     }
 
     @Test func trustsNobodyWithoutAKnownHostsFile() throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         #expect(SSHKeys.find(knownHosts: nil, home: folder.path).knownHosts == "/dev/null")
         #expect(SSHKeys.find(knownHosts: folder.file("missing"), home: nil).knownHosts == "/dev/null")
         #expect(SSHKeys.find(knownHosts: nil, home: nil).privateKey == nil)

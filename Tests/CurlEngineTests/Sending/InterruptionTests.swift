@@ -16,6 +16,7 @@ import TransferModel
     private func holding(_ goesOn: Guarded<Bool>, _ arrived: Notes<Int>) throws -> UploadServer {
         try UploadServer(receiveBuffer: 32 << 10) { connection in
             guard let head = connection.readHead() else { return }
+            connection.goOn(head)
             let first = connection.read(100_000)
             while !goesOn.withLock({ $0 }) { usleep(1000) }
             let rest = connection.read(head.length - first.count)
@@ -88,7 +89,7 @@ import TransferModel
         let goesOn = Guarded(false)
         let server = try UploadServer { connection in
             guard let head = connection.readHead() else { return }
-            _ = connection.read(head.length)
+            _ = connection.readBody(of: head)
             while !goesOn.withLock({ $0 }) { usleep(1000) }
         }
         let outcome = await bench.request("PUT", server.url("/x"), .bytes([1, 2, 3])) {
@@ -118,7 +119,7 @@ import TransferModel
         let content = pattern(1_000_000)
         let server = try UploadServer { connection in
             guard let head = connection.readHead() else { return }
-            connection.answer(connection.read(head.length) == content ? 200 : 409)
+            connection.answer(connection.readBody(of: head) == content ? 200 : 409)
         }
         let source = try bench.source(content)
         limit(bench, scope, 1)
@@ -157,7 +158,8 @@ import TransferModel
     @Test func anErrorEndsAnUploadThatIsHeld() async throws {
         let bench = try Bench()
         let server = try UploadServer { connection in
-            guard connection.readHead() != nil else { return }
+            guard let head = connection.readHead() else { return }
+            connection.goOn(head)
             _ = connection.read(1000)
             connection.answer(413)
             _ = connection.readToEnd()

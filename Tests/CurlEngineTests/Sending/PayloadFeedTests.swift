@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 import TransferCore
 import TransferModel
@@ -6,23 +7,24 @@ import TransferModel
 @testable import CurlEngine
 
 @Suite struct PayloadFeedTests {
-    private let folder: Folder
+    private let folder: TemporaryFolder
     private let lane: DeviceLane
     private let buffers = BufferPool(bound: 1 << 20)
     private let content = pattern(300_001)
 
     init() throws {
-        folder = try Folder()
+        folder = try TemporaryFolder()
         lane = DeviceLane(device: 0)
         try folder.write("file", content)
     }
 
-    private func feed(_ payload: Payload, _ source: UploadSource?, _ buffers: BufferPool? = nil) -> PayloadFeed {
+    private func feed(
+        _ payload: Payload, _ source: UploadSource?, _ buffers: BufferPool? = nil, piece: Int = BufferPool.smallSize
+    ) -> PayloadFeed {
         PayloadFeed(
             payload, source: source,
             services: .init(
-                lane: lane, buffers: buffers ?? self.buffers, usesLargeBuffers: { false }, onBuffersFreed: {},
-                onEnd: {}))
+                lane: lane, buffers: buffers ?? self.buffers, piece: { piece }, onBuffersFreed: {}, onEnd: {}))
     }
 
     private func open() throws -> UploadSource { try UploadSource.open(path: folder.file("file")) }
@@ -67,12 +69,19 @@ import TransferModel
         feed.end()
     }
 
-    @Test func takesTwoBuffersAtMostAndGivesThemBack() throws {
-        let feed = feed(.source(offset: 0, length: 300_001), try open())
+    @Test(arguments: [
+        (16 << 10, BufferPool.smallSize), (BufferPool.smallSize, BufferPool.smallSize),
+        (BufferPool.largeSize, 2 * BufferPool.largeSize),
+    ])
+    func takesOneSmallBufferOrTwoLargeOnesAndGivesThemBack(piece: Int, most: Int) throws {
+        let size = 3_000_001
+        try folder.write("file", pattern(size))
+        let buffers = BufferPool(bound: 4 << 20)
+        let feed = feed(.source(offset: 0, length: ByteCount(Int64(size))), try open(), buffers, piece: piece)
         feed.start {}
-        for end in stride(from: 10_000, to: 300_000, by: 10_000) {
+        for end in stride(from: 10_000, to: size, by: 10_000) {
             #expect(drain(feed, limit: 10_000)?.count == 10_000)
-            #expect(buffers.lentBytes <= 2 * BufferPool.smallSize, "\(end)")
+            #expect(buffers.lentBytes <= most, "\(end)")
         }
         feed.end()
         // A piece may still be on its way from the disk.

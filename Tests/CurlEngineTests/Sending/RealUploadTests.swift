@@ -67,12 +67,27 @@ import TransferModel
         #expect(try stored() == pattern(1000, seed: 5))
 
         let beginning = Payload.source(offset: 0, length: 2_500_001)
-        #expect(await bench.request("PUT", "\(base)/file", beginning, sending: source, change: change).end == .finished)
+        let begun = await bench.request("PUT", "\(base)/file", beginning, sending: source, change: change)
+        #expect(begun.end == .finished)
         let probe = await bench.perform("\(base)/file", into: nil) {
             change(&$0)
             $0.kind = .probe
         }
         #expect(probe.head?.size == 2_500_001)
+        // Nothing is added where the file is not as long as it was when somebody looked.
+        for (name, wanted) in [("file", 2_500_000), ("file", 2_500_002), ("absent", 5)] as [(String, Int64)] {
+            let moved = await bench.request(
+                "PUT", "\(base)/\(name)", .source(offset: ByteCount(wanted), length: ByteCount(6_000_000 - wanted)),
+                sending: source
+            ) {
+                change(&$0)
+                $0.startOffset = ByteCount(wanted)
+            }
+            guard case .stopped(.restart(let error)) = moved.end else { throw TestFailure("\(moved.end)") }
+            #expect(error.code == .validatorChanged)
+            #expect(moved.sent == .zero)
+            #expect(try stored() == Array(Self.content.prefix(2_500_001)))
+        }
         let rest = Payload.source(offset: 2_500_001, length: 3_499_999)
         let outcome = await bench.request("PUT", "\(base)/file", rest, sending: source) {
             change(&$0)

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 import TransferModel
 
@@ -6,7 +7,7 @@ import TransferModel
 
 @Suite struct UploadSourceTests {
     @Test func remembersWhatMustNotChange() throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         try folder.write("file", pattern(1000))
         let file = try UploadSource.open(path: folder.file("file"))
         var status = stat()
@@ -19,7 +20,7 @@ import TransferModel
     }
 
     @Test func noticesATouchAndACut() throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         try folder.write("file", pattern(1000))
         let file = try UploadSource.open(path: folder.file("file"))
         #expect(truncate(folder.file("file"), 999) == 0)
@@ -33,7 +34,7 @@ import TransferModel
 
     /// Another file under the same name does not reach an upload that is running, and shows when it is opened again.
     @Test func aReplacedFileIsAnother() throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         try folder.write("file", pattern(10))
         let file = try UploadSource.open(path: folder.file("file"))
         try folder.write("new", pattern(10, seed: 2))
@@ -43,7 +44,7 @@ import TransferModel
     }
 
     @Test func refusesWhatIsNoRegularFile() throws {
-        let folder = try Folder()
+        let folder = try TemporaryFolder()
         #expect(mkfifo(folder.file("pipe"), 0o600) == 0)
         for name in ["pipe", "missing", ""] {
             let error = #expect(throws: TransferError.self) { try UploadSource.open(path: folder.file(name)) }

@@ -1,5 +1,6 @@
 import CLinux
 import Foundation
+import TestSupport
 import Threading
 import TransferCore
 import TransferModel
@@ -11,28 +12,9 @@ struct TestFailure: Error, CustomStringConvertible {
     init(_ description: String) { self.description = description }
 }
 
-/// A folder that goes with the test.
-final class Folder: Sendable {
-    let path: String
-
-    init() throws {
-        let base = ProcessInfo.processInfo.environment["TMPDIR"] ?? "/tmp"
-        var template = Array("\(base)/dld-engine-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw TestFailure("mkdtemp: errno \(errno)") }
-        path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    }
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }
-
-    func file(_ name: String) -> String { "\(path)/\(name)" }
-
-    func write(_ name: String, _ bytes: [UInt8]) throws {
-        try Data(bytes).write(to: URL(fileURLWithPath: file(name)))
-    }
-
-    func read(_ name: String) throws -> [UInt8] {
-        Array(try Data(contentsOf: URL(fileURLWithPath: file(name))))
-    }
+extension TemporaryFolder {
+    func write(_ name: String, _ bytes: [UInt8]) throws { try Files.write(file(name), bytes) }
+    func read(_ name: String) throws -> [UInt8] { try Files.read(file(name)) }
 }
 
 /// Bytes that repeat nowhere near, so that a shift or splice shows.
@@ -116,18 +98,22 @@ final class Observer: TransferObserver {
 
 /// An engine in a folder of its own.
 struct Bench {
-    let folder: Folder
+    let folder: TemporaryFolder
     let engine: CurlEngine
     let observer: Observer
     let counters = TransferCounters()
     let task = TaskID(7)
     let session = SessionKey.shared(of: UserID(1000))
 
-    /// - Parameter home: where the engine looks for keys; nowhere without.
-    init(holdsRestarts: Bool = false, home: String? = nil) throws {
-        folder = try Folder()
-        engine = try CurlEngine(
-            .init(journalPath: folder.file("journal"), userAgent: "dld-test", homeDirectory: home))
+    /// - Parameters:
+    ///   - home: where the engine looks for keys; nowhere without.
+    ///   - rateClock: what limits are held against; the machine's without.
+    init(holdsRestarts: Bool = false, home: String? = nil, rateClock: ManualClock? = nil) throws {
+        folder = try TemporaryFolder()
+        var configuration = CurlEngine.Configuration(
+            journalPath: folder.file("journal"), userAgent: "dld-test", homeDirectory: home)
+        if let rateClock { configuration.rateClock = { rateClock.now } }
+        engine = try CurlEngine(configuration)
         observer = Observer(holdsRestarts: holdsRestarts)
     }
 

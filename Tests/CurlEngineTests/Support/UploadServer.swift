@@ -54,6 +54,25 @@ final class UploadServer: Sendable {
             return Array(buffered.prefix(count))
         }
 
+        /// The whole body, asked for with a 100 where the request waits for one.
+        func readBody(of head: Head) -> [UInt8] {
+            goOn(head)
+            return read(head.length)
+        }
+
+        /// Says 100 where the request waits for it.
+        func goOn(_ head: Head) {
+            if head.header("Expect") != nil { send("HTTP/1.1 100 Continue\r\n\r\n") }
+        }
+
+        /// Reads on; how many bytes there were, 0 where the peer is gone.
+        func readSome(atMost count: Int) -> Int {
+            if buffered.isEmpty, !fill() { return 0 }
+            let taken = min(count, buffered.count)
+            buffered.removeFirst(taken)
+            return taken
+        }
+
         /// Everything until the peer closes.
         func readToEnd() -> [UInt8] {
             while fill() {}
@@ -81,8 +100,13 @@ final class UploadServer: Sendable {
 
         /// A final answer with a body of plain text.
         func answer(_ status: Int, _ fields: [String] = [], _ body: String = "") {
+            answer(status, fields, body: Array(body.utf8))
+        }
+
+        func answer(_ status: Int, _ fields: [String] = [], body: [UInt8]) {
             let lines = fields.map { "\($0)\r\n" }.joined()
-            send("HTTP/1.1 \(status) X\r\n\(lines)Content-Length: \(body.utf8.count)\r\n\r\n\(body)")
+            let head = "HTTP/1.1 \(status) X\r\n\(lines)Content-Length: \(body.count)\r\n\r\n"
+            ScriptedServer.Connection(descriptor: descriptor).send(Array(head.utf8) + body)
         }
     }
 

@@ -1,21 +1,23 @@
 import Foundation
+import TestSupport
 import TransferModel
 
 @testable import DaemonKit
 
 /// A home folder and an /etc file of one test's own.
-struct ConfigurationFixture: ~Copyable {
-    let root: String
+struct ConfigurationFixture {
+    private let temporary: TemporaryFolder
     var environment: [String: String]
     var arguments = DaemonArguments()
 
     init() throws {
-        root = NSTemporaryDirectory() + "/dld-config-\(UUID().uuidString)"
+        temporary = try TemporaryFolder()
+        let root = temporary.path
         environment = ["HOME": "\(root)/home", "XDG_RUNTIME_DIR": "\(root)/run"]
         try FileManager.default.createDirectory(atPath: "\(root)/home/.config/dld", withIntermediateDirectories: true)
     }
 
-    deinit { try? FileManager.default.removeItem(atPath: root) }
+    var root: String { temporary.path }
 
     var userFile: String { "\(root)/home/.config/dld/dld.yaml" }
     var systemFile: String { "\(root)/etc.yaml" }

@@ -1,6 +1,7 @@
 import DaemonKit
 import Foundation
 import Logging
+import TestSupport
 import Testing
 import TransferModel
 import TransferRPC
@@ -10,9 +11,8 @@ import TransferStore
 @Suite(.timeLimit(.minutes(1)))
 struct EventLogTests {
     @Test func eventsOfCommitsReachSubscribersInOrder() async throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("dld-\(UUID().uuidString)").path
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        let store = try TransferStore(folder: folder)
+        let folder = try TemporaryFolder()
+        let store = try TransferStore(folder: folder.path)
         var limits = EventFeed.Limits()
         limits.tail = 20
         limits.page = 10

@@ -1,6 +1,7 @@
 import Foundation
 import JSONRPC
 import Logging
+import TestSupport
 import Threading
 import TransferCore
 import TransferModel
@@ -129,7 +130,7 @@ final class FakeSettings: SettingsServing {
 
 /// A router over a store in a folder of its own, spoken to as any peer.
 final class Bench {
-    let folder: String
+    private let temporary: TemporaryFolder
     let store: TransferStore
     let supervisor: FakeSupervisor
     let feed: EventFeed
@@ -140,7 +141,8 @@ final class Bench {
     static let root = Peer(uid: .root, gid: 0, pid: 3, isAdmin: true)
 
     init(mode: DaemonMode = .system) async throws {
-        folder = FileManager.default.temporaryDirectory.appendingPathComponent("dld-\(UUID().uuidString)").path
+        temporary = try TemporaryFolder()
+        let folder = temporary.path
         store = try TransferStore(folder: folder)
         supervisor = FakeSupervisor(store: store)
         let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
@@ -161,8 +163,9 @@ final class Bench {
     deinit {
         feed.stop()
         store.close()
-        try? FileManager.default.removeItem(atPath: folder)
     }
+
+    var folder: String { temporary.path }
 
     /// Calls a method as the wire does, and does what comes after the answer.
     func call<M: RPCMethod>(

@@ -1,5 +1,6 @@
 import Foundation
 import JSONRPC
+import TestSupport
 import Testing
 import TransferModel
 import TransferRPC
@@ -34,7 +35,8 @@ struct RequestRouterTests {
     /// The whole way: socket, kernel identity, router, feed.
     @Test func servesAClient() async throws {
         let bench = try await Bench(mode: .user)
-        let socket = "/tmp/dld-\(UUID().uuidString.prefix(8)).sock"
+        let folder = try TemporaryFolder()
+        let socket = folder.file("s")
         let server = try await RPCServer.start(on: .path(try SocketPath(socket)), handler: bench.router)
         let events = FakeSink()
         let client = try await RPCClientConnection.connect(to: socket) { method, parameters in

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Threading
 import TransferCore
 import TransferModel
@@ -26,7 +27,7 @@ final class ManualTime: TimeSource {
 
 /// A store in a folder of its own, with what supervision needs beside it.
 final class SupervisionFixture: Sendable {
-    let folder: URL
+    private let folder: TemporaryFolder
     let store: TransferStore
     let time = ManualTime()
     let transitions: TaskTransitions
@@ -35,15 +36,12 @@ final class SupervisionFixture: Sendable {
     init(policy: @escaping @Sendable (TaskSpec, SessionConfiguration) -> EffectivePolicy = SupervisionFixture.plain)
         throws
     {
-        folder = FileManager.default.temporaryDirectory.appendingPathComponent("dld-" + UUID().uuidString)
+        folder = try TemporaryFolder()
         store = try TransferStore(folder: folder.path)
         transitions = TaskTransitions(time: time, policy: policy)
     }
 
-    deinit {
-        store.close()
-        try? FileManager.default.removeItem(at: folder)
-    }
+    deinit { store.close() }
 
     @Sendable static func plain(_ spec: TaskSpec, _ session: SessionConfiguration) -> EffectivePolicy {
         EffectivePolicy(spec: spec, session: session, settings: GlobalSettings())

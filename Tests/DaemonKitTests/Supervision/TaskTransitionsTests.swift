@@ -60,6 +60,20 @@ import TransferStore
         }
     }
 
+    @Test func cancelNotesWhichUploadIsToBeEndedUnlessItIsKept() async throws {
+        for keep in [true, false] {
+            let fixture = try SupervisionFixture()
+            let task = try await fixture.add(hosts: ["a"])[0]
+            let progress = UploadProgress(
+                uploadProtocol: .tus, resourceURL: "https://a/1", source: nil, createdAt: fixture.time.reading().wall)
+            try await fixture.store.write { try $0.setUpload(task.id, progress) }
+            _ = try await fixture.apply(.cancel(keepPartial: keep), to: task.id)
+            #expect((try await fixture.store.read { try $0.task(task.id) }?.upload != nil) == keep)
+            let noted = try await fixture.store.read { try $0.uploadEndings(limit: 9) }
+            #expect(noted.map(\.progress) == (keep ? [] : [progress]))
+        }
+    }
+
     @Test func resourceTimeoutCountsOnTheBootClock() async throws {
         let fixture = try SupervisionFixture { spec, session in
             var spec = spec

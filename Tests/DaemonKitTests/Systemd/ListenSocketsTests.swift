@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 import TransferModel
 
@@ -13,8 +14,8 @@ import TransferModel
     }
 
     @Test func aListeningSocketIsTakenOverWithNameAndPath() throws {
-        let path = NSTemporaryDirectory() + "/dld-listen-\(UUID().uuidString)"
-        defer { unlink(path) }
+        let folder = try TemporaryFolder()
+        let path = folder.file("socket")
         let socket = try #require(BoundSocket(path, type: SOCK_STREAM, listening: true))
         let adopted = try ListenSockets(environment: environment(names: "dld.socket"), first: socket.descriptor)
         #expect(

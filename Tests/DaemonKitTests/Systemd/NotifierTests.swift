@@ -1,15 +1,17 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 @testable import DaemonKit
 
 @Suite struct NotifierTests {
     /// Both forms of address: a path, and a name in the abstract namespace.
-    @Test(arguments: [NSTemporaryDirectory() + "/dld-notify-\(UUID().uuidString)", "@dld-notify-\(UUID().uuidString)"])
-    func messagesReachTheManager(address: String) throws {
+    @Test(arguments: [false, true])
+    func messagesReachTheManager(isAbstract: Bool) throws {
+        let folder = try TemporaryFolder()
+        let address = isAbstract ? "@dld-notify-\(UUID().uuidString)" : folder.file("notify")
         let manager = try #require(BoundSocket(address, type: SOCK_DGRAM))
-        defer { unlink(address) }
         let notifier = Notifier(environment: ["NOTIFY_SOCKET": address])
         notifier.ready(status: "serving")
         #expect(manager.receive() == "READY=1\nSTATUS=serving\nMAINPID=\(getpid())")

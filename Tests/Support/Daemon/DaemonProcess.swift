@@ -1,4 +1,3 @@
-import FoundationEssentials
 import Glibc
 import Threading
 import TransferModel
@@ -97,11 +96,9 @@ package final class DaemonProcess: Sendable {
     }
 
     /// Whether this text is in the database, committed or about to be.
-    package func stores(_ text: String) -> Bool {
-        ["dld.sqlite", "dld.sqlite-wal"].contains { name in
-            guard let bytes = try? Files.read(stateFolder + "/" + name) else { return false }
-            return Data(bytes).firstRange(of: Data(text.utf8)) != nil
-        }
+    package func stores(_ text: String) async throws -> Bool {
+        let files = ["dld.sqlite", "dld.sqlite-wal"].map { "\(stateFolder)/\($0)" }
+        return try await Program.run(["grep", "-qaF", "-e", text] + files).status == 0
     }
 
     /// Resident memory of the daemon, in bytes.

@@ -5,15 +5,18 @@ import Glibc
 package final class TemporaryFolder: Sendable {
     package let path: String
 
-    /// - Parameter parent: where it is made; $TMPDIR or /tmp without.
+    /// - Parameter parent: where it is made; in the folder of this process without.
     package init(in parent: String? = nil) throws {
-        let base = parent ?? getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
-        var template = Array("\(base)/dld-test-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw SupportError("mkdtemp in \(base): errno \(errno)") }
-        path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        path = try Self.make(in: parent ?? ProcessFolder.shared.get(), "t-")
     }
 
     deinit { Files.removeTree(path) }
+
+    fileprivate static func make(in parent: String, _ name: String) throws(SupportError) -> String {
+        var template = Array("\(parent)/\(name)XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else { throw SupportError("mkdtemp in \(parent): errno \(errno)") }
+        return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
 
     /// Absolute path of `name` in the folder.
     package func file(_ name: String) -> String { path + "/" + name }
@@ -24,6 +27,30 @@ package final class TemporaryFolder: Sendable {
         let path = file(name)
         guard mkdir(path, mode) == 0 else { throw SupportError("mkdir \(path): errno \(errno)") }
         return path
+    }
+}
+
+/// The one folder that holds all temporary ones of this process, and goes with it: a test that fails, or an object that
+/// outlives its test, leaves nothing behind. What a killed process left goes when the next one begins.
+private enum ProcessFolder {
+    private static let prefix = "dld-test-"
+
+    /// In $TMPDIR or /tmp. Others may pass through it: tests run servers as users of their own.
+    static let shared: Result<String, SupportError> = Result { () throws(SupportError) in
+        let base = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        sweep(base)
+        let path = try TemporaryFolder.make(in: base, "\(prefix)\(getpid())-")
+        chmod(path, 0o711)
+        atexit { if case .success(let path) = ProcessFolder.shared { Files.removeTree(path) } }
+        return path
+    }
+
+    private static func sweep(_ base: String) {
+        for name in Files.names(in: base) where name.hasPrefix(prefix) {
+            let number = name.dropFirst(prefix.count).prefix { $0 != "-" }
+            guard let pid = pid_t(number), kill(pid, 0) != 0, errno == ESRCH else { continue }
+            Files.removeTree("\(base)/\(name)")
+        }
     }
 }
 

@@ -47,12 +47,13 @@ package struct DraftRules: UploadRules {
             try request.reply(104, [("Location", path), ("Upload-Draft-Interop-Version", "\(version)")])
         }
         try request.files.append(request, to: path)
-        if completes == "?1" { request.files.change(path) { $0.isComplete = true } }
+        let isComplete = completes == "?1" && !request.isShort
+        if isComplete { request.files.change(path) { $0.isComplete = true } }
         try request.reply(
             201,
             [
                 ("Location", path), ("Upload-Offset", "\(request.files[path]?.bytes.count ?? 0)"),
-                completeness(completes == "?1"), ("Upload-Draft-Interop-Version", "\(version)"),
+                completeness(isComplete), ("Upload-Draft-Interop-Version", "\(version)"),
             ])
     }
 
@@ -78,7 +79,9 @@ package struct DraftRules: UploadRules {
             return try request.reply(409, state(of: path, files))
         }
         try files.append(request, to: path)
-        guard completes(request) == "?1" else { return try request.reply(204, state(of: path, files)) }
+        guard completes(request) == "?1", !request.isShort else {
+            return try request.reply(204, state(of: path, files))
+        }
         files.change(path) { entry in
             entry.isComplete = true
             entry.length = entry.bytes.count

@@ -1,19 +1,17 @@
 /// tus 1.0.0 with creation and termination (https://tus.io/protocols/resumable-upload).
 package struct TusRules: UploadRules {
-    /// Answers one request of its own, where it wants to; true where it did.
-    package var interference: (@Sendable (UploadExchange) throws -> Bool)?
-
-    package init(_ interference: (@Sendable (UploadExchange) throws -> Bool)? = nil) {
-        self.interference = interference
-    }
+    package init() {}
 
     private static let version = ("Tus-Resumable", "1.0.0")
 
     package func answer(_ request: UploadExchange) throws {
-        if let interference, try interference(request) { return }
         if request.method == "OPTIONS" {
             return try request.reply(
-                204, [Self.version, ("Tus-Version", "1.0.0"), ("Tus-Extension", "creation,termination")])
+                204,
+                [
+                    Self.version, ("Tus-Version", "1.0.0"), ("Tus-Extension", "creation,termination,checksum"),
+                    ("Tus-Checksum-Algorithm", "sha1,sha256"),
+                ])
         }
         guard request.header("Tus-Resumable") == "1.0.0" else {
             _ = try request.readAll()

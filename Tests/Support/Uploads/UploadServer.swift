@@ -14,6 +14,9 @@ package final class UploadServer: Sendable {
         package var received = 0
         /// 0 where it was never answered.
         package var status = 0
+        package var phase = UploadPhase.append
+        /// The connection ended before the body did.
+        package var isCut = false
 
         package func header(_ name: String) -> String? {
             headers.first { $0.name.lowercased() == name.lowercased() }?.value
@@ -24,11 +27,13 @@ package final class UploadServer: Sendable {
     package let files = UploadedFiles()
     private let shared: Shared
 
-    /// - Parameter rules: how requests are answered.
-    package init(_ rules: any UploadRules) throws {
+    /// - Parameters:
+    ///   - rules: how requests are answered.
+    ///   - script: what goes wrong.
+    package init(_ rules: any UploadRules, _ script: [UploadFault] = []) throws {
         let listener = try ListeningSocket()
         port = listener.port
-        let shared = Shared()
+        let shared = Shared(script)
         self.shared = shared
         let files = files
         try Threads.start {
@@ -54,8 +59,12 @@ package final class UploadServer: Sendable {
         shared.state.withLock { state in state.records.filter { method == nil || $0.method == method } }
     }
 
+    package func requests(in phase: UploadPhase) -> [Record] { requests().filter { $0.phase == phase } }
+
     /// Body bytes of all requests of a method.
     package func received(_ method: String) -> Int { requests(method).reduce(0) { $0 + $1.received } }
+
+    package var received: Int { requests().reduce(0) { $0 + $1.received } }
 
     /// Ends every open connection; the server goes on listening.
     package func dropConnections() { shared.dropConnections() }
@@ -67,6 +76,9 @@ package final class UploadServer: Sendable {
             var isStopping = false
         }
         let state = Guarded(State())
+        private let script: [UploadFault]
+
+        init(_ script: [UploadFault]) { self.script = script }
 
         var isStopping: Bool { state.withLock { $0.isStopping } }
         func opened(_ socket: Int32) { state.withLock { _ = $0.connections.insert(socket) } }
@@ -89,21 +101,26 @@ package final class UploadServer: Sendable {
             dropConnections()
         }
 
-        func began(_ record: Record) -> Int {
+        func began(_ record: Record) -> (index: Int, disturbance: UploadDisturbance) {
             state.withLock { state in
                 state.records.append(record)
-                return state.records.count - 1
+                let turn = state.records.count { $0.phase == record.phase }
+                let due = script.filter { $0.phase == record.phase && $0.turns.contains(turn) }
+                return (state.records.count - 1, UploadDisturbance(acts: due.map(\.act)))
             }
         }
 
         func received(_ count: Int, of index: Int) { state.withLock { $0.records[index].received += count } }
         func answered(_ status: Int, _ index: Int) { state.withLock { $0.records[index].status = status } }
+        func cut(_ index: Int) { state.withLock { $0.records[index].isCut = true } }
     }
 }
 
 /// How one protocol answers.
 package protocol UploadRules: Sendable {
     func answer(_ request: UploadExchange) throws
+    func phase(of request: UploadServer.Record) -> UploadPhase
+    func claim(_ offset: Int) -> (String, String)
 }
 
 /// One request that is being answered: its head, its body as it comes, and the way back.
@@ -117,13 +134,16 @@ package final class UploadExchange {
     private let connection: UploadConnection
     private let index: Int
     private var left: Int
+    let disturbance: UploadDisturbance
+    /// The rules were not given the whole body.
+    private(set) var isShort = false
 
-    init(_ record: UploadServer.Record, _ index: Int, _ files: UploadedFiles, _ connection: UploadConnection) {
+    init(_ record: UploadServer.Record, _ files: UploadedFiles, _ connection: UploadConnection) {
+        (index, disturbance) = connection.shared.began(record)
         method = record.method
         path = record.path
         headers = record.headers
         self.files = files
-        self.index = index
         self.connection = connection
         length = record.header("Content-Length").flatMap { Int($0) } ?? 0
         left = length
@@ -138,11 +158,28 @@ package final class UploadExchange {
     /// The next bytes of the body; nil at its end.
     /// - Throws: `Gone` where the connection ends before.
     package func read() throws -> ArraySlice<UInt8>? {
-        guard left > 0 else { return nil }
-        let piece = try connection.take(atMost: min(left, 1 << 16))
-        left -= piece.count
-        connection.shared.received(piece.count, of: index)
-        return piece
+        let taken = length - left
+        if let kept = disturbance.kept, taken >= kept {
+            while left > 0 { _ = try take(atMost: left) }
+            isShort = length > kept
+        }
+        if let stop = disturbance.stop, taken >= stop { isShort = left > 0 }
+        guard left > 0, !isShort else { return nil }
+        let limits = [disturbance.cut, disturbance.kept, disturbance.stop].compactMap(\.self).map { $0 - taken }
+        return try take(atMost: limits.reduce(left, min))
+    }
+
+    private func take(atMost limit: Int) throws -> ArraySlice<UInt8> {
+        do {
+            guard limit > 0 else { throw Gone() }
+            let piece = try connection.take(atMost: min(limit, 1 << 16))
+            left -= piece.count
+            connection.shared.received(piece.count, of: index)
+            return piece
+        } catch {
+            connection.shared.cut(index)
+            throw error
+        }
     }
 
     /// The rest of the body.
@@ -153,14 +190,24 @@ package final class UploadExchange {
     }
 
     package func reply(_ status: Int, _ headers: [(String, String)] = [], body: String = "") throws {
+        var (status, headers, missing) = (status, headers, 0)
+        if status >= 200 { (status, headers, missing) = try disturbed(status, headers, connection.rules) }
         connection.shared.answered(status, index)
         var text = "HTTP/1.1 \(status) Whatever\r\n"
         for header in headers { text += "\(header.0): \(header.1)\r\n" }
         if status != 204, status >= 200 { text += "Content-Length: \(body.utf8.count)\r\n" }
         // An answer before the end of the body leaves the connection where nothing can follow.
         if left > 0, status >= 200 { text += "Connection: close\r\n" }
-        try connection.send(Array((text + "\r\n" + (method == "HEAD" ? "" : body)).utf8))
+        text += "\r\n"
+        guard missing == 0 else {
+            try connection.send(Array(text.utf8.dropLast(missing)))
+            throw Gone()
+        }
+        try connection.send(Array((text + (method == "HEAD" ? "" : body)).utf8))
     }
+
+    /// Reads what still comes, until nothing does.
+    func waitForEnd() { connection.drain() }
 
     var isDrained: Bool { left == 0 }
 }
@@ -169,7 +216,7 @@ package final class UploadExchange {
 final class UploadConnection {
     let socket: Int32
     let shared: UploadServer.Shared
-    private let rules: any UploadRules
+    let rules: any UploadRules
     private let files: UploadedFiles
     private var buffer: [UInt8] = []
 
@@ -183,28 +230,40 @@ final class UploadConnection {
     func serve() {
         defer { shared.closed(socket) }
         do {
-            while let record = try readHead() {
-                let exchange = UploadExchange(record, shared.began(record), files, self)
-                if record.header("Expect")?.lowercased() == "100-continue" {
+            while var record = try readHead() {
+                record.phase = rules.phase(of: record)
+                let exchange = UploadExchange(record, files, self)
+                if exchange.isWelcome, record.header("Expect")?.lowercased() == "100-continue" {
                     try send(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8))
                 }
-                try rules.answer(exchange)
-                guard exchange.isDrained else { return }
+                try exchange.meet(rules)
+                guard exchange.isDrained else { return linger() }
             }
         } catch {
             return
         }
     }
 
+    /// Unread bytes at a close would reset the connection, and the answer with it (RFC 9112 section 9.6).
+    private func linger() {
+        shutdown(socket, Int32(SHUT_WR))
+        var limit = timeval(tv_sec: 2, tv_usec: 0)
+        setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        drain()
+    }
+
+    func drain() {
+        while (try? receive()) == true { buffer = [] }
+    }
+
     private func readHead() throws -> UploadServer.Record? {
-        while true {
-            let text = String(decoding: buffer, as: UTF8.self)
-            if text.contains("\r\n\r\n") { break }
-            guard buffer.count < 1 << 16 else { return nil }
-            guard try receive() else { return nil }
+        var found = Self.headLength(of: buffer)
+        while found == nil {
+            guard buffer.count < 1 << 16, try receive() else { return nil }
+            found = Self.headLength(of: buffer)
         }
-        var end = 0
-        while !buffer[end...].starts(with: Array("\r\n\r\n".utf8)) { end += 1 }
+        let end = found ?? 0
+        // Of the head only: repairing the body's bytes would cost a caught error each.
         let lines = String(decoding: buffer[..<end], as: UTF8.self).split(separator: "\r\n")
         buffer.removeSubrange(..<(end + 4))
         let words = lines[0].split(separator: " ")
@@ -214,6 +273,20 @@ final class UploadConnection {
             return (String(line[..<colon]), String(line[line.index(after: colon)...].drop { $0 == " " }))
         }
         return UploadServer.Record(method: String(words[0]), path: String(words[1]), headers: headers)
+    }
+
+    /// Bytes before the empty line.
+    private static func headLength(of bytes: [UInt8]) -> Int? {
+        bytes.withUnsafeBufferPointer { bytes in
+            var index = 3
+            while index < bytes.count {
+                if bytes[index] == 10, bytes[index - 1] == 13, bytes[index - 2] == 10, bytes[index - 3] == 13 {
+                    return index - 3
+                }
+                index += 1
+            }
+            return nil
+        }
     }
 
     func take(atMost limit: Int) throws -> ArraySlice<UInt8> {

@@ -176,9 +176,10 @@ struct TaskMachineTests {
         }
     }
 
-    @Test func wrongLengthDropsTheBytes() throws {
+    @Test(arguments: [ErrorCode.integrityLength, .integrityChecksum])
+    func wrongBytesAreDropped(_ code: ErrorCode) throws {
         var machine = machine(.running)
-        #expect(try machine.handle(failure(.integrityLength), at: reading()).contains(.discardPart))
+        #expect(try machine.handle(failure(code), at: reading()).contains(.discardPart))
     }
 
     // MARK: The name that never resolves

@@ -24,4 +24,22 @@ struct RepeatRulesTests {
         refused.continueRefused = true
         #expect(RepeatRules.mayRepeat("POST", payload: 10, after: refused))
     }
+
+    @Test func whatNeverLeftIsNoRequest() {
+        for end in [ExchangeOutcome.End.aborted, .stalled, .transport(code: 28, message: "")] {
+            var outcome = ExchangeOutcome(end: end)
+            #expect(!RepeatRules.mayRepeat("POST", payload: nil, after: outcome))
+            outcome.wasSent = false
+            #expect(RepeatRules.mayRepeat("POST", payload: nil, after: outcome))
+        }
+    }
+
+    /// A 303 says that the POST was done; that the GET after it found nobody does not undo it.
+    @Test(arguments: [7, 56])
+    func whatWasRedirectedToAGetIsDone(_ code: Int) {
+        var outcome = lost(code)
+        outcome.becameGET = true
+        #expect(!RepeatRules.mayRepeat("POST", payload: 10, after: outcome))
+        #expect(RepeatRules.mayRepeat("PUT", payload: 10, after: outcome))
+    }
 }

@@ -206,12 +206,58 @@ struct HTTPDownloadTests {
         let post = request { $0.body = RequestBody(text: "q") }
         var subject = try strategy(post)
         _ = subject.next(after: nil)
-        let lost = ExchangeOutcome(end: .transport(code: 56, message: ""))
-        #expect(failure(subject.next(after: lost))?.disposition == .permanent)
+        #expect(failure(subject.next(after: lost(sent: 1)))?.disposition == .permanent)
+        #expect(subject.upload == nil)
         var other = try strategy(post)
         _ = other.next(after: nil)
         let unsent = ExchangeOutcome(end: .transport(code: 7, message: ""))
         #expect(failure(other.next(after: unsent))?.disposition == .transient(after: nil))
+        #expect(other.upload == nil)
+    }
+
+    /// Whether the daemon ends or the run is stopped: what the server may have acted on is not sent again unasked.
+    @Test func aPostIsMarkedBeforeItLeaves() throws {
+        let post = request { $0.body = RequestBody(text: "q") }
+        var subject = try Stepper(post)
+        let stored = try #require(subject.step.stored)
+        #expect(stored.awaitsAnswer)
+        var killed = post
+        killed.upload = stored
+        let next = try Stepper(killed)
+        #expect(next.step.failure?.disposition == .permanent)
+        #expect(next.strategy.upload == nil)
+
+        var stopped = lost(sent: 1)
+        stopped.end = .aborted
+        subject.after(stopped)
+        #expect(subject.strategy.upload == stored)
+        subject = try Stepper(post)
+        stopped.sent = 0
+        subject.after(stopped)
+        #expect(subject.strategy.upload == nil)
+
+        #expect(try Stepper(request { $0.method = "PUT" }).step.stored == nil)
+        #expect(try Stepper(request()).step.stored == nil)
+    }
+
+    @Test func aWholeAnswerIsAnAnswer() throws {
+        var post = request(checkpoint: checkpoint(9, of: 9)) { $0.body = RequestBody(text: "q") }
+        post.upload = UploadProgress(uploadProtocol: .post, source: nil, createdAt: reading().wall)
+        post.upload?.awaitsAnswer = true
+        var subject = try strategy(post)
+        guard case .finished(let arrival) = subject.next(after: nil) else {
+            Issue.record("asked again")
+            return
+        }
+        #expect(!arrival.mayBeFetchedAgain)
+    }
+
+    @Test func aBodyThatChangedIsNotSent() throws {
+        var post = request { $0.body = RequestBody(file: "/f") }
+        post.source = identity(5)
+        post.upload = UploadProgress(uploadProtocol: .post, source: identity(6), createdAt: reading().wall)
+        let error = #expect(throws: TransferError.self) { try strategy(post) }
+        #expect(error?.code == .sourceChanged)
     }
 
     @Test func aPostNeverAsksForARange() throws {
@@ -219,6 +265,7 @@ struct HTTPDownloadTests {
         let step = subject.next(after: nil)
         #expect(isRestart(step))
         #expect(try exchange(step).header("Range") == nil)
+        #expect(subject.upload?.awaitsAnswer == true)
     }
 
     @Test func whatCannotBeSentIsRefused() {

@@ -39,7 +39,7 @@ func request(
 
 extension Exchange {
     func header(_ name: String) -> String? {
-        headers.first { $0.name.lowercased() == name.lowercased() }?.value
+        allHeaders.first { $0.name.lowercased() == name.lowercased() }?.value
     }
 }
 

@@ -49,13 +49,6 @@ func lost(_ code: Int = 56, sent: Int64 = 0) -> ExchangeOutcome {
 }
 
 extension Step {
-    /// What is performed next; nil where the strategy ended.
-    var exchange: Exchange? {
-        switch self {
-        case .run(let exchange), .restart(_, then: let exchange), .store(_, then: let exchange): exchange
-        case .finished, .failed, .uploaded: nil
-        }
-    }
     var failure: AttemptFailure? { if case .failed(let failure) = self { failure } else { nil } }
     var result: UploadResult? { if case .uploaded(let result) = self { result } else { nil } }
     var stored: UploadProgress? { if case .store(let progress, _) = self { progress } else { nil } }

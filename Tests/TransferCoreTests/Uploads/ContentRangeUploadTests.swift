@@ -10,7 +10,15 @@ struct ContentRangeUploadTests {
     private func sending(size: Int64 = 100, _ change: (inout TaskSpec) -> Void = { _ in }) throws -> Stepper {
         var subject = try Stepper(uploadRequest("contentRange", size: size, change: change))
         subject.after(answer(200, ["Location": session]))
+        if size > 0 { subject.after(answer(308)) }
         return subject
+    }
+
+    /// An upload that an earlier attempt began.
+    private func continued(at offset: Int64 = 0) throws -> Stepper {
+        var stored = begun(.contentRange, at: session, offset: offset)
+        stored.knowsRanges = true
+        return try Stepper(uploadRequest("contentRange", stored: stored))
     }
 
     @Test func opensASession() throws {
@@ -21,6 +29,10 @@ struct ContentRangeUploadTests {
         #expect(creation.header("X-Upload-Content-Length") == "100")
         subject.after(answer(200, ["Location": session]))
         #expect(subject.step.stored?.resourceURL == session)
+        #expect(try subject.exchange.header("Content-Range") == "bytes */100")
+        #expect(try subject.exchange.payload == .bytes([]))
+        subject.after(answer(308))
+        #expect(subject.step.stored?.knowsRanges == true)
         let chunk = try subject.exchange
         #expect(chunk.method == "PUT")
         #expect(chunk.url == session)
@@ -51,10 +63,22 @@ struct ContentRangeUploadTests {
         #expect(try subject.exchange.payload == .source(offset: 0, length: 100))
     }
 
+    @Test func aNewSessionIsEmptyWhateverItSays() throws {
+        var subject = try Stepper(uploadRequest("contentRange"))
+        subject.after(answer(200, ["Location": session]))
+        subject.after(answer(308, ["Range": "bytes=0-0"]))
+        #expect(try subject.exchange.payload == .source(offset: 0, length: 100))
+        subject.after(answer(308, ["Range": "bytes=0-0"]))
+        #expect(try subject.exchange.payload == .source(offset: 1, length: 99))
+        // The caller's session may have been used before.
+        subject = try Stepper(uploadRequest("contentRange", url: "https://example.org/up?upload_id=7"))
+        subject.after(answer(308, ["Range": "bytes=0-0"]))
+        #expect(try subject.exchange.payload == .source(offset: 1, length: 99))
+    }
+
     @Test(arguments: ["bytes=0-41", "0-41"])
     func continuesAfterWhatIsHeld(_ range: String) throws {
-        var subject = try Stepper(
-            uploadRequest("contentRange", stored: begun(.contentRange, at: session, offset: 10)))
+        var subject = try continued(at: 10)
         let query = try subject.exchange
         #expect(query.method == "PUT")
         #expect(query.header("Content-Range") == "bytes */100")
@@ -65,8 +89,65 @@ struct ContentRangeUploadTests {
     }
 
     @Test func aFinishedUploadIsFoundOut() throws {
-        var subject = try Stepper(uploadRequest("contentRange", stored: begun(.contentRange, at: session)))
+        var subject = try continued()
         #expect(subject.after(answer(200, body: "{}")).result?.body == Array("{}".utf8))
+    }
+
+    @Test func aServerThatKnowsNoRangesIsFoundOutBeforeAByte() throws {
+        for prepared in [
+            uploadRequest("contentRange"), uploadRequest("contentRange", url: "https://example.org/up?upload_id=7"),
+            uploadRequest("contentRange", stored: begun(.contentRange, at: session)),
+        ] {
+            var subject = try Stepper(prepared)
+            if try subject.exchange.method == "POST" { subject.after(answer(200, ["Location": session])) }
+            #expect(subject.after(answer(200)).failure?.error.code == .httpProtocol)
+        }
+    }
+
+    @Test(arguments: [409, 416])
+    func anotherRangeThatIsWantedIsAskedFor(_ status: Int) throws {
+        var subject = try sending()
+        subject.after(answer(status))
+        #expect(try subject.exchange.header("Content-Range") == "bytes */100")
+        subject.after(answer(308, ["Range": "bytes=0-59"]))
+        #expect(try subject.exchange.header("Content-Range") == "bytes 60-99/100")
+        for _ in 0..<9 where subject.step.exchange != nil {
+            let isQuestion = try subject.exchange.payload.sourceLength == 0
+            subject.after(isQuestion ? answer(308, ["Range": "bytes=0-59"]) : answer(status))
+        }
+        #expect(subject.step.failure?.disposition == .transient(after: nil))
+        // To the question itself it is no answer.
+        subject = try continued()
+        #expect(subject.after(answer(status)).failure?.disposition == .permanent)
+    }
+
+    @Test func chunksThatAreTooLargeBecomeSmaller() throws {
+        var subject = try sending(size: large)
+        var lengths: [Int64] = []
+        while subject.step.exchange != nil {
+            lengths.append(try subject.exchange.payload.sourceLength.rawValue >> 10)
+            subject.after(answer(413))
+            guard subject.step.exchange != nil else { break }
+            subject.after(answer(308))
+        }
+        #expect(lengths == [8192, 4096, 2048, 1024, 512, 256])
+        #expect(subject.step.failure?.error.details["status"] == 413)
+        #expect(subject.strategy.upload?.longestAppend == nil)
+    }
+
+    @Test func moreThanWasSentIsNotBelieved() throws {
+        var subject = try sending(size: large)
+        subject.after(answer(308, ["Range": "bytes=0-8388608"]))
+        #expect(subject.step.failure?.error.code == .httpProtocol)
+        subject = try sending()
+        var early = answer(200, sent: 60)
+        early.isSentWhole = false
+        #expect(subject.after(early).failure?.error.code == .httpProtocol)
+        subject = try sending()
+        early = answer(308, ["Range": "bytes=0-59"], sent: 60)
+        early.isSentWhole = false
+        subject.after(early)
+        #expect(try subject.exchange.payload == .source(offset: 60, length: 40))
     }
 
     @Test(arguments: [

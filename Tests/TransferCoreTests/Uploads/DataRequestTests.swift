@@ -90,13 +90,22 @@ struct DataRequestTests {
         #expect(killed.step.failure?.disposition == .permanent)
     }
 
-    @Test func a417IsTriedWithout() throws {
-        var filed = prepared { $0.body = body { $0.file = "/b" } }
-        filed.source = identity(2 << 20)
-        var subject = try Stepper(filed)
-        #expect(try subject.exchange.expectsContinue)
-        subject.after(answer(417))
-        #expect(try subject.exchange.expectsContinue == false)
+    @Test func theCallersExpectationIsKept() throws {
+        let exchange = try Stepper(prepared { $0.headers = [HeaderField("expect", "100-continue")] }).exchange
+        #expect(exchange.expectsContinue)
+        #expect(exchange.header("Expect") == nil)
+    }
+
+    @Test func theTypeOfTheBodyGoesWhereTheBodyGoes() throws {
+        let exchange = try Stepper(
+            prepared {
+                $0.body = body { $0.text = "x" }
+                $0.headers = [HeaderField("Content-Type", "a/b"), HeaderField("X-Key", "k")]
+                $0.contentType = "c/d"
+            }
+        ).exchange
+        #expect(exchange.ownHeaders.filter { $0.name == "Content-Type" } == [HeaderField("Content-Type", "c/d")])
+        #expect(exchange.headers == [HeaderField("X-Key", "k")])
     }
 
     @Test func connectIsRefused() {

@@ -65,6 +65,23 @@ struct RemoteFileUploadTests {
         }
     }
 
+    @Test func looksAgainWhereTheRemoteFileMoved() throws {
+        var subject = try resuming()
+        subject.after(found(40))
+        let moved = ExchangeOutcome(end: .stopped(.restart(TransferError(.validatorChanged, "moved"))))
+        subject.after(moved)
+        #expect(try subject.exchange.kind == .probe)
+        #expect(subject.step.restartCause == nil)
+        subject.after(found(70))
+        #expect(try subject.exchange.startOffset == 70)
+        #expect(try subject.exchange.payload == .source(offset: 70, length: 30))
+        for _ in 0..<2 {
+            subject.after(moved)
+            subject.after(found(70))
+        }
+        #expect(subject.after(moved).failure?.disposition == .transient(after: nil))
+    }
+
     @Test(arguments: [31, 36])
     func serversThatCannotAppendGetItWhole(_ code: Int) throws {
         var subject = try resuming()

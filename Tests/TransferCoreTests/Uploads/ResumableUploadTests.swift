@@ -184,6 +184,52 @@ struct ResumableUploadTests {
         #expect(subject.after(answer(413)).failure?.disposition == .permanent)
     }
 
+    @Test func anAppendThatIsTooLargeBecomesSmaller() throws {
+        var subject = try appending(size: 1 << 20)
+        for length in [512, 256, 128, 64] as [Int64] {
+            subject.after(answer(413))
+            // What it says does not make them larger again.
+            subject.after(
+                answer(204, ["Upload-Offset": "0", "Upload-Complete": "?0", "Upload-Limit": "max-append-size=9999999"]))
+            #expect(try subject.exchange.payload.sourceLength == .kibibytes(length))
+            #expect(try subject.exchange.header("Upload-Complete") == "?0")
+        }
+        #expect(subject.after(answer(413)).failure?.error.details["status"] == 413)
+    }
+
+    @Test func aLockedUploadWaits() throws {
+        var subject = try appending()
+        #expect(subject.after(answer(423, ["Retry-After": "7"])).failure?.disposition == .transient(after: 7))
+        subject = try continued()
+        #expect(subject.after(answer(423)).failure?.disposition == .transient(after: nil))
+    }
+
+    @Test(arguments: [["Upload-Offset": "99"], ["Upload-Offset": "101"], ["Upload-Offset": "0"]])
+    func completeAtAnotherOffsetIsNoSuccess(_ fields: [String: String]) throws {
+        for optimistically in [true, false] {
+            var subject = optimistically ? try optimistic() : try appending()
+            var outcome = answer(200, ["Upload-Complete": "?1"])
+            outcome.head?.headers += fields.map { HeaderField($0.key, $0.value) }
+            #expect(subject.after(outcome).failure?.error.code == .httpProtocol)
+        }
+    }
+
+    @Test func completeBeforeAllWasSentIsNoSuccess() throws {
+        for optimistically in [true, false] {
+            var subject = optimistically ? try optimistic() : try appending()
+            var outcome = answer(200, ["Upload-Complete": "?1"], sent: 99)
+            outcome.isSentWhole = false
+            #expect(subject.after(outcome).failure?.error.code == .httpProtocol)
+        }
+    }
+
+    @Test func moreThanAnAppendBroughtIsNotBelieved() throws {
+        var subject = try Stepper(uploadRequest("resumable"))
+        subject.after(answer(201, ["Location": "/files/1", "Upload-Limit": "max-append-size=60"]))
+        subject.after(answer(204, ["Upload-Offset": "61", "Upload-Complete": "?0"]))
+        #expect(subject.step.failure?.error.code == .httpProtocol)
+    }
+
     @Test func absurdNumbersDoNoHarm() throws {
         var subject = try Stepper(uploadRequest("resumable"))
         let most = "9223372036854775807"

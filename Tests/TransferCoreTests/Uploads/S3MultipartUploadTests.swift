@@ -101,6 +101,27 @@ struct S3MultipartUploadTests {
         #expect(try subject.exchange.payload == .source(offset: 0, length: 40))
         for _ in 0..<3 { subject.after(answer(200, ["ETag": "\"n\""])) }
         #expect(subject.after(answer(400, body: body)).failure?.disposition == .permanent)
+        // Another attempt does not send everything once more.
+        subject = try Stepper(prepared(stored: subject.strategy.upload))
+        #expect(try subject.exchange.method == "POST")
+        #expect(subject.after(answer(400, body: body)).failure?.disposition == .permanent)
+    }
+
+    @Test func aPartIsNotThereBeforeAllOfItWasSent() throws {
+        var subject = try Stepper(prepared())
+        var early = answer(200, ["ETag": "\"n\""], sent: 5)
+        early.isSentWhole = false
+        #expect(subject.after(early).failure?.disposition == .transient(after: nil))
+        #expect(subject.strategy.upload?.partETags.isEmpty == true)
+    }
+
+    @Test func aStoreThatDoesNotKnowWhatItDidIsExplained() throws {
+        var subject = try completing()
+        subject.after(answer(500))
+        #expect(subject.step.failure?.disposition == .transient(after: nil))
+        subject = try Stepper(prepared(stored: subject.strategy.upload))
+        let gone = subject.after(answer(404, body: "<Error><Code>NoSuchUpload</Code></Error>")).failure
+        #expect(gone?.error.message.contains("most likely") == true)
     }
 
     @Test func aCompletionWhoseAnswerWasLostIsExplained() throws {

@@ -25,7 +25,7 @@ struct TusUploadTests {
         #expect(creation.method == "POST")
         #expect(creation.kind == .request)
         #expect(creation.header("Tus-Resumable") == "1.0.0")
-        #expect(creation.headers.filter { $0.name == "Upload-Length" } == [HeaderField("Upload-Length", "100")])
+        #expect(creation.allHeaders.filter { $0.name == "Upload-Length" } == [HeaderField("Upload-Length", "100")])
         #expect(creation.header("Upload-Metadata") == "empty,filename Zm94IMOpLnR4dA==,filetype YS9i")
         #expect(creation.header("X-Api") == "k")
         #expect(creation.payload == .bytes([]))
@@ -189,11 +189,81 @@ struct TusUploadTests {
             subject.after(answer(status))
             #expect(subject.step.restartCause?.code == .httpStatus)
             #expect(try subject.exchange.method == "POST")
-            #expect(subject.strategy.upload == nil)
+            #expect(subject.strategy.upload?.resourceURL == nil)
             subject.after(answer(201, ["Location": "/files/2"]))
         }
         subject.after(answer(status))
         #expect(subject.step.failure?.disposition == .transient(after: nil))
+        // The next attempt has one more try, not four, as long as nothing more arrives there.
+        subject = try Stepper(uploadRequest("tus", stored: subject.strategy.upload))
+        #expect(try subject.exchange.method == "POST")
+        subject.after(answer(201, ["Location": "/files/3"]))
+        #expect(subject.after(answer(status)).failure?.progressed == false)
+    }
+
+    @Test func gettingFurtherGivesAnUploadNewTries() throws {
+        var subject = try sending()
+        for offset in [10, 20, 30, 40, 50] {
+            subject.after(answer(204, ["Upload-Offset": "\(offset)"]))
+            #expect(subject.after(answer(404)).restartCause != nil)
+            subject.after(answer(201, ["Location": "/files/2"]))
+        }
+        // Further than in this upload is not further than ever.
+        for offset in [10, 30, 40] {
+            subject.after(answer(204, ["Upload-Offset": "\(offset)"]))
+            subject.after(answer(404))
+            subject.after(answer(201, ["Location": "/files/2"]))
+        }
+        #expect(subject.step.failure?.progressed == true)
+        subject = try Stepper(uploadRequest("tus", stored: subject.strategy.upload))
+        subject.after(answer(201, ["Location": "/files/3"]))
+        subject.after(answer(204, ["Upload-Offset": "50"]))
+        #expect(subject.after(answer(404)).failure?.progressed == false)
+    }
+
+    @Test func moreThanWasSentIsNotBelieved() throws {
+        var subject = try sending()
+        var early = answer(204, ["Upload-Offset": "61"], sent: 60)
+        early.isSentWhole = false
+        #expect(subject.after(early).failure?.error.code == .httpProtocol)
+        subject = try sending()
+        early = answer(204, ["Upload-Offset": "60"], sent: 60)
+        early.isSentWhole = false
+        subject.after(early)
+        #expect(try subject.exchange.payload == .source(offset: 60, length: 40))
+    }
+
+    @Test func piecesThatAreTooLargeBecomeSmaller() throws {
+        var subject = try Stepper(uploadRequest("tus", size: 1 << 20))
+        subject.after(answer(201, ["Location": "/files/1"]))
+        var lengths: [Int64] = []
+        while subject.step.exchange != nil {
+            lengths.append(try subject.exchange.payload.sourceLength.rawValue >> 10)
+            subject.after(answer(413))
+            guard subject.step.exchange != nil else { break }
+            #expect(try subject.exchange.method == "HEAD")
+            subject.after(answer(200, ["Upload-Offset": "0"]))
+        }
+        #expect(lengths == [1024, 512, 256, 128, 64])
+        #expect(subject.step.failure?.error.details["status"] == 413)
+        #expect(subject.step.failure?.disposition == .permanent)
+        #expect(subject.strategy.upload?.longestAppend == nil)
+    }
+
+    @Test func theSizeThatIsTakenIsKept() throws {
+        var subject = try Stepper(uploadRequest("tus", size: 1 << 20))
+        subject.after(answer(201, ["Location": "/files/1"]))
+        subject.after(answer(413))
+        subject.after(answer(200, ["Upload-Offset": "1000"]))
+        #expect(try subject.exchange.payload == .source(offset: 1000, length: .kibibytes(512)))
+        #expect(subject.step.stored?.longestAppend == .kibibytes(512))
+        subject.after(answer(204, ["Upload-Offset": "525288"]))
+        #expect(try subject.exchange.payload.sourceLength == .kibibytes(512) - 1000)
+    }
+
+    @Test func aPlaceWithoutANameIsNone() throws {
+        var subject = try Stepper(uploadRequest("tus"))
+        #expect(subject.after(answer(201, ["Location": " "])).failure?.error.code == .httpProtocol)
     }
 
     @Test func anExpiredUploadMayAnswer403() throws {

@@ -17,6 +17,27 @@ struct UploadAnswerTests {
         #expect(!isAnswer(.local(errno: 5, operation: "read"), head: head(200)))
     }
 
+    @Test(arguments: [(200, false), (204, false), (413, true), (308, true)])
+    func aSuccessBeforeAllWasSentIsNone(_ status: Int, _ counts: Bool) {
+        var outcome = ExchangeOutcome(end: .transport(code: 55, message: ""), head: head(status))
+        outcome.isSentWhole = false
+        if case .head = UploadAnswer(outcome) {
+            #expect(counts)
+        } else {
+            #expect(!counts)
+        }
+    }
+
+    @Test func whyThereIsNoAnswerIsSaid() {
+        var outcome = ExchangeOutcome(end: .finished, head: head(201))
+        outcome.isSentWhole = false
+        let failure = outcome.failure("https://example.org/f")
+        #expect(failure.error.code == .networkLost)
+        #expect(failure.error.message.contains("201"))
+        #expect(failure.disposition == .transient(after: nil))
+        #expect(lost(60).failure("https://example.org/f").error.code == .tlsUntrusted)
+    }
+
     @Test func numbersAreReadStrictly() {
         #expect(head(200, ["N": " 7 "]).count("n") == 7)
         #expect(head(200, ["N": "7", "n": "7"]).count("n") == 7)

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 import TransferModel
 
@@ -6,21 +7,20 @@ import TransferModel
 
 /// A small file system of its own; nil where this process may not mount one.
 private final class SmallDisk: Sendable {
-    let path: String
+    private let folder: TemporaryFolder
 
     init?(mebibytes: Int) {
-        path = NSTemporaryDirectory() + "dld-disk-\(UUID().uuidString)"
-        guard mkdir(path, 0o700) == 0 else { return nil }
-        guard mount("tmpfs", path, "tmpfs", 0, "size=\(mebibytes)m") == 0 else {
-            rmdir(path)
-            return nil
-        }
+        guard let folder = try? TemporaryFolder(),
+            mount("tmpfs", folder.path, "tmpfs", 0, "size=\(mebibytes)m") == 0
+        else { return nil }
+        self.folder = folder
     }
 
     deinit {
         umount2(path, 2)  // MNT_DETACH
-        rmdir(path)
     }
+
+    var path: String { folder.path }
 
     /// Takes all free space but `kibibytes`.
     func fill(leaving kibibytes: Int64) throws {

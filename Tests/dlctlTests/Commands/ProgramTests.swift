@@ -139,6 +139,91 @@ import TransferModel
         await bench.daemon.stop()
     }
 
+    // MARK: fetch
+
+    /// A fetch whose request has been made: its answer is `body`.
+    private func fetched(_ bench: Bench, _ body: [UInt8], _ arguments: String...) async throws -> Program.Outcome {
+        let fetching = try Program(["fetch"] + arguments, environment: bench.environment, folder: bench.folder)
+        try await follow(bench)
+        bench.daemon.keep(body, of: TaskID(1))
+        try bench.daemon.happen(.taskCompleted, TaskID(1)) { $0.status.state = .completed }
+        return await fetching.finish()
+    }
+
+    @Test func fetchPrintsTheWholeBody() async throws {
+        let bench = try await Bench()
+        let body = (0..<(3 << 20)).map { UInt8(ascii: "a") + UInt8($0 % 26) }
+        let outcome = try await fetched(bench, body, "-d", "x", "https://a/1")
+        #expect(outcome.status == 0 && outcome.error.isEmpty)
+        #expect(outcome.output == String(decoding: body, as: UTF8.self))
+        let spec = try #require(bench.daemon.specs.first)
+        #expect(spec.kind == .data && spec.method == "POST" && spec.body?.text == "x")
+        // Somebody waits, so not for a week.
+        #expect(spec.timeoutIntervalForResource == 600)
+        let again = try await bench.run("fetch", "1")
+        #expect(again.status == 0 && again.output == outcome.output)
+        await bench.daemon.stop()
+    }
+
+    @Test func fetchWritesAFile() async throws {
+        let bench = try await Bench()
+        let outcome = try await fetched(bench, [0, 1, 2, 255], "-o", "answer", "--max-time", "5s", "https://a/1")
+        #expect(outcome.status == 0 && outcome.output.isEmpty, "\(outcome)")
+        #expect(try Data(contentsOf: URL(filePath: bench.folder + "/answer")) == Data([0, 1, 2, 255]))
+        #expect(bench.daemon.specs.first?.timeoutIntervalForResource == 5)
+        let nowhere = try await bench.run("fetch", "1", "-o", "no/such/folder")
+        #expect(nowhere.status == 1 && nowhere.error.contains("cannot be written"))
+        let null = try await bench.run("fetch", "1", "-o", "/dev/null")
+        #expect(null.status == 0)
+        #expect(
+            try FileManager.default.attributesOfItem(atPath: "/dev/null")[.type] as? FileAttributeType != .typeRegular)
+        await bench.daemon.stop()
+    }
+
+    @Test func fetchSendsStandardInput() async throws {
+        let bench = try await Bench()
+        let fetching = try bench.start("fetch", "-d", "@-", "https://a/1", input: "what is it?")
+        try await follow(bench)
+        #expect(bench.daemon.specs.first?.body?.text == "what is it?")
+        fetching.interrupt()
+        _ = await fetching.finish()
+        await bench.daemon.stop()
+    }
+
+    @Test func fetchSaysWhatItWaitsForAndCtrlCRemovesIt() async throws {
+        let bench = try await Bench()
+        let fetching = try bench.start("fetch", "https://a/1")
+        try await follow(bench)
+        let cause: JSONValue = ["code": "network.connect", "message": "Nobody answers."]
+        try bench.daemon.happen(.taskWaiting, TaskID(1), ["reason": "retry", "error": cause])
+        #expect(await fetching.waitForError("network.connect: Nobody answers. Ctrl-C cancels the request."))
+        fetching.interrupt()
+        let outcome = await fetching.finish()
+        #expect(outcome.status == 130 && outcome.output.isEmpty)
+        #expect(outcome.error.hasSuffix("interrupted; the request is cancelled\n"))
+        #expect(bench.daemon.specs.isEmpty)
+        await bench.daemon.stop()
+    }
+
+    @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/script")))
+    func binaryAnswersDoNotGoToATerminal() async throws {
+        let bench = try await Bench()
+        _ = try await fetched(bench, [1, 0, 2], "https://a/1")
+        let shell = Process()
+        shell.executableURL = URL(filePath: "/usr/bin/script")
+        shell.arguments = ["-qec", "\(try #require(Program.path)) fetch 1", "/dev/null"]
+        shell.environment = bench.environment
+        let screen = Pipe()
+        shell.standardOutput = screen
+        try shell.run()
+        let text = String(decoding: try screen.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+        shell.waitUntilExit()
+        #expect(shell.terminationStatus == 1)
+        #expect(text.contains("is binary and would spoil the terminal; it is kept: dlctl fetch 1 -o FILE"))
+        #expect(!text.contains("\u{0}"))
+        await bench.daemon.stop()
+    }
+
     @Test func aRestartedDaemonIsWaitedFor() async throws {
         let bench = try await Bench()
         let adding = try bench.start("add", "-w", "https://a/1")

@@ -1,15 +1,17 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import dlctl
 
 /// Starting a daemon on demand, with scripts in the daemon's place.
 @Suite struct DaemonLauncherTests {
-    private let folder: URL
+    private let temporary: TemporaryFolder
+    private var folder: URL { URL(filePath: temporary.path) }
 
     init() throws {
-        folder = FileManager.default.temporaryDirectory.appending(path: "launch-\(UInt32.random(in: 0...UInt32.max))")
-        try FileManager.default.createDirectory(at: folder.appending(path: "bin"), withIntermediateDirectories: true)
+        temporary = try TemporaryFolder()
+        try temporary.folder("bin")
     }
 
     private var environment: [String: String] { ["HOME": folder.path, "PATH": folder.path + "/bin:/usr/bin:/bin"] }

@@ -20,7 +20,10 @@ struct UploadPlanTests {
     }
 
     @Test func aFolderKeepsNames() throws {
-        #expect(try urls(plan(["a b", "/x/ü"], "https://h/d/")) == ["https://h/d/a%20b", "https://h/d/%C3%BC"])
+        #expect(try urls(plan(["a b", "/x/ü"], "https://h/d/", "put")) == ["https://h/d/a%20b", "https://h/d/%C3%BC"])
+        var posted = plan(["a"], "https://h/d/")
+        posted.template.method = "PUT"
+        #expect(try urls(posted) == ["https://h/d/a"])
         #expect(try urls(plan(["a"], "sftp://h/d/")) == ["sftp://h/d/a"])
         #expect(try urls(plan(["a"], "https://h/d/", "put")) == ["https://h/d/a"])
     }
@@ -29,8 +32,21 @@ struct UploadPlanTests {
         for name in ["tus", "resumable", "post", "multipart"] {
             #expect(try urls(plan(["a", "b"], "https://h/d/", name)) == ["https://h/d/", "https://h/d/"])
         }
-        // One file and no protocol: the server is asked what it is.
-        #expect(try urls(plan(["a"], "https://h/d/")) == ["https://h/d/"])
+    }
+
+    @Test func whetherItIsAFolderTheDaemonAsks() throws {
+        for name in [nil, "auto"] {
+            #expect(try urls(plan(["a", "b"], "https://h/d/", name)) == ["https://h/d/", "https://h/d/"])
+        }
+    }
+
+    @Test func oneObjectAndOneNameAreForOneFile() throws {
+        var several = plan(["a", "b"], "https://h/d/")
+        several.template.fileName = "x"
+        #expect(throws: CommandFailure.self) { try several.specs() }
+        several.template.fileName = nil
+        several.template.s3 = S3Upload(partURLs: [], partSize: 1, completeURL: "")
+        #expect(throws: CommandFailure.self) { try several.specs() }
     }
 
     @Test(arguments: [

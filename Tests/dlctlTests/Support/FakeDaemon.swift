@@ -12,6 +12,7 @@ final class FakeDaemon: RequestHandler {
         var subscriptions: [(connection: RPCConnection, name: String)] = []
         var adds: [Int] = []
         var acknowledged: [String: SequenceNumber] = [:]
+        var bodies: [TaskID: [UInt8]] = [:]
         var nextID: Int64 = 1
     }
 
@@ -33,6 +34,9 @@ final class FakeDaemon: RequestHandler {
     var specs: [TaskSpec] { state.withLock { $0.tasks.values.sorted { $0.id < $1.id }.map(\.spec) } }
     var acknowledged: [String: SequenceNumber] { state.withLock { $0.acknowledged } }
     var subscribers: Int { state.withLock { $0.subscriptions.count } }
+
+    /// What `task.body` answers.
+    func keep(_ body: [UInt8], of task: TaskID) { state.withLock { $0.bodies[task] = body } }
 
     func put(_ record: TaskRecord) {
         state.withLock { state in
@@ -91,6 +95,9 @@ final class FakeDaemon: RequestHandler {
         case AddTasks.name: return try result(add(WireCoding.parameters(of: AddTasks.self, from: text)))
         case GetTask.name: return try result(get(WireCoding.parameters(of: GetTask.self, from: text).id))
         case ListTasks.name: return try result(list(WireCoding.parameters(of: ListTasks.self, from: text)))
+        case CancelTasks.name: return try result(cancel(WireCoding.parameters(of: CancelTasks.self, from: text)))
+        case RemoveTasks.name: return try result(remove(WireCoding.parameters(of: RemoveTasks.self, from: text)))
+        case ReadBody.name: return try result(read(WireCoding.parameters(of: ReadBody.self, from: text)))
         case PauseTasks.name: return try result(pause(WireCoding.parameters(of: PauseTasks.self, from: text)))
         case ListEvents.name: return try result(events(WireCoding.parameters(of: ListEvents.self, from: text)))
         case Subscribe.name: return try subscribe(WireCoding.parameters(of: Subscribe.self, from: text), connection)
@@ -135,10 +142,41 @@ final class FakeDaemon: RequestHandler {
         return TaskView(record)
     }
 
+    private func read(_ piece: ReadBody.Parameters) throws -> ReadBody.Result {
+        guard let body = state.withLock({ $0.bodies[piece.id] }) else {
+            throw TransferError(.taskWrongState, "Task \(piece.id) keeps no body.")
+        }
+        let rest = body.dropFirst(Int(piece.offset ?? 0))
+        let taken = rest.prefix(Int(ReadBody.largestPiece))
+        return ReadBody.Result(data: Data(taken).base64EncodedString(), eof: taken.count == rest.count)
+    }
+
     private func list(_ query: ListTasks.Parameters) -> ListTasks.Result {
         let records = state.withLock { $0.tasks.values.sorted { $0.id < $1.id } }
         return ListTasks.Result(
             tasks: records.filter { query.states?.contains($0.status.state) ?? true }.map { TaskView($0) })
+    }
+
+    private func cancel(_ parameters: CancelTasks.Parameters) -> ControlResult {
+        let ids = parameters.selection.ids ?? []
+        for id in ids { state.withLock { $0.tasks[id]?.status.state = .cancelled } }
+        return ControlResult(changed: ids)
+    }
+
+    /// As the daemon: only what is over.
+    private func remove(_ parameters: RemoveTasks.Parameters) -> ControlResult {
+        state.withLock { state in
+            var outcome = ControlResult()
+            for id in parameters.selection.ids ?? [] {
+                if state.tasks[id]?.status.state.isFinal == true {
+                    state.tasks[id] = nil
+                    outcome.changed.append(id)
+                } else {
+                    outcome.skipped.append(.init(id: id, code: .taskWrongState))
+                }
+            }
+            return outcome
+        }
     }
 
     private func pause(_ selection: ControlSelection) -> ControlResult {

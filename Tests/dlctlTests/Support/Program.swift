@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Threading
 
 /// Runs the built dlctl as people do, and collects what it says.
@@ -62,6 +63,11 @@ final class Program: Sendable {
         await output.wait { String(decoding: $0.reduce(Data(), +), as: UTF8.self).contains(text) }
     }
 
+    /// The same of standard error.
+    func waitForError(_ text: String) async -> Bool {
+        await error.wait { String(decoding: $0.reduce(Data(), +), as: UTF8.self).contains(text) }
+    }
+
     /// Waits for the end; a program that hangs is killed after half a minute.
     func finish() async -> Outcome {
         for _ in 0..<3000 where isOver.withLock({ $0 }) == nil { try? await Task.sleep(for: .milliseconds(10)) }
@@ -78,18 +84,17 @@ final class Program: Sendable {
 
 /// A folder with a fake daemon's socket, and dlctl pointed at it.
 final class Bench: Sendable {
-    let folder: String
+    private let temporary: TemporaryFolder
     let daemon: FakeDaemon
 
     init() async throws {
-        folder =
-            FileManager.default.temporaryDirectory.appending(path: "dlctl-\(UInt32.random(in: 0...UInt32.max))").path
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        temporary = try TemporaryFolder()
+        let folder = temporary.path
         daemon = FakeDaemon(socket: folder + "/s")
         try await daemon.start()
     }
 
-    deinit { try? FileManager.default.removeItem(atPath: folder) }
+    var folder: String { temporary.path }
 
     var environment: [String: String] {
         ["DLD_SOCKET": folder + "/s", "HOME": folder, "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "TZ": "UTC"]

@@ -1,0 +1,57 @@
+import Glibc
+
+/// Keeps hold of the socket that a body goes to, to read what the server said before it reset the connection: libcurl
+/// gives up at the first byte that it cannot send, though the answer may be in the socket by then.
+final class LastWords {
+    /// Bytes at most: a head and the beginning of a body.
+    private static let most = 128 << 10
+    private let descriptor: Int32
+
+    /// nil where the system gives no more descriptors.
+    init?(of socket: Int32) {
+        descriptor = fcntl(socket, F_DUPFD_CLOEXEC, 0)
+        guard descriptor >= 0 else { return nil }
+    }
+
+    deinit { close(descriptor) }
+
+    /// What has arrived and nobody has read; does not wait.
+    func read() -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: Self.most)
+        var done = 0
+        while done < bytes.count {
+            let count = bytes.withUnsafeMutableBytes { buffer in
+                recv(descriptor, buffer.baseAddress.map { $0 + done }, buffer.count - done, Int32(MSG_DONTWAIT))
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { break }
+            done += count
+        }
+        return Array(bytes.prefix(done))
+    }
+}
+
+extension Transfer {
+    /// Takes up the answer that is in the socket of a request which libcurl could not send to its end. Where there is
+    /// none, or libcurl has read some of it, nothing happens.
+    func hearLastWords(_ reactor: Reactor) {
+        guard let lastWords, parser.isWaiting else { return }
+        self.lastWords = nil
+        var rest = lastWords.read()[...]
+        while !parser.isComplete, let end = rest.firstIndex(of: 10) {
+            let line = Array(rest[...end])
+            rest = rest[(end + 1)...]
+            let taken = line.withUnsafeBytes { bytes in
+                bytes.baseAddress.map { headerLine($0, bytes.count, reactor: reactor) } ?? 0
+            }
+            guard taken == line.count else { return }
+        }
+        guard case .capture = use, ending == nil else { return }
+        // A body in chunks would have to be put together; what counts has been said by now.
+        guard parser.values("transfer-encoding").isEmpty else {
+            isCaptureTruncated = true
+            return
+        }
+        _ = Array(rest).withUnsafeBytes { bytes in bytes.baseAddress.map { capture($0, bytes.count) } }
+    }
+}

@@ -1,0 +1,134 @@
+import CurlEngine
+import Logging
+import Threading
+import TransferCore
+import TransferModel
+import TransferStore
+
+/// Tells servers that an upload which was begun is not wanted any more: one DELETE for each, noted in the store with
+/// whatever made it unwanted, tried again with back-off for a day, by the next daemon too.
+final class UploadEndings: Sendable {
+    /// How long a server is tried; it forgets unfinished uploads by itself some day.
+    static let longestTry: Seconds = 86_400
+    /// Requests at a time: servers that do not answer hold up no others for long.
+    static let width = 8
+
+    private struct State {
+        var running: [Int64: Task<Void, Never>] = [:]
+        var isStopped = false
+    }
+
+    private let patience: StorePatience
+    private let engine: CurlEngine
+    private let files: TransferFiles
+    private let policy: @Sendable (TaskSpec, SessionConfiguration) -> EffectivePolicy
+    private let time: any TimeSource
+    private let logger: Logger
+    /// There may be room for another, or another time to wake up.
+    private let onEnd: @Sendable () -> Void
+    private let state = Guarded(State())
+
+    init(
+        patience: StorePatience, engine: CurlEngine, files: TransferFiles,
+        policy: @escaping @Sendable (TaskSpec, SessionConfiguration) -> EffectivePolicy, time: any TimeSource,
+        logger: Logger, onEnd: @escaping @Sendable () -> Void
+    ) {
+        self.patience = patience
+        self.engine = engine
+        self.files = files
+        self.policy = policy
+        self.time = time
+        self.logger = logger
+        self.onEnd = onEnd
+    }
+
+    /// Begins the requests that are due and have room, and returns at once.
+    /// - Returns: when the next one is due; nil where none is, or none before one of these ends.
+    func begin() async throws -> Timestamp? {
+        let pending = try await patience.store.read { try $0.uploadEndings(limit: 2 * Self.width) }
+        let now = time.reading().wall
+        return state.withLock { state in
+            for ending in pending where state.running[ending.id] == nil {
+                guard ending.nextAttemptAt <= now else { return ending.nextAttemptAt }
+                guard state.running.count < Self.width, !state.isStopped else { return nil }
+                state.running[ending.id] = Task { await perform(ending) }
+            }
+            return nil
+        }
+    }
+
+    /// Stops what runs; the next daemon takes it up.
+    func stop() {
+        let running = state.withLock { state in
+            state.isStopped = true
+            return Array(state.running.values)
+        }
+        for task in running { task.cancel() }
+    }
+
+    private func perform(_ ending: UploadEnding) async {
+        do {
+            let session = try await patience.store.read { try $0.session(ending.session) }
+            let policy = policy(ending.spec, session?.configuration ?? SessionConfiguration())
+            let outcome = try await request(ending, policy)
+            try await settle(ending, outcome, policy)
+        } catch {
+            logger.warning(
+                "cannot end an upload at its server", metadata: ["task": "\(ending.task)", "error": "\(error)"])
+            try? await postpone(ending, RetryPolicy(), after: nil)
+        }
+        state.withLock { $0.running[ending.id] = nil }
+        onEnd()
+    }
+
+    /// nil where the upload's protocol has no such request.
+    private func request(_ ending: UploadEnding, _ policy: EffectivePolicy) async throws -> ExchangeOutcome? {
+        let pinned = try await files.pinned(policy.network, ending.spec.url ?? "", owner: ending.session.owner)
+        defer { withExtendedLifetime(pinned) {} }
+        let request = StrategyRequest(
+            spec: ending.spec.namingKeptBody, network: pinned.network, sessionHeaders: policy.sessionHeaders,
+            now: time.reading().wall, upload: ending.progress)
+        guard let exchange = StrategyRegistry.cancellation(for: request) else { return nil }
+        let context = TransferContext(
+            task: ending.task, session: ending.session, counters: TransferCounters(), observer: SilentObserver())
+        return await engine.perform(exchange, into: nil, context: context)
+    }
+
+    private func settle(_ ending: UploadEnding, _ outcome: ExchangeOutcome?, _ policy: EffectivePolicy) async throws {
+        let termination = outcome.map { UploadTermination($0, now: time.reading().wall) } ?? .settled
+        switch termination {
+        case .aborted: return
+        case .settled: try await patience.persistently { try $0.remove(ending) }
+        case .again(let delay): try await postpone(ending, policy.retry, after: delay)
+        }
+        logger.info(
+            "ending an upload at its server",
+            metadata: [
+                "task": "\(ending.task)", "status": "\(outcome?.head?.status.map(String.init) ?? "none")",
+                "settled": "\(termination == .settled)",
+            ])
+    }
+
+    /// Back-off as of the task; none beyond the day.
+    private func postpone(_ ending: UploadEnding, _ policy: RetryPolicy, after delay: Seconds?) async throws {
+        let now = time.reading().wall
+        let failures = ending.failures + 1
+        let next = now.advanced(
+            by: delay ?? policy.delay(failuresInRow: failures, jitter: Double.random(in: 0.5..<1)))
+        let isOver = next.since(ending.recordedAt) > Self.longestTry
+        try await patience.persistently { transaction in
+            if isOver {
+                try transaction.remove(ending)
+            } else {
+                try transaction.postpone(ending, failures: failures, until: next)
+            }
+        }
+    }
+}
+
+/// For exchanges that no task waits for.
+private struct SilentObserver: TransferObserver {
+    func transferRedirected(to url: String, status: Int) {}
+    func transferResponded(_ head: ResponseHead, verdict: Verdict) {}
+    func transferCheckpointed(_ checkpoint: Checkpoint) {}
+}

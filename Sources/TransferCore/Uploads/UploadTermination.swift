@@ -1,0 +1,28 @@
+import TransferModel
+
+/// What comes of the request that ends an upload at its server.
+package enum UploadTermination: Sendable, Hashable {
+    /// The server has ended it, does not know it any more, or will never do it.
+    case settled
+    /// To be asked again, after this long where the server says so.
+    case again(after: Seconds?)
+    /// The daemon stopped the request.
+    case aborted
+
+    /// Locked, by an append whose end the server has not noticed yet.
+    private static let locked: Set<Int> = [409, 423]
+
+    package init(_ outcome: ExchangeOutcome, now: Timestamp) {
+        if case .aborted = outcome.end {
+            self = .aborted
+        } else if let head = outcome.head, let status = head.status {
+            let comesAgain = Self.locked.contains(status) || FailureClassifier.transientStatuses.contains(status)
+            self = comesAgain ? .again(after: FailureClassifier.retryAfter(head, now: now)) : .settled
+        } else {
+            switch FailureClassifier.classify(outcome, url: "").disposition {
+            case .permanent: self = .settled
+            case .transient, .disk, .network: self = .again(after: nil)
+            }
+        }
+    }
+}

@@ -1,0 +1,155 @@
+import TransferModel
+
+/// Where an upload is at its server and what one attempt made of it: what tus, resumable and contentRange share.
+struct UploadTrack: Sendable {
+    /// Uploads that vanish without having got further before the server is given a rest.
+    static let restartLimit = 3
+    /// Pieces that the server finds too large are halved down to this.
+    static let smallestPiece = ByteCount.kibibytes(64)
+
+    private let request: UploadRequest
+    private let kind: UploadProtocol
+    private var ledger: OffsetLedger
+    /// What the pieces were made smaller to in this attempt, whatever the server says of them.
+    private var shrunk: ByteCount?
+    /// What is known of the upload now; its place is nil where none was begun or the last one vanished.
+    var upload: UploadProgress?
+
+    init(_ request: UploadRequest, _ kind: UploadProtocol) {
+        self.request = request
+        self.kind = kind
+        upload = request.stored?.uploadProtocol == kind ? request.stored : nil
+        ledger = OffsetLedger(
+            size: request.size, start: upload?.offset ?? 0, furthest: upload?.furthest ?? upload?.offset ?? 0)
+    }
+
+    var resource: String? { upload?.resourceURL }
+    var offset: ByteCount { upload?.offset ?? 0 }
+
+    /// An upload that holds nothing yet, with what is remembered of those before it.
+    func fresh(at resource: String? = nil) -> UploadProgress {
+        var begun = request.progress(kind, at: resource)
+        begun.interopVersion = upload?.interopVersion
+        begun.longestAppend = upload?.longestAppend
+        begun.furthest = ledger.furthest > 0 ? ledger.furthest : nil
+        begun.restarts = upload?.restarts
+        return begun
+    }
+
+    /// What is to be sent next, in pieces of at most `limit` bytes.
+    func next(atMost limit: ByteCount? = nil) -> PayloadRange {
+        let rest = request.size - offset
+        return PayloadRange(
+            offset: offset, length: [limit, upload?.longestAppend].compactMap(\.self).reduce(rest, min))
+    }
+
+    // MARK: What the server says
+
+    /// It holds so much.
+    /// - Parameter sent: what the request had brought; nil where it only asked.
+    /// - Throws: permanently where that cannot be; for a rest where the upload does not get on.
+    mutating func confirm(_ offset: ByteCount, after sent: SentPiece? = nil) throws(AttemptFailure) {
+        if let sent, offset > sent.reach, offset <= request.size {
+            throw FailureClassifier.permanent(
+                .httpProtocol,
+                "The server claims to hold \(offset) bytes when it had been sent \(sent.reach); it cannot be trusted "
+                    + "with this file.")
+        }
+        let furthest = ledger.furthest
+        try ledger.confirm(offset)
+        upload?.offset = offset
+        upload?.furthest = ledger.furthest
+        if ledger.furthest > furthest { upload?.restarts = nil }
+    }
+
+    /// It answered without getting on.
+    mutating func disappoint() throws(AttemptFailure) { try ledger.disappoint() }
+
+    /// It no longer has the upload.
+    /// - Returns: what to say of the restart.
+    /// - Throws: for a rest where uploads vanish again and again.
+    mutating func vanish(_ status: Int) throws(AttemptFailure) -> TransferError {
+        let error = TransferError(
+            .httpStatus, "The server no longer has the upload (\(status)); it begins anew.", retryable: true,
+            details: ["status": .integer(Int64(status))])
+        var next = fresh()
+        next.restarts = (upload?.restarts ?? 0) + 1
+        upload = next
+        ledger.beginAnew()
+        guard (next.restarts ?? 0) <= Self.restartLimit else {
+            throw AttemptFailure(error: error, disposition: .transient(after: nil))
+        }
+        return error
+    }
+
+    /// It takes pieces of at most this length.
+    mutating func limit(to longest: ByteCount) {
+        upload?.longestAppend = min(longest, shrunk ?? longest)
+    }
+
+    /// It finds a piece of this length too large (413).
+    /// - Parameter unit: pieces are multiples of it.
+    /// - Throws: `refusal` where they would become too small.
+    mutating func shrink(
+        _ length: ByteCount, unit: ByteCount = 1, or refusal: AttemptFailure
+    ) throws(AttemptFailure) {
+        let floor = max(unit, Self.smallestPiece)
+        ledger.excuse()
+        // It may have said with that how long they may be.
+        if let known = upload?.longestAppend, known < length { return }
+        guard length > floor else {
+            upload?.longestAppend = nil
+            throw refusal
+        }
+        let half = max(floor, ByteCount(length.rawValue / 2 / unit.rawValue * unit.rawValue))
+        shrunk = half
+        upload?.longestAppend = half
+    }
+
+    /// Where it put the upload.
+    /// - Throws: permanently where it is nowhere, or cannot be there.
+    func place(_ head: ResponseHead, orElse sentence: String) throws(AttemptFailure) -> String {
+        do throws(TransferError) {
+            if let place = try request.location(head) { return place }
+        } catch {
+            throw AttemptFailure(error: error, disposition: .permanent)
+        }
+        throw FailureClassifier.permanent(.httpProtocol, sentence)
+    }
+
+    // MARK: The end
+
+    func fail(_ failure: AttemptFailure) -> Step {
+        .failed(failure.with(progressed: ledger.progressed, held: offset))
+    }
+
+    /// An answer that is no success.
+    func refused(_ head: ResponseHead) -> AttemptFailure {
+        // By an append of ours whose end the server has not noticed yet.
+        guard head.status == 423 else { return FailureClassifier.answered(head, now: request.now) }
+        return AttemptFailure(
+            error: TransferError(
+                .httpStatus, "The upload is locked at the server (423); it is tried again.", retryable: true,
+                details: ["status": 423]),
+            disposition: .transient(after: FailureClassifier.retryAfter(head, now: request.now)))
+    }
+}
+
+/// The part of the source that one exchange carries.
+struct PayloadRange: Sendable, Hashable {
+    var offset: ByteCount
+    var length: ByteCount
+    var end: ByteCount { offset + length }
+}
+
+/// A part of the source that was sent, or was to be.
+struct SentPiece: Sendable, Hashable {
+    let range: PayloadRange
+    /// Offset before which everything had left when the answer came: no server can hold more.
+    let reach: ByteCount
+
+    init(_ range: PayloadRange, _ outcome: ExchangeOutcome) {
+        self.range = range
+        reach = outcome.isSentWhole ? range.end : min(range.end, range.offset + outcome.sent)
+    }
+}

@@ -1,0 +1,85 @@
+import FoundationEssentials
+import Glibc
+import TransferModel
+import TransferRPC
+
+/// Takes the kept answer of a data task from the daemon to where its user wants it.
+struct FetchedBody {
+    var task: TaskView
+    /// nil: standard output, unless the answer would spoil a terminal. `-`: standard output.
+    var output: String?
+    var session: CommandSession
+
+    /// - Throws: what the daemon refuses; `CommandFailure.local` where it cannot be written or had better not be.
+    func deliver() async throws {
+        let client = try await session.connect()
+        let console = session.console
+        if let output, output != "-" {
+            var whole: [UInt8] = []
+            try await pieces(client) { piece, _ in whole += piece }
+            try Self.write(whole, to: session.absolute(output))
+        } else {
+            let mayBeBinary = output == "-" || !console.outputIsTerminal
+            try await pieces(client) { piece, isFirst in
+                if isFirst, !mayBeBinary, isBinary(piece) { throw refusal }
+                console.raw(piece)
+            }
+        }
+        await client.close()
+    }
+
+    private func pieces(
+        _ client: any DaemonCalling, _ take: (_ piece: [UInt8], _ isFirst: Bool) throws -> Void
+    ) async throws {
+        var offset: Int64 = 0
+        while true {
+            let piece = try await client.call(ReadBody.self, ReadBody.Parameters(id: task.id, offset: offset))
+            let bytes = [UInt8](Data(base64Encoded: piece.data) ?? Data())
+            try take(bytes, offset == 0)
+            offset += Int64(bytes.count)
+            if piece.eof || bytes.isEmpty { return }
+        }
+    }
+
+    private func isBinary(_ bytes: [UInt8]) -> Bool { Self.isBinary(bytes, type: task.response?.mimeType) }
+
+    /// Whether these first bytes are no text: a NUL tells, and what is neither UTF-8 nor said to be text.
+    static func isBinary(_ bytes: [UInt8], type: String?) -> Bool {
+        if bytes.contains(0) { return true }
+        if type?.hasPrefix("text/") ?? false { return false }
+        return !isUTF8(bytes)
+    }
+
+    /// The last character may be cut.
+    private static func isUTF8(_ bytes: [UInt8]) -> Bool {
+        if String(validating: bytes, as: UTF8.self) != nil { return true }
+        guard let start = bytes.indices.suffix(3).last(where: { bytes[$0] & 0xC0 == 0xC0 }) else { return false }
+        let length =
+            switch bytes[start] {
+            case 0xC2...0xDF: 2
+            case 0xE0...0xEF: 3
+            case 0xF0...0xF4: 4
+            default: 0
+            }
+        return bytes.count - start < length && bytes[(start + 1)...].allSatisfy { $0 & 0xC0 == 0x80 }
+            && String(validating: bytes[..<start], as: UTF8.self) != nil
+    }
+
+    private var refusal: CommandFailure {
+        let type = task.response?.mimeType.map { " (\(Printable.text($0, limit: 40)))" } ?? ""
+        return .local(
+            "the answer\(type) is binary and would spoil the terminal; it is kept: dlctl fetch \(task.id) -o FILE")
+    }
+
+    /// Devices and pipes are written into, files are replaced whole.
+    private static func write(_ bytes: [UInt8], to path: String) throws {
+        var status = stat()
+        let isSpecial = stat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFREG
+        do {
+            try Data(bytes).write(to: URL(filePath: path), options: isSpecial ? [] : .atomic)
+        } catch {
+            throw CommandFailure.local(
+                "\(Printable.text(path)) cannot be written: \(String(cString: strerror(errno)))")
+        }
+    }
+}

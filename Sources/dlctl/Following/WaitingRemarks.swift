@@ -1,0 +1,63 @@
+import TransferModel
+import TransferRPC
+
+/// Says why a request that somebody waits for has no answer yet, when it is tried again and how to stop: one line for each
+/// attempt that failed, and one where nothing has happened for a while.
+struct WaitingRemarks: FollowDisplay {
+    private let say: (String) -> Void
+    private var hasSaidHow = false
+    private var quietSince: Timestamp?
+
+    /// How long nothing needs to be said.
+    static let patience: Seconds = 5
+
+    init(say: @escaping (String) -> Void) { self.say = say }
+
+    mutating func show(_ changes: [FollowState.Change], _ state: FollowState, now: Timestamp) {
+        for change in changes {
+            switch change {
+            case .state(let task):
+                quietSince = now
+                if let text = Self.text(task, now: now) { remark(text) }
+            case .linkLost: remark("waiting for the daemon.")
+            case .linkRestored, .resumed, .restarted, .redirected: break
+            }
+        }
+    }
+
+    mutating func tick(_ state: FollowState, now: Timestamp) {
+        guard let since = quietSince, now.since(since) >= Self.patience, let task = state.all.first else { return }
+        quietSince = nil
+        switch task.state {
+        case .queued: remark("waiting for a free slot; other transfers come first.")
+        case .running: remark("waiting for the answer.")
+        case .waiting, .paused, .completed, .failed, .cancelled: break
+        }
+    }
+
+    private mutating func remark(_ text: String) {
+        say(hasSaidHow ? text : text + " Ctrl-C cancels the request.")
+        hasSaidHow = true
+    }
+
+    /// nil where the state needs no words.
+    private static func text(_ task: FollowedTask, now: Timestamp) -> String? {
+        switch task.state {
+        case .waiting:
+            let cause = task.error.map { "\($0.code.rawValue): \(Printable.text($0.message))" }
+            return [cause ?? "waiting.", task.nextAttemptAt.map { next($0.since(now)) }].compactMap(\.self)
+                .joined(separator: " ")
+        case .paused: return "paused; dlctl resume \(task.id) lets it go on."
+        case .queued, .running, .completed, .failed, .cancelled: return nil
+        }
+    }
+
+    private static func next(_ delay: Seconds) -> String {
+        delay < 1 ? "It is tried again now." : "Next attempt in \(Figures.duration(delay))."
+    }
+
+    mutating func ended(_ view: TaskView) {}
+    mutating func resized(_ state: FollowState, now: Timestamp) {}
+    mutating func leave() {}
+    mutating func finish(_ state: FollowState, now: Timestamp) {}
+}

@@ -1,0 +1,20 @@
+import Testing
+
+@testable import CurlEngine
+
+struct FeedFactoryTests {
+    /// The pieces of all uploads and libcurl's own buffers.
+    private func memory(of uploads: Int) -> Int {
+        let piece = FeedFactory.piece(of: uploads)
+        let copies = piece > BufferPool.smallSize ? 2 : 1
+        return uploads * (piece * copies + min(piece, 64 << 10))
+    }
+
+    @Test func theMemoryOfAllUploadsIsBounded() {
+        for uploads in 1...256 { #expect(memory(of: uploads) <= 8 << 20, "\(uploads)") }
+    }
+
+    @Test func oneUploadReadsMuchAtATime() {
+        #expect(FeedFactory.piece(of: 1) == BufferPool.largeSize)
+    }
+}

@@ -1,0 +1,58 @@
+import Glibc
+import TestSupport
+import Testing
+import TransferModel
+
+extension EndToEnd {
+    /// `dlctl fetch` against the daemon that does what it asks.
+    struct Fetching {
+        private let content = Content(seed: 71, size: (2 << 20) + 17)
+
+        @Test(.timeLimit(.minutes(1)))
+        func anAnswerGoesToAFileAsItIs() async throws {
+            let scene = try await Scene()
+            scene.origin.serve("/page", .good(Resource(content)))
+            let fetched = try await scene.daemon.dlctl(["fetch", "-o", scene.file("page"), scene.origin.url("/page")])
+            #expect(fetched.status == 0 && fetched.output.isEmpty, "\(fetched)")
+            #expect(content.matches(scene.file("page")))
+            // It is kept with the task.
+            let again = try await scene.daemon.dlctl(["fetch", "1", "-o", scene.file("again")])
+            #expect(again.status == 0, "\(again)")
+            #expect(content.matches(scene.file("again")))
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func ctrlCLeavesNothingBehind() async throws {
+            let scene = try await Scene()
+            let nobody = try ListeningSocket.freePort()
+            let output = scene.file("output")
+            let fetching = try Program(
+                [
+                    try Binaries.path("dlctl"), "--socket", scene.daemon.socket, "--no-start", "fetch",
+                    "http://127.0.0.1:\(nobody)/",
+                ], output: output)
+            let said = { (try? Files.text(output)) ?? "" }
+            #expect(await eventually { said().contains("network.connect: ") })
+            #expect(said().contains(" Ctrl-C cancels the request.\n"))
+            fetching.signal(SIGINT)
+            #expect(try await fetching.waitForEnd() == 130)
+            #expect(said().hasSuffix("interrupted; the request is cancelled\n"))
+            let tasks = try await scene.probe.call("task.list")
+            #expect(tasks["tasks"]?.arrayValue?.isEmpty == true)
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func whatTheServerSaysOfAnErrorIsPrinted() async throws {
+            let scene = try await Scene()
+            scene.origin.serve("/x", .status(404, [("Content-Type", "text/plain")], body: "there is no x\n"))
+            let fetched = try await scene.daemon.dlctl(["fetch", scene.origin.url("/x")])
+            #expect(fetched.status == 1)
+            #expect(fetched.output.contains("http.status: "))
+            #expect(fetched.output.hasSuffix("there is no x\n"))
+            let nobody = try ListeningSocket.freePort()
+            let refused = try await scene.daemon.dlctl(["fetch", "--retry", "1", "http://127.0.0.1:\(nobody)/"])
+            #expect(refused.status == 1)
+            #expect(refused.output.contains("network.connect: "))
+        }
+    }
+}

@@ -1,0 +1,79 @@
+import TestSupport
+import Testing
+import TransferModel
+
+/// Uploads whose daemon is killed five times at random, where nothing lets a request continue: each attempt sends the whole
+/// file, and the last one is the file.
+struct UploadKillRestartTests {
+    private typealias Run = UploadKillRun
+
+    private func run(_ name: String, _ method: String) -> UploadKillRun {
+        var run = Run(name: name, content: Run.small)
+        run.pace = 2
+        run.isContinued = false
+        guard method == "POST" else { return run }
+        // A POST may have been acted on: the task says so, and its user decides.
+        run.afterwards = { probe, id in
+            var task: JSONValue = .null
+            let isSettled = try await eventually {
+                task = try await probe.task(id)
+                let isSending = task["state"] == "running" && (task["bytesSent"]?.integerValue ?? 0) > 0
+                return task["state"] == "failed" || isSending
+            }
+            #expect(isSettled)
+            // Killed before it had begun, it begins by itself.
+            guard task["state"] == "failed" else { return }
+            #expect(task.errorCode == "network.lost")
+            #expect(try await probe.control("retry", id))
+        }
+        return run
+    }
+
+    /// Bytes of the request that is on its way.
+    private func arriving(_ server: UploadServer) -> Int {
+        guard let last = server.requests().last, !last.isCut, last.status < 200 else { return 0 }
+        return last.received
+    }
+
+    private func expectWholeAtTheEnd(_ server: UploadServer, length: Int) {
+        let requests = server.requests()
+        #expect(requests.count { $0.isCut } >= Run.kills)
+        #expect(requests.count { (200..<300).contains($0.status) } == 1)
+        #expect(requests.last?.received == length)
+    }
+
+    @Test(.timeLimit(.minutes(5)))
+    func put() async throws {
+        let server = try UploadServer(PlainRules())
+        let ending = try await run("put", "PUT")
+            .run(to: server.url("/file"), ["uploadProtocol": "put"]) { arriving(server) }
+        #expect(ending.resumed.isEmpty)
+        expectWholeAtTheEnd(server, length: Run.small.size)
+        #expect(server.files["/file"]?.bytes == Run.small.bytes)
+    }
+
+    @Test(.timeLimit(.minutes(5)))
+    func post() async throws {
+        let server = try UploadServer(PlainRules())
+        let ending = try await run("post", "POST")
+            .run(to: server.url("/file"), ["uploadProtocol": "post"]) { arriving(server) }
+        #expect(ending.resumed.isEmpty)
+        expectWholeAtTheEnd(server, length: Run.small.size)
+        #expect(server.files["/file"]?.bytes == Run.small.bytes)
+    }
+
+    @Test(.timeLimit(.minutes(5)))
+    func multipart() async throws {
+        let server = try UploadServer(PlainRules())
+        let ending = try await run("multipart", "POST").run(
+            to: server.url("/form"), ["uploadProtocol": "multipart", "formFields": ["a": "b"]]
+        ) { arriving(server) }
+        let body = try #require(server.files["/form"]?.bytes)
+        expectWholeAtTheEnd(server, length: body.count)
+        #expect(ending.resumed.isEmpty)
+        // RFC 7578: the file's part ends in front of the closing boundary, which is as long as the first line.
+        let boundary = body.prefix { $0 != UInt8(ascii: "\r") }
+        let tail = body.count - (boundary.count + 2 + 4)
+        #expect(Array(body[(tail - Run.small.size)..<tail]) == Run.small.bytes)
+    }
+}

@@ -1,0 +1,28 @@
+import Testing
+
+@testable import TransferModel
+
+struct BoxedTests {
+    private struct Holder: Hashable {
+        @Boxed var list: [Int]
+    }
+
+    @Test func copiesAreValues() {
+        let first = Holder(list: [1, 2])
+        var second = first
+        second.list.append(3)
+        #expect(first.list == [1, 2])
+        #expect(second.list == [1, 2, 3])
+    }
+
+    @Test func equalValuesAreEqual() {
+        #expect(Holder(list: [1]) == Holder(list: [1]))
+        #expect(Holder(list: [1]) != Holder(list: [2]))
+        #expect(Set([Holder(list: [1]), Holder(list: [1])]).count == 1)
+    }
+
+    /// What a thousand waiting transfers hold many times.
+    @Test func recordsAreSmall() {
+        #expect(MemoryLayout<TaskRecord>.size < 1024)
+    }
+}

@@ -1,0 +1,60 @@
+import Testing
+import TransferModel
+
+@testable import dlctl
+
+struct WaitingRemarksTests {
+    private let lines = Recorder<String>()
+
+    private func later(_ seconds: Double) -> Timestamp { Sample.now.advanced(by: Seconds(rawValue: seconds)) }
+
+    private func state(_ change: (inout FollowedTask) -> Void) -> (FollowState, [FollowState.Change]) {
+        var task = Sample.task(1, "x", .queued)
+        change(&task)
+        var state = FollowState()
+        let changes = state.take(task)
+        return (state, changes)
+    }
+
+    @Test func eachFailedAttemptIsALineAndTheFirstSaysHowToStop() {
+        var display = WaitingRemarks { [lines] in lines.add($0) }
+        let (waiting, changes) = state {
+            $0.state = .waiting
+            $0.reason = .retry
+            $0.nextAttemptAt = later(7)
+            $0.error = TransferError(.networkConnect, "Nobody\u{1B}[2J answers.")
+        }
+        display.show(changes, waiting, now: Sample.now)
+        display.show(changes, waiting, now: later(6.5))
+        #expect(
+            lines.all == [
+                "network.connect: Nobody\u{FFFD}[2J answers. Next attempt in 7s. Ctrl-C cancels the request.",
+                "network.connect: Nobody\u{FFFD}[2J answers. It is tried again now.",
+            ])
+    }
+
+    @Test(arguments: [
+        (TaskState.queued, "waiting for a free slot; other transfers come first. Ctrl-C cancels the request."),
+        (.running, "waiting for the answer. Ctrl-C cancels the request."),
+    ])
+    func silenceIsExplainedOnce(current: TaskState, line: String) {
+        var display = WaitingRemarks { [lines] in lines.add($0) }
+        let (quiet, changes) = state {
+            $0.state = current
+            $0.phase = current == .running ? .transferring : nil
+        }
+        display.show(changes, quiet, now: Sample.now)
+        display.tick(quiet, now: later(4.9))
+        #expect(lines.all.isEmpty)
+        for second in [5.0, 6, 60] { display.tick(quiet, now: later(second)) }
+        #expect(lines.all == [line])
+    }
+
+    @Test func whatIsOverNeedsNoWords() {
+        var display = WaitingRemarks { [lines] in lines.add($0) }
+        let (done, changes) = state { $0.state = .completed }
+        display.show(changes, done, now: Sample.now)
+        display.tick(done, now: later(60))
+        #expect(lines.all.isEmpty)
+    }
+}
