@@ -26,9 +26,6 @@ struct CurlVersion: Sendable {
         protocols = names
     }
 
-    /// Since 8.10.0 the data connection of FTPS is shut down in both directions before it is closed.
-    var closesDataConnectionsInTurn: Bool { number >= 0x080A00 }
-
     /// Uploads over HTTP/2 spin with a full send window before 8.0.0.
     var uploadsSafelyOverHTTP2: Bool { number >= 0x080000 }
 }

@@ -22,7 +22,7 @@ struct EasySetup {
         curl_easy_reset(easy)
         setup.common(transfer)
         setup.proxy(transfer.exchange.network)
-        setup.tls(transfer)
+        setup.tls(transfer.exchange.network)
         switch transfer.request.url.scheme {
         case "http", "https": setup.http(transfer)
         case "sftp": setup.sftp(transfer)
@@ -78,8 +78,7 @@ struct EasySetup {
         set(CURLOPT_PROXYAUTH, DLD_AUTH_BASIC_DIGEST)
     }
 
-    private mutating func tls(_ transfer: Transfer) {
-        let network = transfer.exchange.network
+    private mutating func tls(_ network: NetworkOptions) {
         set(CURLOPT_CAINFO, network.caFile)
         if network.proxy?.hasPrefix("https://") == true { set(CURLOPT_PROXY_CAINFO, network.caFile) }
         if let certificate = network.clientCertificate {
@@ -87,24 +86,15 @@ struct EasySetup {
             set(CURLOPT_SSLKEY, certificate.key ?? certificate.certificate)
             set(CURLOPT_KEYPASSWD, certificate.password)
         }
-        var version = Int(Self.version(network.tlsMinimumVersion))
-        // Of TLS 1.3 a server sends tickets after the handshake. libcurl closes the data connection of a short upload
-        // before they come, they are answered with a reset, and the server loses what it has not read.
-        let isUploadOverFTPS = transfer.isSending && transfer.request.url.scheme == "ftps"
-        if isUploadOverFTPS, network.tlsMinimumVersion != .v13, !CurlVersion.current.closesDataConnectionsInTurn {
-            version |= Int(CURL_SSLVERSION_TLSv1_2) << 16
-        }
-        if version != 0 { set(CURLOPT_SSLVERSION, version) }
-    }
-
-    private static func version(_ minimum: TLSVersion?) -> some BinaryInteger {
-        switch minimum {
-        case nil: CURL_SSLVERSION_DEFAULT
-        case .v10: CURL_SSLVERSION_TLSv1_0
-        case .v11: CURL_SSLVERSION_TLSv1_1
-        case .v12: CURL_SSLVERSION_TLSv1_2
-        case .v13: CURL_SSLVERSION_TLSv1_3
-        }
+        guard let minimum = network.tlsMinimumVersion else { return }
+        let version =
+            switch minimum {
+            case .v10: CURL_SSLVERSION_TLSv1_0
+            case .v11: CURL_SSLVERSION_TLSv1_1
+            case .v12: CURL_SSLVERSION_TLSv1_2
+            case .v13: CURL_SSLVERSION_TLSv1_3
+            }
+        set(CURLOPT_SSLVERSION, Int(version))
     }
 
     private mutating func http(_ transfer: Transfer) {

@@ -67,7 +67,13 @@ import TransferModel
         #expect(try stored() == pattern(1000, seed: 5))
 
         let beginning = Payload.source(offset: 0, length: 2_500_001)
-        let begun = await bench.request("PUT", "\(base)/file", beginning, sending: source, change: change)
+        var begun = await bench.request("PUT", "\(base)/file", beginning, sending: source, change: change)
+        // libcurl 7.88 may close the data connection of a short FTPS upload before the server's TLS 1.3 tickets come;
+        // the reset that answers them takes the rest along (426). A strategy continues, this begins anew.
+        for _ in 0..<20 {
+            guard case .transport(18, _) = begun.end, base.hasPrefix("ftps:") else { break }
+            begun = await bench.request("PUT", "\(base)/file", beginning, sending: source, change: change)
+        }
         #expect(begun.end == .finished)
         let probe = await bench.perform("\(base)/file", into: nil) {
             change(&$0)
