@@ -23,7 +23,9 @@ extension EndToEnd {
             }
         }
 
-        private func spec(_ scene: Scene, _ url: String, _ more: [String: JSONValue] = [:]) throws -> [String: JSONValue] {
+        private func spec(_ scene: Scene, _ url: String, _ more: [String: JSONValue] = [:]) throws -> [String:
+            JSONValue]
+        {
             try Files.write(scene.file("question"), question.bytes)
             let spec: [String: JSONValue] = ["method": "POST", "body": ["file": .string(scene.file("question"))]]
             return spec.merging(more) { $1 }

@@ -196,7 +196,11 @@ final class Reactor: @unchecked Sendable {
 
     fileprivate func watch(_ easy: UnsafeMutableRawPointer?, _ socket: curl_socket_t, _ what: Int32) {
         if let transfer = transfer(of: easy) {
-            if what != CURL_POLL_REMOVE { transfer.socket = socket } else if transfer.socket == socket { transfer.socket = -1 }
+            if what != CURL_POLL_REMOVE {
+                transfer.socket = socket
+            } else if transfer.socket == socket {
+                transfer.socket = -1
+            }
         }
         if what == CURL_POLL_REMOVE {
             dld_epoll_forget(epoll, socket)

@@ -72,7 +72,9 @@ import TransferModel
         var state = try request {
             $0.method = "POST"
             $0.payload = .bytes([1])
-            $0.ownHeaders = [HeaderField("Content-Type", "a/b"), HeaderField("Repr-Digest", "x"), HeaderField("Own", "1")]
+            $0.ownHeaders = [
+                HeaderField("Content-Type", "a/b"), HeaderField("Repr-Digest", "x"), HeaderField("Own", "1"),
+            ]
         }
         #expect(!state.becameGET)
         try state.follow(status: 303, location: "/done")

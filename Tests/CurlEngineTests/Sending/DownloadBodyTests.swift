@@ -1,5 +1,5 @@
-import Testing
 import TestSupport
+import Testing
 import TransferCore
 import TransferModel
 
@@ -19,7 +19,8 @@ import TransferModel
                     return
                 }
                 arrived.add(connection.readBody(of: head))
-                connection.answer(200, ["Seen: \(head.method) \(head.header("Content-Length") ?? "")"], body: Self.reply)
+                connection.answer(
+                    200, ["Seen: \(head.method) \(head.header("Content-Length") ?? "")"], body: Self.reply)
             }
         }
     }
