@@ -99,6 +99,9 @@ extension SpecRules {
         }
         try checkHeaders(spec.headers, "headers")
         if let body = spec.body {
+            if let method = spec.method?.uppercased(), method == "HEAD" || method == "TRACE" {
+                throw bad("body", "a \(method) request has none (RFC 9110 section 9.3).")
+            }
             let given = [body.text, body.base64, body.file].compactMap { $0 }.count
             guard given == 1 else { throw bad("body", "say exactly one of text, base64 and file.") }
             if let text = body.base64, Data(base64Encoded: text) == nil {

@@ -140,6 +140,9 @@ import TransferModel
         #expect(outcome.end == .aborted)
         #expect(outcome.offset == 100_000)
         #expect(bench.observer.heard.checkpoints.last?.offset == 100_000)
+        #expect(await bench.request("PUT", origin.url("/late"), .bytes([1])).end == .aborted)
+        #expect(await !bench.engine.isResponsive(within: .milliseconds(10)))
+        await bench.engine.shutdown()
     }
 
     @Test func announcesTheVersionSoonAndTheProofSurvivesACrash() async throws {

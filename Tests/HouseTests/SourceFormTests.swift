@@ -26,6 +26,15 @@ import Testing
         }
     }
 
+    /// Only `TemporaryFolder` sees to it that nothing stays behind.
+    @Test func temporaryFoldersAreMadeInOnePlace() throws {
+        let words = ["mkd" + "temp(", "temporary" + "Directory", "NSTemporary" + "Directory"]
+        for file in Checkout.files(below: "Tests", suffix: ".swift") where !file.hasSuffix("/TemporaryFolder.swift") {
+            let text = try Checkout.text(file)
+            for word in words { #expect(!text.contains(word), "\(file): use TemporaryFolder") }
+        }
+    }
+
     /// A machine's own paths do not belong into a repository.
     @Test func noAbsolutePathsOfOneMachine() throws {
         let folders = ["Sources", "Tests", "scripts", "systemd", "config", "docs"]

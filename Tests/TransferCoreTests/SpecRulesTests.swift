@@ -41,6 +41,17 @@ struct SpecRulesTests {
         #expect(refusal { $0.username = "a:b" }?.code == .badField)
     }
 
+    @Test(arguments: [("HEAD", false), ("trace", false), ("GET", true), ("DELETE", true), ("POST", true)])
+    func somethingIsSentOrTheTaskIsRefused(_ method: String, _ takesBody: Bool) {
+        let refused = refusal {
+            $0.kind = .data
+            $0.method = method
+            $0.body = RequestBody()
+            $0.body?.text = "x"
+        }
+        #expect(refused?.details["field"] == (takesBody ? nil : "tasks[3].body"))
+    }
+
     @Test func destinationsAreAbsoluteFiles() {
         func destination(_ change: (inout Destination) -> Void) -> ErrorCode? {
             refusal {

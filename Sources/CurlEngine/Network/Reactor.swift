@@ -83,7 +83,9 @@ final class Reactor: @unchecked Sendable {
         if timer >= 0 { close(timer) }
     }
 
-    func post(_ command: Command) { mailbox.post(command) }
+    func post(_ command: Command) {
+        if !mailbox.post(command) { refuse(command) }
+    }
 
     /// Starts the thread. False where the system gives none.
     func start() -> Bool { NamedThread.start("dld-curl") { self.run() } }
@@ -102,6 +104,18 @@ final class Reactor: @unchecked Sendable {
         }
         dld_multi_set_callbacks(multi, nil, nil, nil)
         stopped?()
+        for command in mailbox.closeAndCollect() { refuse(command) }
+    }
+
+    /// What comes after the thread's end; on any thread.
+    private func refuse(_ command: Command) {
+        switch command {
+        case .start(let transfer): transfer.refuse(.aborted)
+        case .stop(let done): done()
+        case .abort, .sinkChanged, .restartIsDurable, .sendingChanged, .buffersFreed, .globalRate, .sessionRate,
+            .taskRate, .ping:
+            break
+        }
     }
 
     private var isDone: Bool { stopped != nil && transfers.isEmpty }

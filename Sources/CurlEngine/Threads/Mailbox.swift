@@ -4,8 +4,13 @@ import Threading
 
 /// Carries messages to the reactor thread in batches: one eventfd signal for all that gather before it looks.
 final class Mailbox<Message: Sendable>: Sendable {
+    private struct State {
+        var messages: [Message] = []
+        var isClosed = false
+    }
+
     let fileDescriptor: Int32
-    private let messages = Guarded<[Message]>([])
+    private let state = Guarded(State())
 
     init?() {
         fileDescriptor = dld_eventfd_create()
@@ -14,17 +19,29 @@ final class Mailbox<Message: Sendable>: Sendable {
 
     deinit { close(fileDescriptor) }
 
-    func post(_ message: Message) {
-        let first = messages.withLock { messages in
-            messages.append(message)
-            return messages.count == 1
+    /// False where it is closed: nobody will collect the message.
+    @discardableResult
+    func post(_ message: Message) -> Bool {
+        let (isTaken, isFirst) = state.withLock { state in
+            guard !state.isClosed else { return (false, false) }
+            state.messages.append(message)
+            return (true, state.messages.count == 1)
         }
-        if first { dld_eventfd_signal(fileDescriptor) }
+        if isFirst { dld_eventfd_signal(fileDescriptor) }
+        return isTaken
     }
 
     /// Exchanges `batch` (emptied first) for what has gathered; both arrays keep their capacity.
     func collect(into batch: inout [Message]) {
         batch.removeAll(keepingCapacity: true)
-        messages.withLock { swap(&$0, &batch) }
+        state.withLock { swap(&$0.messages, &batch) }
+    }
+
+    /// Takes no more; returns what nobody has collected.
+    func closeAndCollect() -> [Message] {
+        state.withLock { state in
+            defer { state = State(messages: [], isClosed: true) }
+            return state.messages
+        }
     }
 }

@@ -27,6 +27,14 @@ import Testing
         }
     }
 
+    @Test func aClosedOneTakesNothingAndGivesBackTheRest() throws {
+        let mailbox = try #require(Mailbox<Int>())
+        #expect(mailbox.post(1))
+        #expect(mailbox.closeAndCollect() == [1])
+        #expect(!mailbox.post(2))
+        #expect(mailbox.closeAndCollect().isEmpty)
+    }
+
     @Test func losesNothingFromManyThreads() async throws {
         let mailbox = try #require(Mailbox<Int>())
         await withTaskGroup(of: Void.self) { group in
