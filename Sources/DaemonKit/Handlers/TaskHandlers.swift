@@ -12,8 +12,8 @@ struct TaskHandlers {
             guard !parameters.tasks.isEmpty else {
                 throw TransferError(.badField, "tasks: name at least one task.", details: ["field": "tasks"])
             }
-            let records = try await services.tasks.add(parameters.tasks, session: parameters.session, by: context.peer)
-            return AddTasks.Result(tasks: records.map { .init(id: $0.id, state: $0.status.state) })
+            let added = try await services.tasks.add(parameters.tasks, session: parameters.session, by: context.peer)
+            return AddTasks.Result(tasks: added.map { .init(id: $0.id, state: $0.state) })
         }
         table.add(GetTask.self) { parameters, context in
             Self.view(try await services.tasks.record(parameters.id, for: context.peer), services)

@@ -21,9 +21,28 @@ struct TransferFiles: Sendable {
 
     // MARK: When a task is added
 
-    /// Creates what is missing of the destination's folder and returns its device.
-    func admit(_ plan: DestinationPlan, owner: UserID) async throws -> UInt64 {
-        try await pool.run { [access] in try plan.admit(access, owner: owner).device }
+    /// Creates what is missing of the destinations' folders and looks at what is there: one visit for a whole call,
+    /// in which neighbours share their folder.
+    /// - Returns: the device of each, in order; ends with the first refusal.
+    func admit(_ plans: [DestinationPlan], owner: UserID) async -> [Result<UInt64, TransferError>] {
+        guard !plans.isEmpty else { return [] }
+        return await pool.run { [access] in
+            var looks: [Result<UInt64, TransferError>] = []
+            looks.reserveCapacity(plans.count)
+            var last: (path: String, folder: Folder)?
+            for plan in plans {
+                do throws(TransferError) {
+                    let known = last.flatMap { $0.path == plan.folder ? $0.folder : nil }
+                    let folder = try plan.admit(access, owner: owner, known: known)
+                    last = (plan.folder, folder)
+                    looks.append(.success(folder.device))
+                } catch {
+                    looks.append(.failure(error))
+                    break
+                }
+            }
+            return looks
+        }
     }
 
     /// Refuses local files that the owner may not read, by the field that names them.

@@ -1,0 +1,172 @@
+import FoundationEssentials
+import TransferCore
+import TransferModel
+import TransferRPC
+import TransferStore
+
+/// A task that may be stored: its destination is settled and everything it names was looked at.
+struct AdmittedTask: Sendable {
+    var spec: TaskSpec
+    var host: String
+    var destinationDevice: UInt64?
+    /// Where a download is to go.
+    var plan: DestinationPlan?
+    /// What resume data brought along.
+    var checkpoint: Checkpoint?
+    /// What it sends, as it is now.
+    var source: SourceIdentity?
+    /// A body that the store keeps.
+    var requestBody: [UInt8]?
+    /// `spec` as it is stored.
+    var specText: String?
+}
+
+/// Checks the tasks of one `task.add`: first what they say, then the places they name.
+struct Admission {
+    let owner: UserID
+    let session: SessionRecord
+    let configuration: Configuration
+    let files: TransferFiles
+
+    /// - Throws: `request.*`, `destination.*`, `permission.denied`, `source.unreadable`.
+    func admit(_ specs: [TaskSpec]) async throws -> [AdmittedTask] {
+        var tasks: [AdmittedTask] = []
+        tasks.reserveCapacity(specs.count)
+        for (index, spec) in specs.enumerated() {
+            tasks.append(try await admit(spec, path: Self.path(index)))
+        }
+        let downloads = tasks.indices.filter { tasks[$0].plan != nil }
+        let looks = await files.admit(downloads.compactMap { tasks[$0].plan }, owner: owner)
+        for (index, look) in zip(downloads, looks) {
+            do {
+                tasks[index].destinationDevice = try look.get()
+            } catch {
+                throw Self.naming(Self.path(index), error)
+            }
+        }
+        return tasks
+    }
+
+    private static func path(_ index: Int) -> String { "tasks[\(index)]" }
+
+    /// The refusal of one task of the call, unless it names its field already.
+    private static func naming(_ path: String, _ error: TransferError) -> TransferError {
+        guard error.details["field"] == nil else { return error }
+        return TransferError(
+            error.code, "\(path): \(error.message)", details: error.details.merging(["field": .string(path)]) { $1 })
+    }
+
+    private func admit(_ spec: TaskSpec, path: String) async throws -> AdmittedTask {
+        do {
+            try UnbuiltNames.check(spec, path: path)
+            let given = try SpecRules(path: path).check(spec)
+            var spec = spec
+            let brought = try await unpackResumeData(&spec, path: path)
+            let url = try given ?? URLRules.parse(spec.url ?? "")
+            try await files.checkReadable(Self.localFiles(of: spec, url, path: path), owner: owner)
+            var task = AdmittedTask(
+                spec: spec, host: url.hostKey, destinationDevice: nil, checkpoint: brought)
+            switch spec.kind {
+            case .download:
+                task.spec.destination = try settledDestination(of: spec)
+                task.plan = try DestinationPlan(task.spec.destination, directory: nil)
+            case .upload:
+                if let source = spec.source {
+                    task.source = try await files.admitSource(source.path, owner: owner)
+                }
+            case .data: break
+            }
+            try await takeBody(of: &task)
+            // What the protocol's strategy refuses is refused here already.
+            _ = try StrategyRegistry.strategy(
+                for: StrategyRequest(
+                    spec: task.spec.namingKeptBody, now: session.createdAt, source: task.source, nonce: ""), url)
+            task.specText = try StoredSpec.text(task.spec)
+            return task
+        } catch let error as TransferError {
+            throw Self.naming(path, error)
+        }
+    }
+
+    /// Copies the body of a request where it is small, and leaves nothing of it in the spec.
+    private func takeBody(of task: inout AdmittedTask) async throws {
+        guard let body = task.spec.body else { return }
+        var content: [UInt8]?
+        if let path = body.file {
+            switch try await files.admitBody(path, owner: owner, copyingUpTo: Self.copiedBody) {
+            case .copied(let bytes): content = bytes
+            case .referenced(let identity): task.source = identity
+            }
+        } else if let text = body.text {
+            content = Array(text.utf8)
+        } else if let text = body.base64, let data = Data(base64Encoded: text) {
+            content = Array(data)
+        }
+        switch task.spec.kind {
+        case .download: try keepInSpec(content, of: &task)
+        case .upload, .data:
+            guard let content else { return }
+            task.requestBody = content
+            task.spec.body = RequestBody()
+            task.source = .kept(ByteCount(Int64(content.count)))
+        }
+    }
+
+    /// The body of a download is sent from memory.
+    private func keepInSpec(_ content: [UInt8]?, of task: inout AdmittedTask) throws {
+        task.source = nil
+        guard task.spec.body?.file != nil else { return }
+        guard let content else {
+            throw TransferError(
+                .tooLarge, "body.file: the body of a download has at most \(Self.copiedBody) bytes; use a data task.")
+        }
+        task.spec.body = RequestBody()
+        task.spec.body?.base64 = content.base64
+    }
+
+    /// A body's file up to this length is copied.
+    static let copiedBody = ByteCount.mebibytes(1)
+
+    private static func localFiles(
+        of spec: TaskSpec, _ url: ParsedURL, path: String
+    ) -> [(field: String, path: String)] {
+        var files: [(String, String?)] = [
+            ("netrc", spec.netrc), ("caFile", spec.caFile),
+            ("clientCertificate.certificate", spec.clientCertificate?.certificate),
+            ("clientCertificate.key", spec.clientCertificate?.key), ("body.file", spec.body?.file),
+            ("source.path", spec.source?.path),
+        ]
+        if let path = url.filePath { files.append(("url", path)) }
+        return files.compactMap { field, file in file.map { ("\(path).\(field)", $0) } }
+    }
+
+    /// What `task.resumeData` gave returns as it was made: URL, destination and the bytes that are held.
+    private func unpackResumeData(_ spec: inout TaskSpec, path: String) async throws -> Checkpoint? {
+        guard let text = spec.resumeData else { return nil }
+        guard spec.kind == .download else {
+            throw TransferError(
+                .badField, "\(path).resumeData: only downloads have it.",
+                details: ["field": .string("\(path).resumeData")])
+        }
+        let data = try ResumeData(decoding: text)
+        spec.resumeData = nil
+        spec.url = spec.url ?? data.url
+        spec.destination = spec.destination ?? data.destination
+        spec.conflictPolicy = spec.conflictPolicy ?? data.conflictPolicy
+        spec.checksum = spec.checksum ?? data.checksum
+        spec.preserveTime = spec.preserveTime ?? data.preserveTime
+        spec.description = spec.description ?? data.description
+        try SpecRules(path: path).check(spec)
+        return try await files.checked(data, owner: owner)
+    }
+
+    /// The destination with its folder: the task's, the session's, the configured or the conventional one.
+    private func settledDestination(of spec: TaskSpec) throws -> Destination {
+        var destination = spec.destination ?? Destination()
+        if destination.path == nil, destination.directory == nil {
+            destination.directory =
+                session.configuration.directory ?? configuration.downloadDirectory ?? files.ownFolder(of: owner)
+        }
+        return destination
+    }
+}
