@@ -11,6 +11,7 @@ package struct Services: Sendable {
     package var feed: EventFeed
     package var settings: any SettingsServing
     package var facts: DaemonFacts
+    package let footprint = Footprint()
 
     package init(
         tasks: any TaskServing, sessions: any SessionServing, store: TransferStore, feed: EventFeed,

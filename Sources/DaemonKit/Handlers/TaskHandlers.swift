@@ -8,12 +8,15 @@ struct TaskHandlers {
 
     func register(in table: inout HandlerTable) {
         let services = services
-        table.add(AddTasks.self) { parameters, context in
+        table.add(replying: AddTasks.self) { parameters, context in
             guard !parameters.tasks.isEmpty else {
                 throw TransferError(.badField, "tasks: name at least one task.", details: ["field": "tasks"])
             }
             let added = try await services.tasks.add(parameters.tasks, session: parameters.session, by: context.peer)
-            return AddTasks.Result(tasks: added.map { .init(id: $0.id, state: $0.state) })
+            let footprint = added.count >= Footprint.burst ? services.footprint : nil
+            return Reply(AddTasks.Result(tasks: added.map { .init(id: $0.id, state: $0.state) })) {
+                footprint?.noteBurst()
+            }
         }
         table.add(GetTask.self) { parameters, context in
             Self.view(try await services.tasks.record(parameters.id, for: context.peer), services)
