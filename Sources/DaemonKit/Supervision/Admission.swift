@@ -30,11 +30,7 @@ struct Admission {
 
     /// - Throws: `request.*`, `destination.*`, `permission.denied`, `source.unreadable`.
     func admit(_ specs: [TaskSpec]) async throws -> [AdmittedTask] {
-        var tasks: [AdmittedTask] = []
-        tasks.reserveCapacity(specs.count)
-        for (index, spec) in specs.enumerated() {
-            tasks.append(try await admit(spec, path: Self.path(index)))
-        }
+        var tasks = try await admitInPieces(specs)
         let downloads = tasks.indices.filter { tasks[$0].plan != nil }
         let looks = await files.admit(downloads.compactMap { tasks[$0].plan }, owner: owner)
         for (index, look) in zip(downloads, looks) {
@@ -44,6 +40,37 @@ struct Admission {
                 throw Self.naming(Self.path(index), error)
             }
         }
+        return tasks
+    }
+
+    /// Tasks of one piece; the pieces of a large call are looked at by several processors.
+    static let piece = 128
+
+    /// - Throws: the refusal of the first task that is refused.
+    private func admitInPieces(_ specs: [TaskSpec]) async throws -> [AdmittedTask] {
+        guard specs.count > Self.piece else { return try await admit(specs[...]) }
+        let starts = Array(stride(from: 0, to: specs.count, by: Self.piece))
+        return try await withThrowingTaskGroup(of: (start: Int, tasks: Result<[AdmittedTask], any Error>).self) {
+            group in
+            for start in starts {
+                group.addTask {
+                    do {
+                        return (start, .success(try await admit(specs[start..<min(start + Self.piece, specs.count)])))
+                    } catch {
+                        return (start, .failure(error))
+                    }
+                }
+            }
+            var pieces: [Int: Result<[AdmittedTask], any Error>] = [:]
+            for try await piece in group { pieces[piece.start] = piece.tasks }
+            return try starts.flatMap { try pieces[$0]?.get() ?? [] }
+        }
+    }
+
+    private func admit(_ specs: ArraySlice<TaskSpec>) async throws -> [AdmittedTask] {
+        var tasks: [AdmittedTask] = []
+        tasks.reserveCapacity(specs.count)
+        for index in specs.indices { tasks.append(try await admit(specs[index], path: Self.path(index))) }
         return tasks
     }
 
