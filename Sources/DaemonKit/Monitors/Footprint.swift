@@ -19,8 +19,9 @@ package final class Footprint: Sendable {
     /// - Parameter trim: gives free memory back; takes some milliseconds.
     package init(trim: @escaping @Sendable () -> Void = { Footprint.settle() }) { self.trim = trim }
 
-    /// Before there are threads: heaps that threads share are emptied together.
-    package static func prepare() { dld_limit_heaps(2) }
+    /// Before there are threads. With two heaps the threads that add tasks waited for each other (a futex call for
+    /// each task); the default, eight for each processor, is more than a daemon has busy threads.
+    package static func prepare() { dld_limit_heaps(8) }
 
     /// Once it is quiet: free memory goes back, and with it the code that ran and may not run again for long.
     package static func settle() {
