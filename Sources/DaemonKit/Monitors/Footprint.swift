@@ -13,11 +13,11 @@ package final class Footprint: Sendable {
     static let burst = 100
     static let quiet: Duration = .milliseconds(500)
 
-    private let trim: @Sendable () -> Void
+    private let trim: @Sendable () async -> Void
     private let state = Guarded(State())
 
     /// - Parameter trim: gives free memory back; takes some milliseconds.
-    package init(trim: @escaping @Sendable () -> Void = { Footprint.settle() }) { self.trim = trim }
+    package init(trim: @escaping @Sendable () async -> Void) { self.trim = trim }
 
     /// Before there are threads. With two heaps the threads that add tasks waited for each other (a futex call for
     /// each task); the default, eight for each processor, is more than a daemon has busy threads.
@@ -43,7 +43,7 @@ package final class Footprint: Sendable {
             state.withLock { $0.wasUsed = false }
             try? await Task.sleep(for: Self.quiet)
         } while !isQuiet()
-        trim()
+        await trim()
     }
 
     /// Whether no burst came meanwhile; the next one starts anew then.

@@ -50,20 +50,31 @@ struct Admission {
     private func admitInPieces(_ specs: [TaskSpec]) async throws -> [AdmittedTask] {
         guard specs.count > Self.piece else { return try await admit(specs[...]) }
         let starts = Array(stride(from: 0, to: specs.count, by: Self.piece))
-        return try await withThrowingTaskGroup(of: (start: Int, tasks: Result<[AdmittedTask], any Error>).self) {
-            group in
-            for start in starts {
-                group.addTask {
-                    do {
-                        return (start, .success(try await admit(specs[start..<min(start + Self.piece, specs.count)])))
-                    } catch {
-                        return (start, .failure(error))
-                    }
-                }
+        return try await withThrowingTaskGroup(of: Piece.self) { group in
+            for (number, start) in starts.enumerated() {
+                let part = specs[start..<min(start + Self.piece, specs.count)]
+                group.addTask { await piece(number, of: part) }
             }
-            var pieces: [Int: Result<[AdmittedTask], any Error>] = [:]
-            for try await piece in group { pieces[piece.start] = piece.tasks }
-            return try starts.flatMap { try pieces[$0]?.get() ?? [] }
+            var pieces: [Result<[AdmittedTask], any Error>?] = Array(repeating: nil, count: starts.count)
+            for try await piece in group { pieces[piece.number] = piece.tasks }
+            var tasks: [AdmittedTask] = []
+            tasks.reserveCapacity(specs.count)
+            for piece in pieces.compactMap({ $0 }) { tasks += try piece.get() }
+            return tasks
+        }
+    }
+
+    /// A type of its own: Swift 6.3.1 mixes up the members of a tuple that a child task returns when it optimises.
+    private struct Piece: Sendable {
+        var number: Int
+        var tasks: Result<[AdmittedTask], any Error>
+    }
+
+    private func piece(_ number: Int, of specs: ArraySlice<TaskSpec>) async -> Piece {
+        do {
+            return Piece(number: number, tasks: .success(try await admit(specs)))
+        } catch {
+            return Piece(number: number, tasks: .failure(error))
         }
     }
 

@@ -18,6 +18,11 @@ extension Supervisor: TaskServing {
             owner: peer.uid, session: session ?? SessionRecord(key: key, createdAt: time.reading().wall),
             configuration: configuration(), files: files)
         let admitted = try await admission.admit(specs)
+        // Before anything is stored: all or none.
+        guard admitted.count == specs.count else {
+            throw TransferError(
+                .internal, "\(admitted.count) of \(specs.count) tasks were admitted; nothing was stored.")
+        }
         // Also where the store is full: the alarms then look for room.
         defer { kick() }
         return try await insert(admitted, key)
