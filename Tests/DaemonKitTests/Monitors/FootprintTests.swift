@@ -8,7 +8,7 @@ struct FootprintTests {
         let trims = Guarded(0)
         let footprint = Footprint { trims.withLock { $0 += 1 } }
         for _ in 0..<50 { footprint.noteBurst() }
-        let deadline = ContinuousClock.now + .seconds(20)
+        let deadline = ContinuousClock.now + .seconds(120)
         while trims.withLock({ $0 }) == 0, ContinuousClock.now < deadline {
             try await Task.sleep(for: .milliseconds(20))
         }
