@@ -138,8 +138,13 @@ final class PartSink: @unchecked Sendable {
 
     // MARK: Writer's side
 
-    /// Cuts the file where the body begins, and reserves room for it.
+    /// Makes the file where it is planned, cuts it where the body begins, and reserves room for it.
     func begin() {
+        do throws(LocalFailure) {
+            try part.makeIfPlanned()
+        } catch {
+            return fail(error)
+        }
         state.withLock { $0.slot = services.journal?.claim(context.task) }
         // The journal first: from here on it vetoes a checkpoint of the version that is being replaced.
         state.withLock { claim($0) }
@@ -150,6 +155,7 @@ final class PartSink: @unchecked Sendable {
             return fail(LocalFailure("ftruncate"))
         }
         context.counters.setReceived(ByteCount(start))
+        context.observer.transferReachedFile(Self.checkpoint(part, acceptance, offset: start))
         guard let total = acceptance.total?.rawValue, total - start >= Self.reserveThreshold else { return }
         // fallocate takes what there is before it fails: a file that cannot fit must not fill the disk for everybody.
         let reserved = max(0, Int64(status.st_blocks) * 512 - start)

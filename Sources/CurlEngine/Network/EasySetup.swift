@@ -98,7 +98,10 @@ struct EasySetup {
     private mutating func http(_ transfer: Transfer) {
         let request = transfer.request
         set(CURLOPT_HTTPAUTH, DLD_AUTH_BASIC_DIGEST)
-        set(CURLOPT_HTTP_VERSION, httpVersion(transfer))
+        let version = httpVersion(transfer)
+        set(CURLOPT_HTTP_VERSION, version)
+        // Whoever may share a connection waits to learn whether the one that is being made can be shared.
+        if request.url.scheme == "https", version != Int(CURL_HTTP_VERSION_1_1) { set(CURLOPT_PIPEWAIT, 1) }
         var usual = "GET"
         if transfer.isSending {
             upload(transfer)

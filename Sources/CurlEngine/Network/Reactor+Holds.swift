@@ -87,11 +87,13 @@ extension Reactor {
     }
 
     /// Changes limits of one direction; running transfers feel it at once.
-    func change(_ direction: RateDirection, _ body: (inout RateLimiter) -> Void) {
-        switch direction {
-        case .receiving: body(&limiter)
-        case .sending: body(&sendLimiter)
-        }
+    func change(_ direction: RateDirection, _ body: (inout RateLimiter) -> Bool) {
+        let isChanged =
+            switch direction {
+            case .receiving: body(&limiter)
+            case .sending: body(&sendLimiter)
+            }
+        guard isChanged else { return }
         for transfer in transfers.values { setLimits(transfer) }
         wakeRateWaiters()
     }

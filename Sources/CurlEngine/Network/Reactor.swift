@@ -88,8 +88,7 @@ final class Reactor: @unchecked Sendable {
     private func run() {
         dld_multi_set_callbacks(multi, watchSocket, setTimer, Unmanaged.passUnretained(self).toOpaque())
         while !isDone {
-            arm()
-            let count = dld_epoll_wait(epoll, &ready, Int32(ready.count), -1)
+            let count = dld_epoll_wait(epoll, &ready, Int32(ready.count), arm() ? -1 : 0)
             now = dld_monotonic_nanoseconds()
             for index in 0..<max(0, Int(count)) { handle(ready[index]) }
             runTimers()
@@ -143,19 +142,22 @@ final class Reactor: @unchecked Sendable {
 
     // MARK: Timers
 
-    /// Sets the timer to the earliest deadline; one that is set earlier stays, and fires for nothing.
-    private func arm() {
+    /// Sets the timer to the earliest deadline; one that is set earlier stays, and fires for nothing. False where a
+    /// deadline has come already.
+    private func arm() -> Bool {
         if transfers.isEmpty {
             tickDeadline = nil
         } else if tickDeadline == nil {
             tickDeadline = now + Self.tick
         }
         let next = min(curlDeadline ?? .max, tickDeadline ?? .max, rateDeadline ?? .max)
-        guard next < .max else { return }
+        guard next < .max else { return true }
+        guard next > now else { return false }
         if armed == 0 || next < armed {
             armed = max(next, 1)
             dld_timerfd_arm(timer, armed)
         }
+        return true
     }
 
     private func runTimers() {
@@ -186,7 +188,8 @@ final class Reactor: @unchecked Sendable {
     }
 
     fileprivate func setCurlTimer(_ milliseconds: Int) {
-        curlDeadline = milliseconds < 0 ? nil : dld_monotonic_nanoseconds() + Int64(milliseconds) * 1_000_000
+        // What is due at once is due before the clock is read again.
+        curlDeadline = milliseconds < 0 ? nil : now + Int64(milliseconds) * 1_000_000
     }
 
     fileprivate func watch(_ socket: curl_socket_t, _ what: Int32) {
@@ -205,6 +208,7 @@ final class Reactor: @unchecked Sendable {
     private func begin(_ transfer: Transfer) {
         if stopped != nil || transfer.isAborted { return transfer.refuse(.aborted) }
         transfer.reactor = self
+        transfer.began = now
         setLimits(transfer)
         transfers[ObjectIdentifier(transfer)] = transfer
         transfer.announceLength()
@@ -312,6 +316,8 @@ final class Reactor: @unchecked Sendable {
 
     /// What has to be looked after ten times a second: old bytes in buffers, checkpoints, silence.
     private func inspect(_ transfer: Transfer) {
+        transfer.settle(self, age: Self.flushAge)
+        if now - transfer.began >= Self.tick { transfer.context.observer.transferLingers() }
         if let sink = transfer.sink {
             transfer.flush(sink, now: now, age: Self.flushAge)
             sink.checkpointIfDue(at: now)

@@ -79,9 +79,20 @@ extension Transfer {
             context.observer.transferRestarting(checkpoint) { [weak reactor] in
                 reactor?.post(.restartIsDurable(self))
             }
+        } else if !part.isOpen, acceptance.offset == .zero, (acceptance.total ?? .zero) <= Self.gatheredLength {
+            use = .gather
         } else {
             use = .store(reactor.makeSink(self, part, acceptance))
         }
+    }
+
+    /// A body up to this length that comes at once reaches no part file.
+    static let gatheredLength = ByteCount(Int64(BufferPool.smallSize))
+
+    /// The body is longer than can be gathered, or slow: its bytes must be safe from a crash.
+    func moveToFile(_ reactor: Reactor) {
+        guard let part, let acceptance else { return }
+        use = .store(reactor.makeSink(self, part, acceptance))
     }
 
     /// The stored checkpoint was replaced: the file may be emptied.
@@ -126,8 +137,8 @@ extension Transfer {
             return capture(bytes, count)
         case .undecided:
             return pause(.restart)
-        case .store(let sink):
-            return store(bytes, count, in: sink, reactor)
+        case .store, .gather:
+            return store(bytes, count, reactor)
         }
     }
 
@@ -137,11 +148,11 @@ extension Transfer {
         return DLD_WRITE_PAUSE
     }
 
-    private func store(_ bytes: UnsafeRawPointer, _ count: Int, in sink: PartSink, _ reactor: Reactor) -> Int {
+    private func store(_ bytes: UnsafeRawPointer, _ count: Int, _ reactor: Reactor) -> Int {
         if !holds.isDisjoint(with: .receiving) { return pause(.receiving.intersection(holds)) }
         if !limits.isEmpty, !reactor.mayRead(self) { return pause(.rate) }
         let wanted = remaining.map { Int(min($0, Int64(count))) } ?? count
-        guard hasRoom(for: wanted, sink, reactor), let buffer else { return pause(.writer) }
+        guard hasRoom(for: wanted, reactor), let buffer else { return pause(.writer) }
         if buffer.count == 0 { bufferedSince = reactor.now }
         buffer.append(bytes, wanted)
         nextOffset += Int64(wanted)
@@ -160,14 +171,25 @@ extension Transfer {
         for limit in limits { limit.bucket.spend(ByteCount(Int64(count)), at: time) }
     }
 
-    private func hasRoom(for count: Int, _ sink: PartSink, _ reactor: Reactor) -> Bool {
+    private func hasRoom(for count: Int, _ reactor: Reactor) -> Bool {
         if let buffer, buffer.room >= count { return true }
-        guard buffer == nil || sink.admits(at: reactor.now) else { return false }
+        if case .gather = use, buffer == nil {
+            buffer = reactor.buffers.acquire(large: false)
+            return buffer != nil
+        }
+        if case .gather = use { moveToFile(reactor) }
+        guard let sink, buffer == nil || sink.admits(at: reactor.now) else { return false }
         if buffer != nil { isFast = true }
         guard let fresh = reactor.buffers.acquire(large: isFast) else { return false }
         if let full = buffer { sink.submit(full) }
         buffer = fresh
         return true
+    }
+
+    /// A gathered body that is not whole after `age` goes on in its file.
+    func settle(_ reactor: Reactor, age: Int64) {
+        guard case .gather = use, let buffer, buffer.count > 0, reactor.now - bufferedSince >= age else { return }
+        moveToFile(reactor)
     }
 
     /// Hands over a partly filled buffer once it is old enough that its bytes should be safe from a crash.

@@ -31,6 +31,8 @@ final class Transfer: @unchecked Sendable {
         /// The judge has not spoken yet.
         case undecided
         case store(PartSink)
+        /// Kept in one buffer for a file that is only planned: a small body needs none before it is delivered.
+        case gather
         /// A redirect's body, so that the connection can be used again; `left` bytes of patience.
         case discard(left: Int)
         /// Kept in memory, up to the exchange's limit.
@@ -79,6 +81,8 @@ final class Transfer: @unchecked Sendable {
     var isSendPaused = false
     var limits: [SharedBucket] = []
     var sendLimits: [SharedBucket] = []
+    /// When the exchange began, and when anything last moved.
+    var began: Int64 = 0
     var lastActivity: Int64 = 0
     /// Bytes of the request's body that the system took in the current request, and how many of all it took before
     /// the peer has not acknowledged yet.
@@ -166,6 +170,10 @@ final class Transfer: @unchecked Sendable {
         outcome.isBodyTruncated = isCaptureTruncated
         outcome.interim = interim
         outcome.continueRefused = continueRefused
+        if case .gather = use {
+            if isWhole(end) { return conclude(gathered: outcome, recycling: buffers) }
+            if let reactor, (buffer?.count ?? 0) > 0 { moveToFile(reactor) }
+        }
         guard let sink else {
             if let buffer { _ = buffers.release(buffer) }
             report(outcome)
@@ -176,9 +184,7 @@ final class Transfer: @unchecked Sendable {
         // The sink speaks to the reactor of this transfer: without this they would keep each other.
         use = .count
         let report = self.report
-        let total = acceptance?.total?.rawValue
-        let isWhole = end == .finished && (total == nil || total == nextOffset)
-        sink.finish(syncing: !isWhole) { [outcome] ending in
+        sink.finish(syncing: !isWhole(end)) { [outcome] ending in
             var final = outcome
             final.offset = ByteCount(ending.offset)
             if let failure = ending.failure {
@@ -186,6 +192,21 @@ final class Transfer: @unchecked Sendable {
             }
             report(final)
         }
+    }
+
+    private func isWhole(_ end: ExchangeOutcome.End) -> Bool {
+        let total = acceptance?.total?.rawValue
+        return end == .finished && (total == nil || total == nextOffset)
+    }
+
+    private func conclude(gathered outcome: ExchangeOutcome, recycling buffers: BufferPool) {
+        var outcome = outcome
+        outcome.gathered = buffer.map { [UInt8](UnsafeRawBufferPointer(start: $0.bytes, count: $0.count)) } ?? []
+        outcome.offset = ByteCount(nextOffset)
+        context.counters.setReceived(outcome.offset)
+        if let buffer, buffers.release(buffer) { reactor?.post(.buffersFreed) }
+        buffer = nil
+        report(outcome)
     }
 
     /// Reports without ever having been on the network.

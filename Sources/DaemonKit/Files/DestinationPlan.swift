@@ -72,9 +72,14 @@ package struct DestinationPlan: Sendable, Hashable {
         } catch  where error.code == .destinationBadPath {
             throw .targetAbsent(folder, "the folder is missing")
         }
+        try check(opened, device: device)
+        return opened
+    }
+
+    /// - Throws: `disk.io` where the folder is on another device than it was at add.
+    func check(_ opened: Folder, device: UInt64?) throws(TransferError) {
         if let device, opened.device != device {
             throw .targetAbsent(folder, "another file system is there than when the task was added")
         }
-        return opened
     }
 }

@@ -17,8 +17,11 @@ struct AttemptTools: Sendable {
     /// - Parameters:
     ///   - answer: of an upload or a data task.
     ///   - body: response body that `task.body` serves.
+    ///   - notes: what was observed on the way and is not stored yet.
+    ///   - hasCheckpoint: the store may have one of this task.
     func complete(
-        _ record: TaskRecord, with result: TaskResult, _ answer: UploadResult? = nil, keeping body: [UInt8]? = nil
+        _ record: TaskRecord, with result: TaskResult, _ answer: UploadResult? = nil, keeping body: [UInt8]? = nil,
+        after notes: PendingNotes? = nil, hasCheckpoint: Bool = true
     ) async throws -> AttemptEnding {
         let transitions = transitions
         let now = time.reading().wall
@@ -29,12 +32,12 @@ struct AttemptTools: Sendable {
             }
         }
         let outcome = try await patience.persistently { transaction in
-            try transaction.setResult(record.id, result)
+            try notes?.store(in: transaction)
             if let response { try transaction.keep(response, of: record, at: now) }
             if let body { try transaction.setBody(record.id, .response, body) }
-            let outcome = try transitions.apply(
-                .completed(result, duration: duration), to: record.id, in: transaction)
-            try transaction.setCheckpoint(record.id, nil)
+            let outcome = try transitions.complete(record, with: result, duration: duration, in: transaction)
+            if hasCheckpoint { try transaction.setCheckpoint(record.id, nil) }
+            guard record.spec.kind != .download else { return outcome }
             try transaction.setUpload(record.id, nil)
             // It is sent; what a later look wants to know of it is its length.
             try transaction.setBody(record.id, .request, nil)

@@ -23,6 +23,8 @@ package final class Supervisor: Sendable {
     private let stopping = Guarded(false)
     private let dispatcherBox = Guarded<Dispatcher?>(nil)
     private let alarmsBox = Guarded<Alarms?>(nil)
+    /// Tasks that have a limit of their own in the engine.
+    private let limited = Guarded(Set<TaskID>())
     private let networkFollower = Guarded<Task<Void, Never>?>(nil)
 
     package init(
@@ -82,9 +84,14 @@ package final class Supervisor: Sendable {
 
     /// Something changed that may let a task run or must be waited for; returns at once.
     func kick() {
-        guard let dispatcher = dispatcherBox.withLock({ $0 }), !isStopping else { return }
+        guard !isStopping else { return }
         alarmsBox.withLock { $0 }?.rearm()
-        Task { await dispatcher.kick() }
+        dispatcherBox.withLock { $0 }?.kickLater(isChange: true)
+    }
+
+    /// A slot got free, and no time changed that anything waits for; returns at once.
+    private func slotFreed() {
+        if !isStopping { dispatcherBox.withLock { $0 }?.kickLater(isChange: false) }
     }
 
     /// Global settings changed: limits hold at once, also for what runs.
@@ -160,7 +167,7 @@ package final class Supervisor: Sendable {
     private func finish(
         _ run: TransferRun, _ record: TaskRecord, _ policy: EffectivePolicy, _ ending: AttemptEnding
     ) async {
-        await note(ending, of: record)
+        note(ending, of: record)
         do {
             if let outcome = try await settle(ending, record, policy, run) {
                 log(outcome)
@@ -173,11 +180,11 @@ package final class Supervisor: Sendable {
         applyRateLimit(.unlimited, of: record)
         runs.remove(run)
         run.ended()
-        kick()
+        if ending.isCompleted { slotFreed() } else { kick() }
     }
 
     /// Tells the circuit breaker how the host did.
-    private func note(_ ending: AttemptEnding, of record: TaskRecord) async {
+    private func note(_ ending: AttemptEnding, of record: TaskRecord) {
         let report: Dispatcher.HostReport =
             switch ending {
             case .completed, .integrityFailed: .answered
@@ -189,7 +196,7 @@ package final class Supervisor: Sendable {
                 case .network, .disk: .nothing
                 }
             }
-        await dispatcherBox.withLock { $0 }?.report(report, host: record.host, task: record.id)
+        dispatcherBox.withLock { $0 }?.report(report, host: record.host, task: record.id)
     }
 
     /// Stores how an attempt ended; nil where a client's request had already changed the task.
@@ -316,6 +323,10 @@ package final class Supervisor: Sendable {
 
     /// The task's own limit holds for the direction that its bytes go.
     func applyRateLimit(_ rate: ByteRate, of record: TaskRecord) {
+        let isKnown = limited.withLock { limited in
+            rate > .unlimited ? !limited.insert(record.id).inserted : limited.remove(record.id) != nil
+        }
+        guard isKnown || rate > .unlimited else { return }
         switch record.spec.kind {
         case .download, .data: engine.setRateLimit(task: record.id, rate)
         case .upload: engine.setUploadRateLimit(task: record.id, rate)

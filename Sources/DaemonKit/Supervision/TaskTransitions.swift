@@ -26,9 +26,28 @@ package struct TaskTransitions: Sendable {
         return try apply(event, to: record, in: transaction)
     }
 
-    /// `record` must have been read in `transaction`.
+    /// The task is done. Of what is stored only the status is read; `record` is the task as it was claimed.
+    /// - Throws: as `apply`.
+    func complete(
+        _ record: TaskRecord, with result: TaskResult, duration: Seconds, in transaction: StoreTransaction
+    ) throws -> Outcome {
+        guard let status = try transaction.status(of: record.id) else {
+            throw TransferError(
+                .taskNotFound, "There is no task \(record.id).", details: ["task": .integer(record.id.rawValue)])
+        }
+        var record = record
+        record.status = status
+        record.result = result
+        return try apply(.completed(result, duration: duration), to: record, in: transaction, storing: result)
+    }
+
+    /// `record`'s status must have been read in `transaction`.
+    /// - Parameters:
+    ///   - session: configuration of the task's session, where it is known.
+    ///   - result: what the task left, stored in the same statement.
     package func apply(
-        _ event: TaskEvent, to record: TaskRecord, in transaction: StoreTransaction
+        _ event: TaskEvent, to record: TaskRecord, in transaction: StoreTransaction,
+        session known: SessionConfiguration? = nil, storing result: TaskResult? = nil
     ) throws -> Outcome {
         let now = time.reading()
         var machine = TaskMachine(record.status)
@@ -37,9 +56,10 @@ package struct TaskTransitions: Sendable {
         let before = record.status.state
         record.status = machine.status
         if effects.contains(.persist) {
-            let session = try transaction.session(record.session)?.configuration ?? SessionConfiguration()
-            let expiry = expiry(of: record.spec, record.status, session, at: now)
-            guard try transaction.update(record.id, from: before, to: record.status, resourceTimeoutAt: .some(expiry))
+            let expiry = try expiry(of: record, session: known, at: now, in: transaction)
+            guard
+                try transaction.update(
+                    record.id, from: before, to: record.status, resourceTimeoutAt: .some(expiry), result: result)
             else {
                 throw TransferError(.taskWrongState, "Task \(record.id) changed meanwhile; look at it again.")
             }
@@ -55,6 +75,16 @@ package struct TaskTransitions: Sendable {
             try sessionMayHaveDrained(record.session, at: now.wall, in: transaction)
         }
         return Outcome(record: record, effects: effects)
+    }
+
+    /// nil while time does not count, and then nothing is looked up.
+    private func expiry(
+        of record: TaskRecord, session known: SessionConfiguration?, at now: ClockReading,
+        in transaction: StoreTransaction
+    ) throws -> Timestamp? {
+        guard record.status.budgetMark != nil else { return nil }
+        let session = try known ?? transaction.session(record.session)?.configuration ?? SessionConfiguration()
+        return expiry(of: record.spec, record.status, session, at: now)
     }
 
     /// Ends what waits for a session's last task: `session.drained`, and the end of a finishing session.

@@ -82,6 +82,8 @@ final class TransferRun: Sendable {
         }
     }
 
+    /// Nothing stops the run any more.
+    var isCommitting: Bool { state.withLock { $0.stage == .committing } }
     var isAborting: Bool { state.withLock { $0.abort != nil } }
     var abortPlan: AbortPlan? { state.withLock { $0.abort } }
 

@@ -107,7 +107,12 @@ extension SessionConfiguration: WireObject {
         case .schedule: .optional(.list(.object(ScheduleWindow.self)), "Tasks run only inside one of these windows.")
         case .retry: .optional(.object(RetryPolicySpec.self), "How transient failures are tried again.")
         case .durability:
-            .optional(.oneOf(Durability.self), "`full` (default): files are synced before they count as complete.")
+            .optional(
+                .oneOf(Durability.self),
+                """
+                `full` (default): a file and its folder are synced before its task counts as complete. `relaxed`: they are \
+                not; a power loss may take or cut files of the seconds before, a killed daemon none.
+                """)
         case .requestCachePolicy, .httpCookieAcceptPolicy, .httpShouldSetCookies, .isDiscretionary,
             .allowsExpensiveNetworkAccess, .allowsConstrainedNetworkAccess, .connectionsPerDownload:
             .optional(.any, "Not built yet.")

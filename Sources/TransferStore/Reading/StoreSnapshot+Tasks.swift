@@ -7,6 +7,13 @@ extension StoreSnapshot {
         try records("WHERE task.id = ?", [id.rawValue]).first
     }
 
+    /// The task's status alone; nil where there is no such task.
+    package func status(of id: TaskID) throws -> TaskStatus? {
+        let row = try Row.fetchOne(
+            try statement("SELECT \(TaskRow.statusColumns) FROM task WHERE id = ?"), arguments: [id.rawValue])
+        return try row.map { try TaskRow.status($0, from: 0) }
+    }
+
     /// Those of the tasks that exist, in the order asked for.
     package func tasks(_ ids: [TaskID]) throws -> [TaskRecord] {
         try ids.compactMap { try task($0) }
