@@ -210,18 +210,7 @@ actor Dispatcher {
         _ ids: [TaskID], _ sessions: [SessionKey: SessionRecord]
     ) async throws -> [TaskRecord] {
         let transitions = transitions
-        return try await store.write { transaction in
-            try ids.compactMap { id in
-                do {
-                    guard let record = try transaction.task(id) else { return nil }
-                    return try transitions.apply(
-                        .claimed, to: record, in: transaction, session: sessions[record.session]?.configuration
-                    ).record
-                } catch let error as TransferError where error.code == .taskWrongState {
-                    return nil  // paused or cancelled since it was read
-                }
-            }
-        }
+        return try await store.write { try transitions.claim(ids, sessions: sessions, in: $0) }
     }
 
     /// Tasks of a session outside its time windows wait for the next one.

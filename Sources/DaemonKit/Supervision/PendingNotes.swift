@@ -8,13 +8,14 @@ struct PendingNotes: Sendable {
         case response(ResponseInfo)
         case checkpoint(Checkpoint)
         case upload(UploadProgress)
-        case event(EventRecord)
     }
 
     private let record: TaskRecord
     /// nil where there is nothing.
     private let time: Timestamp?
     private var changes: [Change] = []
+    /// In order; to be appended with what the notes store.
+    private(set) var events: [EventRecord] = []
     /// Somebody waits for these to be durable.
     private(set) var mustBeStored = false
     private(set) var lastCheckpoint: Checkpoint?
@@ -24,12 +25,12 @@ struct PendingNotes: Sendable {
         self.time = time
     }
 
-    var isEmpty: Bool { changes.isEmpty }
+    var isEmpty: Bool { changes.isEmpty && events.isEmpty }
 
     mutating func add(_ type: EventType, _ payload: [String: JSONValue]) {
         guard let time else { return }
-        changes.append(
-            .event(EventRecord(time: time, type: type, session: record.session, task: record.id, payload: payload)))
+        events.append(
+            EventRecord(time: time, type: type, session: record.session, task: record.id, payload: payload))
     }
 
     mutating func add(_ checkpoint: Checkpoint) {
@@ -68,12 +69,17 @@ struct PendingNotes: Sendable {
     }
 
     func store(in transaction: StoreTransaction) throws {
+        try storeRows(in: transaction)
+        if !events.isEmpty { try transaction.append(events) }
+    }
+
+    /// As `store`, without the events.
+    func storeRows(in transaction: StoreTransaction) throws {
         for change in changes {
             switch change {
             case .response(let response): try transaction.setResponse(record.id, response)
             case .checkpoint(let checkpoint): try transaction.setCheckpoint(record.id, checkpoint)
             case .upload(let progress): try transaction.setUpload(record.id, progress)
-            case .event(let event): _ = try transaction.append(event)
             }
         }
     }

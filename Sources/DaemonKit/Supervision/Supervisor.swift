@@ -18,9 +18,11 @@ package final class Supervisor: Sendable {
     let logger: Logger
     let runs = RunTable()
     let transitions: TaskTransitions
+    let patience: StorePatience
     let conditions: Conditions
     let launches: any LaunchServing
-    private let stopping = Guarded(false)
+    private let completions: Completions
+    private let stopping: Guarded<Bool>
     private let dispatcherBox = Guarded<Dispatcher?>(nil)
     private let alarmsBox = Guarded<Alarms?>(nil)
     /// Tasks that have a limit of their own in the engine.
@@ -44,9 +46,17 @@ package final class Supervisor: Sendable {
         transitions = TaskTransitions(time: time) { spec, session in
             Self.policy(of: spec, session, configuration())
         }
+        let stopping = Guarded(false)
+        self.stopping = stopping
+        patience = StorePatience(store: store) { stopping.withLock { $0 } }
+        completions = Completions(patience: patience, transitions: transitions)
     }
 
-    var patience: StorePatience { StorePatience(store: store) { [self] in isStopping } }
+    private var tools: AttemptTools {
+        AttemptTools(
+            patience: patience, engine: engine, files: files, transitions: transitions, completions: completions,
+            time: time, minimumFreeSpace: { [configuration] in configuration().global.minimumFreeSpace })
+    }
 
     var isStopping: Bool { stopping.withLock { $0 } }
 
@@ -146,9 +156,6 @@ package final class Supervisor: Sendable {
                 "url": "\(URLRules.redacted(record.spec.url ?? ""))",
             ])
         run.start { [self] in
-            let tools = AttemptTools(
-                patience: patience, engine: engine, files: files, transitions: transitions, time: time,
-                minimumFreeSpace: { [configuration] in configuration().global.minimumFreeSpace })
             let ending = await attempt(record, policy, run, tools).perform()
             await finish(run, record, policy, ending)
         }

@@ -26,29 +26,28 @@ package struct TaskTransitions: Sendable {
         return try apply(event, to: record, in: transaction)
     }
 
-    /// The task is done. Of what is stored only the status is read; `record` is the task as it was claimed.
-    /// - Throws: as `apply`.
-    func complete(
-        _ record: TaskRecord, with result: TaskResult, duration: Seconds, in transaction: StoreTransaction
+    /// `record` must have been read in `transaction`.
+    package func apply(
+        _ event: TaskEvent, to record: TaskRecord, in transaction: StoreTransaction
     ) throws -> Outcome {
-        guard let status = try transaction.status(of: record.id) else {
-            throw TransferError(
-                .taskNotFound, "There is no task \(record.id).", details: ["task": .integer(record.id.rawValue)])
+        let before = record.status.state
+        let (outcome, events) = try change(event, of: record, in: transaction)
+        if !events.isEmpty { try transaction.append(events) }
+        if outcome.record.status.state.isFinal, !before.isFinal {
+            try sessionMayHaveDrained(record.session, at: time.reading().wall, in: transaction)
         }
-        var record = record
-        record.status = status
-        record.result = result
-        return try apply(.completed(result, duration: duration), to: record, in: transaction, storing: result)
+        return outcome
     }
 
-    /// `record`'s status must have been read in `transaction`.
+    /// Stores what `event` makes of a task, and returns the events that belong to it: they must be appended in the same
+    /// transaction. `record`'s status must have been read in it.
     /// - Parameters:
     ///   - session: configuration of the task's session, where it is known.
     ///   - result: what the task left, stored in the same statement.
-    package func apply(
-        _ event: TaskEvent, to record: TaskRecord, in transaction: StoreTransaction,
+    func change(
+        _ event: TaskEvent, of record: TaskRecord, in transaction: StoreTransaction,
         session known: SessionConfiguration? = nil, storing result: TaskResult? = nil
-    ) throws -> Outcome {
+    ) throws -> (outcome: Outcome, events: [EventRecord]) {
         let now = time.reading()
         var machine = TaskMachine(record.status)
         let effects = try machine.handle(event, at: now)
@@ -67,14 +66,11 @@ package struct TaskTransitions: Sendable {
         if effects.contains(.discardPart) {
             try transaction.setCheckpoint(record.id, nil)
         }
-        for case .publish(let type, let payload) in effects {
-            _ = try transaction.append(
-                EventRecord(time: now.wall, type: type, session: record.session, task: record.id, payload: payload))
+        let events = effects.compactMap { effect -> EventRecord? in
+            guard case .publish(let type, let payload) = effect else { return nil }
+            return EventRecord(time: now.wall, type: type, session: record.session, task: record.id, payload: payload)
         }
-        if record.status.state.isFinal, !before.isFinal {
-            try sessionMayHaveDrained(record.session, at: now.wall, in: transaction)
-        }
-        return Outcome(record: record, effects: effects)
+        return (Outcome(record: record, effects: effects), events)
     }
 
     /// nil while time does not count, and then nothing is looked up.

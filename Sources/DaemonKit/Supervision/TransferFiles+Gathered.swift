@@ -40,7 +40,8 @@ extension TransferFiles {
             partName: PartName.make(task: record.id, store: storeID, wanted: name), policy: policy.conflictPolicy,
             store: storeID, task: record.id, durability: policy.durability, isProven: isProven,
             modificationTime: modificationTime)
-        return try await pool.settled(in: folder) { () throws(TransferError) in
+        return try await deliveryPool(policy).settled(in: folder) { [marks] () throws(TransferError) in
+            marks.clean()
             let placed = try delivery.place()
             return (placed, delivery.durability.isSynced ? placed?.file : nil)
         }
@@ -79,25 +80,41 @@ extension BlockingPool {
     }
 }
 
-/// Takes the marks off delivered files that the store knows of, a batch at a time: nobody waits for it.
+/// Takes the marks off delivered files that the store knows of: with the next delivery, or soon where none comes.
 final class MarkCleaner: Sendable {
-    private let files = Guarded([Descriptor]())
+    private struct State {
+        var files: [Descriptor] = []
+        var isAwaited = false
+    }
+
+    private let state = Guarded(State())
     private let pool: BlockingPool
+    private static let patience = Duration.milliseconds(20)
 
     init(pool: BlockingPool) { self.pool = pool }
 
+    /// Returns at once; the file stays open until its mark is gone.
     func remove(from file: Descriptor) {
-        let isFirst = files.withLock { files in
-            files.append(file)
-            return files.count == 1
+        let isFirst = state.withLock { state in
+            state.files.append(file)
+            defer { state.isAwaited = true }
+            return !state.isAwaited
         }
-        if isFirst { pool.post { self.clean() } }
+        guard isFirst else { return }
+        Task {
+            try? await Task.sleep(for: Self.patience)
+            pool.post {
+                self.state.withLock { $0.isAwaited = false }
+                self.clean()
+            }
+        }
     }
 
-    private func clean() {
-        let batch = files.withLock { files in
-            defer { files = [] }
-            return files
+    /// Takes off what waits; blocks.
+    func clean() {
+        let batch = state.withLock { state in
+            defer { state.files = [] }
+            return state.files
         }
         for file in batch { DeliveryMark.remove(from: file.rawValue) }
     }

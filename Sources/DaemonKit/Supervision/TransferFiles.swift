@@ -11,6 +11,8 @@ struct TransferFiles: Sendable {
     /// Where bodies are spooled while they are sent.
     private let stateFolder: String
     let pool: BlockingPool
+    /// For deliveries that are synced: they wait for the disk together, and a journal commits them together.
+    let syncing: BlockingPool
     private let folders = FolderCache()
     let marks: MarkCleaner
 
@@ -19,7 +21,14 @@ struct TransferFiles: Sendable {
         self.stateFolder = stateFolder
         self.storeID = storeID
         self.pool = pool
+        syncing = BlockingPool(width: Self.syncsAtOnce)
         marks = MarkCleaner(pool: pool)
+    }
+
+    private static let syncsAtOnce = 32
+
+    func deliveryPool(_ policy: EffectivePolicy) -> BlockingPool {
+        policy.durability.isSynced ? syncing : pool
     }
 
     // MARK: When a task is added
@@ -247,7 +256,7 @@ struct TransferFiles: Sendable {
     func deliver(
         _ part: PartFile, to folder: Folder, name: String, _ policy: EffectivePolicy, modificationTime: Int64?
     ) async throws -> DeliveredFile {
-        try await pool.settled(in: folder) { () throws(TransferError) in
+        try await deliveryPool(policy).settled(in: folder) { () throws(TransferError) in
             let placed = try Delivery(
                 folder: folder, partName: Self.lastComponent(part.path),
                 part: FileIdentity(device: part.device, inode: part.inode), name: name,

@@ -40,12 +40,14 @@ final class TransferRun: Sendable {
     let priority: Double
     let position: Double
     /// Host the connection goes to, where no proxy stands between.
-    let directHost: String?
+    var directHost: String? { findDirectHost() }
+    private let findDirectHost: @Sendable () -> String?
     let counters: TransferCounters
     private let state = Guarded(State())
 
-    init(_ record: TaskRecord, directHost: String?) {
-        self.directHost = directHost
+    /// - Parameter directHost: found out when it is asked for.
+    init(_ record: TaskRecord, directHost: @autoclosure @escaping @Sendable () -> String?) {
+        findDirectHost = directHost
         task = record.id
         kind = record.spec.kind
         session = record.session
