@@ -91,7 +91,7 @@ extension SessionConfiguration {
 /// Names of what is built, for `daemon.info`.
 public enum Feature: String, CaseIterable, Sendable {
     case download, resume, resumeData, checksum, events, durableSubscribers, launchEvents, schedule, rateLimits,
-        priorities, proxies, clientCertificates, netrc, durability
+        priorities, proxies, clientCertificates, netrc, relaxed
     case sessionsBackground = "sessions.background"
     case http, https, http2, ftp, ftps, sftp, file, data
     case upload, dataTasks, requestBodies
