@@ -80,7 +80,7 @@ struct DownloadAttempt: TransferAttempt {
             for: StrategyRequest(
                 spec: spec, checkpoint: held.checkpoint, network: pinned.network,
                 trustedDigest: record.spec.checksum != nil || held.checkpoint?.serverDigests.isEmpty == false,
-                sessionHeaders: policy.sessionHeaders, now: tools.time.reading().wall, nonce: ""))
+                sessionHeaders: policy.sessionHeaders, now: tools.time.reading().wall))
         let context = TransferContext(
             task: record.id, session: record.session, counters: run.counters, observer: recorder)
         var step = strategy.next(after: nil)

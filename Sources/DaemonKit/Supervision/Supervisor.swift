@@ -117,8 +117,10 @@ package final class Supervisor: Sendable {
     private static func policy(
         of spec: TaskSpec, _ session: SessionConfiguration, _ configuration: Configuration
     ) -> EffectivePolicy {
+        // The folder was settled when the task was added.
+        let session = configuration.filled(session, findsDirectory: false)
         var policy = EffectivePolicy(
-            spec: spec, session: configuration.filled(session), settings: configuration.global)
+            spec: spec, session: session, settings: configuration.global)
         policy.network.knownHostsPath = configuration.knownHosts
         return policy
     }

@@ -14,15 +14,15 @@ package struct StrategyRequest: Sendable {
     package var source: SourceIdentity?
     /// What was stored of the upload; nil for one that never began.
     package var upload: UploadProgress?
-    /// Nobody can guess it: multipart boundaries are made of it. Letters and digits.
-    package var nonce: String
+    /// Nobody can guess it: multipart boundaries are made of it. Letters and digits; nil = a new one where it is needed.
+    package var nonce: String?
     /// Longest answer of a data request.
     package var dataLimit: ByteCount = .mebibytes(16)
 
     package init(
         spec: TaskSpec, checkpoint: Checkpoint? = nil, network: NetworkOptions = NetworkOptions(),
         trustedDigest: Bool = false, sessionHeaders: [HeaderField] = [], now: Timestamp,
-        source: SourceIdentity? = nil, upload: UploadProgress? = nil, nonce: String = Self.randomNonce()
+        source: SourceIdentity? = nil, upload: UploadProgress? = nil, nonce: String? = nil
     ) {
         self.spec = spec
         self.checkpoint = checkpoint
