@@ -218,17 +218,29 @@ final class Reactor: @unchecked Sendable {
 
     /// Puts the transfer's current request on the network.
     private func send(_ transfer: Transfer) {
-        guard let easy = idleHandles.popLast() ?? curl_easy_init() else {
+        let (handle, code) = preparedHandle(for: transfer)
+        guard let easy = handle else {
             return conclude(transfer, .transport(code: Int(CURLE_OUT_OF_MEMORY.rawValue), message: "out of memory"))
         }
         transfer.easy = easy
         transfer.isHandleClean = false
         transfer.lastActivity = now
-        let code = EasySetup.configure(easy, for: transfer, userAgent: userAgent)
         guard code == CURLE_OK else { return conclude(transfer, failure(code, transfer)) }
         guard curl_multi_add_handle(multi, easy) == CURLM_OK else {
             return conclude(transfer, failure(CURLE_FAILED_INIT, transfer))
         }
+    }
+
+    /// A used handle, or a new one where that refuses the request: one that left a connection which others still share
+    /// (HTTP/2) keeps its buffer, and then 7.88 does not take CURLOPT_BUFFERSIZE.
+    private func preparedHandle(for transfer: Transfer) -> (UnsafeMutableRawPointer?, CURLcode) {
+        if let used = idleHandles.popLast() {
+            let code = EasySetup.configure(used, for: transfer, userAgent: userAgent)
+            guard code == CURLE_BAD_FUNCTION_ARGUMENT else { return (used, code) }
+            curl_easy_cleanup(used)
+        }
+        guard let new = curl_easy_init() else { return (nil, CURLE_OUT_OF_MEMORY) }
+        return (new, EasySetup.configure(new, for: transfer, userAgent: userAgent))
     }
 
     private func abort(_ transfer: Transfer) {
