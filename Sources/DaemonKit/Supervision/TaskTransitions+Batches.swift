@@ -19,18 +19,21 @@ extension TaskTransitions {
     func claim(
         _ ids: [TaskID], sessions: [SessionKey: SessionRecord], in transaction: StoreTransaction
     ) throws -> [TaskRecord] {
-        var claimed: [TaskRecord] = []
-        var events: [EventRecord] = []
+        var decisions: [Decision] = []
         for id in ids {
             // Others were paused, cancelled or removed since they were read.
             guard let record = try transaction.task(id), record.status.state == .queued else { continue }
-            let change = try change(
-                .claimed, of: record, in: transaction, session: sessions[record.session]?.configuration)
-            claimed.append(change.outcome.record)
-            events += change.events
+            decisions.append(
+                try decide(.claimed, of: record, in: transaction, session: sessions[record.session]?.configuration))
         }
+        try store(decisions, in: transaction)
+        return decisions.map(\.outcome.record)
+    }
+
+    private func store(_ decisions: [Decision], in transaction: StoreTransaction) throws {
+        try transaction.update(decisions.compactMap(\.change))
+        let events = decisions.flatMap(\.events)
         if !events.isEmpty { try transaction.append(events) }
-        return claimed
     }
 
     /// Stores the ends of runs. Of what is stored of a task only its status is read.
@@ -39,7 +42,7 @@ extension TaskTransitions {
     func complete(
         _ runs: [CompletedRun], in transaction: StoreTransaction
     ) throws -> [Result<Outcome, TransferError>] {
-        var events: [EventRecord] = []
+        var decisions: [Decision] = []
         var sessions: [SessionKey] = []
         let results = try runs.map { run -> Result<Outcome, TransferError> in
             let id = run.record.id
@@ -53,16 +56,16 @@ extension TaskTransitions {
             }
             var record = run.record
             record.status = status
-            record.result = run.result
-            let change = try change(
-                .completed(run.result, duration: run.duration), of: record, in: transaction, storing: run.result)
+            var decision = try decide(
+                .completed(run.result, duration: run.duration), of: record, in: transaction, leaving: run.result)
+            decision.events = (run.notes?.events ?? []) + decision.events
+            decisions.append(decision)
             try run.notes?.storeRows(in: transaction)
             if run.hasCheckpoint { try transaction.setCheckpoint(id, nil) }
-            events += (run.notes?.events ?? []) + change.events
             if !sessions.contains(record.session) { sessions.append(record.session) }
-            return .success(change.outcome)
+            return .success(decision.outcome)
         }
-        if !events.isEmpty { try transaction.append(events) }
+        try store(decisions, in: transaction)
         for session in sessions { try sessionMayHaveDrained(session, at: time.reading().wall, in: transaction) }
         return results
     }

@@ -3,43 +3,29 @@ import TransferModel
 
 extension StoreTransaction {
     /// Moves the task to `status` if it still is in `state`.
-    /// - Parameters:
-    ///   - resourceTimeoutAt: wall time at which its time for the resource runs out; omitted, what is stored stays.
-    ///     Always forgotten while time does not count (`budgetMark` nil).
-    ///   - result: what the task left; nil keeps what is stored.
+    /// - Parameter resourceTimeoutAt: wall time at which its time for the resource runs out; omitted, what is stored
+    ///   stays. Always forgotten while time does not count (`budgetMark` nil).
     /// - Returns: false where the task does not exist or is in another state; nothing is changed then.
     package func update(
-        _ id: TaskID, from state: TaskState, to status: TaskStatus, resourceTimeoutAt: Timestamp?? = nil,
-        result: TaskResult? = nil
+        _ id: TaskID, from state: TaskState, to status: TaskStatus, resourceTimeoutAt: Timestamp?? = nil
     ) throws -> Bool {
         let keep = resourceTimeoutAt == nil && status.budgetMark != nil
         let expiry = status.budgetMark == nil ? nil : (resourceTimeoutAt ?? nil)
-        var arguments: StatementArguments = [
-            status.state.rawValue, status.reason?.rawValue, status.nextAttemptAt?.rawValue,
-            try status.error.map { try JSONColumn.encode($0) }, status.attempts, status.failuresInRow,
-            status.integrityRestarts, status.startedAt?.rawValue, status.finishedAt?.rawValue,
-            status.budgetUsed.rawValue, status.budgetMark, status.unresolvedSince?.rawValue, keep, expiry?.rawValue,
-        ]
-        guard let result else {
-            arguments += [id.rawValue, state.rawValue]
-            return try changes("\(Self.statusUpdate) WHERE id = ? AND state = ?", arguments)
-        }
-        arguments += [
-            result.file, result.bytes.rawValue, result.sha256, result.verified, id.rawValue, state.rawValue,
-        ]
-        return try changes(Self.resultUpdate, arguments)
+        return try changes(
+            """
+            UPDATE task SET state = ?, reason = ?, next_attempt_at = ?, error = ?, attempts = ?, failures_in_row = ?, \
+            integrity_restarts = ?, started_at = ?, finished_at = ?, budget_used = ?, budget_mark = ?, \
+            unresolved_since = ?, expires_at = CASE ? WHEN 1 THEN expires_at ELSE ? END \
+            WHERE id = ? AND state = ?
+            """,
+            [
+                status.state.rawValue, status.reason?.rawValue, status.nextAttemptAt?.rawValue,
+                try status.error.map { try JSONColumn.encode($0) }, status.attempts, status.failuresInRow,
+                status.integrityRestarts, status.startedAt?.rawValue, status.finishedAt?.rawValue,
+                status.budgetUsed.rawValue, status.budgetMark, status.unresolvedSince?.rawValue, keep,
+                expiry?.rawValue, id.rawValue, state.rawValue,
+            ])
     }
-
-    private static let statusUpdate = """
-        UPDATE task SET state = ?, reason = ?, next_attempt_at = ?, error = ?, attempts = ?, failures_in_row = ?, \
-        integrity_restarts = ?, started_at = ?, finished_at = ?, budget_used = ?, budget_mark = ?, \
-        unresolved_since = ?, expires_at = CASE ? WHEN 1 THEN expires_at ELSE ? END
-        """
-
-    private static let resultUpdate = """
-        \(statusUpdate), result_file = ?, result_bytes = ?, result_sha256 = ?, result_verified = ? \
-        WHERE id = ? AND state = ?
-        """
 
     /// Stores how much of the download is durable; nil forgets it.
     package func setCheckpoint(_ id: TaskID, _ checkpoint: Checkpoint?) throws {
