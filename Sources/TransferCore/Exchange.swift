@@ -101,7 +101,7 @@ package struct ResponseHead: Sendable, Hashable {
 
     /// Values of a field, in order.
     package func values(_ name: String) -> [String] {
-        headers.filter { $0.name.lowercased() == name.lowercased() }.map(\.value)
+        headers.filter { $0.isNamed(name) }.map(\.value)
     }
 }
 

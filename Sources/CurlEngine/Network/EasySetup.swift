@@ -160,7 +160,7 @@ struct EasySetup {
             fields.removeAll { ["content-length", "transfer-encoding", "expect"].contains($0.name.lowercased()) }
             list = curl_slist_append(list, transfer.expectsContinue ? "Expect: 100-continue" : "Expect:")
         }
-        if !fields.contains(where: { $0.name.lowercased() == "user-agent" }) {
+        if !fields.contains(where: { $0.isNamed("User-Agent") }) {
             fields.append(HeaderField("User-Agent", userAgent))
         }
         for field in fields {
