@@ -46,7 +46,7 @@ package final class PartFile: Sendable {
         return PartFile(path: path, fileDescriptor: descriptor, status: status)
     }
 
-    /// Opens the very file a checkpoint names: regular, one link, same device and inode, at least `offset` long.
+    /// Opens the very file a checkpoint names: regular, one link, same device and inode, at least as long as it says.
     /// nil where it is not that file any more.
     /// - Throws: disk.io and its like where the file may be there but cannot be read.
     static func open(
@@ -61,7 +61,7 @@ package final class PartFile: Sendable {
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_nlink == 1,
             UInt64(status.st_dev) == checkpoint.device, UInt64(status.st_ino) == checkpoint.inode,
-            Int64(status.st_size) >= checkpoint.offset.rawValue, checkpoint.offset >= .zero
+            Int64(status.st_size) >= checkpoint.reach.rawValue, checkpoint.offset >= .zero
         else {
             Glibc.close(descriptor)
             return nil

@@ -8,7 +8,9 @@ extension Reactor {
     // MARK: Sinks and holds
 
     func makeSink(_ transfer: Transfer, _ part: PartFile, _ acceptance: Acceptance) -> PartSink {
-        let sink = sinks.make(part, acceptance, transfer.context) { [weak self] in self?.post(.sinkChanged(transfer)) }
+        let sink = sinks.make(part, acceptance, transfer.context, on: transfer.segment?.board) { [weak self] in
+            self?.post(.sinkChanged(transfer))
+        }
         sink.open()
         return sink
     }

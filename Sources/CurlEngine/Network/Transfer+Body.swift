@@ -80,14 +80,23 @@ extension Transfer {
                 reactor?.post(.restartIsDurable(self))
             }
         } else {
-            use = .store(reactor.makeSink(self, part, acceptance))
+            beginBody(part, acceptance, reactor)
         }
+    }
+
+    private func beginBody(_ part: PartFile, _ acceptance: Acceptance, _ reactor: Reactor) {
+        use = .store(reactor.makeSink(self, part, acceptance))
+        guard let segment, let head else { return }
+        permittedEnd = nextOffset
+        segment.bound.begin(at: nextOffset)
+        // The others' first bytes follow this file's preparation through the same queue.
+        segment.accepted(head, acceptance)
     }
 
     /// The stored checkpoint was replaced: the file may be emptied.
     func beginAfterRestart(_ reactor: Reactor) {
         guard let part, let acceptance, case .undecided = use else { return }
-        use = .store(reactor.makeSink(self, part, acceptance))
+        beginBody(part, acceptance, reactor)
     }
 
     private func makeHead() -> ResponseHead {
@@ -140,7 +149,8 @@ extension Transfer {
     private func store(_ bytes: UnsafeRawPointer, _ count: Int, in sink: PartSink, _ reactor: Reactor) -> Int {
         if !holds.isDisjoint(with: .receiving) { return pause(.receiving.intersection(holds)) }
         if !limits.isEmpty, !reactor.mayRead(self) { return pause(.rate) }
-        let wanted = remaining.map { Int(min($0, Int64(count))) } ?? count
+        let announced = remaining.map { Int(min($0, Int64(count))) } ?? count
+        let wanted = permitted(announced)
         guard hasRoom(for: wanted, sink, reactor), let buffer else { return pause(.writer) }
         if buffer.count == 0 { bufferedSince = reactor.now }
         buffer.append(bytes, wanted)
@@ -148,11 +158,29 @@ extension Transfer {
         received += Int64(wanted)
         remaining = remaining.map { $0 - Int64(wanted) }
         if !limits.isEmpty { spend(wanted) }
+        if endsSegment(wanted, of: announced) {
+            ending = .finished
+            return 0
+        }
         if wanted < count {
             ending = .overrun
             return 0
         }
         return count
+    }
+
+    /// How many of `count` bytes belong to the segment.
+    private func permitted(_ count: Int) -> Int {
+        guard let segment, nextOffset + Int64(count) > permittedEnd else { return count }
+        permittedEnd = segment.bound.claim(nextOffset + Int64(count))
+        return Int(max(0, min(Int64(count), permittedEnd - nextOffset)))
+    }
+
+    /// Whether the segment is over although its answer is not: `taken` of `announced` bytes were its own.
+    private func endsSegment(_ taken: Int, of announced: Int) -> Bool {
+        guard let segment else { return false }
+        if taken < announced { return true }
+        return nextOffset >= permittedEnd && remaining != 0 && segment.bound.isOver(at: nextOffset)
     }
 
     private func spend(_ count: Int) {

@@ -48,6 +48,10 @@ final class Transfer: @unchecked Sendable {
     /// The file that `feed` reads.
     let source: UploadSource?
     let feed: PayloadFeed?
+    /// Where this is one part of a file of which others are fetched beside it.
+    let segment: Segment?
+    /// Bytes before may be taken without asking the segment's bound.
+    var permittedEnd: Int64 = 0
     private let report: @Sendable (ExchangeOutcome) -> Void
 
     /// Set while the reactor's table holds the transfer.
@@ -99,7 +103,8 @@ final class Transfer: @unchecked Sendable {
 
     init(
         exchange: Exchange, part: PartFile?, context: TransferContext, request: RequestState, keys: SSHKeys?,
-        source: UploadSource? = nil, feed: PayloadFeed? = nil, report: @escaping @Sendable (ExchangeOutcome) -> Void
+        source: UploadSource? = nil, feed: PayloadFeed? = nil, segment: Segment? = nil,
+        report: @escaping @Sendable (ExchangeOutcome) -> Void
     ) {
         self.exchange = exchange
         self.part = part
@@ -108,6 +113,7 @@ final class Transfer: @unchecked Sendable {
         self.keys = keys
         self.source = source
         self.feed = feed
+        self.segment = segment
         self.report = report
         errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
@@ -157,6 +163,7 @@ final class Transfer: @unchecked Sendable {
     /// Hands what is left to the writer and reports when the file is as good as it gets. The transfer has left libcurl.
     func conclude(_ end: ExchangeOutcome.End, connectCode: Int, recycling buffers: BufferPool) {
         feed?.end()
+        segment?.bound.close()
         var outcome = ExchangeOutcome(
             end: end, head: head, trailers: parser.trailers, offset: exchange.startOffset,
             received: ByteCount(received), delimited: isDelimited,
@@ -191,6 +198,7 @@ final class Transfer: @unchecked Sendable {
     /// Reports without ever having been on the network.
     func refuse(_ end: ExchangeOutcome.End) {
         feed?.end()
+        segment?.bound.close()
         report(ExchangeOutcome(end: end, offset: exchange.startOffset))
     }
 }

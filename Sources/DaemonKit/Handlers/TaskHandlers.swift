@@ -16,7 +16,12 @@ struct TaskHandlers {
             return AddTasks.Result(tasks: records.map { .init(id: $0.id, state: $0.status.state) })
         }
         table.add(GetTask.self) { parameters, context in
-            Self.view(try await services.tasks.record(parameters.id, for: context.peer), services)
+            let record = try await services.tasks.record(parameters.id, for: context.peer)
+            let isRunning = record.status.state == .running
+            let segments = isRunning ? services.tasks.segments(record.id) : []
+            return Self.view(record, services).with(
+                segments: segments.map { SegmentView($0.range, received: $0.received, active: $0.isActive) }, of: record
+            )
         }
         table.add(ListTasks.self) { parameters, context in
             let query = try Self.query(parameters, scope: try context.scope(parameters.owner))

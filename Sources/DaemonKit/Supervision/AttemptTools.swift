@@ -11,6 +11,7 @@ struct AttemptTools: Sendable {
     let transitions: TaskTransitions
     let time: any TimeSource
     let minimumFreeSpace: @Sendable () -> ByteCount
+    let hosts: HostConnections
 
     /// Tells the store, however long that takes, that the task is done: what was delivered must not be fetched again,
     /// what was sent not sent again.

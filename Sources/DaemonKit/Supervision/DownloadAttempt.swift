@@ -23,7 +23,7 @@ struct DownloadAttempt: TransferAttempt {
             try await tools.files.requireSpace(in: folder, leaving: tools.minimumFreeSpace())
             let held = try await tools.files.openPart(of: record, plan, in: folder, engine: tools.engine)
             defer { held.part.close() }
-            if let checkpoint = held.checkpoint { run.holds(checkpoint.offset, of: checkpoint.total) }
+            if let checkpoint = held.checkpoint { run.holds(checkpoint.held, of: checkpoint.total) }
             do {
                 let ending = try await transfer(held, plan, folder)
                 if case .aborted = ending { await tools.files.removeIfEmpty(held.part, from: folder) }
@@ -64,11 +64,14 @@ struct DownloadAttempt: TransferAttempt {
         defer { withExtendedLifetime(pinned) {} }
         var spec = record.spec
         spec.url = pinned.url
-        var strategy = try StrategyRegistry.strategy(
-            for: StrategyRequest(
-                spec: spec, checkpoint: held.checkpoint, network: pinned.network,
-                trustedDigest: record.spec.checksum != nil || held.checkpoint?.serverDigests.isEmpty == false,
-                sessionHeaders: policy.sessionHeaders, now: tools.time.reading().wall))
+        let request = StrategyRequest(
+            spec: spec, checkpoint: held.checkpoint, network: pinned.network,
+            trustedDigest: record.spec.checksum != nil || held.checkpoint?.serverDigests.isEmpty == false,
+            sessionHeaders: policy.sessionHeaders, now: tools.time.reading().wall)
+        if let segmented = try StrategyRegistry.segmented(for: request, policy.connections) {
+            return try await segments(segmented, held, recorder)
+        }
+        var strategy = try StrategyRegistry.strategy(for: request)
         let context = TransferContext(
             task: record.id, session: record.session, counters: run.counters, observer: recorder)
         var step = strategy.next(after: nil)
@@ -86,6 +89,22 @@ struct DownloadAttempt: TransferAttempt {
             }
         }
         return nil
+    }
+
+    /// As `exchanges`, for several at a time.
+    private func segments(
+        _ machine: SegmentedDownload, _ held: HeldPart, _ recorder: RunRecorder
+    ) async throws -> Arrival? {
+        // What the journal alone knew is stored before its claims give way to those of this attempt.
+        if let checkpoint = held.checkpoint, checkpoint != record.checkpoint {
+            let id = record.id
+            try await tools.patience.persistently { try $0.setCheckpoint(id, checkpoint) }
+        }
+        if held.checkpoint != nil { tools.engine.journal?.forget(record.id) }
+        let conductor = SegmentConductor(
+            machine, held: held, recorder: recorder, run: run, engine: tools.engine, hosts: tools.hosts,
+            time: tools.time)
+        return try await conductor.arrival { try await restart(held.part, because: $0) }
     }
 
     private func restart(_ part: PartFile, because cause: TransferError) async throws {
@@ -174,6 +193,7 @@ struct DownloadAttempt: TransferAttempt {
             checkpoint = Checkpoint(offset: size, partPath: whole.path, device: whole.device, inode: whole.inode)
         }
         checkpoint.offset = size
+        checkpoint.ranges = []
         checkpoint.total = size
         let known = checkpoint
         try await tools.patience.persistently { try $0.setCheckpoint(id, known) }

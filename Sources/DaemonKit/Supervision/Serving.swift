@@ -109,6 +109,8 @@ package protocol TaskServing: Sendable {
     /// - Throws: `task.not_found`, also for a task of somebody the peer may not see.
     func record(_ id: TaskID, for peer: Peer) async throws -> TaskRecord
     func live(_ id: TaskID) -> LiveFigures?
+    /// Parts of a running download, in order; empty where there is one stream only.
+    func segments(_ id: TaskID) -> [SegmentFigures]
     func control(_ action: TaskAction, _ target: ControlTarget) async throws -> ControlOutcome
     func update(_ change: UpdateTask.Parameters, by peer: Peer) async throws -> TaskRecord
     func resumeData(_ id: TaskID, by peer: Peer) async throws -> String

@@ -17,6 +17,7 @@ package final class Supervisor: Sendable {
     let time: any TimeSource
     let logger: Logger
     let runs = RunTable()
+    private let hosts = HostConnections()
     let transitions: TaskTransitions
     let conditions: Conditions
     let launches: any LaunchServing
@@ -141,7 +142,7 @@ package final class Supervisor: Sendable {
         run.start { [self] in
             let tools = AttemptTools(
                 patience: patience, engine: engine, files: files, transitions: transitions, time: time,
-                minimumFreeSpace: { [configuration] in configuration().global.minimumFreeSpace })
+                minimumFreeSpace: { [configuration] in configuration().global.minimumFreeSpace }, hosts: hosts)
             let ending = await attempt(record, policy, run, tools).perform()
             await finish(run, record, policy, ending)
         }

@@ -102,13 +102,14 @@ struct TransferFiles: Sendable {
     ) async throws -> HeldPart {
         try await pool.run { [storeID] in
             let name = PartName.make(task: record.id, store: storeID, wanted: plan.name)
-            if var checkpoint = try Self.claimed(record.checkpoint, as: name, in: folder),
-                let (part, proven) = try PartFile.reopen(
+            if let checkpoint = try Self.claimed(record.checkpoint, as: name, in: folder),
+                let (part, proven) = try PartFile.recover(
                     checkpoint, task: record.id, journal: engine.journal, directory: folder.fileDescriptor)
             {
-                checkpoint.offset = proven
-                return HeldPart(part: part, checkpoint: proven > .zero ? checkpoint : nil)
+                return HeldPart(part: part, checkpoint: proven.held > .zero ? proven : nil)
             }
+            // Another file may get the number of one that is gone.
+            engine.journal?.forget(record.id)
             let part = try PartFile.create(
                 path: folder.path(of: name), directory: folder.fileDescriptor, replacing: true)
             return HeldPart(part: part, checkpoint: nil)

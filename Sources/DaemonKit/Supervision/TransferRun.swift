@@ -28,6 +28,8 @@ final class TransferRun: Sendable {
         var sendBase: Int64 = 0
         var sentEarlier: Int64 = 0
         var meter = RateMeter()
+        var onSample: (@Sendable () -> Void)?
+        var segments: (@Sendable () -> [SegmentFigures])?
         var work: Task<Void, Never>?
         var waiters: [Int: CheckedContinuation<Bool, Never>] = [:]
         var nextWaiter = 0
@@ -172,11 +174,26 @@ final class TransferRun: Sendable {
         }
     }
 
-    /// Takes a sample for the rate; called about once a second.
+    /// Takes a sample for the rate; called twice a second.
     func sample(at milliseconds: Int64) {
         let bytes = isUpload ? bytesUploaded : bytesTransferred
-        state.withLock { $0.meter.sample(bytes: bytes, at: milliseconds) }
+        let onSample = state.withLock { state in
+            state.meter.sample(bytes: bytes, at: milliseconds)
+            return state.onSample
+        }
+        onSample?()
     }
+
+    /// Whoever fetches in segments is called at each sample, and asked for them.
+    func watch(samples: (@Sendable () -> Void)?, segments: (@Sendable () -> [SegmentFigures])?) {
+        state.withLock { state in
+            state.onSample = samples
+            state.segments = segments
+        }
+    }
+
+    /// Parts of the file that are held or being fetched; empty where there is one stream only.
+    var segments: [SegmentFigures] { state.withLock { $0.segments }?() ?? [] }
 
     var rate: Int64 { state.withLock { $0.meter.rate } }
 

@@ -2,7 +2,8 @@ import TransferModel
 
 /// Downloads over HTTP: one open-ended range after another until the representation is whole, never two versions.
 package struct HTTPDownload: TransferStrategy {
-    package static let descriptor = StrategyDescriptor(schemes: [.http, .https], canResume: true, usesHTTP: true)
+    package static let descriptor = StrategyDescriptor(
+        schemes: [.http, .https], canResume: true, usesHTTP: true, canSegment: true)
     /// Answers that cannot be continued, in one attempt, before the server is given a rest.
     static let restartLimit = 3
 
@@ -21,8 +22,8 @@ package struct HTTPDownload: TransferStrategy {
     private var judge: HTTPJudge
     private var expects: Bool
     private var restarts = 0
-    private var resolvedAgain = false
-    package private(set) var progress: Acceptance?
+    var resolvedAgain = false
+    package internal(set) var progress: Acceptance?
 
     /// - Throws: `request.bad_field` for a method, headers or a body that cannot be sent.
     init(_ request: StrategyRequest, _ url: ParsedURL) throws(TransferError) {
@@ -86,7 +87,7 @@ package struct HTTPDownload: TransferStrategy {
     }
 
     /// Ranges are defined for GET only (RFC 9110 section 14.2).
-    private var isSafe: Bool { method == "GET" }
+    var isSafe: Bool { method == "GET" }
 
     /// - Parameter conditional: use If-Range where a validator allows it.
     private mutating func exchange(conditional: Bool) -> Exchange {
@@ -128,7 +129,7 @@ package struct HTTPDownload: TransferStrategy {
         return .finished(arrival(head: outcome.head, trailers: outcome.trailers, total: total, proven: proven))
     }
 
-    private mutating func restart(_ error: TransferError, _ outcome: ExchangeOutcome) -> Step {
+    mutating func restart(_ error: TransferError, _ outcome: ExchangeOutcome) -> Step {
         restarts += 1
         held = nil
         progress = nil
@@ -141,7 +142,7 @@ package struct HTTPDownload: TransferStrategy {
     }
 
     /// A redirection to a signed URL that has expired shows as one of these; the original URL gives a new one.
-    private func mayResolveAgain(_ error: TransferError, _ outcome: ExchangeOutcome) -> Bool {
+    func mayResolveAgain(_ error: TransferError, _ outcome: ExchangeOutcome) -> Bool {
         let status = Int(error.details["status"]?.integerValue ?? 0)
         return !resolvedAgain && (outcome.head?.redirects ?? 0) > 0 && [400, 401, 403, 410].contains(status) && isSafe
     }
@@ -154,14 +155,18 @@ package struct HTTPDownload: TransferStrategy {
     // MARK: Ending
 
     private func failed(_ outcome: ExchangeOutcome) -> Step {
+        let achieved = outcome.received > 0 && outcome.offset > startOffset
+        return .failed(failure(outcome).with(progressed: achieved, held: max(startOffset, outcome.offset)))
+    }
+
+    func failure(_ outcome: ExchangeOutcome) -> AttemptFailure {
         var failure = FailureClassifier.classify(outcome, url: url.requestURL)
         if case .transient = failure.disposition, !mayRepeat(after: outcome) {
             failure.disposition = .permanent
             failure.error.retryable = false
             failure.error.message += " A \(method) request is not repeated by itself."
         }
-        let achieved = outcome.received > 0 && outcome.offset > startOffset
-        return .failed(failure.with(progressed: achieved, held: max(startOffset, outcome.offset)))
+        return failure
     }
 
     /// Requests that are not idempotent are not sent twice once the server may have acted on them (RFC 9110 section 9.2.2).
@@ -171,7 +176,7 @@ package struct HTTPDownload: TransferStrategy {
             method, payload: payload.sourceLength > 0 ? payload.length : nil, after: outcome)
     }
 
-    private func arrival(head: ResponseHead?, trailers: [HeaderField], total: ByteCount, proven: Bool) -> Arrival {
+    func arrival(head: ResponseHead?, trailers: [HeaderField], total: ByteCount, proven: Bool) -> Arrival {
         var digests: [DigestAlgorithm: String] = [:]
         for (name, value) in progress?.serverDigests ?? held?.digests ?? [:] {
             if let algorithm = DigestAlgorithm(rawValue: name) { digests[algorithm] = value }
@@ -189,5 +194,46 @@ package struct HTTPDownload: TransferStrategy {
         let offered = head?.values("content-disposition").first.flatMap(ContentDisposition.filename)
         let final = head.flatMap { try? URLRules.parse($0.url).lastPathComponent }
         return [offered, final, url.lastPathComponent].compactMap { $0 }
+    }
+}
+
+// MARK: - Parts
+
+extension HTTPDownload {
+    /// What parts are to be of: the version that an accepted answer has; nil where parts cannot be asked for safely.
+    func version(of head: ResponseHead, _ acceptance: Acceptance) -> HeldBytes? {
+        guard head.values("accept-ranges").first?.trimmed.lowercased() != "none" else { return nil }
+        return segmentable(HeldBytes(acceptance, offset: acceptance.offset, trustedDigest: trustedDigest))
+    }
+
+    /// The version that a checkpoint with gaps has.
+    func version(of checkpoint: Checkpoint) -> HeldBytes? {
+        segmentable(HeldBytes(checkpoint, trustedDigest: trustedDigest))
+    }
+
+    /// One version only: without a strong validator nothing would tell its parts from another's.
+    private func segmentable(_ version: HeldBytes) -> HeldBytes? {
+        guard isSafe, version.total != nil, version.contentCoding == nil, version.strongValidator != nil else {
+            return nil
+        }
+        return version
+    }
+
+    /// The request for one part, on a connection of its own.
+    func exchange(for range: ByteRange, of version: HeldBytes, conditional: Bool) -> Exchange {
+        var held = version
+        held.offset = range.start
+        var exchange = Exchange(
+            url: url.requestURL, judge: SegmentJudge(held: held, isConditional: conditional, now: now))
+        exchange.method = method
+        exchange.headers = RequestHeaders.complete(
+            baseHeaders,
+            range: RangeRequest(
+                offset: range.start, last: range.end - 1, ifRange: conditional ? version.strongValidator : nil))
+        exchange.startOffset = range.start
+        exchange.network = network
+        // Streams of one connection would share what the server gives to one.
+        exchange.network.httpVersion = .v11
+        return exchange
     }
 }

@@ -46,6 +46,8 @@ package struct StrategyDescriptor: Sendable, Hashable {
     package var canResume: Bool
     /// Header fields, methods and bodies of the task mean something.
     package var usesHTTP: Bool
+    /// Parts of one file may be fetched side by side.
+    package var canSegment = false
 }
 
 /// Knows which strategy carries which scheme; nothing else names the concrete types.
@@ -85,6 +87,19 @@ package enum StrategyRegistry {
             }
             return try DataRequest(request, url)
         }
+    }
+
+    /// The strategy for a download of several parts at once, or of one that has gaps; nil where that is not possible or
+    /// one stream is all that is wanted.
+    package static func segmented(
+        for request: StrategyRequest, _ policy: ConnectionPolicy
+    ) throws(TransferError) -> SegmentedDownload? {
+        guard request.spec.kind == .download, policy.most > 1 || request.checkpoint?.ranges.isEmpty == false else {
+            return nil
+        }
+        let strategy = try strategy(for: request)
+        guard let single = strategy as? HTTPDownload, single.isSafe else { return nil }
+        return SegmentedDownload(single, request, policy)
     }
 
     private static func download(

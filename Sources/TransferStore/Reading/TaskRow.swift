@@ -11,7 +11,7 @@ enum TaskRow {
         checkpoint.part_offset, checkpoint.total, checkpoint.etag, checkpoint.last_modified, \
         checkpoint.response_date, checkpoint.content_coding, checkpoint.part_path, checkpoint.device, \
         checkpoint.inode, checkpoint.server_digests, response.document, \
-        upload.progress, source.device, source.inode, source.size, source.modified_ns
+        upload.progress, source.device, source.inode, source.size, source.modified_ns, checkpoint.ranges
         """
 
     static let joins = """
@@ -62,7 +62,8 @@ enum TaskRow {
             offset: ByteCount(offset), total: (row[25] as Int64?).map { ByteCount($0) },
             validators: Validators(etag: row[26], lastModified: row[27], date: row[28]), contentCoding: row[29],
             partPath: row[30], device: UInt64(bitPattern: row[31]), inode: UInt64(bitPattern: row[32]),
-            serverDigests: try (row[33] as String?).map { try JSONColumn.decode($0) } ?? [:])
+            serverDigests: try (row[33] as String?).map { try JSONColumn.decode($0) } ?? [:],
+            ranges: try (row[40] as String?).map { try JSONColumn.decode($0) } ?? [])
     }
 
     private static func source(_ row: Row) -> SourceIdentity? {

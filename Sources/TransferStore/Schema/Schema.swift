@@ -12,6 +12,7 @@ enum Schema {
     static let migrations = [
         Migration(identifier: Migration0001.identifier, sql: Migration0001.sql),
         Migration(identifier: Migration0002.identifier, sql: Migration0002.sql),
+        Migration(identifier: Migration0003.identifier, sql: Migration0003.sql),
     ]
 
     static var migrator: DatabaseMigrator {

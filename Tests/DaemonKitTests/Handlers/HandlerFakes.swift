@@ -51,6 +51,7 @@ final class FakeSupervisor: TaskServing, SessionServing {
     }
 
     func live(_ id: TaskID) -> LiveFigures? { state.withLock { $0.live[id] } }
+    func segments(_ id: TaskID) -> [SegmentFigures] { [] }
 
     func control(_ action: TaskAction, _ target: ControlTarget) async throws -> ControlOutcome {
         state.withLock { $0.controls.append((action, target)) }

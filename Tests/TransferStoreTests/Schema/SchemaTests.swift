@@ -12,6 +12,7 @@ import TransferModel
     /// further migration in its place.
     static let shipped: [String: UInt64] = [
         "0001": 18_350_904_048_117_850_936, "0002": 13_487_994_576_302_157_533,
+        "0003": 7_410_760_770_460_741_488,
     ]
 
     private func fingerprint(_ text: String) -> UInt64 {
