@@ -79,6 +79,7 @@ package final class PartFile: Sendable {
         guard ftruncate(fileDescriptor, off_t(length.rawValue)) == 0 else {
             throw LocalFailure("ftruncate").transferError(path)
         }
+        if length <= .zero { hasBytes.store(false, ordering: .relaxed) }
     }
 
     /// fdatasync(2). After a failure the bytes since the last success must be written again: a second call would lie.
