@@ -45,7 +45,7 @@ package final class CurlEngine: Sendable {
         guard Self.initialized == CURLE_OK else {
             throw TransferError(.internal, "libcurl cannot be initialized.")
         }
-        journal = try? OffsetJournal(path: configuration.journalPath, slots: max(256, configuration.maximumTransfers))
+        journal = try? OffsetJournal(path: configuration.journalPath, slots: max(2048, configuration.maximumTransfers))
         lanes = DeviceLanes()
         homeDirectory = configuration.homeDirectory
         ledger = SinkLedger()
