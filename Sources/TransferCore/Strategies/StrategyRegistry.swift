@@ -94,9 +94,9 @@ package enum StrategyRegistry {
     package static func segmented(
         for request: StrategyRequest, _ policy: ConnectionPolicy
     ) throws(TransferError) -> SegmentedDownload? {
-        guard request.spec.kind == .download, policy.most > 1 || request.checkpoint?.ranges.isEmpty == false else {
-            return nil
-        }
+        guard request.spec.kind == .download, request.spec.body == nil,
+            policy.most > 1 || request.checkpoint?.ranges.isEmpty == false
+        else { return nil }
         let strategy = try strategy(for: request)
         guard let single = strategy as? HTTPDownload, single.isSafe else { return nil }
         return SegmentedDownload(single, request, policy)

@@ -56,6 +56,12 @@ struct SegmentedDownloadTests {
 
     @Test func otherMethodsAndOneConnectionHaveNoSegments() throws {
         #expect(try StrategyRegistry.segmented(for: request { $0.method = "POST" }, .fixed(4)) == nil)
+        let withBody = request { spec in
+            spec.method = "GET"
+            spec.body = RequestBody()
+            spec.body?.text = "query"
+        }
+        #expect(try StrategyRegistry.segmented(for: withBody, .fixed(4)) == nil)
         #expect(try StrategyRegistry.segmented(for: request("ftp://example.org/a"), .fixed(4)) == nil)
         #expect(try StrategyRegistry.segmented(for: request(), .fixed(1)) == nil)
         #expect(try StrategyRegistry.segmented(for: request(), .automatic) != nil)
