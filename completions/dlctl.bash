@@ -188,7 +188,7 @@ _dlctl_add() {
     repeating_flags=()
     non_repeating_flags=(-w --wait --preserve-time --paused --password-stdin --netrc --system --json --quiet -q --no-start --version -h --help)
     repeating_options=(-i --input --tag -H --header)
-    non_repeating_options=(-o --output -d --directory --on-conflict --checksum --resume-data --session -s --priority --limit --at --deadline --retry --timeout --max-time --description --client-token -A --user-agent --referer -u --user --password-file --bearer-file --bearer-env --netrc-file --proxy --proxy-file --ca-file --cert --key --tls-min --http-version --socket)
+    non_repeating_options=(-o --output -d --directory --on-conflict --checksum --resume-data --session -s --priority --limit -x --connections --at --deadline --retry --timeout --max-time --description --client-token -A --user-agent --referer -u --user --password-file --bearer-file --bearer-env --netrc-file --proxy --proxy-file --ca-file --cert --key --tls-min --http-version --socket)
     __dlctl_offer_flags_options -1
 
     # Offer option value completions
@@ -223,6 +223,9 @@ _dlctl_add() {
         return
         ;;
     '--limit')
+        return
+        ;;
+    '-x'|'--connections')
         return
         ;;
     '--at')
@@ -314,7 +317,7 @@ _dlctl_upload() {
     repeating_flags=()
     non_repeating_flags=(-w --wait --optimistic --paused --password-stdin --netrc --system --json --quiet -q --no-start --version -h --help)
     repeating_options=(--field --metadata --tag -H --header)
-    non_repeating_options=(--protocol -X --method --form --file-name --content-type --interop-version --send-checksum --s3 --session -s --priority --limit --at --deadline --retry --timeout --max-time --description --client-token -A --user-agent --referer -u --user --password-file --bearer-file --bearer-env --netrc-file --proxy --proxy-file --ca-file --cert --key --tls-min --http-version --socket)
+    non_repeating_options=(--protocol -X --method --form --file-name --content-type --interop-version --send-checksum --s3 --session -s --priority --limit -x --connections --at --deadline --retry --timeout --max-time --description --client-token -A --user-agent --referer -u --user --password-file --bearer-file --bearer-env --netrc-file --proxy --proxy-file --ca-file --cert --key --tls-min --http-version --socket)
     __dlctl_offer_flags_options -1
 
     # Offer option value completions
@@ -357,6 +360,9 @@ _dlctl_upload() {
         return
         ;;
     '--limit')
+        return
+        ;;
+    '-x'|'--connections')
         return
         ;;
     '--at')
@@ -456,7 +462,7 @@ _dlctl_fetch() {
     repeating_flags=()
     non_repeating_flags=(--paused --password-stdin --netrc --system --json --quiet -q --no-start --version -h --help)
     repeating_options=(--tag -H --header)
-    non_repeating_options=(-X --method -d --data -o --output --session -s --priority --limit --at --deadline --retry --timeout --max-time --description --client-token -A --user-agent --referer -u --user --password-file --bearer-file --bearer-env --netrc-file --proxy --proxy-file --ca-file --cert --key --tls-min --http-version --socket)
+    non_repeating_options=(-X --method -d --data -o --output --session -s --priority --limit -x --connections --at --deadline --retry --timeout --max-time --description --client-token -A --user-agent --referer -u --user --password-file --bearer-file --bearer-env --netrc-file --proxy --proxy-file --ca-file --cert --key --tls-min --http-version --socket)
     __dlctl_offer_flags_options 1
 
     # Offer option value completions
@@ -479,6 +485,9 @@ _dlctl_fetch() {
         return
         ;;
     '--limit')
+        return
+        ;;
+    '-x'|'--connections')
         return
         ;;
     '--at')

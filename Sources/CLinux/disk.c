@@ -22,6 +22,15 @@ int dld_rename_noreplace(int old_folder, const char *old_name, int new_folder, c
     return renameat2(old_folder, old_name, new_folder, new_name, RENAME_NOREPLACE);
 }
 
+int dld_link_open_file(int fd, int folder, const char *name) {
+    // Since Linux 6.10 a process may do so with files that it opened itself; before, it takes a capability.
+    if (linkat(fd, "", folder, name, AT_EMPTY_PATH) == 0) return 0;
+    if (errno != ENOENT && errno != EPERM) return -1;
+    char path[40];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    return linkat(AT_FDCWD, path, folder, name, AT_SYMLINK_FOLLOW);
+}
+
 int dld_open_beneath(int folder, const char *path, uint64_t flags, uint64_t mode) {
     struct open_how how = {
         .flags = flags | O_CLOEXEC, .mode = mode, .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS};

@@ -50,7 +50,7 @@ package final class CurlEngine: Sendable {
         guard Self.initialized == CURLE_OK else {
             throw TransferError(.internal, "libcurl cannot be initialized.")
         }
-        journal = try? OffsetJournal(path: configuration.journalPath, slots: max(256, configuration.maximumTransfers))
+        journal = try? OffsetJournal(path: configuration.journalPath, slots: max(2048, configuration.maximumTransfers))
         lanes = DeviceLanes()
         homeDirectory = configuration.homeDirectory
         ledger = SinkLedger()
@@ -80,14 +80,21 @@ package final class CurlEngine: Sendable {
         (CurlVersion.current.text, CurlVersion.current.protocols)
     }
 
+    /// What the exchanges share that fetch parts of one file side by side.
+    /// - Parameter checkpoint: what of the part is held.
+    package func board(for part: PartFile, _ checkpoint: Checkpoint?, context: TransferContext) -> SegmentBoard {
+        SegmentBoard(part: part, checkpoint: checkpoint, context: context, services: sinks.services(for: part))
+    }
+
     /// Performs one exchange. Where the calling task is cancelled it ends with `.aborted`, after what arrived is written.
     ///
     /// The part must stay open until this returns. `source` is what the exchange's payload takes its bytes from; where
     /// it is not any more what it was when it was opened, the exchange is stopped with source.changed.
     package func perform(
-        _ exchange: Exchange, into part: PartFile?, sending source: UploadSource? = nil, context: TransferContext
+        _ exchange: Exchange, into part: PartFile?, sending source: UploadSource? = nil, as segment: Segment? = nil,
+        context: TransferContext
     ) async -> ExchangeOutcome {
-        context.counters.setTransferring(false)
+        if segment == nil { context.counters.setTransferring(false) }
         if LocalExchange.handles(exchange.url) { return await copy(exchange, part, context) }
         guard let url = CurlURL(exchange.url) else {
             let code = Int(CURLE_URL_MALFORMAT.rawValue)
@@ -101,19 +108,19 @@ package final class CurlEngine: Sendable {
             return ExchangeOutcome(end: .refusedRedirect(error), offset: exchange.startOffset)
         }
         let keys = url.scheme == "sftp" ? await findKeys(exchange.network.knownHostsPath) : nil
-        return await run(exchange, part, source, context, request, keys)
+        return await run(exchange, part, source, segment, context, request, keys)
     }
 
     private func run(
-        _ exchange: Exchange, _ part: PartFile?, _ source: UploadSource?, _ context: TransferContext,
-        _ request: RequestState, _ keys: SSHKeys?
+        _ exchange: Exchange, _ part: PartFile?, _ source: UploadSource?, _ segment: Segment?,
+        _ context: TransferContext, _ request: RequestState, _ keys: SSHKeys?
     ) async -> ExchangeOutcome {
         let running = Guarded<(transfer: Transfer?, cancelled: Bool)>((nil, false))
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let transfer = Transfer(
                     exchange: exchange, part: part, context: context, request: request, keys: keys, source: source,
-                    feed: feeds.make(exchange, source: source)
+                    feed: feeds.make(exchange, source: source), segment: segment
                 ) { continuation.resume(returning: $0) }
                 let cancelled = running.withLock { state in
                     state.transfer = transfer

@@ -56,6 +56,10 @@ package protocol TransferObserver: Sendable {
     /// A redirect is being followed; `url` is without user info.
     func transferRedirected(to url: String, status: Int)
     func transferResponded(_ head: ResponseHead, verdict: Verdict)
+    /// The part file is open and takes bytes from the checkpoint's offset on; not called for a body that is gathered.
+    func transferReachedFile(_ checkpoint: Checkpoint)
+    /// The exchange has lasted for a tenth of a second and goes on; called about ten times a second from then on.
+    func transferLingers()
     /// Bytes before the checkpoint's offset are synced: soon after the first bytes, every 1 s or 64 MiB while bytes
     /// flow, and at the end of the exchange.
     func transferCheckpointed(_ checkpoint: Checkpoint)
@@ -68,6 +72,8 @@ package protocol TransferObserver: Sendable {
 
 extension TransferObserver {
     package func transferProgressed(_ progress: UploadProgress) {}
+    package func transferReachedFile(_ checkpoint: Checkpoint) {}
+    package func transferLingers() {}
 
     package func transferRestarting(_ checkpoint: Checkpoint, proceed: @escaping @Sendable () -> Void) {
         transferCheckpointed(checkpoint)

@@ -40,6 +40,7 @@ package final class Daemon: Sendable {
     /// Runs in the foreground until SIGTERM or SIGINT; returns the exit status.
     package static func run(_ arguments: DaemonArguments) async -> Int32 {
         signal(SIGPIPE, SIG_IGN)
+        Footprint.prepare()
         let environment = ProcessEnvironment.variables
         ListenSockets.clearEnvironment()
         let loader = ConfigurationLoader(arguments: arguments, environment: environment)
@@ -170,6 +171,7 @@ package final class Daemon: Sendable {
                 "state": "\(settings.current.stateDirectory)", "pid": "\(getpid())",
             ])
         notifier.ready(status: "Serving \(settings.current.socket)")
+        Footprint.settle()
         let heartbeat = Task { await beat() }
         for await signal in signals {
             if signal == .sighup {

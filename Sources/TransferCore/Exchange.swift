@@ -106,7 +106,7 @@ package struct ResponseHead: Sendable, Hashable {
 
     /// Values of a field, in order.
     package func values(_ name: String) -> [String] {
-        headers.filter { $0.name.lowercased() == name.lowercased() }.map(\.value)
+        headers.filter { $0.isNamed(name) }.map(\.value)
     }
 }
 
@@ -189,6 +189,8 @@ package struct ExchangeOutcome: Sendable {
     package var offset: ByteCount
     /// Body bytes that arrived in this exchange.
     package var received: ByteCount
+    /// The whole body, where it was small and came at once: it is in no file yet, and `offset` counts it.
+    package var gathered: [UInt8]?
     /// True where the end of the body was delimited (length or chunks), false where only the connection's close did.
     package var delimited: Bool
     /// HTTP status of a proxy's refusal to CONNECT, where there was one.

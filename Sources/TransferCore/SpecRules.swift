@@ -51,6 +51,7 @@ package struct SpecRules: Sendable {
         try checkFile(configuration.directory, "directory")
         try atLeast(configuration.httpMaximumConnectionsPerHost.map(Double.init), 1, "httpMaximumConnectionsPerHost")
         try atLeast(configuration.maximumConcurrentTasks.map(Double.init), 1, "maximumConcurrentTasks")
+        try checkConnections(configuration.connectionsPerDownload, "connectionsPerDownload")
         try atLeast(configuration.downloadRateLimit.map { Double($0.rawValue) }, 0, "downloadRateLimit")
         try atLeast(configuration.uploadRateLimit.map { Double($0.rawValue) }, 0, "uploadRateLimit")
         if let interval = configuration.launchInterval, !(interval.rawValue >= 0 && interval.rawValue <= 366 * 86400) {
@@ -193,8 +194,13 @@ extension SpecRules {
 
     private func checkNumbers(_ spec: TaskSpec) throws(TransferError) {
         try atLeast(spec.rateLimit.map { Double($0.rawValue) }, 0, "rateLimit")
-        try atLeast(spec.connections.map(Double.init), 1, "connections")
+        try checkConnections(spec.connections, "connections")
         try checkTimeouts(spec.timeoutIntervalForRequest, spec.timeoutIntervalForResource)
+    }
+
+    private func checkConnections(_ count: Int?, _ field: String) throws(TransferError) {
+        guard let count, !(1...ConnectionPolicy.limit).contains(count) else { return }
+        throw bad(field, "from 1 to \(ConnectionPolicy.limit) connections.")
     }
 
     private func checkTimeouts(_ request: Seconds?, _ resource: Seconds?) throws(TransferError) {

@@ -20,6 +20,8 @@ public struct Validators: Hashable, Sendable, Codable {
 public struct Checkpoint: Hashable, Sendable, Codable {
     /// Bytes before this offset are durable in the part file.
     public var offset: ByteCount
+    /// Durable beyond `offset`, where segments were fetched side by side: in order, apart from each other and from it.
+    public var ranges: [ByteRange]
     /// Length of the whole representation, where the server said it.
     public var total: ByteCount?
     public var validators: Validators
@@ -35,9 +37,10 @@ public struct Checkpoint: Hashable, Sendable, Codable {
     public init(
         offset: ByteCount, total: ByteCount? = nil, validators: Validators = Validators(),
         contentCoding: String? = nil, partPath: String, device: UInt64, inode: UInt64,
-        serverDigests: [String: String] = [:]
+        serverDigests: [String: String] = [:], ranges: [ByteRange] = []
     ) {
         self.offset = offset
+        self.ranges = ranges
         self.total = total
         self.validators = validators
         self.contentCoding = contentCoding
@@ -45,6 +48,30 @@ public struct Checkpoint: Hashable, Sendable, Codable {
         self.device = device
         self.inode = inode
         self.serverDigests = serverDigests
+    }
+
+    /// Bytes that are durable, wherever they are.
+    public var held: ByteCount { ranges.reduce(offset) { $0 + $1.count } }
+    /// The part file is at least this long.
+    public var reach: ByteCount { ranges.last?.end ?? offset }
+
+    enum CodingKeys: String, CodingKey {
+        case offset, ranges, total, validators, contentCoding, partPath, device, inode, serverDigests
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let fields = try decoder.container(keyedBy: CodingKeys.self)
+        self.init(
+            offset: try fields.decode(ByteCount.self, forKey: .offset),
+            total: try fields.decodeIfPresent(ByteCount.self, forKey: .total),
+            validators: try fields.decode(Validators.self, forKey: .validators),
+            contentCoding: try fields.decodeIfPresent(String.self, forKey: .contentCoding),
+            partPath: try fields.decode(String.self, forKey: .partPath),
+            device: try fields.decode(UInt64.self, forKey: .device),
+            inode: try fields.decode(UInt64.self, forKey: .inode),
+            serverDigests: try fields.decode([String: String].self, forKey: .serverDigests),
+            // Resume data that was given out before there were ranges has none.
+            ranges: try fields.decodeIfPresent([ByteRange].self, forKey: .ranges) ?? [])
     }
 }
 

@@ -9,6 +9,10 @@ public struct Timestamp: RawRepresentable, Hashable, Comparable, Sendable, Custo
     /// Parses RFC 3339 with or without a fraction; nil where the text is neither, or names a day or an hour that does
     /// not exist.
     public init?(_ text: String) {
+        if let plain = PlainTime.parse(text) {
+            rawValue = plain
+            return
+        }
         // The style would turn February 30th into March 2nd.
         guard Self.isOnTheCalendar(text.utf8.prefix(13)) else { return nil }
         let plain = Date.ISO8601FormatStyle()
@@ -47,8 +51,9 @@ public struct Timestamp: RawRepresentable, Hashable, Comparable, Sendable, Custo
     public func since(_ earlier: Timestamp) -> Seconds { Seconds((Double(rawValue) - Double(earlier.rawValue)) / 1000) }
 
     public var description: String {
+        if let plain = PlainTime.text(rawValue) { return plain }
         // The style cuts off what is below a millisecond, and a binary fraction may lie just below one.
-        Date(timeIntervalSince1970: (Double(rawValue) + 0.5) / 1000)
+        return Date(timeIntervalSince1970: (Double(rawValue) + 0.5) / 1000)
             .formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     }
 }

@@ -20,19 +20,12 @@ public enum UnbuiltNames {
         for key in TaskSpec.CodingKeys.allCases where task.contains(key) && spec.has(key) {
             throw unsupported(path, key.stringValue, "this is not built yet")
         }
-        if let connections = spec.connections, connections > 1 {
-            throw unsupported(path, "connections", "more than one connection a download is not built yet")
-        }
     }
 
     /// - Throws: `request.unsupported` that names the field.
     public static func check(_ configuration: SessionConfiguration, path: String) throws(TransferError) {
         for key in SessionConfiguration.CodingKeys.allCases where session.contains(key) && configuration.has(key) {
             throw unsupported(path, key.stringValue, "this is not built yet")
-        }
-        if let connections = configuration.connectionsPerDownload, connections > 1 {
-            throw unsupported(
-                path, "connectionsPerDownload", "more than one connection a download is not built yet")
         }
     }
 
@@ -90,8 +83,8 @@ extension SessionConfiguration {
 
 /// Names of what is built, for `daemon.info`.
 public enum Feature: String, CaseIterable, Sendable {
-    case download, resume, resumeData, checksum, events, durableSubscribers, launchEvents, schedule, rateLimits,
-        priorities, proxies, clientCertificates, netrc
+    case download, resume, resumeData, segments, checksum, events, durableSubscribers, launchEvents, schedule,
+        rateLimits, priorities, proxies, clientCertificates, netrc, relaxed
     case sessionsBackground = "sessions.background"
     case http, https, http2, ftp, ftps, sftp, file, data
     case upload, dataTasks, requestBodies

@@ -83,6 +83,9 @@ package final class TransferStore: Sendable {
     @discardableResult
     package func restoreReserve() -> Bool { reserve.restore() }
 
+    /// Gives SQLite's caches back, as soon as nobody uses them; returns at once.
+    package func releaseMemory() { pool.releaseMemoryEventually() }
+
     /// Performs the queued writes, closes the database and gives the lock back. Further calls do nothing.
     package func close() {
         let first = isClosed.withLock { closed in

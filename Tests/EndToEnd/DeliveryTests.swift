@@ -101,6 +101,53 @@ extension EndToEnd {
             #expect(scene.origin.requests("/good").first?.header("Want-Repr-Digest") != nil)
         }
 
+        private static func begin(_ resource: Resource, _ reply: Reply, upTo early: Int) throws {
+            try reply.head(
+                200, "OK", [("ETag", "\"v\""), ("Content-Length", "\(resource.content.size)")])
+            try reply.body(resource.content.bytes[..<early])
+        }
+
+        /// The daemon dies when the file has its name and the store does not know it.
+        @Test(
+            .timeLimit(.minutes(1)), .enabled(if: Requirements.has("python3"), "locks the store with python3"),
+            arguments: [2_000, 300_000], ["full", "relaxed"])
+        func aFileThatWasDeliveredAndNotRecordedIsRecognised(size: Int, durability: String) async throws {
+            let scene = try await Scene()
+            let resource = Resource.version(3, size: size)
+            let gate = scene.daemon.folder.file("gate")
+            scene.origin.serve(
+                "/file",
+                Behaviour { request, reply in
+                    // What goes to a part file is named in the store first, what is small is not.
+                    let early = size > 100_000 ? size / 2 : 0
+                    if early > 0 { try Self.begin(resource, reply, upTo: early) }
+                    while !Files.exists(gate) { usleep(1000) }
+                    if early == 0 { try Self.begin(resource, reply, upTo: 0) }
+                    try reply.body(resource.content.bytes[early...])
+                })
+            let id = try await scene.add("/file", to: "file", ["durability": .string(durability)])
+            let origin = scene.origin
+            #expect(await eventually { !origin.requests("/file").isEmpty })
+            if size > 100_000 {
+                let probe = scene.probe
+                #expect(try await eventually { try await probe.task(id)["response"] != nil })
+            }
+            let lock = try StoreLock(scene.daemon.stateFolder)
+            try await lock.acquire()
+            try Files.write(gate, "")
+            let file = scene.file()
+            #expect(await eventually { resource.content.matches(file) })
+            try await scene.daemon.kill()
+            try await lock.release()
+            try await scene.daemon.start()
+            let probe = try await scene.daemon.probe()
+            let task = try await probe.wait(for: id, "completed")
+            #expect(task["file"]?.stringValue == file)
+            #expect(scene.names == ["file"])
+            #expect(resource.content.matches(file))
+            #expect(scene.origin.requests("/file").count == 1)
+        }
+
         @Test(.timeLimit(.minutes(1)))
         func theServersTimeIsKeptOnRequest() async throws {
             let scene = try await Scene()

@@ -47,11 +47,12 @@ extension EndToEnd {
             #expect(numbers == Array(1...Int64(numbers.count)))
         }
 
-        @Test(.timeLimit(.minutes(2)))
-        func aDeliveredFileThatWasAnnouncedIsOnTheDisk() async throws {
+        /// Through part files, and from memory.
+        @Test(.timeLimit(.minutes(2)), arguments: [300_000, 3_000])
+        func aDeliveredFileThatWasAnnouncedIsOnTheDisk(size: Int) async throws {
             let disk = try await CrashableDisk.make(megabytes: 128)
             let origin = try MisbehavingOrigin()
-            let resource = Resource.version(1, size: 300_000)
+            let resource = Resource.version(1, size: size)
             origin.serveEverything(.good(resource))
             let daemon = try await DaemonProcess.started(stateFolder: disk.path + "/state")
             let probe = try await daemon.probe()

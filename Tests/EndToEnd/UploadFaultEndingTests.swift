@@ -41,7 +41,7 @@ struct UploadFaultEndingTests {
 
     static let subjects = UploadFaultSubject.all.filter { $0.kind.isSubset(of: .creating) }
 
-    @Test(.timeLimit(.minutes(1)), arguments: subjects)
+    @Test(.timeLimit(.minutes(1)), .enabled(if: UploadKillRun.isLong), arguments: subjects)
     func aServerThatIsNotReadyIsToldAgain(_ subject: UploadFaultSubject) async throws {
         let stage = try await Stage(
             subject,
@@ -55,7 +55,7 @@ struct UploadFaultEndingTests {
         #expect(try await stage.scene.probe.state(stage.id) == "cancelled")
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(1)), .enabled(if: UploadKillRun.isLong))
     func theNextDaemonGoesOnWithIt() async throws {
         let subject = try #require(UploadFaultSubject.named(.tus))
         var stage = try await Stage(subject, [.on(.termination, .answer(503, [("Retry-After", "2")]))])
@@ -69,7 +69,7 @@ struct UploadFaultEndingTests {
         #expect(stage.terminations == 2)
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(1)), .enabled(if: UploadKillRun.isLong))
     func whatWasNotToldWhenTheDaemonDiedIsTold() async throws {
         let subject = try #require(UploadFaultSubject.named(.contentRange))
         var stage = try await Stage(subject, [.on(.termination, .stall)])
@@ -81,7 +81,7 @@ struct UploadFaultEndingTests {
         #expect(server.requests(in: .termination).count == 2)
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(1)), .enabled(if: UploadKillRun.isLong))
     func nobodyWaitsForAServerThatSaysNothing() async throws {
         let subject = try #require(UploadFaultSubject.named(.tus))
         let stage = try await Stage(subject, [.always(.termination, .stall)])
@@ -98,7 +98,7 @@ struct UploadFaultEndingTests {
         #expect(try await stage.scene.daemon.terminate() == 0)
     }
 
-    @Test(.timeLimit(.minutes(1)), arguments: [204, 404, 405, 403])
+    @Test(.timeLimit(.minutes(1)), .enabled(if: UploadKillRun.isLong), arguments: [204, 404, 405, 403])
     func anAnswerThatWillNotChangeIsEnough(_ status: Int) async throws {
         let subject = try #require(UploadFaultSubject.named(.tus))
         let stage = try await Stage(subject, [.always(.termination, .answer(status))])
@@ -108,7 +108,7 @@ struct UploadFaultEndingTests {
         #expect(stage.terminations == 1)
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(1)), .enabled(if: UploadKillRun.isLong))
     func whatIsKeptIsNotEnded() async throws {
         let subject = try #require(UploadFaultSubject.named(.tus))
         let stage = try await Stage(subject)
@@ -124,7 +124,7 @@ struct UploadFaultEndingTests {
         #expect(stage.terminations == 0)
     }
 
-    @Test(.timeLimit(.minutes(1)), arguments: subjects)
+    @Test(.timeLimit(.minutes(1)), .enabled(if: UploadKillRun.isLong), arguments: subjects)
     func anotherURLEndsTheOldUpload(_ subject: UploadFaultSubject) async throws {
         let stage = try await Stage(subject, [.on(.termination, .answer(500))])
         let new = try UploadServer(subject.rules)

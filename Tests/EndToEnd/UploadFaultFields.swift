@@ -116,8 +116,8 @@ extension UploadFaultCase {
                     "range \(range)", .contentRange,
                     [.on(.append, .keep(262_144)), .on(.append, .field("Range", range))], broken, requests: 3),
                 UploadFaultCase(
-                    "range \(range) when asked", .contentRange, [.on(.query, .field("Range", range))], broken,
-                    requests: 2),
+                    "range \(range) when asked", .contentRange,
+                    [.on(.append, .cut(after: 200_000)), .on(.query, 2, .field("Range", range))], broken, requests: 6),
             ]
         } + [
             UploadFaultCase(

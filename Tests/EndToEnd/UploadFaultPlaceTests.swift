@@ -37,7 +37,7 @@ struct UploadFaultPlaceTests {
             subject.spec(
                 server, source: scene.file("source"),
                 [
-                    "headers": [["X-Secret", "s"], ["Accept-Language", "de"]], "username": "u", "password": "p",
+                    "headers": [["X-Secret", "s"], ["Accept-Language", "de"]], "bearer": "t",
                     "contentType": "a/b",
                 ])
         ])[0]

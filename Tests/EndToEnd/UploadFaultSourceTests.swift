@@ -72,7 +72,7 @@ struct UploadFaultSourceTests {
 
     private static let large = Content(seed: 82, size: 4 << 20)
 
-    @Test(.timeLimit(.minutes(1)), arguments: UploadFaultSubject.all)
+    @Test(.timeLimit(.minutes(1)), .enabled(if: UploadKillRun.isLong), arguments: UploadFaultSubject.all)
     func anAttemptStopsAtTheChange(_ subject: UploadFaultSubject) async throws {
         let changes = Change.allCases.filter { $0 != .replaced && $0 != .removed }
         try await each(of: changes, subject, Self.large, []) { change, server, probe, source in
@@ -88,7 +88,7 @@ struct UploadFaultSourceTests {
         }
     }
 
-    @Test(.timeLimit(.minutes(1)), arguments: UploadFaultSubject.all)
+    @Test(.timeLimit(.minutes(1)), .enabled(if: UploadKillRun.isLong), arguments: UploadFaultSubject.all)
     func anAttemptEndsWithTheVersionThatItOpened(_ subject: UploadFaultSubject) async throws {
         try await each(of: [.replaced, .removed], subject, Self.large, []) { change, server, probe, source in
             let name: Comment = "\(subject.testDescription), \(change.rawValue)"

@@ -16,7 +16,7 @@ struct UploadFaultTests {
     /// Servers that one daemon meets at a time.
     private static let width = 8
 
-    @Test(.timeLimit(.minutes(3)), arguments: UploadFaultSubject.all)
+    @Test(.timeLimit(.minutes(3)), .enabled(if: UploadKillRun.isLong), arguments: UploadFaultSubject.all)
     func everyFaultEndsWell(_ subject: UploadFaultSubject) async throws {
         let scene = try await Scene()
         let source = scene.file("source")

@@ -42,7 +42,7 @@ struct UploadKillRestartTests {
         #expect(requests.last?.received == length)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(5)), .enabled(if: UploadKillRun.isLong))
     func put() async throws {
         let server = try UploadServer(PlainRules())
         let ending = try await run("put", "PUT")
@@ -53,7 +53,7 @@ struct UploadKillRestartTests {
         #expect(isIdentical)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(5)), .enabled(if: UploadKillRun.isLong))
     func post() async throws {
         let server = try UploadServer(PlainRules())
         let ending = try await run("post", "POST")
@@ -64,7 +64,7 @@ struct UploadKillRestartTests {
         #expect(isIdentical)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(5)), .enabled(if: UploadKillRun.isLong))
     func multipart() async throws {
         let server = try UploadServer(PlainRules())
         let ending = try await run("multipart", "POST").run(

@@ -91,7 +91,7 @@ struct UploadKillTests {
         #expect(server.received("PUT") == Run.medium.size)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.enabled(if: UploadKillRun.isLong), .timeLimit(.minutes(5)))
     func s3Multipart() async throws {
         let server = try UploadServer(PartRules())
         let content = Run.medium

@@ -85,7 +85,7 @@ final class EchoHandler: RequestHandler {
 
 /// Waits until `condition` holds; false after a generous time.
 func eventually(_ condition: () async -> Bool) async -> Bool {
-    for _ in 0..<3000 {
+    for _ in 0..<12_000 {
         if await condition() { return true }
         try? await Task.sleep(for: .milliseconds(10))
     }
@@ -99,7 +99,8 @@ func withServer(
 ) async throws {
     let folder = try TemporaryFolder()
     let handler = EchoHandler()
-    let server = try await RPCServer.start(on: .path(try SocketPath(folder.file("s"))), limits: limits, handler: handler)
+    let server = try await RPCServer.start(
+        on: .path(try SocketPath(folder.file("s"))), limits: limits, handler: handler)
     do {
         try await body(folder.file("s"), handler, server)
     } catch {

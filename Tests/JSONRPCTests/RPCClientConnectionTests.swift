@@ -2,7 +2,7 @@ import JSONRPC
 import NIOConcurrencyHelpers
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(4)))
 struct RPCClientConnectionTests {
     @Test func matchesAnswersToRequests() async throws {
         try await withServer { socket, _, _ in

@@ -3,7 +3,7 @@ import JSONRPC
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(4)))
 struct RPCServerTests {
     @Test func answersARequestWithItsID() async throws {
         try await withServer { socket, handler, _ in

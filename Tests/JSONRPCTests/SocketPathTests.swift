@@ -3,7 +3,7 @@ import JSONRPC
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(4)))
 struct SocketPathTests {
     @Test func refusesPathsThatDoNotFit() throws {
         let fits = "/" + String(repeating: "a", count: 106)

@@ -8,7 +8,7 @@ import TransferRPC
 
 @testable import TransferClient
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(4)))
 struct DaemonClientTests {
     @Test func callsAMethod() async throws {
         try await withDaemon { client, daemon in

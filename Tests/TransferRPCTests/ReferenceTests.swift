@@ -41,8 +41,7 @@ struct ReferenceTests {
                 #expect(!text.contains("`\(key.rawValue)`") && !text.contains("\"\(key.rawValue)\""))
             }
             for key in UnbuiltNames.session { #expect(!text.contains("`\(key.rawValue)`")) }
-            #expect(
-                !text.contains("Not built") && !text.contains("connectionsPerDownload"))
+            #expect(!text.contains("Not built"))
         }
     }
 

@@ -4,7 +4,7 @@ import TransferRPC
 
 struct UnbuiltNamesTests {
     @Test(arguments: [
-        "\"mirrors\":[\"https://a\"]", "\"requestCachePolicy\":\"x\"", "\"connections\":2",
+        "\"mirrors\":[\"https://a\"]", "\"requestCachePolicy\":\"x\"",
     ])
     func refusesFieldsOfTasksByName(_ member: String) throws {
         let text = "{\"tasks\":[{\"url\":\"https://example.org\",\(member)}]}"
@@ -26,7 +26,6 @@ struct UnbuiltNamesTests {
         "\"requestCachePolicy\":\"x\"", "\"httpCookieAcceptPolicy\":\"never\"", "\"httpShouldSetCookies\":true",
         "\"isDiscretionary\":true", "\"allowsExpensiveNetworkAccess\":false",
         "\"allowsConstrainedNetworkAccess\":false",
-        "\"connectionsPerDownload\":4",
     ])
     func refusesFieldsOfSessionsByName(_ member: String) throws {
         let text = "{\"id\":\"s\",\"configuration\":{\(member)}}"
@@ -48,7 +47,7 @@ struct UnbuiltNamesTests {
     @Test func acceptsWhatIsBuilt() {
         var spec = TaskSpec()
         spec.url = "https://example.org"
-        spec.connections = 1
+        spec.connections = 16
         spec.kind = .upload
         spec.source = SourceFile(path: "/a")
         spec.uploadProtocol = "tus"

@@ -7,6 +7,7 @@
 #include "dld_disk.h"
 #include "dld_events.h"
 #include "dld_files.h"
+#include "dld_memory.h"
 #include "dld_sockets.h"
 
 #endif

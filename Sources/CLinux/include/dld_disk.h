@@ -12,6 +12,9 @@ int dld_reserve(int fd, int64_t offset, int64_t length);
 /// renameat2(2) with RENAME_NOREPLACE: EEXIST where the new name is taken, EINVAL where the file system cannot.
 int dld_rename_noreplace(int old_folder, const char *old_name, int new_folder, const char *new_name);
 
+/// Gives an open file without a name (O_TMPFILE) a name: EEXIST where that is taken (linkat(2)).
+int dld_link_open_file(int fd, int folder, const char *name);
+
 /// openat2(2) with RESOLVE_BENEATH and RESOLVE_NO_SYMLINKS: EXDEV or ELOOP where the path leads out.
 int dld_open_beneath(int folder, const char *path, uint64_t flags, uint64_t mode);
 

@@ -1,6 +1,13 @@
 import Threading
 import TransferModel
 
+/// What a sync thread makes durable.
+protocol Synchronizing: Sendable {
+    func synchronize()
+}
+
+extension PartSink: Synchronizing {}
+
 /// The threads that serve one file system: a slow or frozen one delays only its own transfers.
 final class DeviceLane: Sendable {
     enum Write: Sendable {
@@ -18,7 +25,7 @@ final class DeviceLane: Sendable {
     private static let syncThreads = 4
     private static let readThreads = 2
     private let writer: WorkQueue<Write>
-    private let syncer: WorkQueue<PartSink>
+    private let syncer: WorkQueue<any Synchronizing>
     private let reader: WorkQueue<Reading>
 
     init(device: UInt64) {
@@ -34,7 +41,7 @@ final class DeviceLane: Sendable {
     }
 
     func post(_ job: Write) { writer.post(job) }
-    func sync(_ sink: PartSink) { syncer.post(sink) }
+    func sync(_ file: any Synchronizing) { syncer.post(file) }
     func read(_ piece: PayloadFeed.Piece, for feed: PayloadFeed) { reader.post(Reading(piece: piece, feed: feed)) }
 
     func close() {

@@ -11,6 +11,8 @@ struct JournalEntry: Hashable, Sendable {
     var inode: UInt64
     /// Which version of the resource the bytes are of; see `identity(of:)`.
     var identity: UInt32
+    /// Where a segment among others begins; nil where everything before `base` is held.
+    var start: Int64?
     /// Offset of the last completed fdatasync.
     var base: Int64
     var offset: Int64
@@ -73,8 +75,8 @@ extension JournalEntry {
         place.storeBytes(of: boot.low.littleEndian, toByteOffset: 56, as: UInt64.self)
         place.storeBytes(of: crc.littleEndian, toByteOffset: 64, as: UInt32.self)
         place.storeBytes(of: identity.littleEndian, toByteOffset: 68, as: UInt32.self)
-        place.storeBytes(of: 0, toByteOffset: 72, as: UInt32.self)
-        place.storeBytes(of: dld_crc32c(0, place, 76).littleEndian, toByteOffset: 76, as: UInt32.self)
+        place.storeBytes(of: (start ?? -1).littleEndian, toByteOffset: 72, as: Int64.self)
+        place.storeBytes(of: dld_crc32c(0, place, 80).littleEndian, toByteOffset: 80, as: UInt32.self)
     }
 
     /// The entry at `place`; nil where it is empty, torn or not one.
@@ -86,12 +88,14 @@ extension JournalEntry {
             UInt32(littleEndian: place.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
         }
         let generation = word(0)
-        guard generation > 0, half(76) == dld_crc32c(0, place, 76) else { return nil }
+        guard generation > 0, half(80) == dld_crc32c(0, place, 80) else { return nil }
+        let start = Int64(bitPattern: word(72))
         let entry = JournalEntry(
             task: TaskID(Int64(bitPattern: word(8))), device: word(16), inode: word(24), identity: half(68),
-            base: Int64(bitPattern: word(32)), offset: Int64(bitPattern: word(40)), crc: half(64),
+            start: start < 0 ? nil : start, base: Int64(bitPattern: word(32)), offset: Int64(bitPattern: word(40)),
+            crc: half(64),
             boot: BootID(high: word(48), low: word(56)))
-        guard entry.base >= 0, entry.offset >= entry.base else { return nil }
+        guard entry.base >= max(0, start), entry.offset >= entry.base else { return nil }
         return (entry, generation)
     }
 }

@@ -65,8 +65,10 @@ package final class OffsetJournal: @unchecked Sendable {
 
     /// A slot for an exchange of `task`: the one its last exchange left, else an empty one, else the oldest left behind.
     /// nil where all are held.
-    func claim(_ task: TaskID) -> Slot? {
-        table.withLock { table in
+    /// - Parameter alone: the exchange has the file to itself; what others left of the task counts no more.
+    func claim(_ task: TaskID, alone: Bool = false) -> Slot? {
+        if alone { forget(task, butNewest: true) }
+        return table.withLock { table in
             let index: Int
             if let own = table.left.firstIndex(where: { $0.task == task }) {
                 index = table.left.remove(at: own).index
@@ -90,9 +92,7 @@ package final class OffsetJournal: @unchecked Sendable {
 
     /// Gives a slot back; `keeping` leaves its claim readable for a resumption, else it is wiped.
     func release(_ slot: Slot, task: TaskID, keeping: Bool) {
-        if !keeping {
-            (memory + slot.index * Self.slotSize).initializeMemory(as: UInt8.self, repeating: 0, count: Self.slotSize)
-        }
+        if !keeping { wipe(slot.index) }
         table.withLock { table in
             table.held[slot.index] = false
             if keeping {
@@ -103,13 +103,41 @@ package final class OffsetJournal: @unchecked Sendable {
         }
     }
 
-    /// The newest claim about this very file in this boot.
+    /// Wipes the claims of the task that nobody holds.
+    /// - Parameter butNewest: the last one left stays.
+    package func forget(_ task: TaskID, butNewest: Bool = false) {
+        table.withLock { table in
+            guard table.left.contains(where: { $0.task == task }) else { return }
+            var dropped = table.left.filter { $0.task == task }
+            if butNewest { dropped.removeLast() }
+            for slot in dropped { wipe(slot.index) }
+            let indices = Set(dropped.map(\.index))
+            table.left.removeAll { indices.contains($0.index) }
+            table.free += indices
+        }
+    }
+
+    private func wipe(_ index: Int) {
+        (memory + index * Self.slotSize).initializeMemory(as: UInt8.self, repeating: 0, count: Self.slotSize)
+    }
+
+    /// The newest claim of an exchange that had this very file to itself, in this boot.
     func entry(task: TaskID, device: UInt64, inode: UInt64) -> JournalEntry? {
+        claims(task, device, inode).filter { $0.entry.start == nil }.max { $0.generation < $1.generation }?.entry
+    }
+
+    /// Claims of segments of this very file, in this boot.
+    func segments(task: TaskID, device: UInt64, inode: UInt64) -> [JournalEntry] {
+        claims(task, device, inode).map(\.entry).filter { $0.start != nil }
+    }
+
+    private func claims(
+        _ task: TaskID, _ device: UInt64, _ inode: UInt64
+    ) -> [(entry: JournalEntry, generation: UInt64)] {
         table.withLock { table in
             table.left.lazy.filter { $0.task == task }
                 .compactMap { Self.current(self.memory + $0.index * Self.slotSize) }
                 .filter { $0.entry.device == device && $0.entry.inode == inode && $0.entry.boot == self.boot }
-                .max { $0.generation < $1.generation }?.entry
         }
     }
 

@@ -1,29 +1,60 @@
 import CLinux
 import Glibc
+import TransferCore
 import TransferModel
 
 extension PartFile {
     /// Reopens the part file of `task` for resumption. Reads from disk: not for the reactor or an actor.
     ///
-    /// The proven offset is the checkpoint's, or the journal's where it was written in this boot, for this version, and
-    /// the bytes it speaks of, read back, have its CRC. The file is cut there. nil where the file is not the one of the
+    /// Proven is what the checkpoint says, and beyond it what the journal says where it was written in this boot, for
+    /// this version, and the bytes it speaks of, read back, have its CRC. nil where the file is not the one of the
     /// checkpoint, or where the journal knows that it was begun anew since: start from 0.
+    /// - Returns: the part, and the checkpoint with what is proven; where that has no gaps the file is cut at its end.
     /// - Throws: disk.io and its like where the disk fails.
+    package static func recover(
+        _ checkpoint: Checkpoint, task: TaskID, journal: OffsetJournal?, directory: Int32? = nil
+    ) throws(TransferError) -> (part: PartFile, checkpoint: Checkpoint)? {
+        guard let (part, size) = try open(checkpoint, directory: directory) else { return nil }
+        guard let held = part.proven(checkpoint, task, journal, size: size) else { return nil }
+        var proven = checkpoint
+        proven.offset = held.prefix
+        proven.ranges = held.beyond
+        if size > proven.reach.rawValue { try part.truncate(to: proven.reach) }
+        // What a checkpoint is built on must be durable.
+        if held != ByteRangeSet(checkpoint) { try part.sync() }
+        return (part, proven)
+    }
+
+    /// As `recover`, for a file without gaps.
     package static func reopen(
         _ checkpoint: Checkpoint, task: TaskID, journal: OffsetJournal?, directory: Int32? = nil
     ) throws(TransferError) -> (part: PartFile, provenOffset: ByteCount)? {
-        guard let (part, size) = try open(checkpoint, directory: directory) else { return nil }
-        var proven = checkpoint.offset.rawValue
-        if let entry = journal?.entry(task: task, device: part.device, inode: part.inode) {
-            guard entry.identity == JournalEntry.identity(of: checkpoint), entry.offset >= proven else { return nil }
-            if entry.offset <= size, part.crc(from: entry.base, to: entry.offset) == entry.crc {
-                proven = entry.offset
-            }
+        try recover(checkpoint, task: task, journal: journal, directory: directory).map {
+            ($0.part, $0.checkpoint.offset)
         }
-        if size > proven { try part.truncate(to: ByteCount(proven)) }
-        // What a checkpoint is built on must be durable.
-        if proven > checkpoint.offset.rawValue { try part.sync() }
-        return (part, ByteCount(proven))
+    }
+
+    /// What of the file is proven; nil where the journal is of another version, or of the same begun anew.
+    private func proven(
+        _ checkpoint: Checkpoint, _ task: TaskID, _ journal: OffsetJournal?, size: Int64
+    ) -> ByteRangeSet? {
+        var held = ByteRangeSet(checkpoint)
+        guard let journal else { return held }
+        let identity = JournalEntry.identity(of: checkpoint)
+        if let entry = journal.entry(task: task, device: device, inode: inode) {
+            guard entry.identity == identity, entry.offset >= checkpoint.offset.rawValue else { return nil }
+            if bears(out: entry, size: size) { held.insert(ByteRange(.zero, ByteCount(entry.offset))) }
+        }
+        let segments = journal.segments(task: task, device: device, inode: inode)
+        guard segments.allSatisfy({ $0.identity == identity }) else { return nil }
+        for entry in segments where bears(out: entry, size: size) {
+            held.insert(ByteRange(ByteCount(entry.start ?? entry.base), ByteCount(entry.offset)))
+        }
+        return held
+    }
+
+    private func bears(out entry: JournalEntry, size: Int64) -> Bool {
+        entry.offset <= size && crc(from: entry.base, to: entry.offset) == entry.crc
     }
 
     /// CRC-32C of a range of the file; nil where it cannot be read whole.

@@ -1,26 +1,77 @@
 import CLinux
 import Glibc
 import Synchronization
+import Threading
 import TransferModel
 
 /// The hidden file beside the destination that a download grows in; its identity is what a resumption checks.
+///
+/// A planned one is made when its first bytes must be stored: a small body that comes at once never needs it.
 package final class PartFile: Sendable {
+    /// Where a planned file will be made; the folder's descriptor lives as long as `keeper`.
+    private struct Plan: Sendable {
+        var directory: Int32
+        var keeper: any Sendable
+    }
+
     package let path: String
-    package let device: UInt64
-    package let inode: UInt64
-    package let fileDescriptor: Int32
-    private let isOpen = Atomic<Bool>(true)
+    /// The folder's while the file is planned.
+    package var device: UInt64 { UInt64(bitPattern: deviceNumber.load(ordering: .acquiring)) }
+    /// 0 and -1 while the file is planned.
+    package var inode: UInt64 { UInt64(bitPattern: number.load(ordering: .acquiring)) }
+    package var fileDescriptor: Int32 { descriptor.load(ordering: .acquiring) }
+    private let deviceNumber: Atomic<Int64>
+    private let number: Atomic<Int64>
+    private let descriptor: Atomic<Int32>
+    private let isClosed = Atomic<Bool>(false)
     private let hasBytes = Atomic<Bool>(false)
+    private let plan: Guarded<Plan?>
 
     private init(path: String, fileDescriptor: Int32, status: stat) {
         self.path = path
-        self.fileDescriptor = fileDescriptor
-        device = UInt64(status.st_dev)
-        inode = UInt64(status.st_ino)
+        deviceNumber = Atomic(Int64(bitPattern: UInt64(status.st_dev)))
+        descriptor = Atomic(fileDescriptor)
+        number = Atomic(Int64(bitPattern: UInt64(status.st_ino)))
+        plan = Guarded(nil)
         hasBytes.store(status.st_size > 0, ordering: .relaxed)
     }
 
+    /// A file that `open` will make in `directory`, which `keeper` keeps open, as `create` with `replacing` does.
+    package init(planned path: String, device: UInt64, directory: Int32, keeper: any Sendable) {
+        self.path = path
+        deviceNumber = Atomic(Int64(bitPattern: device))
+        descriptor = Atomic(-1)
+        number = Atomic(0)
+        plan = Guarded(Plan(directory: directory, keeper: keeper))
+    }
+
     deinit { close() }
+
+    /// False while the file is planned.
+    package var isOpen: Bool { fileDescriptor >= 0 }
+
+    /// Makes a planned file; blocks. Nothing happens where it was made before.
+    /// - Throws: as `create`.
+    package func open() throws(TransferError) {
+        do {
+            try makeIfPlanned()
+        } catch {
+            throw error.transferError(path)
+        }
+    }
+
+    func makeIfPlanned() throws(LocalFailure) {
+        guard !isOpen else { return }
+        try plan.withLock { plan throws(LocalFailure) in
+            guard let place = plan, !isOpen else { return }
+            let (made, status) = try Self.make(path, in: place.directory, replacing: true)
+            // Not the folder's on every file system (overlays).
+            deviceNumber.store(Int64(bitPattern: UInt64(status.st_dev)), ordering: .releasing)
+            number.store(Int64(bitPattern: UInt64(status.st_ino)), ordering: .releasing)
+            descriptor.store(made, ordering: .releasing)
+            plan = nil
+        }
+    }
 
     /// Creates the file (O_EXCL, O_NOFOLLOW; 0666 less the umask).
     ///
@@ -30,23 +81,32 @@ package final class PartFile: Sendable {
     package static func create(
         path: String, directory: Int32? = nil, replacing: Bool = false
     ) throws(TransferError) -> PartFile {
+        do {
+            let (descriptor, status) = try make(path, in: directory, replacing: replacing)
+            return PartFile(path: path, fileDescriptor: descriptor, status: status)
+        } catch {
+            throw error.transferError(path)
+        }
+    }
+
+    private static func make(
+        _ path: String, in directory: Int32?, replacing: Bool
+    ) throws(LocalFailure) -> (descriptor: Int32, status: stat) {
         let name = directory == nil ? path : lastComponent(path)
         let folder = directory ?? AT_FDCWD
-        if replacing, unlinkat(folder, name, 0) != 0, errno != ENOENT {
-            throw LocalFailure("unlink").transferError(path)
-        }
+        if replacing, unlinkat(folder, name, 0) != 0, errno != ENOENT { throw LocalFailure("unlink") }
         let descriptor = openat(folder, name, O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, mode_t(0o666))
-        guard descriptor >= 0 else { throw LocalFailure("open").transferError(path) }
+        guard descriptor >= 0 else { throw LocalFailure("open") }
         var status = stat()
         guard fstat(descriptor, &status) == 0 else {
             let failure = LocalFailure("fstat")
             Glibc.close(descriptor)
-            throw failure.transferError(path)
+            throw failure
         }
-        return PartFile(path: path, fileDescriptor: descriptor, status: status)
+        return (descriptor, status)
     }
 
-    /// Opens the very file a checkpoint names: regular, one link, same device and inode, at least `offset` long.
+    /// Opens the very file a checkpoint names: regular, one link, same device and inode, at least as long as it says.
     /// nil where it is not that file any more.
     /// - Throws: disk.io and its like where the file may be there but cannot be read.
     static func open(
@@ -61,7 +121,7 @@ package final class PartFile: Sendable {
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_nlink == 1,
             UInt64(status.st_dev) == checkpoint.device, UInt64(status.st_ino) == checkpoint.inode,
-            Int64(status.st_size) >= checkpoint.offset.rawValue, checkpoint.offset >= .zero
+            Int64(status.st_size) >= checkpoint.reach.rawValue, checkpoint.offset >= .zero
         else {
             Glibc.close(descriptor)
             return nil
@@ -79,6 +139,23 @@ package final class PartFile: Sendable {
         guard ftruncate(fileDescriptor, off_t(length.rawValue)) == 0 else {
             throw LocalFailure("ftruncate").transferError(path)
         }
+        if length <= .zero { hasBytes.store(false, ordering: .relaxed) }
+    }
+
+    /// Writes the whole content of a file that is empty.
+    package func write(_ bytes: [UInt8]) throws(TransferError) {
+        var done = 0
+        while done < bytes.count {
+            let count = bytes.withUnsafeBytes { source in
+                pwrite(fileDescriptor, source.baseAddress.map { $0 + done }, source.count - done, off_t(done))
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else {
+                throw LocalFailure("pwrite", errno: count == 0 ? ENOSPC : errno).transferError(path)
+            }
+            done += count
+        }
+        noteBytes()
     }
 
     /// fdatasync(2). After a failure the bytes since the last success must be written again: a second call would lie.
@@ -88,7 +165,9 @@ package final class PartFile: Sendable {
 
     /// The descriptor is gone after this; nothing may use the part any more.
     package func close() {
-        if isOpen.exchange(false, ordering: .acquiringAndReleasing) { Glibc.close(fileDescriptor) }
+        plan.withLock { $0 = nil }
+        let held = fileDescriptor
+        if held >= 0, !isClosed.exchange(true, ordering: .acquiringAndReleasing) { Glibc.close(held) }
     }
 
     private static func lastComponent(_ path: String) -> String {

@@ -43,6 +43,8 @@ final class PartSink: @unchecked Sendable {
         var buffersOutstanding = 0
         var readerWaits = false
         var slot: OffsetJournal.Slot?
+        /// The version's name in the journal.
+        var identity: UInt32 = 0
         var finishing: (@Sendable (Ending) -> Void)?
         /// False where the bytes will be delivered (and synced) at once.
         var syncAtEnd = true
@@ -62,28 +64,33 @@ final class PartSink: @unchecked Sendable {
 
     let part: PartFile
     let acceptance: Acceptance
-    private let context: TransferContext
-    private let services: Services
-    private let identity: UInt32
-    private let start: Int64
+    let context: TransferContext
+    let services: Services
+    /// Where the file is written in several places at once; nil where this sink has it alone.
+    private let board: SegmentBoard?
+    let start: Int64
     private let began: Int64
     let state: Guarded<State>
     /// The reader may go on, or the file failed; called on any thread.
-    private let onChange: @Sendable () -> Void
+    let onChange: @Sendable () -> Void
 
     init(
         part: PartFile, acceptance: Acceptance, context: TransferContext, services: Services,
-        onChange: @escaping @Sendable () -> Void
+        board: SegmentBoard? = nil, onChange: @escaping @Sendable () -> Void
     ) {
         self.part = part
         self.acceptance = acceptance
         self.context = context
         self.services = services
+        self.board = board
         self.onChange = onChange
         start = acceptance.offset.rawValue
         began = dld_monotonic_nanoseconds()
-        state = Guarded(State(written: start, durable: start))
-        identity = JournalEntry.identity(of: Self.checkpoint(part, acceptance, offset: start))
+        var initial = State(written: start, durable: start)
+        if board == nil {
+            initial.identity = JournalEntry.identity(of: Self.checkpoint(part, acceptance, offset: start))
+        }
+        state = Guarded(initial)
         services.ledger.add(self)
     }
 
@@ -102,8 +109,10 @@ final class PartSink: @unchecked Sendable {
 
     /// Whether another buffer may be handed over now; where not, `onChange` tells when to ask again.
     func admits(at now: Int64) -> Bool {
-        state.withLock { state in
-            let late = state.syncing && state.oldestUnsynced.map { now - $0 > Self.checkpointPatience } ?? false
+        let boardIsLate = board?.isLate(at: now) ?? false
+        return state.withLock { state in
+            let late =
+                boardIsLate || state.syncing && state.oldestUnsynced.map { now - $0 > Self.checkpointPatience } ?? false
             guard state.buffersOutstanding >= Self.buffersInFlight || late else { return true }
             state.readerWaits = true
             return false
@@ -138,9 +147,15 @@ final class PartSink: @unchecked Sendable {
 
     // MARK: Writer's side
 
-    /// Cuts the file where the body begins, and reserves room for it.
+    /// Makes the file where it is planned, cuts it where the body begins, and reserves room for it.
     func begin() {
-        state.withLock { $0.slot = services.journal?.claim(context.task) }
+        do throws(LocalFailure) {
+            try part.makeIfPlanned()
+        } catch {
+            return fail(error)
+        }
+        if let board { return begin(on: board) }
+        state.withLock { $0.slot = services.journal?.claim(context.task, alone: true) }
         // The journal first: from here on it vetoes a checkpoint of the version that is being replaced.
         state.withLock { claim($0) }
         var status = stat()
@@ -150,13 +165,19 @@ final class PartSink: @unchecked Sendable {
             return fail(LocalFailure("ftruncate"))
         }
         context.counters.setReceived(ByteCount(start))
-        guard let total = acceptance.total?.rawValue, total - start >= Self.reserveThreshold else { return }
+        context.observer.transferReachedFile(Self.checkpoint(part, acceptance, offset: start))
+        if let total = acceptance.total?.rawValue { reserve(from: start, to: total) }
+    }
+
+    /// Reserves room, where it is worth a call.
+    func reserve(from start: Int64, to end: Int64) {
+        guard end - start >= Self.reserveThreshold else { return }
+        var status = stat()
+        guard fstat(part.fileDescriptor, &status) == 0 else { return fail(LocalFailure("fstat")) }
         // fallocate takes what there is before it fails: a file that cannot fit must not fill the disk for everybody.
         let reserved = max(0, Int64(status.st_blocks) * 512 - start)
-        guard freeSpace() >= total - start - reserved else { return fail(LocalFailure("fallocate", errno: ENOSPC)) }
-        if dld_reserve(part.fileDescriptor, start, total - start) != 0,
-            [ENOSPC, EDQUOT, EFBIG, EIO].contains(errno)
-        {
+        guard freeSpace() >= end - start - reserved else { return fail(LocalFailure("fallocate", errno: ENOSPC)) }
+        if dld_reserve(part.fileDescriptor, start, end - start) != 0, [ENOSPC, EDQUOT, EFBIG, EIO].contains(errno) {
             fail(LocalFailure("fallocate"))
         }
     }
@@ -196,8 +217,10 @@ final class PartSink: @unchecked Sendable {
             claim(state)
         }
         part.noteBytes()
+        let now = dld_monotonic_nanoseconds()
+        if let board { return board.wrote(at: now) }
         context.counters.setReceived(ByteCount(end))
-        checkpointIfDue(at: dld_monotonic_nanoseconds())
+        checkpointIfDue(at: now)
     }
 
     private func writeAll(
@@ -235,13 +258,14 @@ final class PartSink: @unchecked Sendable {
     }
 
     /// Rewrites the journal's slot; under the lock of `state`.
-    private func claim(_ state: State) {
+    func claim(_ state: State) {
         guard let slot = state.slot, let journal = services.journal, let boot = journal.boot else { return }
         let end = state.crcUnknown ? state.durable : state.written
         let crc = dld_crc32c_suffix(state.crcDurable, state.crcWritten, UInt64(end - state.durable))
         let entry = JournalEntry(
-            task: context.task, device: part.device, inode: part.inode, identity: identity, base: state.durable,
-            offset: end, crc: state.crcUnknown ? 0 : crc, boot: boot)
+            task: context.task, device: part.device, inode: part.inode, identity: state.identity,
+            start: board == nil ? nil : start, base: state.durable, offset: end, crc: state.crcUnknown ? 0 : crc,
+            boot: boot)
         journal.write(entry, to: slot)
     }
 
@@ -249,6 +273,7 @@ final class PartSink: @unchecked Sendable {
 
     /// Starts a checkpoint where one is due; any thread.
     func checkpointIfDue(at now: Int64) {
+        if let board { return board.checkpointIfDue(at: now) }
         enum Due { case nothing, announcement(Int64), sync }
         let due: Due = state.withLock { state in
             guard state.failure == nil, state.finishing == nil, !state.ended else { return .nothing }
@@ -307,6 +332,7 @@ final class PartSink: @unchecked Sendable {
 
     /// All buffers are written: makes them durable where asked, and ends.
     func finishWriting() {
+        if let board { return end(on: board) }
         enum Next { case wait, sync, end }
         let next: Next = state.withLock { state in
             if state.syncing { return .wait }

@@ -22,11 +22,17 @@ struct SinkFactory: Sendable {
 
     /// `onChange` is called, on any thread, when the sink takes bytes again or its file failed.
     func make(
-        _ part: PartFile, _ acceptance: Acceptance, _ context: TransferContext, onChange: @escaping @Sendable () -> Void
+        _ part: PartFile, _ acceptance: Acceptance, _ context: TransferContext, on board: SegmentBoard? = nil,
+        onChange: @escaping @Sendable () -> Void
     ) -> PartSink {
-        let services = PartSink.Services(
+        PartSink(
+            part: part, acceptance: acceptance, context: context, services: services(for: part), board: board,
+            onChange: onChange)
+    }
+
+    func services(for part: PartFile) -> PartSink.Services {
+        PartSink.Services(
             lane: lanes.lane(for: part.device), journal: journal, buffers: buffers, ledger: ledger
         ) { [waker] in waker.wake() }
-        return PartSink(part: part, acceptance: acceptance, context: context, services: services, onChange: onChange)
     }
 }

@@ -100,7 +100,10 @@ struct EasySetup {
     private mutating func http(_ transfer: Transfer) {
         let request = transfer.request
         set(CURLOPT_HTTPAUTH, DLD_AUTH_BASIC_DIGEST)
-        set(CURLOPT_HTTP_VERSION, httpVersion(transfer))
+        let version = httpVersion(transfer)
+        set(CURLOPT_HTTP_VERSION, version)
+        // Whoever may share a connection waits to learn whether the one that is being made can be shared.
+        if request.url.scheme == "https", version != Int(CURL_HTTP_VERSION_1_1) { set(CURLOPT_PIPEWAIT, 1) }
         var usual = "GET"
         if transfer.isSending {
             upload(transfer)
@@ -161,7 +164,7 @@ struct EasySetup {
             fields.removeAll { ["content-length", "transfer-encoding", "expect"].contains($0.name.lowercased()) }
             list = curl_slist_append(list, transfer.expectsContinue ? "Expect: 100-continue" : "Expect:")
         }
-        if !fields.contains(where: { $0.name.lowercased() == "user-agent" }) {
+        if !fields.contains(where: { $0.isNamed("User-Agent") }) {
             fields.append(HeaderField("User-Agent", userAgent))
         }
         for field in fields {

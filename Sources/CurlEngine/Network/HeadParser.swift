@@ -89,7 +89,7 @@ struct HeadParser {
     }
 
     func values(_ name: String) -> [String] {
-        headers.filter { $0.name.lowercased() == name }.map(\.value)
+        headers.filter { $0.isNamed(name) }.map(\.value)
     }
 
     /// Where the response says to go on, if it is a redirect that is followed.

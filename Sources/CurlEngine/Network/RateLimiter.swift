@@ -26,13 +26,18 @@ struct RateLimiter {
     private var tasks: [TaskID: SharedBucket] = [:]
 
     /// `now` in nanoseconds on the reactor's clock; 0 lifts a limit.
-    mutating func setGlobal(_ rate: ByteRate, at now: Int64) { Self.set(&global, rate, now) }
-    mutating func set(_ session: SessionKey, _ rate: ByteRate, at now: Int64) {
+    /// Each returns whether anything changed.
+    @discardableResult
+    mutating func setGlobal(_ rate: ByteRate, at now: Int64) -> Bool { Self.set(&global, rate, now) }
+    @discardableResult
+    mutating func set(_ session: SessionKey, _ rate: ByteRate, at now: Int64) -> Bool {
         Self.set(&sessions[session], rate, now)
     }
-    mutating func set(_ task: TaskID, _ rate: ByteRate, at now: Int64) { Self.set(&tasks[task], rate, now) }
+    @discardableResult
+    mutating func set(_ task: TaskID, _ rate: ByteRate, at now: Int64) -> Bool { Self.set(&tasks[task], rate, now) }
 
-    private static func set(_ place: inout SharedBucket?, _ rate: ByteRate, _ now: Int64) {
+    private static func set(_ place: inout SharedBucket?, _ rate: ByteRate, _ now: Int64) -> Bool {
+        if place == nil, rate.rawValue <= 0 { return false }
         if rate.rawValue <= 0 {
             place = nil
         } else if let bucket = place {
@@ -40,6 +45,7 @@ struct RateLimiter {
         } else {
             place = SharedBucket(TokenBucket(rate: rate, at: now))
         }
+        return true
     }
 
     /// The buckets that a transfer must find open before it reads.

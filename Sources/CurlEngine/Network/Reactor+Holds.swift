@@ -8,7 +8,9 @@ extension Reactor {
     // MARK: Sinks and holds
 
     func makeSink(_ transfer: Transfer, _ part: PartFile, _ acceptance: Acceptance) -> PartSink {
-        let sink = sinks.make(part, acceptance, transfer.context) { [weak self] in self?.post(.sinkChanged(transfer)) }
+        let sink = sinks.make(part, acceptance, transfer.context, on: transfer.segment?.board) { [weak self] in
+            self?.post(.sinkChanged(transfer))
+        }
         sink.open()
         return sink
     }
@@ -95,11 +97,13 @@ extension Reactor {
     }
 
     /// Changes limits of one direction; running transfers feel it at once.
-    func change(_ direction: RateDirection, _ body: (inout RateLimiter) -> Void) {
-        switch direction {
-        case .receiving: body(&limiter)
-        case .sending: body(&sendLimiter)
-        }
+    func change(_ direction: RateDirection, _ body: (inout RateLimiter) -> Bool) {
+        let isChanged =
+            switch direction {
+            case .receiving: body(&limiter)
+            case .sending: body(&sendLimiter)
+            }
+        guard isChanged else { return }
         for transfer in transfers.values { setLimits(transfer) }
         wakeRateWaiters()
     }

@@ -95,8 +95,7 @@ final class Reactor: @unchecked Sendable {
     private func run() {
         dld_multi_set_callbacks(multi, watchSocket, setTimer, Unmanaged.passUnretained(self).toOpaque())
         while !isDone {
-            arm()
-            let count = dld_epoll_wait(epoll, &ready, Int32(ready.count), -1)
+            let count = dld_epoll_wait(epoll, &ready, Int32(ready.count), arm() ? -1 : 0)
             now = dld_monotonic_nanoseconds()
             for index in 0..<max(0, Int(count)) { handle(ready[index]) }
             runTimers()
@@ -162,19 +161,22 @@ final class Reactor: @unchecked Sendable {
 
     // MARK: Timers
 
-    /// Sets the timer to the earliest deadline; one that is set earlier stays, and fires for nothing.
-    private func arm() {
+    /// Sets the timer to the earliest deadline; one that is set earlier stays, and fires for nothing. False where a
+    /// deadline has come already.
+    private func arm() -> Bool {
         if transfers.isEmpty {
             tickDeadline = nil
         } else if tickDeadline == nil {
             tickDeadline = now + Self.tick
         }
         let next = min(curlDeadline ?? .max, tickDeadline ?? .max, rateDeadline ?? .max)
-        guard next < .max else { return }
+        guard next < .max else { return true }
+        guard next > now else { return false }
         if armed == 0 || next < armed {
             armed = max(next, 1)
             dld_timerfd_arm(timer, armed)
         }
+        return true
     }
 
     private func runTimers() {
@@ -205,7 +207,8 @@ final class Reactor: @unchecked Sendable {
     }
 
     fileprivate func setCurlTimer(_ milliseconds: Int) {
-        curlDeadline = milliseconds < 0 ? nil : dld_monotonic_nanoseconds() + Int64(milliseconds) * 1_000_000
+        // What is due at once is due before the clock is read again.
+        curlDeadline = milliseconds < 0 ? nil : now + Int64(milliseconds) * 1_000_000
     }
 
     fileprivate func watch(_ easy: UnsafeMutableRawPointer?, _ socket: curl_socket_t, _ what: Int32) {
@@ -231,6 +234,7 @@ final class Reactor: @unchecked Sendable {
     private func begin(_ transfer: Transfer) {
         if stopped != nil || transfer.isAborted { return transfer.refuse(.aborted) }
         transfer.reactor = self
+        transfer.began = now
         setLimits(transfer)
         transfers[ObjectIdentifier(transfer)] = transfer
         transfer.announceLength()
@@ -240,18 +244,30 @@ final class Reactor: @unchecked Sendable {
 
     /// Puts the transfer's current request on the network.
     private func send(_ transfer: Transfer) {
-        guard let easy = idleHandles.popLast() ?? curl_easy_init() else {
+        transfer.expectsContinue = asksFirst(transfer)
+        let (handle, code) = preparedHandle(for: transfer)
+        guard let easy = handle else {
             return conclude(transfer, .transport(code: Int(CURLE_OUT_OF_MEMORY.rawValue), message: "out of memory"))
         }
         transfer.easy = easy
         transfer.isHandleClean = false
         transfer.lastActivity = now
-        transfer.expectsContinue = asksFirst(transfer)
-        let code = EasySetup.configure(easy, for: transfer, userAgent: userAgent)
         guard code == CURLE_OK else { return conclude(transfer, failure(code, transfer)) }
         guard curl_multi_add_handle(multi, easy) == CURLM_OK else {
             return conclude(transfer, failure(CURLE_FAILED_INIT, transfer))
         }
+    }
+
+    /// A used handle, or a new one where that refuses the request: one that left a connection which others still share
+    /// (HTTP/2) keeps its buffer, and then 7.88 does not take CURLOPT_BUFFERSIZE.
+    private func preparedHandle(for transfer: Transfer) -> (UnsafeMutableRawPointer?, CURLcode) {
+        if let used = idleHandles.popLast() {
+            let code = EasySetup.configure(used, for: transfer, userAgent: userAgent)
+            guard code == CURLE_BAD_FUNCTION_ARGUMENT else { return (used, code) }
+            curl_easy_cleanup(used)
+        }
+        guard let new = curl_easy_init() else { return (nil, CURLE_OUT_OF_MEMORY) }
+        return (new, EasySetup.configure(new, for: transfer, userAgent: userAgent))
     }
 
     private func asksFirst(_ transfer: Transfer) -> Bool {
@@ -362,6 +378,8 @@ final class Reactor: @unchecked Sendable {
 
     /// What has to be looked after ten times a second: old bytes in buffers, checkpoints, silence.
     private func inspect(_ transfer: Transfer) {
+        transfer.settle(self, age: Self.flushAge)
+        if now - transfer.began >= Self.tick { transfer.context.observer.transferLingers() }
         if let sink = transfer.sink {
             transfer.flush(sink, now: now, age: Self.flushAge)
             sink.checkpointIfDue(at: now)

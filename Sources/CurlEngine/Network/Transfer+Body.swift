@@ -81,15 +81,35 @@ extension Transfer {
             context.observer.transferRestarting(checkpoint) { [weak reactor] in
                 reactor?.post(.restartIsDurable(self))
             }
+        } else if !part.isOpen, acceptance.offset == .zero, (acceptance.total ?? .zero) <= Self.gatheredLength {
+            use = .gather
         } else {
-            use = .store(reactor.makeSink(self, part, acceptance))
+            beginBody(part, acceptance, reactor)
         }
+    }
+
+    /// A body up to this length that comes at once reaches no part file.
+    static let gatheredLength = ByteCount(Int64(BufferPool.smallSize))
+
+    /// The body is longer than can be gathered, or slow: its bytes must be safe from a crash.
+    func moveToFile(_ reactor: Reactor) {
+        guard let part, let acceptance else { return }
+        beginBody(part, acceptance, reactor)
+    }
+
+    private func beginBody(_ part: PartFile, _ acceptance: Acceptance, _ reactor: Reactor) {
+        use = .store(reactor.makeSink(self, part, acceptance))
+        guard let segment, let head else { return }
+        permittedEnd = nextOffset
+        segment.bound.begin(at: nextOffset)
+        // The others' first bytes follow this file's preparation through the same queue.
+        segment.accepted(head, acceptance)
     }
 
     /// The stored checkpoint was replaced: the file may be emptied.
     func beginAfterRestart(_ reactor: Reactor) {
         guard let part, let acceptance, case .undecided = use else { return }
-        use = .store(reactor.makeSink(self, part, acceptance))
+        beginBody(part, acceptance, reactor)
     }
 
     private func makeHead() -> ResponseHead {
@@ -129,8 +149,8 @@ extension Transfer {
             return take(bytes, count)
         case .undecided:
             return pause(.restart)
-        case .store(let sink):
-            return store(bytes, count, in: sink, reactor)
+        case .store, .gather:
+            return store(bytes, count, reactor)
         }
     }
 
@@ -147,17 +167,22 @@ extension Transfer {
         return DLD_WRITE_PAUSE
     }
 
-    private func store(_ bytes: UnsafeRawPointer, _ count: Int, in sink: PartSink, _ reactor: Reactor) -> Int {
+    private func store(_ bytes: UnsafeRawPointer, _ count: Int, _ reactor: Reactor) -> Int {
         if !holds.isDisjoint(with: .receiving) { return pause(.receiving.intersection(holds)) }
         guard reactor.mayRead(self) else { return pause(.rate) }
-        let wanted = remaining.map { Int(min($0, Int64(count))) } ?? count
-        guard hasRoom(for: wanted, sink, reactor), let buffer else { return pause(.writer) }
+        let announced = remaining.map { Int(min($0, Int64(count))) } ?? count
+        let wanted = permitted(announced)
+        guard hasRoom(for: wanted, reactor), let buffer else { return pause(.writer) }
         if buffer.count == 0 { bufferedSince = reactor.now }
         buffer.append(bytes, wanted)
         nextOffset += Int64(wanted)
         received += Int64(wanted)
         remaining = remaining.map { $0 - Int64(wanted) }
         reactor.spend(wanted, of: limits)
+        if endsSegment(wanted, of: announced) {
+            ending = .finished
+            return 0
+        }
         if wanted < count {
             ending = .overrun
             return 0
@@ -165,14 +190,41 @@ extension Transfer {
         return count
     }
 
-    private func hasRoom(for count: Int, _ sink: PartSink, _ reactor: Reactor) -> Bool {
+    /// How many of `count` bytes belong to the segment.
+    private func permitted(_ count: Int) -> Int {
+        // What is small enough to be gathered is not parted.
+        if case .gather = use { return count }
+        guard let segment, nextOffset + Int64(count) > permittedEnd else { return count }
+        permittedEnd = segment.bound.claim(nextOffset + Int64(count))
+        return Int(max(0, min(Int64(count), permittedEnd - nextOffset)))
+    }
+
+    /// Whether the segment is over although its answer is not: `taken` of `announced` bytes were its own.
+    private func endsSegment(_ taken: Int, of announced: Int) -> Bool {
+        guard let segment, case .store = use else { return false }
+        if taken < announced { return true }
+        return nextOffset >= permittedEnd && remaining != 0 && segment.bound.isOver(at: nextOffset)
+    }
+
+    private func hasRoom(for count: Int, _ reactor: Reactor) -> Bool {
         if let buffer, buffer.room >= count { return true }
-        guard buffer == nil || sink.admits(at: reactor.now) else { return false }
+        if case .gather = use, buffer == nil {
+            buffer = reactor.buffers.acquire(large: false)
+            return buffer != nil
+        }
+        if case .gather = use { moveToFile(reactor) }
+        guard let sink, buffer == nil || sink.admits(at: reactor.now) else { return false }
         if buffer != nil { isFast = true }
         guard let fresh = reactor.buffers.acquire(large: isFast) else { return false }
         if let full = buffer { sink.submit(full) }
         buffer = fresh
         return true
+    }
+
+    /// A gathered body that is not whole after `age` goes on in its file.
+    func settle(_ reactor: Reactor, age: Int64) {
+        guard case .gather = use, let buffer, buffer.count > 0, reactor.now - bufferedSince >= age else { return }
+        moveToFile(reactor)
     }
 
     /// Hands over a partly filled buffer once it is old enough that its bytes should be safe from a crash.

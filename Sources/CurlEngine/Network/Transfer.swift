@@ -31,6 +31,8 @@ final class Transfer: @unchecked Sendable {
         /// The judge has not spoken yet.
         case undecided
         case store(PartSink)
+        /// Kept in one buffer for a file that is only planned: a small body needs none before it is delivered.
+        case gather
         /// A redirect's body, so that the connection can be used again; `left` bytes of patience.
         case discard(left: Int)
         /// Kept in memory, up to the exchange's limit.
@@ -48,6 +50,10 @@ final class Transfer: @unchecked Sendable {
     /// The file that `feed` reads.
     let source: UploadSource?
     let feed: PayloadFeed?
+    /// Where this is one part of a file of which others are fetched beside it.
+    let segment: Segment?
+    /// Bytes before may be taken without asking the segment's bound.
+    var permittedEnd: Int64 = 0
     private let report: @Sendable (ExchangeOutcome) -> Void
 
     /// Set while the reactor's table holds the transfer.
@@ -82,6 +88,8 @@ final class Transfer: @unchecked Sendable {
     var isSendPaused = false
     var limits: [SharedBucket] = []
     var sendLimits: [SharedBucket] = []
+    /// When the exchange began, and when anything last moved.
+    var began: Int64 = 0
     var lastActivity: Int64 = 0
     /// Bytes of the request's body that the system took in the current request, and how many of all it took before
     /// the peer has not acknowledged yet.
@@ -109,7 +117,8 @@ final class Transfer: @unchecked Sendable {
 
     init(
         exchange: Exchange, part: PartFile?, context: TransferContext, request: RequestState, keys: SSHKeys?,
-        source: UploadSource? = nil, feed: PayloadFeed? = nil, report: @escaping @Sendable (ExchangeOutcome) -> Void
+        source: UploadSource? = nil, feed: PayloadFeed? = nil, segment: Segment? = nil,
+        report: @escaping @Sendable (ExchangeOutcome) -> Void
     ) {
         self.exchange = exchange
         self.part = part
@@ -118,6 +127,7 @@ final class Transfer: @unchecked Sendable {
         self.keys = keys
         self.source = source
         self.feed = feed
+        self.segment = segment
         self.report = report
         errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
@@ -171,6 +181,7 @@ final class Transfer: @unchecked Sendable {
     /// Hands what is left to the writer and reports when the file is as good as it gets. The transfer has left libcurl.
     func conclude(_ end: ExchangeOutcome.End, connectCode: Int, recycling buffers: BufferPool) {
         feed?.end()
+        segment?.bound.close()
         var outcome = ExchangeOutcome(
             end: end, head: head, trailers: parser.trailers, offset: exchange.startOffset,
             received: ByteCount(received), delimited: isDelimited,
@@ -183,6 +194,10 @@ final class Transfer: @unchecked Sendable {
         outcome.wasSent = hasBegun || !request.url.isHTTP
         outcome.isSentWhole = !isSending || sent >= feed?.length ?? 0
         outcome.becameGET = request.becameGET
+        if case .gather = use {
+            if isWhole(end) { return conclude(gathered: outcome, recycling: buffers) }
+            if let reactor, (buffer?.count ?? 0) > 0 { moveToFile(reactor) }
+        }
         guard let sink else {
             if let buffer { _ = buffers.release(buffer) }
             report(outcome)
@@ -193,9 +208,7 @@ final class Transfer: @unchecked Sendable {
         // The sink speaks to the reactor of this transfer: without this they would keep each other.
         use = .count
         let report = self.report
-        let total = acceptance?.total?.rawValue
-        let isWhole = end == .finished && (total == nil || total == nextOffset)
-        sink.finish(syncing: !isWhole) { [outcome] ending in
+        sink.finish(syncing: !isWhole(end)) { [outcome] ending in
             var final = outcome
             final.offset = ByteCount(ending.offset)
             if let failure = ending.failure {
@@ -205,9 +218,25 @@ final class Transfer: @unchecked Sendable {
         }
     }
 
+    private func isWhole(_ end: ExchangeOutcome.End) -> Bool {
+        let total = acceptance?.total?.rawValue
+        return end == .finished && (total == nil || total == nextOffset)
+    }
+
+    private func conclude(gathered outcome: ExchangeOutcome, recycling buffers: BufferPool) {
+        var outcome = outcome
+        outcome.gathered = buffer.map { [UInt8](UnsafeRawBufferPointer(start: $0.bytes, count: $0.count)) } ?? []
+        outcome.offset = ByteCount(nextOffset)
+        context.counters.setReceived(outcome.offset)
+        if let buffer, buffers.release(buffer) { reactor?.post(.buffersFreed) }
+        buffer = nil
+        report(outcome)
+    }
+
     /// Reports without ever having been on the network.
     func refuse(_ end: ExchangeOutcome.End) {
         feed?.end()
+        segment?.bound.close()
         var outcome = ExchangeOutcome(end: end, offset: exchange.startOffset)
         outcome.wasSent = false
         report(outcome)

@@ -28,9 +28,10 @@ package struct Configuration: Hashable, Sendable {
     }
 
     /// A session's configuration with its open members filled from the defaults, paths absolute.
-    package func filled(_ session: SessionConfiguration) -> SessionConfiguration {
+    /// - Parameter findsDirectory: false leaves the folder open, for which a file may have to be read.
+    package func filled(_ session: SessionConfiguration, findsDirectory: Bool = true) -> SessionConfiguration {
         var defaults = settings.session
-        defaults.directory = downloadDirectory
+        defaults.directory = findsDirectory ? downloadDirectory : nil
         defaults.caFile = defaults.caFile.map(paths.expanded)
         return defaults.filling(session)
     }

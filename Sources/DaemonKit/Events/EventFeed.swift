@@ -78,8 +78,12 @@ package final class EventFeed: Sendable {
     /// What the store's commits hand over; quick, called on its writer's thread.
     package func committed(_ events: [EventRecord]) {
         let subscriptions = state.withLock { state in
+            guard !state.subscriptions.isEmpty else {
+                // Whoever comes later reads what is behind it from the store.
+                if let last = events.last?.sequence { state.tail.begin(at: last) }
+                return [Subscription]()
+            }
             state.tail.append(events)
-            guard !state.subscriptions.isEmpty else { return [Subscription]() }
             for event in events { Self.note(event, in: &state.ended) }
             return Array(state.subscriptions.values)
         }

@@ -14,6 +14,9 @@ package final class BlockingPool: Sendable {
 
     deinit { queue.close() }
 
+    /// Runs `body` on one of the pool's threads, some time.
+    package func post(_ body: @escaping @Sendable () -> Void) { queue.post(body) }
+
     /// Runs `body` on one of the pool's threads and returns what it returns or throws what it throws.
     package func run<T: Sendable, E: Error>(_ body: @escaping @Sendable () throws(E) -> T) async throws(E) -> T {
         let result: Result<T, E> = await withCheckedContinuation { continuation in

@@ -17,11 +17,13 @@ package struct Delivery: Sendable {
     package var policy: ConflictPolicy
     /// Seconds since 1970, where the file gets the server's time.
     package var modificationTime: Int64?
+    /// `relaxed` syncs neither file nor folder.
+    package var durability = Durability.full
 
     /// - Throws: `destination.bad_path` for a name no file can have.
     package init(
         folder: Folder, partName: String, part: FileIdentity, name: String, policy: ConflictPolicy,
-        modificationTime: Int64? = nil
+        modificationTime: Int64? = nil, durability: Durability = .full
     ) throws(TransferError) {
         try PathRules.requireName(name)
         self.folder = folder
@@ -30,19 +32,27 @@ package struct Delivery: Sendable {
         self.name = name
         self.policy = policy
         self.modificationTime = modificationTime
+        self.durability = durability
     }
 
     /// Moves the part to its final name and makes both file and folder durable.
     /// - Throws: `destination.exists` (policy `fail`), `destination.bad_path` (a folder has the name and may not be
     ///   replaced), `disk.*`; `disk.io` where the part is not what it was, or the folder not where it was.
     package func deliver() throws(TransferError) -> DeliveredFile {
-        if let done = try recognised() { return done }
+        let (delivered, file) = try place()
+        if let file { try folder.sync(besides: file.rawValue) }
+        return delivered
+    }
+
+    /// As `deliver`, but the folder remains to be synced where a file is returned beside what was delivered.
+    func place() throws(TransferError) -> (delivered: DeliveredFile, unsynced: Descriptor?) {
+        if let done = try recognised() { return (done, nil) }
         try folder.requireInPlace()
         let file = try openPart()
         try settle(file)
         let final = try move()
-        try folder.sync(besides: file.rawValue)
-        return DeliveredFile(path: folder.path(of: final), name: final, bytes: try size(of: file))
+        let delivered = DeliveredFile(path: folder.path(of: final), name: final, bytes: try size(of: file))
+        return (delivered, durability.isSynced ? file : nil)
     }
 
     // MARK: - Steps
@@ -66,6 +76,7 @@ package struct Delivery: Sendable {
             // A file system without times of that range keeps its own: no reason to lose a download.
             _ = dld_set_modification_time(file.rawValue, modificationTime)
         }
+        guard durability.isSynced else { return }
         let (result, code) = retrying { fsync(file.rawValue) }
         if result != 0 { throw .destination(errno: code, "sync", path) }
     }
@@ -167,7 +178,7 @@ package struct Delivery: Sendable {
         let file = openat(directory, found, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         guard file >= 0 else { return nil }
         let descriptor = Descriptor(file)
-        try folder.sync(besides: descriptor.rawValue)
+        if durability.isSynced { try folder.sync(besides: descriptor.rawValue) }
         return DeliveredFile(
             path: folder.path(of: found), name: found, bytes: ByteCount(Int64(present.st_size)))
     }

@@ -46,11 +46,13 @@ package struct DestinationPlan: Sendable, Hashable {
     }
 
     /// Looks at the file system when the task is added: creates missing folders and refuses what cannot work.
+    /// - Parameter known: the same folder where another task of the call has been admitted to it just now.
     /// - Returns: the folder, whose `device` the task remembers.
     /// - Throws: `destination.bad_path`, `destination.not_writable`, `permission.denied`, `disk.*`.
-    package func admit(_ access: FileAccess, owner: UserID) throws(TransferError) -> Folder {
-        let opened = try access.openFolder(folder, owner: owner, create: true)
-        try opened.requireWritable()
+    package func admit(
+        _ access: FileAccess, owner: UserID, known: Folder? = nil
+    ) throws(TransferError) -> Folder {
+        let opened = if let known { known } else { try writableFolder(access, owner: owner) }
         guard let name, let present = status(of: name, in: opened.fileDescriptor) else { return opened }
         if present.isFolder {
             throw PathRules.bad(opened.path(of: name), "that is a folder; say directory for one")
@@ -58,6 +60,12 @@ package struct DestinationPlan: Sendable, Hashable {
         if !present.isRegular, !present.isLink {
             throw PathRules.bad(opened.path(of: name), "that is a device, fifo or socket")
         }
+        return opened
+    }
+
+    private func writableFolder(_ access: FileAccess, owner: UserID) throws(TransferError) -> Folder {
+        let opened = try access.openFolder(folder, owner: owner, create: true)
+        try opened.requireWritable()
         return opened
     }
 
@@ -72,9 +80,14 @@ package struct DestinationPlan: Sendable, Hashable {
         } catch  where error.code == .destinationBadPath {
             throw .targetAbsent(folder, "the folder is missing")
         }
+        try check(opened, device: device)
+        return opened
+    }
+
+    /// - Throws: `disk.io` where the folder is on another device than it was at add.
+    func check(_ opened: Folder, device: UInt64?) throws(TransferError) {
         if let device, opened.device != device {
             throw .targetAbsent(folder, "another file system is there than when the task was added")
         }
-        return opened
     }
 }

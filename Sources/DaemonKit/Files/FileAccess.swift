@@ -97,7 +97,8 @@ package struct FileAccess: Sendable {
         var components: [String]
     }
 
-    private var isConfined: Bool {
+    /// Whether files are opened below a folder of the daemon's only.
+    var isConfined: Bool {
         switch mode {
         case .user: false
         case .system: true

@@ -8,7 +8,9 @@ package final class Folder: Sendable {
     /// As the client named it; for messages and stored paths only.
     package let path: String
     package let device: UInt64
+    let identity: FileIdentity
     private let descriptor: Descriptor
+    private let entries = SharedSync()
 
     package var fileDescriptor: Int32 { descriptor.rawValue }
 
@@ -19,6 +21,7 @@ package final class Folder: Sendable {
         self.path = path
         self.descriptor = descriptor
         device = UInt64(status.st_dev)
+        identity = FileIdentity(status)
     }
 
     /// Absolute path of `name` in this folder.
@@ -37,12 +40,25 @@ package final class Folder: Sendable {
         }
     }
 
+    /// As `sync`, shared with whoever else delivers into this folder just now.
+    /// - Parameter file: stays open until `completion` is called.
+    func sync(
+        besides file: Descriptor, in pool: BlockingPool,
+        _ completion: @escaping @Sendable (Result<Void, TransferError>) -> Void
+    ) {
+        entries.join(post: { pool.post($0) }) { [self] in
+            Result { () throws(TransferError) in try sync(besides: file.rawValue) }
+        } _: {
+            completion($0)
+        }
+    }
+
     /// - Throws: `disk.io` where `path` leads here no more: a file delivered here would not be where it is said to be.
     func requireInPlace() throws(TransferError) {
         var there = stat()
-        guard fstatat(AT_FDCWD, path, &there, 0) == 0, let here = DaemonKit.status(of: fileDescriptor),
-            FileIdentity(there) == FileIdentity(here)
-        else { throw .targetAbsent(path, "the folder was moved or replaced") }
+        guard fstatat(AT_FDCWD, path, &there, 0) == 0, FileIdentity(there) == identity else {
+            throw .targetAbsent(path, "the folder was moved or replaced")
+        }
     }
 
     /// - Throws: `destination.not_writable`, or `disk.io` on a read-only file system.

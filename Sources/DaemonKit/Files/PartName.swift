@@ -11,17 +11,30 @@ package enum PartName {
     ///   - wanted: the final name where it is known.
     ///   - attempt: raised where the name exists already and is nobody's checkpoint.
     package static func make(task: TaskID, store: String, wanted: String? = nil, attempt: Int = 0) -> String {
-        let owner = String(store.filter { $0.isASCII && ($0.isLetter || $0.isNumber) }.prefix(16))
+        let owner = Self.owner(store)
         let again = attempt > 0 ? "-\(attempt)" : ""
         let tail = ".\(owner)-\(task)\(again)\(suffix)"
         let head = (wanted ?? "dld").utf8.contains(UInt8(ascii: "/")) ? "dld" : (wanted ?? "dld")
         return "." + head.cut(toBytes: PathRules.longestName - 1 - tail.utf8.count) + tail
     }
 
+    /// Letters and digits of a store's name, as many as tell it from others.
+    private static func owner(_ store: String) -> String {
+        let plain = store.utf8.lazy.filter { byte in
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+                UInt8(ascii: "A")...UInt8(ascii: "Z"):
+                true
+            default: false
+            }
+        }
+        return String(decoding: Array(plain.prefix(16)), as: UTF8.self)
+    }
+
     /// The task of this store that a part file belongs to; nil for other stores' parts and other names.
     package static func task(of name: String, store: String) -> TaskID? {
         guard isPartName(name) else { return nil }
-        let owner = String(store.filter { $0.isASCII && ($0.isLetter || $0.isNumber) }.prefix(16))
+        let owner = Self.owner(store)
         let parts = name.dropLast(suffix.count).split(separator: ".").last?.split(separator: "-") ?? []
         guard parts.count >= 2, parts[0] == owner, let number = Int64(parts[1]) else { return nil }
         return TaskID(number)

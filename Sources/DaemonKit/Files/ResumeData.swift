@@ -54,8 +54,20 @@ package struct ResumeData: Hashable, Sendable, Codable {
             guard checkpoint.offset >= .zero, checkpoint.total.map({ $0 >= checkpoint.offset }) ?? true else {
                 throw Self.bad("its offset is impossible")
             }
+            guard Self.areInOrder(checkpoint) else { throw Self.bad("its ranges are impossible") }
         }
         self = decoded
+    }
+
+    /// Ranges come after the offset, apart from each other, within a known length.
+    private static func areInOrder(_ checkpoint: Checkpoint) -> Bool {
+        guard let total = checkpoint.total else { return checkpoint.ranges.isEmpty }
+        var end = checkpoint.offset
+        for range in checkpoint.ranges {
+            guard range.start > end, !range.isEmpty, range.end <= total else { return false }
+            end = range.end
+        }
+        return true
     }
 
     static func bad(_ reason: String) -> TransferError {
@@ -95,7 +107,7 @@ extension ResumeData {
             status.st_uid == owner.rawValue || status.st_uid == geteuid()
         else { throw Self.bad("its part is not a regular file of yours with one name") }
         guard FileIdentity(status) == FileIdentity(device: checkpoint.device, inode: checkpoint.inode),
-            Int64(status.st_size) >= checkpoint.offset.rawValue
+            Int64(status.st_size) >= checkpoint.reach.rawValue
         else { return nil }
         return ClaimablePart(folder: folder, name: name, checkpoint: checkpoint)
     }

@@ -15,6 +15,24 @@ package enum Verification {
     ) throws(TransferError) -> [DigestAlgorithm: String] {
         let found = try FileHasher.digests(
             of: file, path: path, Set(expected.keys).union(also), isCancelled: isCancelled)
+        try compare(found, expected)
+        return found
+    }
+
+    /// As `verify` of a file, for one whose bytes are in memory.
+    static func verify(
+        bytes: [UInt8], expected: [DigestAlgorithm: String]
+    ) throws(TransferError) -> [DigestAlgorithm: String] {
+        var hasher = FileHasher(Set(expected.keys))
+        bytes.withUnsafeBytes { hasher.update($0) }
+        let found = hasher.finish()
+        try compare(found, expected)
+        return found
+    }
+
+    private static func compare(
+        _ found: [DigestAlgorithm: String], _ expected: [DigestAlgorithm: String]
+    ) throws(TransferError) {
         for (algorithm, value) in expected.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             guard let computed = found[algorithm], computed != value.lowercased() else { continue }
             throw TransferError(
@@ -25,6 +43,5 @@ package enum Verification {
                     "found": .string(computed),
                 ])
         }
-        return found
     }
 }

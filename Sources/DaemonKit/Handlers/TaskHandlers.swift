@@ -8,15 +8,23 @@ struct TaskHandlers {
 
     func register(in table: inout HandlerTable) {
         let services = services
-        table.add(AddTasks.self) { parameters, context in
+        table.add(replying: AddTasks.self) { parameters, context in
             guard !parameters.tasks.isEmpty else {
                 throw TransferError(.badField, "tasks: name at least one task.", details: ["field": "tasks"])
             }
-            let records = try await services.tasks.add(parameters.tasks, session: parameters.session, by: context.peer)
-            return AddTasks.Result(tasks: records.map { .init(id: $0.id, state: $0.status.state) })
+            let added = try await services.tasks.add(parameters.tasks, session: parameters.session, by: context.peer)
+            let footprint = added.count >= Footprint.burst ? services.footprint : nil
+            return Reply(AddTasks.Result(tasks: added.map { .init(id: $0.id, state: $0.state) })) {
+                footprint?.noteBurst()
+            }
         }
         table.add(GetTask.self) { parameters, context in
-            Self.view(try await services.tasks.record(parameters.id, for: context.peer), services)
+            let record = try await services.tasks.record(parameters.id, for: context.peer)
+            let isRunning = record.status.state == .running
+            let segments = isRunning ? services.tasks.segments(record.id) : []
+            return Self.view(record, services).with(
+                segments: segments.map { SegmentView($0.range, received: $0.received, active: $0.isActive) }, of: record
+            )
         }
         table.add(ListTasks.self) { parameters, context in
             let query = try Self.query(parameters, scope: try context.scope(parameters.owner))

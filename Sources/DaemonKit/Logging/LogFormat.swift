@@ -37,13 +37,17 @@ package enum LogFormat: Hashable, Sendable {
 
     private static func quoted(_ text: String) -> String {
         let plain = escaped(text)
-        guard text.isEmpty || text.contains(where: { $0 == " " || $0 == "\"" || $0 == "=" }) else { return plain }
+        let isMarked = text.utf8.contains { byte in
+            byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "=")
+        }
+        guard text.isEmpty || isMarked else { return plain }
         let parts = plain.split(separator: "\"", omittingEmptySubsequences: false)
         return "\"\(parts.joined(separator: "\\\""))\""
     }
 
     /// `text` with line breaks, other control characters and direction marks made visible.
     static func escaped(_ text: String) -> String {
+        if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7f }) { return text }
         guard text.unicodeScalars.contains(where: isHarmful) else { return text }
         var safe = ""
         for scalar in text.unicodeScalars {

@@ -53,8 +53,13 @@ package final class LogSink: Sendable {
             writeAll(bytes)
             state.withLock { $0.isWriting = false }
             state.broadcast()
+            // Lines that come in quick succession are written together, without a wake-up for each.
+            usleep(Self.gathering)
         }
     }
+
+    /// Microseconds that a line may wait for others.
+    private static let gathering: UInt32 = 5000
 
     /// A descriptor that is closed or broken takes nothing: the lines are lost, the daemon goes on.
     private func writeAll(_ bytes: [UInt8]) {

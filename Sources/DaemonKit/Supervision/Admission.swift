@@ -9,45 +9,105 @@ struct AdmittedTask: Sendable {
     var spec: TaskSpec
     var host: String
     var destinationDevice: UInt64?
+    /// Where a download is to go.
+    var plan: DestinationPlan?
     /// What resume data brought along.
     var checkpoint: Checkpoint?
     /// What it sends, as it is now.
     var source: SourceIdentity?
     /// A body that the store keeps.
     var requestBody: [UInt8]?
+    /// `spec` as it is stored.
+    var specText: String?
 }
 
-/// Checks the tasks of one `task.add`; remembers folders so that a thousand tasks for one of them cost one look.
+/// Checks the tasks of one `task.add`: first what they say, then the places they name.
 struct Admission {
     let owner: UserID
     let session: SessionRecord
     let configuration: Configuration
     let files: TransferFiles
-    private var devices: [String: UInt64] = [:]
-
-    init(owner: UserID, session: SessionRecord, configuration: Configuration, files: TransferFiles) {
-        self.owner = owner
-        self.session = session
-        self.configuration = configuration
-        self.files = files
-    }
 
     /// - Throws: `request.*`, `destination.*`, `permission.denied`, `source.unreadable`.
-    mutating func admit(_ spec: TaskSpec, path: String) async throws -> AdmittedTask {
+    func admit(_ specs: [TaskSpec]) async throws -> [AdmittedTask] {
+        var tasks = try await admitInPieces(specs)
+        let downloads = tasks.indices.filter { tasks[$0].plan != nil }
+        let looks = await files.admit(downloads.compactMap { tasks[$0].plan }, owner: owner)
+        for (index, look) in zip(downloads, looks) {
+            do {
+                tasks[index].destinationDevice = try look.get()
+            } catch {
+                throw Self.naming(Self.path(index), error)
+            }
+        }
+        return tasks
+    }
+
+    /// Tasks of one piece; the pieces of a large call are looked at by several processors.
+    static let piece = 128
+
+    /// - Throws: the refusal of the first task that is refused.
+    private func admitInPieces(_ specs: [TaskSpec]) async throws -> [AdmittedTask] {
+        guard specs.count > Self.piece else { return try await admit(specs[...]) }
+        let starts = Array(stride(from: 0, to: specs.count, by: Self.piece))
+        return try await withThrowingTaskGroup(of: Piece.self) { group in
+            for (number, start) in starts.enumerated() {
+                let part = specs[start..<min(start + Self.piece, specs.count)]
+                group.addTask { await piece(number, of: part) }
+            }
+            var pieces: [Result<[AdmittedTask], any Error>?] = Array(repeating: nil, count: starts.count)
+            for try await piece in group { pieces[piece.number] = piece.tasks }
+            var tasks: [AdmittedTask] = []
+            tasks.reserveCapacity(specs.count)
+            for piece in pieces.compactMap({ $0 }) { tasks += try piece.get() }
+            return tasks
+        }
+    }
+
+    /// A type of its own: Swift 6.3.1 mixes up the members of a tuple that a child task returns when it optimises.
+    private struct Piece: Sendable {
+        var number: Int
+        var tasks: Result<[AdmittedTask], any Error>
+    }
+
+    private func piece(_ number: Int, of specs: ArraySlice<TaskSpec>) async -> Piece {
+        do {
+            return Piece(number: number, tasks: .success(try await admit(specs)))
+        } catch {
+            return Piece(number: number, tasks: .failure(error))
+        }
+    }
+
+    private func admit(_ specs: ArraySlice<TaskSpec>) async throws -> [AdmittedTask] {
+        var tasks: [AdmittedTask] = []
+        tasks.reserveCapacity(specs.count)
+        for index in specs.indices { tasks.append(try await admit(specs[index], path: Self.path(index))) }
+        return tasks
+    }
+
+    private static func path(_ index: Int) -> String { "tasks[\(index)]" }
+
+    /// The refusal of one task of the call, unless it names its field already.
+    private static func naming(_ path: String, _ error: TransferError) -> TransferError {
+        guard error.details["field"] == nil else { return error }
+        return TransferError(
+            error.code, "\(path): \(error.message)", details: error.details.merging(["field": .string(path)]) { $1 })
+    }
+
+    private func admit(_ spec: TaskSpec, path: String) async throws -> AdmittedTask {
         do {
             try UnbuiltNames.check(spec, path: path)
-            try SpecRules(path: path).check(spec)
+            let given = try SpecRules(path: path).check(spec)
             var spec = spec
             let brought = try await unpackResumeData(&spec, path: path)
-            try await files.checkReadable(Self.localFiles(of: spec, path: path), owner: owner)
+            let url = try given ?? URLRules.parse(spec.url ?? "")
+            try await files.checkReadable(Self.localFiles(of: spec, url, path: path), owner: owner)
             var task = AdmittedTask(
-                spec: spec, host: try URLRules.parse(spec.url ?? "").hostKey, destinationDevice: nil,
-                checkpoint: brought)
+                spec: spec, host: url.hostKey, destinationDevice: nil, checkpoint: brought)
             switch spec.kind {
             case .download:
                 task.spec.destination = try settledDestination(of: spec)
-                task.destinationDevice = try await device(
-                    for: try DestinationPlan(task.spec.destination, directory: nil))
+                task.plan = try DestinationPlan(task.spec.destination, directory: nil)
             case .upload:
                 if let source = spec.source {
                     task.source = try await files.admitSource(source.path, owner: owner)
@@ -58,21 +118,12 @@ struct Admission {
             // What the protocol's strategy refuses is refused here already.
             _ = try StrategyRegistry.strategy(
                 for: StrategyRequest(
-                    spec: task.spec.namingKeptBody, now: session.createdAt, source: task.source))
+                    spec: task.spec.namingKeptBody, now: session.createdAt, source: task.source, nonce: ""), url)
+            task.specText = try StoredSpec.text(task.spec)
             return task
-        } catch let error as TransferError where error.details["field"] == nil {
-            throw TransferError(
-                error.code, "\(path): \(error.message)", details: error.details.merging(["field": .string(path)]) { $1 }
-            )
+        } catch let error as TransferError {
+            throw Self.naming(path, error)
         }
-    }
-
-    /// Folders are looked at once for each call; a destination that names its file is looked at each time.
-    private mutating func device(for plan: DestinationPlan) async throws -> UInt64 {
-        if plan.name == nil, let known = devices[plan.folder] { return known }
-        let device = try await files.admit(plan, owner: owner)
-        devices[plan.folder] = device
-        return device
     }
 
     /// Copies the body of a request where it is small, and leaves nothing of it in the spec.
@@ -98,16 +149,16 @@ struct Admission {
     /// A body's file up to this length is copied.
     static let copiedBody = ByteCount.mebibytes(1)
 
-    private static func localFiles(of spec: TaskSpec, path: String) throws -> [(field: String, path: String)] {
+    private static func localFiles(
+        of spec: TaskSpec, _ url: ParsedURL, path: String
+    ) -> [(field: String, path: String)] {
         var files: [(String, String?)] = [
             ("netrc", spec.netrc), ("caFile", spec.caFile),
             ("clientCertificate.certificate", spec.clientCertificate?.certificate),
             ("clientCertificate.key", spec.clientCertificate?.key), ("body.file", spec.body?.file),
             ("source.path", spec.source?.path),
         ]
-        if let url = spec.url, let path = try? URLRules.parse(url).filePath {
-            files.append(("url", path))
-        }
+        if let path = url.filePath { files.append(("url", path)) }
         return files.compactMap { field, file in file.map { ("\(path).\(field)", $0) } }
     }
 

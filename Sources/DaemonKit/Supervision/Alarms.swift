@@ -84,7 +84,7 @@ final class Alarms: Sendable {
         if let next = try await supervisor.endings.begin() {
             wait = min(wait, .milliseconds(max(0, next.rawValue - now.wall.rawValue)))
         }
-        if let probe = await dispatcher.nextProbe() {
+        if let probe = dispatcher.nextProbe() {
             if probe <= now.boot {
                 await dispatcher.kick()
             } else {

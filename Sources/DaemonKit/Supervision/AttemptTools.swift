@@ -9,38 +9,53 @@ struct AttemptTools: Sendable {
     let engine: CurlEngine
     let files: TransferFiles
     let transitions: TaskTransitions
+    let completions: Completions
     let time: any TimeSource
     let minimumFreeSpace: @Sendable () -> ByteCount
+    let hosts: HostConnections
 
-    /// Tells the store, however long that takes, that the task is done: what was delivered must not be fetched again,
-    /// what was sent not sent again.
+    /// Tells the store, however long that takes, that a download is delivered: it must not be fetched again.
     /// - Parameters:
-    ///   - answer: of an upload or a data task.
-    ///   - body: response body that `task.body` serves.
+    ///   - notes: what was observed on the way and is not stored yet.
+    ///   - hasCheckpoint: the store may have one of this task.
     func complete(
-        _ record: TaskRecord, with result: TaskResult, _ answer: UploadResult? = nil, keeping body: [UInt8]? = nil
+        _ record: TaskRecord, with result: TaskResult, after notes: PendingNotes? = nil, hasCheckpoint: Bool = true
+    ) async throws -> AttemptEnding {
+        .completed(
+            try await completions.store(
+                CompletedRun(
+                    record: record, result: result, duration: duration(of: record), notes: notes,
+                    hasCheckpoint: hasCheckpoint)))
+    }
+
+    /// Tells the store, however long that takes, that an upload or a data task is done: what was sent must not be sent
+    /// again.
+    /// - Parameter body: response body that `task.body` serves.
+    func complete(
+        _ record: TaskRecord, with result: TaskResult, _ answer: UploadResult, keeping body: [UInt8]? = nil
     ) async throws -> AttemptEnding {
         let transitions = transitions
         let now = time.reading().wall
-        let duration = max(0, now.since(record.status.startedAt ?? record.status.createdAt))
-        let response = answer.flatMap { answer in
-            answer.head.map {
-                ResponseInfo($0, of: record, body: answer.body, isTruncated: answer.isBodyTruncated)
-            }
+        let response = answer.head.map {
+            ResponseInfo($0, of: record, body: answer.body, isTruncated: answer.isBodyTruncated)
         }
+        let run = CompletedRun(record: record, result: result, duration: duration(of: record), hasCheckpoint: false)
         let outcome = try await patience.persistently { transaction in
-            try transaction.setResult(record.id, result)
             if let response { try transaction.keep(response, of: record, at: now) }
             if let body { try transaction.setBody(record.id, .response, body) }
-            let outcome = try transitions.apply(
-                .completed(result, duration: duration), to: record.id, in: transaction)
-            try transaction.setCheckpoint(record.id, nil)
             try transaction.setUpload(record.id, nil)
             // It is sent; what a later look wants to know of it is its length.
             try transaction.setBody(record.id, .request, nil)
-            return outcome
+            guard let outcome = try transitions.complete([run], in: transaction).first else {
+                throw TransferError(.internal, "A run that ended was not stored.")
+            }
+            return try outcome.get()
         }
         return .completed(outcome)
+    }
+
+    private func duration(of record: TaskRecord) -> Seconds {
+        max(0, time.reading().wall.since(record.status.startedAt ?? record.status.createdAt))
     }
 }
 

@@ -62,7 +62,7 @@ extension Supervisor {
         guard let plan = try? DestinationPlan(record.spec.destination, directory: nil) else { return nil }
         return DiskNeed(
             plan: plan, owner: record.session.owner, device: record.destinationDevice,
-            remaining: record.checkpoint.flatMap { held in held.total.map { $0 - held.offset } },
+            remaining: record.checkpoint.flatMap { held in held.total.map { $0 - held.held } },
             partName: record.checkpoint.map { TransferFiles.lastComponent($0.partPath) })
     }
 

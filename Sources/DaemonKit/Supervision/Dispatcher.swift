@@ -1,4 +1,5 @@
 import Logging
+import Threading
 import TransferCore
 import TransferModel
 import TransferStore
@@ -14,9 +15,21 @@ actor Dispatcher {
     private let begin: @Sendable (TaskRecord, SessionRecord) -> Void
     private let logger: Logger
 
-    private var breaker = CircuitBreaker()
-    /// Hosts of queued tasks that the breaker holds back.
-    private var heldHosts: Set<String> = []
+    private struct Hosts {
+        var breaker = CircuitBreaker()
+        /// Hosts of queued tasks that the breaker holds back.
+        var held: Set<String> = []
+    }
+
+    private let hosts = Guarded(Hosts())
+    /// A kick is on its way, and whether it is for more than free slots.
+    private struct Call {
+        var isPending = false
+        var isChange = false
+    }
+
+    private let call = Guarded(Call())
+    private var ahead = LookAhead()
     private var isPumping = false
     private var isKicked = false
     private var isStopped = false
@@ -37,9 +50,29 @@ actor Dispatcher {
         self.begin = begin
     }
 
+    /// As `kick`, but returns at once; calls that come before the first is served are one.
+    /// - Parameter isChange: false where nothing but a slot got free.
+    nonisolated func kickLater(isChange: Bool) {
+        let isFirst = call.withLock { call in
+            if isChange { call.isChange = true }
+            defer { call.isPending = true }
+            return !call.isPending
+        }
+        guard isFirst else { return }
+        Task {
+            let isChange = call.withLock { call in
+                defer { call = Call() }
+                return call.isChange
+            }
+            await kick(isChange: isChange)
+        }
+    }
+
     /// Something changed that may let a task run: a task came, a slot got free, a limit moved.
-    func kick() async {
+    /// - Parameter isChange: false where nothing but a slot got free.
+    func kick(isChange: Bool = true) async {
         isKicked = true
+        if isChange { ahead.forget() }
         guard !isPumping else { return }
         isPumping = true
         defer { isPumping = false }
@@ -60,17 +93,22 @@ actor Dispatcher {
     /// What an attempt showed of its host.
     enum HostReport: Sendable { case answered, failed, nothing }
 
-    func report(_ report: HostReport, host: String, task: TaskID) {
-        switch report {
-        case .answered: breaker.recordSuccess(host: host)
-        case .failed: breaker.recordFailure(host: host, task: task, at: time.reading())
-        case .nothing: breaker.ended(host: host, task: task)
+    nonisolated func report(_ report: HostReport, host: String, task: TaskID) {
+        let now = time.reading()
+        hosts.withLock { hosts in
+            switch report {
+            case .answered: hosts.breaker.recordSuccess(host: host)
+            case .failed: hosts.breaker.recordFailure(host: host, task: task, at: now)
+            case .nothing: hosts.breaker.ended(host: host, task: task)
+            }
+            if !hosts.breaker.isOpen(host: host) { hosts.held.remove(host) }
         }
-        if !breaker.isOpen(host: host) { heldHosts.remove(host) }
     }
 
     /// When a host that is held back may be probed next (boot clock, milliseconds).
-    func nextProbe() -> Int64? { heldHosts.compactMap { breaker.nextProbe(host: $0) }.min() }
+    nonisolated func nextProbe() -> Int64? {
+        hosts.withLock { hosts in hosts.held.compactMap { hosts.breaker.nextProbe(host: $0) }.min() }
+    }
 
     /// One round; true where another may start more.
     private func fill() async throws -> Bool {
@@ -81,8 +119,12 @@ actor Dispatcher {
             perLane: min(limits.maximumConcurrentTasks, limits.maximumConcurrentTasksPerHost) + 1,
             limit: limits.maximumConcurrentTasks + 1)
         query.excludedTasks = Set(active.map(\.task))
+        if let started = try await startFromAhead(query, active, limits, now) { return started }
+        var isFirst = true
         while true {
-            let (candidates, sessions) = try await lookAhead(query, hasRuns: !active.isEmpty)
+            let (candidates, sessions) =
+                try await isFirst ? lookAhead(query, hasRuns: !active.isEmpty) : ask(query, !active.isEmpty)
+            isFirst = false
             let closed = candidates.filter { candidate in
                 sessions[candidate.session].flatMap { closedUntil($0, now.wall) } != nil
             }
@@ -90,12 +132,7 @@ actor Dispatcher {
                 try await block(closed, sessions, now)
                 return true
             }
-            heldHosts.formUnion(candidates.map(\.host).filter { breaker.isOpen(host: $0) })
-            let decision = Scheduler.pick(
-                candidates: candidates.map(Scheduler.Candidate.init),
-                running: active.map(Scheduler.Candidate.init),
-                stopping: Set(active.filter(\.isAborting).map(\.task)),
-                limits: SlotLimits(limits, sessions), breaker: breaker, at: now)
+            let decision = decide(candidates, active, SlotLimits(limits, sessions), now)
             for id in decision.preempt { runs[id]?.requestAbort() }
             if !decision.start.isEmpty { return try await start(decision.start, sessions, now) }
             guard decision.preempt.isEmpty, candidates.count >= query.limit,
@@ -105,22 +142,61 @@ actor Dispatcher {
         }
     }
 
+    /// Fills slots with tasks that were read before; nil where the store must be asked.
+    private func startFromAhead(
+        _ query: CandidateQuery, _ active: [TransferRun], _ limits: GlobalSettings, _ now: ClockReading
+    ) async throws -> Bool? {
+        guard let candidates = ahead.candidates(query), !candidates.isEmpty else { return nil }
+        let sessions = ahead.sessions
+        guard !sessions.values.contains(where: { closedUntil($0, now.wall) != nil }) else { return nil }
+        let decision = decide(candidates, active, SlotLimits(limits, sessions), now)
+        guard decision.preempt.isEmpty, !decision.start.isEmpty else { return nil }
+        return try await start(decision.start, sessions, now)
+    }
+
+    private func decide(
+        _ candidates: [QueuedTask], _ active: [TransferRun], _ limits: SlotLimits, _ now: ClockReading
+    ) -> Scheduler.Decision {
+        let breaker = hosts.withLock { hosts in
+            for candidate in candidates where hosts.breaker.isOpen(host: candidate.host) {
+                hosts.held.insert(candidate.host)
+            }
+            return hosts.breaker
+        }
+        return Scheduler.pick(
+            candidates: candidates.map(Scheduler.Candidate.init), running: active.map(Scheduler.Candidate.init),
+            stopping: Set(active.filter(\.isAborting).map(\.task)), limits: limits, breaker: breaker, at: now)
+    }
+
     /// False where none of `ids` may be claimed just now.
     private func start(
         _ ids: [TaskID], _ sessions: [SessionKey: SessionRecord], _ now: ClockReading
     ) async throws -> Bool {
+        ahead.remove(Set(ids))
         let wanted = runs.claims.enter(ids)
         guard !wanted.isEmpty else { return false }
         defer { runs.claims.leave(wanted) }
-        for record in try await claim(wanted) {
-            breaker.started(host: record.host, task: record.id)
+        for record in try await claim(wanted, sessions) {
+            hosts.withLock { $0.breaker.started(host: record.host, task: record.id) }
             begin(record, sessions[record.session] ?? SessionRecord(key: record.session, createdAt: now.wall))
         }
         return true
     }
 
+    /// Asks the store, for rounds to come too where it can.
     private func lookAhead(
         _ query: CandidateQuery, hasRuns: Bool
+    ) async throws -> ([QueuedTask], [SessionKey: SessionRecord]) {
+        let (wide, version) = (ahead.widened(query), ahead.version)
+        let (found, sessions) = try await ask(wide, hasRuns)
+        ahead.fill(found, sessions, for: wide, at: version)
+        guard wide.limit > query.limit else { return (found, sessions) }
+        if version == ahead.version, let candidates = ahead.candidates(query) { return (candidates, sessions) }
+        return try await ask(query, hasRuns)
+    }
+
+    private func ask(
+        _ query: CandidateQuery, _ hasRuns: Bool
     ) async throws -> ([QueuedTask], [SessionKey: SessionRecord]) {
         try await store.read { snapshot in
             let candidates = try snapshot.candidates(query)
@@ -130,19 +206,11 @@ actor Dispatcher {
         }
     }
 
-    private func claim(_ ids: [TaskID]) async throws -> [TaskRecord] {
+    private func claim(
+        _ ids: [TaskID], _ sessions: [SessionKey: SessionRecord]
+    ) async throws -> [TaskRecord] {
         let transitions = transitions
-        return try await store.write { transaction in
-            try ids.compactMap { id in
-                do {
-                    return try transitions.apply(.claimed, to: id, in: transaction).record
-                } catch let error as TransferError
-                    where error.code == .taskWrongState || error.code == .taskNotFound
-                {
-                    return nil  // paused, cancelled or removed since it was read
-                }
-            }
-        }
+        return try await store.write { try transitions.claim(ids, sessions: sessions, in: $0) }
     }
 
     /// Tasks of a session outside its time windows wait for the next one.

@@ -13,25 +13,40 @@ struct DownloadAttempt: TransferAttempt {
     let tools: AttemptTools
     let logger: Logger
 
+    /// A representation that is whole: in the part file, or in memory where it was small and came at once.
+    private struct Whole: Sendable {
+        var arrival: Arrival
+        var gathered: [UInt8]?
+    }
+
     func perform() async -> AttemptEnding {
         await .of {
             let plan = try DestinationPlan(record.spec.destination, directory: nil)
             let folder = try await tools.files.open(plan, for: record)
-            if let delivered = try await tools.files.alreadyDelivered(plan, folder, record, policy) {
-                return try await tools.complete(record, with: delivered)
-            }
-            try await tools.files.requireSpace(in: folder, leaving: tools.minimumFreeSpace())
-            let held = try await tools.files.openPart(of: record, plan, in: folder, engine: tools.engine)
-            defer { held.part.close() }
-            if let checkpoint = held.checkpoint { run.holds(checkpoint.offset, of: checkpoint.total) }
             do {
-                let ending = try await transfer(held, plan, folder)
-                if case .aborted = ending { await tools.files.removeIfEmpty(held.part, from: folder) }
-                return ending
+                return try await perform(plan, folder)
             } catch {
-                await tools.files.removeIfEmpty(held.part, from: folder)
+                tools.files.forget(folder, for: record)
                 throw error
             }
+        }
+    }
+
+    private func perform(_ plan: DestinationPlan, _ folder: Folder) async throws -> AttemptEnding {
+        if let delivered = try await tools.files.alreadyDelivered(plan, folder, record, policy) {
+            return try await tools.complete(record, with: delivered)
+        }
+        try await tools.files.requireSpace(in: folder, leaving: tools.minimumFreeSpace())
+        let held = try await tools.files.openPart(of: record, plan, in: folder, engine: tools.engine)
+        defer { held.part.close() }
+        if let checkpoint = held.checkpoint { run.holds(checkpoint.held, of: checkpoint.total) }
+        do {
+            let ending = try await transfer(held, plan, folder)
+            if case .aborted = ending { await tools.files.removeIfEmpty(held.part, from: folder) }
+            return ending
+        } catch {
+            await tools.files.removeIfEmpty(held.part, from: folder)
+            throw error
         }
     }
 
@@ -41,43 +56,49 @@ struct DownloadAttempt: TransferAttempt {
         _ held: HeldPart, _ plan: DestinationPlan, _ folder: Folder
     ) async throws -> AttemptEnding {
         let recorder = RunRecorder(
-            record: record, run: run, part: held.part, patience: tools.patience, time: tools.time, logger: logger)
-        let recording = Task { await recorder.drain() }
-        let arrival: Arrival?
+            record: record, run: run, keepsAnswers: true, patience: tools.patience, time: tools.time, logger: logger)
         do {
-            arrival = try await exchanges(held, recorder)
+            guard let whole = try await exchanges(held, recorder) else {
+                await recorder.settle()
+                return .aborted
+            }
+            do {
+                return try await deliver(whole, held, plan, folder, recorder)
+            } catch let error as TransferError
+                where error.code == .integrityChecksum && !whole.arrival.mayBeFetchedAgain
+            {
+                try await keep(nil)
+                throw AttemptFailure(error: error, disposition: .permanent)
+            }
         } catch {
-            recorder.close()
-            await recording.value
+            await recorder.settle()
             throw error
-        }
-        recorder.close()
-        await recording.value
-        guard let arrival else { return .aborted }
-        do {
-            return try await deliver(arrival, held, plan, folder)
-        } catch let error as TransferError where error.code == .integrityChecksum && !arrival.mayBeFetchedAgain {
-            try await keep(nil)
-            throw AttemptFailure(error: error, disposition: .permanent)
         }
     }
 
     /// Runs exchanges until the strategy has everything; nil where the run was stopped.
-    private func exchanges(_ held: HeldPart, _ recorder: RunRecorder) async throws -> Arrival? {
+    private func exchanges(_ held: HeldPart, _ recorder: RunRecorder) async throws -> Whole? {
         let pinned = try await tools.files.pinned(
             policy.network, record.spec.url ?? "", owner: record.session.owner)
         defer { withExtendedLifetime(pinned) {} }
-        var strategy = try StrategyRegistry.strategy(for: request(held, pinned))
+        let request = request(held, pinned)
+        if let segmented = try StrategyRegistry.segmented(for: request, policy.connections) {
+            return try await segments(segmented, held, recorder)
+        }
+        var strategy = try StrategyRegistry.strategy(for: request)
         let context = TransferContext(
             task: record.id, session: record.session, counters: run.counters, observer: recorder)
         var stored = record.upload
         var sending: SendingFile?
         var step = strategy.next(after: nil)
+        var gathered: [UInt8]?
         while true {
             // Before anything is stored: a body that cannot be sent leaves no question open.
             if sending == nil, step.exchange?.payload.sourceOffset != nil {
                 sending = try await tools.files.openSending(of: record, store: tools.patience.store)
             }
+            // What was gathered is not the whole: the next exchange goes on behind it, in the file.
+            if let bytes = gathered, step.exchange != nil { try await tools.files.write(bytes, to: held.part) }
             let exchange: Exchange
             switch step {
             case .run(let next): exchange = next
@@ -89,7 +110,7 @@ struct DownloadAttempt: TransferAttempt {
                 stored = strategy.upload
                 try await restart(held.part, because: cause, keeping: stored)
                 exchange = next
-            case .finished(let arrival): return arrival
+            case .finished(let arrival): return Whole(arrival: arrival, gathered: gathered)
             case .failed(let failure):
                 if strategy.upload != stored { try await keep(strategy.upload) }
                 throw failure
@@ -98,12 +119,31 @@ struct DownloadAttempt: TransferAttempt {
             }
             let outcome = await tools.engine.perform(
                 exchange, into: held.part, sending: sending?.file, context: context)
+            gathered = outcome.gathered
             step = strategy.next(after: outcome)
             if case .aborted = outcome.end {
                 if strategy.upload != stored { try await keep(strategy.upload) }
                 return nil
             }
         }
+    }
+
+    /// As `exchanges`, for several at a time.
+    private func segments(
+        _ machine: SegmentedDownload, _ held: HeldPart, _ recorder: RunRecorder
+    ) async throws -> Whole? {
+        // What the journal alone knew is stored before its claims give way to those of this attempt.
+        if let checkpoint = held.checkpoint, checkpoint != record.checkpoint {
+            let id = record.id
+            try await tools.patience.persistently { try $0.setCheckpoint(id, checkpoint) }
+        }
+        if held.checkpoint != nil { tools.engine.journal?.forget(record.id) }
+        let conductor = SegmentConductor(
+            machine, held: held, recorder: recorder, run: run, engine: tools.engine, hosts: tools.hosts,
+            time: tools.time
+        ) { [files = tools.files] in try await files.write($0, to: held.part) }
+        let arrived = try await conductor.arrival { try await restart(held.part, because: $0, keeping: nil) }
+        return arrived.map { Whole(arrival: $0.arrival, gathered: $0.gathered) }
     }
 
     private func request(_ held: HeldPart, _ pinned: PinnedFiles) -> StrategyRequest {
@@ -139,25 +179,68 @@ struct DownloadAttempt: TransferAttempt {
     // MARK: Delivery
 
     private func deliver(
-        _ arrival: Arrival, _ held: HeldPart, _ plan: DestinationPlan, _ folder: Folder
+        _ whole: Whole, _ held: HeldPart, _ plan: DestinationPlan, _ folder: Folder, _ recorder: RunRecorder
     ) async throws -> AttemptEnding {
+        let arrival = whole.arrival
         let name = plan.name ?? suggestedName(arrival)
+        if let bytes = whole.gathered {
+            if arrival.contentCoding == nil,
+                let ending = try await deliver(gathered: bytes, arrival, name, folder, recorder)
+            {
+                return ending
+            }
+            try await tools.files.write(bytes, to: held.part)
+        }
         var digests: [DigestAlgorithm: String] = [:]
         if record.spec.checksum == nil { digests = try await verify(held.part, arrival.serverDigests) }
         guard let plain = try await decoded(arrival, held, name, plan, folder) else {
-            return try await deliver(held.part, arrival, name, folder, digests)
+            return try await deliver(held.part, arrival, name, folder, digests, recorder)
         }
         defer { plain.close() }
         // What was computed is of the coded bytes, not of the file.
         digests[.sha256] = nil
         do {
-            let ending = try await deliver(plain, arrival, name, folder, digests)
+            let ending = try await deliver(plain, arrival, name, folder, digests, recorder)
             await tools.files.remove(ending.isCompleted ? held.part : plain, from: folder)
             return ending
         } catch {
             await tools.files.remove(plain, from: folder)
             throw error
         }
+    }
+
+    /// Delivers a body from memory; nil where the file system wants a part file for it.
+    private func deliver(
+        gathered bytes: [UInt8], _ arrival: Arrival, _ name: String, _ folder: Folder, _ recorder: RunRecorder
+    ) async throws -> AttemptEnding? {
+        let expected = record.spec.checksum.map { [$0.algorithm: $0.value] } ?? arrival.serverDigests
+        if !expected.isEmpty { run.set(phase: .verifying) }
+        let digests = try await tools.files.verify(bytes, expected: expected)
+        guard run.enterCommit() else { return .aborted }
+        run.set(phase: .finishing)
+        let earlier = try await tools.files.delivered(before: record, as: name, in: folder, policy)
+        let modified = policy.preserveTime ? arrival.modificationTime : nil
+        let proven = isVerified(arrival)
+        var placed = earlier
+        if placed == nil {
+            placed = try await tools.files.deliver(
+                gathered: bytes, of: record, to: folder, name: name, policy, isProven: proven,
+                modificationTime: modified)
+        }
+        guard let placed else { return nil }
+        let notes = await recorder.close()
+        let ending = try await tools.complete(
+            record,
+            with: TaskResult(
+                file: placed.delivered.path, bytes: placed.delivered.bytes,
+                sha256: earlier == nil ? digests[.sha256] : nil, verified: placed.isProven),
+            after: notes, hasCheckpoint: recorder.knownCheckpoint != nil)
+        tools.files.marks.remove(from: placed.file)
+        return ending
+    }
+
+    private func isVerified(_ arrival: Arrival) -> Bool {
+        arrival.lengthProven || record.spec.checksum != nil || !arrival.serverDigests.isEmpty
     }
 
     /// - Throws: `integrity.checksum` where the coded bytes cannot be what the server meant: they are worth another fetch.
@@ -175,41 +258,41 @@ struct DownloadAttempt: TransferAttempt {
     /// Checks `whole` against the user's checksum and gives it its name.
     private func deliver(
         _ whole: PartFile, _ arrival: Arrival, _ name: String, _ folder: Folder,
-        _ known: [DigestAlgorithm: String]
+        _ known: [DigestAlgorithm: String], _ recorder: RunRecorder
     ) async throws -> AttemptEnding {
         var digests = known
         if let checksum = record.spec.checksum {
             digests = try await verify(whole, [checksum.algorithm: checksum.value])
         }
-        guard run.enterCommit() else { return .aborted }
+        guard run.isCommitting || run.enterCommit() else { return .aborted }
         run.set(phase: .finishing)
-        try await makeRecognisable(whole)
+        let notes = await recorder.close()
+        try await makeRecognisable(whole, notes.lastCheckpoint ?? recorder.knownCheckpoint)
         let file = try await tools.files.deliver(
-            whole, to: folder, name: name, policy: policy.conflictPolicy,
+            whole, to: folder, name: name, policy,
             modificationTime: policy.preserveTime ? arrival.modificationTime : nil)
         return try await tools.complete(
             record,
             with: TaskResult(
-                file: file.path, bytes: file.bytes, sha256: digests[.sha256],
-                verified: arrival.lengthProven || record.spec.checksum != nil || !arrival.serverDigests.isEmpty))
+                file: file.path, bytes: file.bytes, sha256: digests[.sha256], verified: isVerified(arrival)),
+            after: notes)
     }
 
     /// A file that a daemon delivered without living to tell is known again by device, inode and length. Those of
-    /// `whole` are stored first where the checkpoint does not have them: a body of unknown length, or a decoded one.
-    private func makeRecognisable(_ whole: PartFile) async throws {
+    /// `whole` are stored first where the checkpoint does not have them: a body of unknown length, a decoded one, or one
+    /// that was gathered where its file system has no other way.
+    private func makeRecognisable(_ whole: PartFile, _ known: Checkpoint?) async throws {
         let id = record.id
-        guard var checkpoint = try await tools.patience.store.read({ try $0.task(id)?.checkpoint }),
-            checkpoint.total == nil || checkpoint.inode != whole.inode
-        else { return }
+        if let known, known.total != nil, known.inode == whole.inode, known.device == whole.device { return }
         let size = try await tools.files.syncedSize(of: whole)
-        if checkpoint.inode != whole.inode {
-            // The server's validators and digests are of the coded bytes.
-            checkpoint = Checkpoint(offset: size, partPath: whole.path, device: whole.device, inode: whole.inode)
-        }
+        // The server's validators and digests may be of other bytes: coded ones, or of another file.
+        var checkpoint = Checkpoint(offset: size, partPath: whole.path, device: whole.device, inode: whole.inode)
+        if let known, known.inode == whole.inode, known.device == whole.device { checkpoint = known }
         checkpoint.offset = size
+        checkpoint.ranges = []
         checkpoint.total = size
-        let known = checkpoint
-        try await tools.patience.persistently { try $0.setCheckpoint(id, known) }
+        let stored = checkpoint
+        try await tools.patience.persistently { try $0.setCheckpoint(id, stored) }
     }
 
     /// The user's checksum is trusted most, then what the server said (transfer-rules.md, Digests).

@@ -33,16 +33,14 @@ final class RequestExchanges: Sendable {
     /// - Throws: `AttemptFailure`, `TransferError`.
     func perform() async throws -> UploadResult? {
         let recorder = RunRecorder(
-            record: record, run: run, part: nil, patience: tools.patience, time: tools.time, logger: logger)
-        let recording = Task { await recorder.drain() }
+            record: record, run: run, keepsAnswers: false, patience: tools.patience, time: tools.time, logger: logger)
         let result: Result<UploadResult?, any Error>
         do {
             result = .success(try await exchanges(recorder))
         } catch {
             result = .failure(error)
         }
-        recorder.close()
-        await recording.value
+        await recorder.settle()
         return try result.get()
     }
 

@@ -7,162 +7,187 @@ import TransferStore
 
 /// Carries what the engine observes of one run into the store, in order, without making the engine wait.
 ///
-/// Checkpoints that come faster than the store commits are merged: only the last one matters.
+/// Of an exchange that is over at once nothing is stored on the way: its notes go with the change of state that ends
+/// the run. Checkpoints that come faster than the store commits are merged: only the last one matters.
 final class RunRecorder: TransferObserver {
     private enum Note: Sendable {
         case redirected(to: String, status: Int)
         case responded(ResponseHead, Verdict)
+        /// The part file is there: should the daemon die between the delivery and its record, the delivered file is
+        /// recognised by this.
+        case reachedFile(Checkpoint)
         case checkpoint
         case uploaded(UploadProgress)
         case restarting(Checkpoint, proceed: @Sendable () -> Void)
     }
 
+    private struct State {
+        var notes: [Note] = []
+        var latest: Checkpoint?
+        /// Notes are stored as they come.
+        var isPrompt = false
+        var isDraining = false
+        var closer: CheckedContinuation<Void, Never>?
+        var known: Checkpoint?
+    }
+
     private let record: TaskRecord
     private let run: TransferRun
-    /// nil where nothing is written to a file: then only the last answer counts, and whoever asked stores it.
-    private let part: PartFile?
-    private let store: TransferStore
+    /// False where nothing is written to a file: then only the last answer counts, and whoever asked stores it.
+    private let keepsAnswers: Bool
     private let patience: StorePatience
     private let time: any TimeSource
     private let logger: Logger
-    private let notes: AsyncStream<Note>
-    private let inbox: AsyncStream<Note>.Continuation
-    private let latest = Guarded<Checkpoint?>(nil)
+    private let state: Guarded<State>
 
     init(
-        record: TaskRecord, run: TransferRun, part: PartFile?, patience: StorePatience, time: any TimeSource,
+        record: TaskRecord, run: TransferRun, keepsAnswers: Bool, patience: StorePatience, time: any TimeSource,
         logger: Logger
     ) {
         self.record = record
         self.run = run
-        self.part = part
-        store = patience.store
+        self.keepsAnswers = keepsAnswers
         self.patience = patience
         self.time = time
         self.logger = logger
-        (notes, inbox) = AsyncStream.makeStream()
+        state = Guarded(State(known: record.checkpoint))
     }
 
-    func transferRedirected(to url: String, status: Int) {
-        inbox.yield(.redirected(to: url, status: status))
-    }
+    /// The checkpoint that the store has of this run's part file, or of an earlier one.
+    var knownCheckpoint: Checkpoint? { state.withLock { $0.known } }
+
+    // MARK: What is observed
+
+    func transferRedirected(to url: String, status: Int) { take(.redirected(to: url, status: status)) }
 
     func transferResponded(_ head: ResponseHead, verdict: Verdict) {
-        guard part != nil else { return }
-        if case .accept(let acceptance) = verdict {
-            run.accepted(at: acceptance.offset)
+        guard keepsAnswers else { return }
+        if case .accept(let acceptance) = verdict { run.accepted(at: acceptance.offset) }
+        take(.responded(head, verdict))
+    }
+
+    func transferReachedFile(_ checkpoint: Checkpoint) { take(.reachedFile(checkpoint), promptly: true) }
+
+    func transferLingers() {
+        let starts = state.withLock { state in
+            state.isPrompt = true
+            return Self.mayDrain(&state)
         }
-        inbox.yield(.responded(head, verdict))
+        if starts { Task { await drain() } }
     }
 
     func transferCheckpointed(_ checkpoint: Checkpoint) {
-        let isNew = latest.withLock { latest in
-            defer { latest = checkpoint }
-            return latest == nil
+        let isNew = state.withLock { state in
+            defer { state.latest = checkpoint }
+            return state.latest == nil
         }
-        if isNew { inbox.yield(.checkpoint) }
+        if isNew { take(.checkpoint, promptly: true) }
     }
 
     func transferRestarting(_ checkpoint: Checkpoint, proceed: @escaping @Sendable () -> Void) {
-        latest.withLock { $0 = nil }
+        state.withLock { $0.latest = nil }
         run.restarted()
-        inbox.yield(.restarting(checkpoint, proceed: proceed))
+        take(.restarting(checkpoint, proceed: proceed), promptly: true)
     }
 
-    func transferProgressed(_ progress: UploadProgress) { inbox.yield(.uploaded(progress)) }
+    func transferProgressed(_ progress: UploadProgress) { take(.uploaded(progress), promptly: true) }
 
-    /// No more notes come; `drain` returns once those that came are stored.
-    func close() { inbox.finish() }
+    private func take(_ note: Note, promptly: Bool = false) {
+        let starts = state.withLock { state in
+            state.notes.append(note)
+            if promptly { state.isPrompt = true }
+            return Self.mayDrain(&state)
+        }
+        if starts { Task { await drain() } }
+    }
 
-    /// Stores the notes until `close`. A store that fails loses a checkpoint, never a byte: the next one covers it.
-    func drain() async {
-        for await note in notes {
-            do {
-                try await keep(note)
-            } catch {
-                logger.warning(
-                    "cannot record progress", metadata: ["task": "\(record.id)", "error": "\(error)"])
+    private static func mayDrain(_ state: inout State) -> Bool {
+        guard state.isPrompt, !state.isDraining, !state.notes.isEmpty else { return false }
+        state.isDraining = true
+        return true
+    }
+
+    // MARK: What is stored
+
+    /// No more notes come: those that are not stored yet, for the transaction that ends the run.
+    func close() async -> PendingNotes {
+        await withCheckedContinuation { continuation in
+            let isIdle = state.withLock { state in
+                if state.isDraining { state.closer = continuation }
+                return !state.isDraining
+            }
+            if isIdle { continuation.resume() }
+        }
+        let notes = state.withLock { state in
+            defer { state.notes = [] }
+            return state.notes
+        }
+        return pending(notes)
+    }
+
+    /// No more notes come; returns once those that came are stored.
+    func settle() async {
+        let rest = await close()
+        if !rest.isEmpty { await keep(rest) }
+    }
+
+    private func drain() async {
+        while let notes = nextNotes() {
+            await keep(pending(notes))
+            for case .restarting(_, let proceed) in notes { proceed() }
+        }
+    }
+
+    private func nextNotes() -> [Note]? {
+        let (notes, closer) = state.withLock { state -> ([Note]?, CheckedContinuation<Void, Never>?) in
+            guard state.notes.isEmpty else {
+                defer { state.notes = [] }
+                return (state.notes, nil)
+            }
+            state.isDraining = false
+            defer { state.closer = nil }
+            return (nil, state.closer)
+        }
+        closer?.resume()
+        return notes
+    }
+
+    /// A store that fails loses a checkpoint, never a byte: the next one covers it. What others wait for is stored
+    /// however long that takes.
+    private func keep(_ pending: PendingNotes) async {
+        do {
+            if pending.mustBeStored {
+                try await patience.persistently { try pending.store(in: $0) }
+            } else {
+                try await patience.store.write { try pending.store(in: $0) }
+            }
+            if let checkpoint = pending.lastCheckpoint { state.withLock { $0.known = checkpoint } }
+        } catch {
+            logger.warning("cannot record progress", metadata: ["task": "\(record.id)", "error": "\(error)"])
+        }
+    }
+
+    private func pending(_ notes: [Note]) -> PendingNotes {
+        var pending = PendingNotes(record: record, time: notes.isEmpty ? nil : time.reading().wall)
+        for note in notes {
+            switch note {
+            case .redirected(let url, let status):
+                pending.add(
+                    .taskRedirected,
+                    ["url": .string(URLRules.withoutUserInfo(url)), "status": .integer(Int64(status))])
+            case .responded(let head, let verdict): pending.add(head, verdict)
+            case .reachedFile(let checkpoint):
+                if checkpoint.offset == .zero { pending.add(checkpoint) }
+            case .uploaded(let progress): pending.add(progress)
+            case .restarting(let checkpoint, _): pending.addRestart(checkpoint)
+            case .checkpoint:
+                let latest = state.withLock { state in
+                    defer { state.latest = nil }
+                    return state.latest
+                }
+                if let latest { pending.add(latest) }
             }
         }
-    }
-
-    private func keep(_ note: Note) async throws {
-        switch note {
-        case .redirected(let url, let status):
-            try await append(
-                .taskRedirected, ["url": .string(URLRules.withoutUserInfo(url)), "status": .integer(Int64(status))])
-        case .responded(let head, let verdict):
-            try await keep(head, verdict)
-        case .restarting(let checkpoint, let proceed):
-            defer { proceed() }
-            try await keepRestart(checkpoint)
-        case .uploaded(let progress):
-            let id = record.id
-            try await patience.persistently { try $0.setUpload(id, progress) }
-        case .checkpoint:
-            guard
-                let checkpoint = latest.withLock({ latest in
-                    defer { latest = nil }
-                    return latest
-                })
-            else { return }
-            let id = record.id
-            try await store.write { try $0.setCheckpoint(id, checkpoint) }
-        }
-    }
-
-    private func keep(_ head: ResponseHead, _ verdict: Verdict) async throws {
-        let response = ResponseInfo(head, requested: record.spec.url ?? "", verdict: verdict)
-        let now = time.reading().wall
-        let record = record
-        let begun = begun(verdict)
-        try await store.write { transaction in
-            try transaction.setResponse(record.id, response)
-            if let begun { try transaction.setCheckpoint(record.id, begun) }
-            _ = try transaction.append(
-                EventRecord(
-                    time: now, type: .taskResponse, session: record.session, task: record.id,
-                    payload: ["response": response.jsonValue]))
-            guard case .accept(let acceptance) = verdict, acceptance.offset > .zero else { return }
-            _ = try transaction.append(
-                EventRecord(
-                    time: now, type: .taskResumed, session: record.session, task: record.id,
-                    payload: [
-                        "offset": .integer(acceptance.offset.rawValue),
-                        "expected": .integer(acceptance.total?.rawValue ?? -1),
-                    ]))
-        }
-    }
-
-    /// The answer is of another version, or of a server without ranges: what was held is replaced.
-    private func keepRestart(_ checkpoint: Checkpoint) async throws {
-        let now = time.reading().wall
-        let record = record
-        try await patience.persistently { transaction in
-            try transaction.setCheckpoint(record.id, checkpoint)
-            _ = try transaction.append(
-                EventRecord(
-                    time: now, type: .taskRestarted, session: record.session, task: record.id,
-                    payload: [
-                        "code": .string(ErrorCode.validatorChanged.rawValue),
-                        "message": .string(ErrorCode.validatorChanged.summary),
-                    ]))
-        }
-    }
-
-    /// Names the part file in the store before a body begins at 0: should the daemon die between the delivery and its
-    /// record, the delivered file is recognised by this.
-    private func begun(_ verdict: Verdict) -> Checkpoint? {
-        guard let part, case .accept(let acceptance) = verdict, acceptance.offset == .zero else { return nil }
-        return Checkpoint(
-            offset: .zero, total: acceptance.total, validators: acceptance.validators,
-            contentCoding: acceptance.contentCoding, partPath: part.path, device: part.device, inode: part.inode,
-            serverDigests: acceptance.serverDigests)
-    }
-
-    private func append(_ type: EventType, _ payload: [String: JSONValue]) async throws {
-        let event = EventRecord(
-            time: time.reading().wall, type: type, session: record.session, task: record.id, payload: payload)
-        try await store.write { _ = try $0.append(event) }
+        return pending
     }
 }

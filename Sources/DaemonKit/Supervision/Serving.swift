@@ -105,10 +105,12 @@ package struct ProgressFigures: Sendable, Hashable {
 /// What the task methods of the socket need; implemented by `Supervisor`.
 package protocol TaskServing: Sendable {
     /// Admits all tasks or none; durable when it returns.
-    func add(_ specs: [TaskSpec], session: String?, by peer: Peer) async throws -> [TaskRecord]
+    func add(_ specs: [TaskSpec], session: String?, by peer: Peer) async throws -> [AddedTask]
     /// - Throws: `task.not_found`, also for a task of somebody the peer may not see.
     func record(_ id: TaskID, for peer: Peer) async throws -> TaskRecord
     func live(_ id: TaskID) -> LiveFigures?
+    /// Parts of a running download, in order; empty where there is one stream only.
+    func segments(_ id: TaskID) -> [SegmentFigures]
     func control(_ action: TaskAction, _ target: ControlTarget) async throws -> ControlOutcome
     func update(_ change: UpdateTask.Parameters, by peer: Peer) async throws -> TaskRecord
     func resumeData(_ id: TaskID, by peer: Peer) async throws -> String
@@ -118,6 +120,17 @@ package protocol TaskServing: Sendable {
     /// A piece of a data task's kept response body.
     /// - Throws: `task.not_found`; `task.wrong_state` where none is kept.
     func body(_ id: TaskID, from offset: ByteCount, atMost length: ByteCount, for peer: Peer) async throws -> BodyPiece
+}
+
+/// What `task.add` answers of a task.
+package struct AddedTask: Sendable, Hashable {
+    package var id: TaskID
+    package var state: TaskState
+
+    package init(id: TaskID, state: TaskState) {
+        self.id = id
+        self.state = state
+    }
 }
 
 /// Bytes of a kept body, and whether they are its last.

@@ -12,6 +12,7 @@ extension Supervisor {
     }
 
     package func live(_ id: TaskID) -> LiveFigures? { runs[id]?.figures() }
+    package func segments(_ id: TaskID) -> [SegmentFigures] { runs[id]?.segments ?? [] }
 
     package func progressSnapshot() -> [ProgressFigures] {
         runs.all.map { ProgressFigures(task: $0.task, session: $0.session, live: $0.figures()) }

@@ -13,7 +13,7 @@ extension Supervisor: SessionServing {
             try UnbuiltNames.check(configuration, path: "configuration")
             if let directory = configuration.directory {
                 let destination = Destination(directory: directory)
-                _ = try await files.admit(DestinationPlan(destination, directory: nil), owner: key.owner)
+                _ = try await files.admit([DestinationPlan(destination, directory: nil)], owner: key.owner).first?.get()
             }
         }
         let now = time.reading().wall

@@ -17,13 +17,18 @@ package final class Supervisor: Sendable {
     let time: any TimeSource
     let logger: Logger
     let runs = RunTable()
+    private let hosts = HostConnections()
     let transitions: TaskTransitions
+    let patience: StorePatience
     let conditions: Conditions
     let launches: any LaunchServing
+    private let completions: Completions
     let endings: UploadEndings
-    private let stopping = Guarded(false)
+    private let stopping: Guarded<Bool>
     private let dispatcherBox = Guarded<Dispatcher?>(nil)
     private let alarmsBox = Guarded<Alarms?>(nil)
+    /// Tasks that have a limit of their own in the engine.
+    private let limited = Guarded(Set<TaskID>())
     private let networkFollower = Guarded<Task<Void, Never>?>(nil)
 
     package init(
@@ -43,13 +48,20 @@ package final class Supervisor: Sendable {
         transitions = TaskTransitions(time: time) { spec, session in
             Self.policy(of: spec, session, configuration())
         }
+        let stopping = Guarded(false)
+        self.stopping = stopping
+        patience = StorePatience(store: store) { stopping.withLock { $0 } }
+        completions = Completions(patience: patience, transitions: transitions)
         endings = UploadEndings(
-            patience: StorePatience(store: store) { [stopping] in stopping.withLock { $0 } }, engine: engine,
-            files: files, policy: transitions.policy, time: time, logger: logger
+            patience: patience, engine: engine, files: files, policy: transitions.policy, time: time, logger: logger
         ) { [alarmsBox] in alarmsBox.withLock { $0 }?.rearm() }
     }
 
-    var patience: StorePatience { StorePatience(store: store) { [self] in isStopping } }
+    private var tools: AttemptTools {
+        AttemptTools(
+            patience: patience, engine: engine, files: files, transitions: transitions, completions: completions,
+            time: time, minimumFreeSpace: { [configuration] in configuration().global.minimumFreeSpace }, hosts: hosts)
+    }
 
     var isStopping: Bool { stopping.withLock { $0 } }
 
@@ -88,9 +100,14 @@ package final class Supervisor: Sendable {
 
     /// Something changed that may let a task run or must be waited for; returns at once.
     func kick() {
-        guard let dispatcher = dispatcherBox.withLock({ $0 }), !isStopping else { return }
+        guard !isStopping else { return }
         alarmsBox.withLock { $0 }?.rearm()
-        Task { await dispatcher.kick() }
+        dispatcherBox.withLock { $0 }?.kickLater(isChange: true)
+    }
+
+    /// A slot got free, and no time changed that anything waits for; returns at once.
+    private func slotFreed() {
+        if !isStopping { dispatcherBox.withLock { $0 }?.kickLater(isChange: false) }
     }
 
     /// Global settings changed: limits hold at once, also for what runs.
@@ -106,8 +123,10 @@ package final class Supervisor: Sendable {
     private static func policy(
         of spec: TaskSpec, _ session: SessionConfiguration, _ configuration: Configuration
     ) -> EffectivePolicy {
+        // The folder was settled when the task was added.
+        let session = configuration.filled(session, findsDirectory: false)
         var policy = EffectivePolicy(
-            spec: spec, session: configuration.filled(session), settings: configuration.global)
+            spec: spec, session: session, settings: configuration.global)
         policy.network.knownHostsPath = configuration.knownHosts
         return policy
     }
@@ -145,9 +164,6 @@ package final class Supervisor: Sendable {
                 "url": "\(URLRules.redacted(record.spec.url ?? ""))",
             ])
         run.start { [self] in
-            let tools = AttemptTools(
-                patience: patience, engine: engine, files: files, transitions: transitions, time: time,
-                minimumFreeSpace: { [configuration] in configuration().global.minimumFreeSpace })
             let ending = await attempt(record, policy, run, tools).perform()
             await finish(run, record, policy, ending)
         }
@@ -166,7 +182,7 @@ package final class Supervisor: Sendable {
     private func finish(
         _ run: TransferRun, _ record: TaskRecord, _ policy: EffectivePolicy, _ ending: AttemptEnding
     ) async {
-        await note(ending, of: record)
+        note(ending, of: record)
         do {
             if let outcome = try await settle(ending, record, policy, run) {
                 log(outcome)
@@ -179,11 +195,11 @@ package final class Supervisor: Sendable {
         applyRateLimit(.unlimited, of: record)
         runs.remove(run)
         run.ended()
-        kick()
+        if ending.isCompleted { slotFreed() } else { kick() }
     }
 
     /// Tells the circuit breaker how the host did.
-    private func note(_ ending: AttemptEnding, of record: TaskRecord) async {
+    private func note(_ ending: AttemptEnding, of record: TaskRecord) {
         let report: Dispatcher.HostReport =
             switch ending {
             case .completed, .integrityFailed: .answered
@@ -195,7 +211,7 @@ package final class Supervisor: Sendable {
                 case .network, .disk: .nothing
                 }
             }
-        await dispatcherBox.withLock { $0 }?.report(report, host: record.host, task: record.id)
+        dispatcherBox.withLock { $0 }?.report(report, host: record.host, task: record.id)
     }
 
     /// Stores how an attempt ended; nil where a client's request had already changed the task.
@@ -321,6 +337,10 @@ package final class Supervisor: Sendable {
 
     /// The task's own limit holds for the direction that its bytes go.
     func applyRateLimit(_ rate: ByteRate, of record: TaskRecord) {
+        let isKnown = limited.withLock { limited in
+            rate > .unlimited ? !limited.insert(record.id).inserted : limited.remove(record.id) != nil
+        }
+        guard isKnown || rate > .unlimited else { return }
         switch record.spec.kind {
         case .download, .data: engine.setRateLimit(task: record.id, rate)
         case .upload: engine.setUploadRateLimit(task: record.id, rate)

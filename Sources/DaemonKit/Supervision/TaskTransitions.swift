@@ -30,32 +30,72 @@ package struct TaskTransitions: Sendable {
     package func apply(
         _ event: TaskEvent, to record: TaskRecord, in transaction: StoreTransaction
     ) throws -> Outcome {
+        let decision = try decide(event, of: record, in: transaction)
+        if let change = decision.change {
+            guard
+                try transaction.update(
+                    change.id, from: change.from, to: change.status,
+                    resourceTimeoutAt: .some(change.resourceTimeoutAt))
+            else {
+                throw TransferError(.taskWrongState, "Task \(record.id) changed meanwhile; look at it again.")
+            }
+        }
+        if decision.outcome.discardsPart {
+            try transaction.setCheckpoint(record.id, nil)
+            try transaction.endUpload(of: record, at: time.reading().wall)
+        }
+        if !decision.events.isEmpty { try transaction.append(decision.events) }
+        if decision.outcome.record.status.state.isFinal, !record.status.state.isFinal {
+            try sessionMayHaveDrained(record.session, at: time.reading().wall, in: transaction)
+        }
+        return decision.outcome
+    }
+
+    /// A transition that is decided and not stored yet.
+    struct Decision: Sendable {
+        var outcome: Outcome
+        /// nil where the status stays as it is.
+        var change: StatusChange?
+        /// To be appended in the transaction that stores the change.
+        var events: [EventRecord]
+    }
+
+    /// What `event` makes of a task, whose status must have been read in `transaction`.
+    /// - Parameters:
+    ///   - session: configuration of the task's session, where it is known.
+    ///   - result: what the task left.
+    func decide(
+        _ event: TaskEvent, of record: TaskRecord, in transaction: StoreTransaction,
+        session known: SessionConfiguration? = nil, leaving result: TaskResult? = nil
+    ) throws -> Decision {
         let now = time.reading()
         var machine = TaskMachine(record.status)
         let effects = try machine.handle(event, at: now)
         var record = record
         let before = record.status.state
         record.status = machine.status
+        if let result { record.result = result }
+        var change: StatusChange?
         if effects.contains(.persist) {
-            let session = try transaction.session(record.session)?.configuration ?? SessionConfiguration()
-            let expiry = expiry(of: record.spec, record.status, session, at: now)
-            guard try transaction.update(record.id, from: before, to: record.status, resourceTimeoutAt: .some(expiry))
-            else {
-                throw TransferError(.taskWrongState, "Task \(record.id) changed meanwhile; look at it again.")
-            }
+            let expiry = try expiry(of: record, session: known, at: now, in: transaction)
+            change = StatusChange(
+                record.id, from: before, to: record.status, resourceTimeoutAt: expiry, result: result)
         }
-        if effects.contains(.discardPart) {
-            try transaction.setCheckpoint(record.id, nil)
-            try transaction.endUpload(of: record, at: now.wall)
+        let events = effects.compactMap { effect -> EventRecord? in
+            guard case .publish(let type, let payload) = effect else { return nil }
+            return EventRecord(time: now.wall, type: type, session: record.session, task: record.id, payload: payload)
         }
-        for case .publish(let type, let payload) in effects {
-            _ = try transaction.append(
-                EventRecord(time: now.wall, type: type, session: record.session, task: record.id, payload: payload))
-        }
-        if record.status.state.isFinal, !before.isFinal {
-            try sessionMayHaveDrained(record.session, at: now.wall, in: transaction)
-        }
-        return Outcome(record: record, effects: effects)
+        return Decision(outcome: Outcome(record: record, effects: effects), change: change, events: events)
+    }
+
+    /// nil while time does not count, and then nothing is looked up.
+    private func expiry(
+        of record: TaskRecord, session known: SessionConfiguration?, at now: ClockReading,
+        in transaction: StoreTransaction
+    ) throws -> Timestamp? {
+        guard record.status.budgetMark != nil else { return nil }
+        let session = try known ?? transaction.session(record.session)?.configuration ?? SessionConfiguration()
+        return expiry(of: record.spec, record.status, session, at: now)
     }
 
     /// Ends what waits for a session's last task: `session.drained`, and the end of a finishing session.

@@ -10,20 +10,51 @@ struct TransferFiles: Sendable {
     let storeID: String
     /// Where bodies are spooled while they are sent.
     private let stateFolder: String
-    private let pool: BlockingPool
+    let pool: BlockingPool
+    /// For deliveries that are synced: they wait for the disk together, and a journal commits them together.
+    let syncing: BlockingPool
+    private let folders = FolderCache()
+    let marks: MarkCleaner
 
     init(access: FileAccess, storeID: String, stateFolder: String, pool: BlockingPool) {
         self.access = access
         self.stateFolder = stateFolder
         self.storeID = storeID
         self.pool = pool
+        syncing = BlockingPool(width: Self.syncsAtOnce)
+        marks = MarkCleaner(pool: pool)
+    }
+
+    private static let syncsAtOnce = 32
+
+    func deliveryPool(_ policy: EffectivePolicy) -> BlockingPool {
+        policy.durability.isSynced ? syncing : pool
     }
 
     // MARK: When a task is added
 
-    /// Creates what is missing of the destination's folder and returns its device.
-    func admit(_ plan: DestinationPlan, owner: UserID) async throws -> UInt64 {
-        try await pool.run { [access] in try plan.admit(access, owner: owner).device }
+    /// Creates what is missing of the destinations' folders and looks at what is there: one visit for a whole call,
+    /// in which neighbours share their folder.
+    /// - Returns: the device of each, in order; ends with the first refusal.
+    func admit(_ plans: [DestinationPlan], owner: UserID) async -> [Result<UInt64, TransferError>] {
+        guard !plans.isEmpty else { return [] }
+        return await pool.run { [access] in
+            var looks: [Result<UInt64, TransferError>] = []
+            looks.reserveCapacity(plans.count)
+            var last: (path: String, folder: Folder)?
+            for plan in plans {
+                do throws(TransferError) {
+                    let known = last.flatMap { $0.path == plan.folder ? $0.folder : nil }
+                    let folder = try plan.admit(access, owner: owner, known: known)
+                    last = (plan.folder, folder)
+                    looks.append(.success(folder.device))
+                } catch {
+                    looks.append(.failure(error))
+                    break
+                }
+            }
+            return looks
+        }
     }
 
     /// Refuses local files that the owner may not read, by the field that names them.
@@ -90,28 +121,40 @@ struct TransferFiles: Sendable {
         }
     }
 
+    /// The destination's folder, shared with other attempts that have it open.
     func open(_ plan: DestinationPlan, for record: TaskRecord) async throws -> Folder {
-        try await pool.run { [access] in
-            try plan.open(access, owner: record.session.owner, device: record.destinationDevice)
+        let owner = record.session.owner
+        if let folder = folders.folder(at: plan.folder, owner: owner) {
+            try plan.check(folder, device: record.destinationDevice)
+            return folder
+        }
+        return try await pool.run { [access, folders] in
+            folders.keep(
+                try plan.open(access, owner: owner, device: record.destinationDevice), owner: owner)
         }
     }
 
-    /// The part file with what is proven of it, or a new one.
+    /// Something failed in this folder: the next attempt opens it by its path again.
+    func forget(_ folder: Folder, for record: TaskRecord) { folders.forget(folder, owner: record.session.owner) }
+
+    /// The part file with what is proven of it, or one that is planned.
     func openPart(
         of record: TaskRecord, _ plan: DestinationPlan, in folder: Folder, engine: CurlEngine
     ) async throws -> HeldPart {
-        try await pool.run { [storeID] in
-            let name = PartName.make(task: record.id, store: storeID, wanted: plan.name)
-            if var checkpoint = try Self.claimed(record.checkpoint, as: name, in: folder),
-                let (part, proven) = try PartFile.reopen(
+        let name = PartName.make(task: record.id, store: storeID, wanted: plan.name)
+        let planned = PartFile(
+            planned: folder.path(of: name), device: folder.device, directory: folder.fileDescriptor, keeper: folder)
+        guard record.checkpoint != nil else { return HeldPart(part: planned, checkpoint: nil) }
+        return try await pool.run {
+            if let checkpoint = try Self.claimed(record.checkpoint, as: name, in: folder),
+                let (part, proven) = try PartFile.recover(
                     checkpoint, task: record.id, journal: engine.journal, directory: folder.fileDescriptor)
             {
-                checkpoint.offset = proven
-                return HeldPart(part: part, checkpoint: proven > .zero ? checkpoint : nil)
+                return HeldPart(part: part, checkpoint: proven.held > .zero ? proven : nil)
             }
-            let part = try PartFile.create(
-                path: folder.path(of: name), directory: folder.fileDescriptor, replacing: true)
-            return HeldPart(part: part, checkpoint: nil)
+            // Another file may get the number of one that is gone.
+            engine.journal?.forget(record.id)
+            return HeldPart(part: planned, checkpoint: nil)
         }
     }
 
@@ -134,7 +177,8 @@ struct TransferFiles: Sendable {
 
     /// Opens, in system mode, the local files that a task names, so that no path is followed twice.
     func pinned(_ network: NetworkOptions, _ url: String, owner: UserID) async throws -> PinnedFiles {
-        try await pool.run { [access] in try PinnedFiles(network, url, access, owner: owner) }
+        guard access.isConfined else { return try PinnedFiles(network, url, access, owner: owner) }
+        return try await pool.run { [access] in try PinnedFiles(network, url, access, owner: owner) }
     }
 
     /// - Throws: `disk.full` where less than `minimum` bytes would stay free.
@@ -152,6 +196,7 @@ struct TransferFiles: Sendable {
     }
 
     func truncate(_ part: PartFile) async throws {
+        guard part.isOpen else { return }
         try await pool.run { () throws(TransferError) in try part.truncate(to: .zero) }
     }
 
@@ -161,14 +206,17 @@ struct TransferFiles: Sendable {
     func alreadyDelivered(
         _ plan: DestinationPlan, _ folder: Folder, _ record: TaskRecord, _ policy: EffectivePolicy
     ) async throws -> TaskResult? {
-        guard let checkpoint = record.checkpoint,
-            let name = plan.name ?? record.response?.suggestedFilename
-        else { return nil }
+        guard let name = plan.name ?? record.response?.suggestedFilename else { return nil }
+        if let marked = try await delivered(before: record, as: name, in: folder, policy) {
+            return TaskResult(
+                file: marked.delivered.path, bytes: marked.delivered.bytes, verified: marked.isProven)
+        }
+        guard let checkpoint = record.checkpoint else { return nil }
         return try await pool.run {
             let delivery = try Delivery(
                 folder: folder, partName: Self.lastComponent(checkpoint.partPath),
                 part: FileIdentity(device: checkpoint.device, inode: checkpoint.inode), name: name,
-                policy: policy.conflictPolicy)
+                policy: policy.conflictPolicy, durability: policy.durability)
             // Only a whole part was ever delivered; somebody may have moved a partial one there.
             guard let file = try delivery.recognised(expected: checkpoint.total ?? checkpoint.offset)
             else { return nil }
@@ -224,20 +272,23 @@ struct TransferFiles: Sendable {
         }
     }
 
+    /// Gives a part that is whole its final name.
     func deliver(
-        _ part: PartFile, to folder: Folder, name: String, policy: ConflictPolicy, modificationTime: Int64?
+        _ part: PartFile, to folder: Folder, name: String, _ policy: EffectivePolicy, modificationTime: Int64?
     ) async throws -> DeliveredFile {
-        try await pool.run { () throws(TransferError) in
-            try Delivery(
+        try await deliveryPool(policy).settled(in: folder) { () throws(TransferError) in
+            let placed = try Delivery(
                 folder: folder, partName: Self.lastComponent(part.path),
-                part: FileIdentity(device: part.device, inode: part.inode), name: name, policy: policy,
-                modificationTime: modificationTime
-            ).deliver()
+                part: FileIdentity(device: part.device, inode: part.inode), name: name,
+                policy: policy.conflictPolicy, modificationTime: modificationTime, durability: policy.durability
+            ).place()
+            return (placed.delivered, placed.unsynced)
         }
     }
 
     /// A part without a byte is not worth its name: a failed task leaves nothing behind.
     func removeIfEmpty(_ part: PartFile, from folder: Folder) async {
+        guard part.isOpen else { return }
         await pool.run {
             var status = stat()
             guard fstat(part.fileDescriptor, &status) == 0, status.st_size == 0 else { return }

@@ -28,6 +28,8 @@ final class TransferRun: Sendable {
         var sendBase: Int64 = 0
         var sentEarlier: Int64 = 0
         var meter = RateMeter()
+        var onSample: (@Sendable () -> Void)?
+        var segments: (@Sendable () -> [SegmentFigures])?
         var work: Task<Void, Never>?
         var waiters: [Int: CheckedContinuation<Bool, Never>] = [:]
         var nextWaiter = 0
@@ -40,12 +42,14 @@ final class TransferRun: Sendable {
     let priority: Double
     let position: Double
     /// Host the connection goes to, where no proxy stands between.
-    let directHost: String?
+    var directHost: String? { findDirectHost() }
+    private let findDirectHost: @Sendable () -> String?
     let counters: TransferCounters
     private let state = Guarded(State())
 
-    init(_ record: TaskRecord, directHost: String?) {
-        self.directHost = directHost
+    /// - Parameter directHost: found out when it is asked for.
+    init(_ record: TaskRecord, directHost: @autoclosure @escaping @Sendable () -> String?) {
+        findDirectHost = directHost
         task = record.id
         kind = record.spec.kind
         session = record.session
@@ -82,6 +86,8 @@ final class TransferRun: Sendable {
         }
     }
 
+    /// Nothing stops the run any more.
+    var isCommitting: Bool { state.withLock { $0.stage == .committing } }
     var isAborting: Bool { state.withLock { $0.abort != nil } }
     var abortPlan: AbortPlan? { state.withLock { $0.abort } }
 
@@ -172,11 +178,26 @@ final class TransferRun: Sendable {
         }
     }
 
-    /// Takes a sample for the rate; called about once a second.
+    /// Takes a sample for the rate; called twice a second.
     func sample(at milliseconds: Int64) {
         let bytes = isUpload ? bytesUploaded : bytesTransferred
-        state.withLock { $0.meter.sample(bytes: bytes, at: milliseconds) }
+        let onSample = state.withLock { state in
+            state.meter.sample(bytes: bytes, at: milliseconds)
+            return state.onSample
+        }
+        onSample?()
     }
+
+    /// Whoever fetches in segments is called at each sample, and asked for them.
+    func watch(samples: (@Sendable () -> Void)?, segments: (@Sendable () -> [SegmentFigures])?) {
+        state.withLock { state in
+            state.onSample = samples
+            state.segments = segments
+        }
+    }
+
+    /// Parts of the file that are held or being fetched; empty where there is one stream only.
+    var segments: [SegmentFigures] { state.withLock { $0.segments }?() ?? [] }
 
     var rate: Int64 { state.withLock { $0.meter.rate } }
 

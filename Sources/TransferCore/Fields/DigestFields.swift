@@ -15,7 +15,7 @@ package enum DigestFields {
     }
 
     private static func values(_ fields: [HeaderField], _ name: String) -> String {
-        fields.filter { $0.name.lowercased() == name }.map(\.value).joined(separator: ",")
+        fields.filter { $0.isNamed(name) }.map(\.value).joined(separator: ",")
     }
 
     /// A dictionary of byte sequences (RFC 8941 sections 3.2 and 3.3.5): `sha-256=:base64:;parameter`.

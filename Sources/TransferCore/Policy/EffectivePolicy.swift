@@ -19,7 +19,7 @@ package struct EffectivePolicy: Sendable {
     package var earliestBeginAt: Timestamp?
     package var deadlineAt: Timestamp?
     package var priority: TaskPriority
-    package var connections: Int
+    package var connections: ConnectionPolicy
 
     /// Slots of the session; nil = no limit of its own.
     package var maximumConcurrentTasks: Int?
@@ -45,7 +45,7 @@ package struct EffectivePolicy: Sendable {
         earliestBeginAt = spec.earliestBeginAt
         deadlineAt = spec.deadlineAt
         priority = spec.priority ?? .normal
-        connections = max(1, spec.connections ?? session.connectionsPerDownload ?? 1)
+        connections = (spec.connections ?? session.connectionsPerDownload).map { .fixed($0) } ?? .automatic
         maximumConcurrentTasks = session.maximumConcurrentTasks
         maximumTasksPerHost = min(
             session.httpMaximumConnectionsPerHost ?? .max, settings.maximumConcurrentTasksPerHost)

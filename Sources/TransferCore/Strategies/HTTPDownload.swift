@@ -2,7 +2,8 @@ import TransferModel
 
 /// Downloads over HTTP: one open-ended range after another until the representation is whole, never two versions.
 package struct HTTPDownload: TransferStrategy {
-    package static let descriptor = StrategyDescriptor(schemes: [.http, .https], canResume: true, usesHTTP: true)
+    package static let descriptor = StrategyDescriptor(
+        schemes: [.http, .https], canResume: true, usesHTTP: true, canSegment: true)
     /// Answers that cannot be continued, in one attempt, before the server is given a rest.
     static let restartLimit = 3
 
@@ -21,9 +22,9 @@ package struct HTTPDownload: TransferStrategy {
     private var held: HeldBytes?
     private var judge: HTTPJudge
     private var restarts = 0
-    private var resolvedAgain = false
+    var resolvedAgain = false
     private let begun: UploadProgress
-    package private(set) var progress: Acceptance?
+    package internal(set) var progress: Acceptance?
     /// Set while a request is under way that must not be made twice.
     package private(set) var upload: UploadProgress?
 
@@ -101,7 +102,7 @@ package struct HTTPDownload: TransferStrategy {
     }
 
     /// Ranges are defined for GET only (RFC 9110 section 14.2).
-    private var isSafe: Bool { method == "GET" }
+    var isSafe: Bool { method == "GET" }
 
     /// - Parameter conditional: use If-Range where a validator allows it.
     private mutating func exchange(conditional: Bool) -> Exchange {
@@ -143,7 +144,7 @@ package struct HTTPDownload: TransferStrategy {
         return .finished(arrival(head: outcome.head, trailers: outcome.trailers, total: total, proven: proven))
     }
 
-    private mutating func restart(_ error: TransferError, _ outcome: ExchangeOutcome) -> Step {
+    mutating func restart(_ error: TransferError, _ outcome: ExchangeOutcome) -> Step {
         restarts += 1
         held = nil
         progress = nil
@@ -154,7 +155,7 @@ package struct HTTPDownload: TransferStrategy {
     }
 
     /// A redirection to a signed URL that has expired shows as one of these; the original URL gives a new one.
-    private func mayResolveAgain(_ error: TransferError, _ outcome: ExchangeOutcome) -> Bool {
+    func mayResolveAgain(_ error: TransferError, _ outcome: ExchangeOutcome) -> Bool {
         let status = Int(error.details["status"]?.integerValue ?? 0)
         return !resolvedAgain && (outcome.head?.redirects ?? 0) > 0 && [400, 401, 403, 410].contains(status) && isSafe
     }
@@ -167,9 +168,13 @@ package struct HTTPDownload: TransferStrategy {
     // MARK: Ending
 
     private mutating func failed(_ outcome: ExchangeOutcome) -> Step {
-        let failure = settle(FailureClassifier.classify(outcome, url: url.requestURL), outcome)
+        let failure = settle(failure(outcome), outcome)
         let achieved = outcome.received > 0 && outcome.offset > startOffset
         return .failed(failure.with(progressed: achieved, held: max(startOffset, outcome.offset)))
+    }
+
+    func failure(_ outcome: ExchangeOutcome) -> AttemptFailure {
+        FailureClassifier.classify(outcome, url: url.requestURL)
     }
 
     private mutating func settle(_ failure: AttemptFailure, _ outcome: ExchangeOutcome) -> AttemptFailure {
@@ -184,7 +189,7 @@ package struct HTTPDownload: TransferStrategy {
         RepeatRules.mayRepeat(method, payload: payload.length, after: outcome)
     }
 
-    private func arrival(head: ResponseHead?, trailers: [HeaderField], total: ByteCount, proven: Bool) -> Arrival {
+    func arrival(head: ResponseHead?, trailers: [HeaderField], total: ByteCount, proven: Bool) -> Arrival {
         var digests: [DigestAlgorithm: String] = [:]
         for (name, value) in progress?.serverDigests ?? held?.digests ?? [:] {
             if let algorithm = DigestAlgorithm(rawValue: name) { digests[algorithm] = value }
@@ -204,5 +209,47 @@ package struct HTTPDownload: TransferStrategy {
         let offered = head?.values("content-disposition").first.flatMap(ContentDisposition.filename)
         let final = head.flatMap { try? URLRules.parse($0.url).lastPathComponent }
         return [offered, final, url.lastPathComponent].compactMap { $0 }
+    }
+}
+
+// MARK: - Parts
+
+extension HTTPDownload {
+    /// What parts are to be of: the version that an accepted answer has; nil where parts cannot be asked for safely.
+    func version(of head: ResponseHead, _ acceptance: Acceptance) -> HeldBytes? {
+        guard head.values("accept-ranges").first?.trimmed.lowercased() != "none" else { return nil }
+        return segmentable(HeldBytes(acceptance, offset: acceptance.offset, trustedDigest: trustedDigest))
+    }
+
+    /// The version that a checkpoint with gaps has.
+    func version(of checkpoint: Checkpoint) -> HeldBytes? {
+        segmentable(HeldBytes(checkpoint, trustedDigest: trustedDigest))
+    }
+
+    /// One version only: without a strong validator nothing would tell its parts from another's.
+    private func segmentable(_ version: HeldBytes) -> HeldBytes? {
+        guard isSafe, payload == .none, version.total != nil, version.contentCoding == nil,
+            version.strongValidator != nil
+        else { return nil }
+        return version
+    }
+
+    /// The request for one part, on a connection of its own.
+    func exchange(for range: ByteRange, of version: HeldBytes, conditional: Bool) -> Exchange {
+        var held = version
+        held.offset = range.start
+        var exchange = Exchange(
+            url: url.requestURL, judge: SegmentJudge(held: held, isConditional: conditional, now: now))
+        exchange.method = method
+        exchange.headers = baseHeaders
+        exchange.ownHeaders = RequestHeaders.own(
+            beside: baseHeaders,
+            range: RangeRequest(
+                offset: range.start, last: range.end - 1, ifRange: conditional ? version.strongValidator : nil))
+        exchange.startOffset = range.start
+        exchange.network = network
+        // Streams of one connection would share what the server gives to one.
+        exchange.network.httpVersion = .v11
+        return exchange
     }
 }

@@ -53,14 +53,16 @@ package enum RequestHeaders {
         // Offsets must count the bytes of the file, not of a coding of it.
         headers.append(HeaderField("Accept-Encoding", "identity"))
         guard let range else { return headers }
-        headers.append(HeaderField("Range", "bytes=\(range.offset)-"))
+        headers.append(HeaderField("Range", "bytes=\(range.offset)-\(range.last.map(\.description) ?? "")"))
         if let validator = range.ifRange { headers.append(HeaderField("If-Range", validator)) }
         return headers
     }
 }
 
-/// One open-ended range, with the validator of If-Range where one may be used.
+/// One range, with the validator of If-Range where one may be used.
 struct RangeRequest: Sendable, Hashable {
     var offset: ByteCount
+    /// Its last byte; nil = to the end of the file.
+    var last: ByteCount?
     var ifRange: String?
 }

@@ -14,15 +14,15 @@ package struct StrategyRequest: Sendable {
     package var source: SourceIdentity?
     /// What was stored of the upload; nil for one that never began.
     package var upload: UploadProgress?
-    /// Nobody can guess it: multipart boundaries are made of it. Letters and digits.
-    package var nonce: String
+    /// Nobody can guess it: multipart boundaries are made of it. Letters and digits; nil = a new one where it is needed.
+    package var nonce: String?
     /// Longest answer of a data request.
     package var dataLimit: ByteCount = .mebibytes(16)
 
     package init(
         spec: TaskSpec, checkpoint: Checkpoint? = nil, network: NetworkOptions = NetworkOptions(),
         trustedDigest: Bool = false, sessionHeaders: [HeaderField] = [], now: Timestamp,
-        source: SourceIdentity? = nil, upload: UploadProgress? = nil, nonce: String = Self.randomNonce()
+        source: SourceIdentity? = nil, upload: UploadProgress? = nil, nonce: String? = nil
     ) {
         self.spec = spec
         self.checkpoint = checkpoint
@@ -46,6 +46,8 @@ package struct StrategyDescriptor: Sendable, Hashable {
     package var canResume: Bool
     /// Header fields, methods and bodies of the task mean something.
     package var usesHTTP: Bool
+    /// Parts of one file may be fetched side by side.
+    package var canSegment = false
 }
 
 /// Knows which strategy carries which scheme; nothing else names the concrete types.
@@ -85,6 +87,19 @@ package enum StrategyRegistry {
             }
             return try DataRequest(request, url)
         }
+    }
+
+    /// The strategy for a download of several parts at once, or of one that has gaps; nil where that is not possible or
+    /// one stream is all that is wanted.
+    package static func segmented(
+        for request: StrategyRequest, _ policy: ConnectionPolicy
+    ) throws(TransferError) -> SegmentedDownload? {
+        guard request.spec.kind == .download, request.spec.body == nil,
+            policy.most > 1 || request.checkpoint?.ranges.isEmpty == false
+        else { return nil }
+        let strategy = try strategy(for: request)
+        guard let single = strategy as? HTTPDownload, single.isSafe else { return nil }
+        return SegmentedDownload(single, request, policy)
     }
 
     private static func download(

@@ -34,7 +34,7 @@ struct UploadRequest: Sendable {
         self.source = source
         stored = request.upload
         now = request.now
-        nonce = request.nonce
+        nonce = request.nonce ?? StrategyRequest.randomNonce()
         let merged = RequestHeaders.merge(session: request.sessionHeaders, task: request.spec.headers ?? [])
         try RequestHeaders.validate(merged)
         wantsContinue = Self.wantsContinue(merged)

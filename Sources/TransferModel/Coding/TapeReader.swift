@@ -8,7 +8,7 @@ final class TapeReader {
     let isLenient: Bool
     /// The result does not count.
     var isUnusual = false
-    private var tables: [ObjectIdentifier: KeyTable] = [:]
+    private var tables: [ObjectIdentifier: KeyTable?] = [:]
 
     /// - Parameter isLenient: members that a type does not know are passed over.
     init(_ tape: JSONTape, isLenient: Bool) {
@@ -116,8 +116,9 @@ extension TapeReader {
     /// Whether the object's members are all known, plainly written and each there once; where not, a slower decoder
     /// has to look.
     func hasKnownMembersOnly<Key: CodingKey & CaseIterable>(_ object: Int, _: Key.Type) -> Bool {
-        let table = table(of: Key.self)
         let entries = tape.entries
+        guard entries[object].count > 0 else { return true }
+        guard let table = table(of: Key.self) else { return areKnown(object, Key.self) }
         let end = Int(entries[object].next)
         var index = object + 1
         var seen: UInt64 = 0
@@ -128,6 +129,25 @@ extension TapeReader {
                 seen |= 1 << UInt64(place)
             } else if !isLenient {
                 return false
+            }
+            index = Int(entries[index + 1].next)
+        }
+        return true
+    }
+
+    /// The same, one name after the other.
+    private func areKnown<Key: CodingKey>(_ object: Int, _: Key.Type) -> Bool {
+        let entries = tape.entries
+        let end = Int(entries[object].next)
+        var index = object + 1
+        while index < end {
+            let name = tape.slice(entries[index])
+            guard entries[index].count == 0 else { return false }
+            guard isLenient || Key(stringValue: String(decoding: name, as: UTF8.self)) != nil else { return false }
+            var other = object + 1
+            while other < index {
+                if tape.slice(entries[other]).elementsEqual(name) { return false }
+                other = Int(entries[other + 1].next)
             }
             index = Int(entries[index + 1].next)
         }
@@ -148,18 +168,23 @@ extension TapeReader {
         }
     }
 
-    private func table<Key: CodingKey & CaseIterable>(of _: Key.Type) -> KeyTable {
+    /// nil for the first object of a type: a table is worth its making where there are many.
+    private func table<Key: CodingKey & CaseIterable>(of _: Key.Type) -> KeyTable? {
         let identifier = ObjectIdentifier(Key.self)
-        if let table = tables[identifier] { return table }
-        let table = KeyTable(Key.allCases.map(\.stringValue))
-        tables[identifier] = table
-        return table
+        if let known = tables[identifier] {
+            if let table = known { return table }
+            let table = KeyTable(Key.allCases.map { $0.stringValue })
+            tables[identifier] = .some(table)
+            return table
+        }
+        tables[identifier] = .some(nil)
+        return nil
     }
 }
 
 /// The names of one type's members, found by length and first byte.
-private struct KeyTable {
-    private var names: [[UInt8]]
+private final class KeyTable {
+    private let names: [[UInt8]]
     private var places: [Int: [Int]] = [:]
 
     init(_ names: [String]) {

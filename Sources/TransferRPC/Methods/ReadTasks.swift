@@ -72,7 +72,11 @@ public enum ListTasks: RPCMethod {
             case .session: .optional(.string, "Only of this session.")
             case .states: .optional(.list(.oneOf(TaskState.self)), "Only in these states.")
             case .kinds: .optional(.list(.oneOf(TaskKind.self)), "Only of these kinds.")
-            case .match: .optional(.string, "Only where URL, description or file contain this text.")
+            case .match:
+                .optional(
+                    .string,
+                    "Only where URL, description or file contain this text. A page looks at some thousand tasks for it: it may be short or empty and have a `nextCursor` all the same."
+                )
             case .order:
                 .optional(
                     .oneOf(ListOrder.self),

@@ -75,12 +75,10 @@ extension UnbuiltNames {
     /// Whether the reference passes over a member.
     static func hides(_ name: String, of object: any WireObject.Type) -> Bool {
         if object == TaskSpec.self {
-            return name == TaskSpec.CodingKeys.connections.rawValue
-                || TaskSpec.CodingKeys(rawValue: name).map(task.contains) ?? false
+            return TaskSpec.CodingKeys(rawValue: name).map(task.contains) ?? false
         }
         if object == SessionConfiguration.self {
-            return name == SessionConfiguration.CodingKeys.connectionsPerDownload.rawValue
-                || SessionConfiguration.CodingKeys(rawValue: name).map(session.contains) ?? false
+            return SessionConfiguration.CodingKeys(rawValue: name).map(session.contains) ?? false
         }
         return false
     }

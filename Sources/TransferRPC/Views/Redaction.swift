@@ -54,12 +54,17 @@ extension HeaderField {
     public var masked: HeaderField { isSecret ? HeaderField(name, Self.mask) : self }
 
     private var isSecret: Bool {
-        let name = name.lowercased()
-        let exact = ["authorization", "proxy-authorization", "cookie", "set-cookie", "cookie2", "authentication-info"]
-        let telling = ["token", "secret", "api-key", "apikey", "password", "credential", "session-id"]
-        return exact.contains(name) || name.hasSuffix("-authorization")
-            || telling.contains { piece in name.contains(piece) }
+        let name = Array(name.lowercased().utf8)
+        return Self.exact.contains(name) || name.suffix(Self.ending.count).elementsEqual(Self.ending)
+            || Self.telling.contains { firstRange(of: $0, in: name) != nil }
     }
+
+    private static let exact = Set(
+        ["authorization", "proxy-authorization", "cookie", "set-cookie", "cookie2", "authentication-info"]
+            .map { Array($0.utf8) })
+    private static let ending = Array("-authorization".utf8)
+    private static let telling = ["token", "secret", "api-key", "apikey", "password", "credential", "session-id"]
+        .map { Array($0.utf8) }
 }
 
 /// `url` without the user info of its authority (RFC 3986 section 3.2.1); works on text that is no valid URL too.
@@ -72,7 +77,13 @@ func removingUserInfo(_ url: String) -> String {
     return String(decoding: bytes[..<start] + bytes[(at + 1)...], as: UTF8.self)
 }
 
+/// Offset of the first occurrence.
 private func firstRange(of pattern: [UInt8], in bytes: [UInt8]) -> Int? {
-    guard bytes.count >= pattern.count else { return nil }
-    return (0...(bytes.count - pattern.count)).first { bytes[$0..<($0 + pattern.count)].elementsEqual(pattern) }
+    guard let first = pattern.first, bytes.count >= pattern.count else { return nil }
+    var start = 0
+    while start <= bytes.count - pattern.count {
+        if bytes[start] == first, bytes[start..<start + pattern.count].elementsEqual(pattern) { return start }
+        start += 1
+    }
+    return nil
 }

@@ -40,7 +40,12 @@ extension TaskSpec: WireObject {
         case .clientToken:
             .optional(.string, "Within 24 h the same token of the same owner answers with the same task.")
         case .resumeData: .optional(.string, "What task.resumeData answered.")
-        case .mirrors, .connections, .requestCachePolicy: .optional(.any, "Not built yet.")
+        case .connections:
+            .optional(
+                .integer,
+                "Downloads over http and https: connections opened at once, 1 to 64, where the server gives parts with a strong validator; without it the session's `connectionsPerDownload`."
+            )
+        case .mirrors, .requestCachePolicy: .optional(.any, "Not built yet.")
         case .source: .optional(.object(SourceFile.self), "The file to send; it must not change until it is sent.")
         case .uploadProtocol:
             .optional(
@@ -108,9 +113,18 @@ extension SessionConfiguration: WireObject {
         case .schedule: .optional(.list(.object(ScheduleWindow.self)), "Tasks run only inside one of these windows.")
         case .retry: .optional(.object(RetryPolicySpec.self), "How transient failures are tried again.")
         case .durability:
-            .optional(.oneOf(Durability.self), "`full` (default): files are synced before they count as complete.")
+            .optional(
+                .oneOf(Durability.self),
+                """
+                `full` (default): a file and its folder are synced before its task counts as complete. `relaxed`: they are \
+                not; a power loss may take or cut files of the seconds before, a killed daemon none.
+                """)
+        case .connectionsPerDownload:
+            .optional(
+                .integer,
+                "`connections` of its tasks; without it one, and up to 4 while each makes a download faster.")
         case .requestCachePolicy, .httpCookieAcceptPolicy, .httpShouldSetCookies, .isDiscretionary,
-            .allowsExpensiveNetworkAccess, .allowsConstrainedNetworkAccess, .connectionsPerDownload:
+            .allowsExpensiveNetworkAccess, .allowsConstrainedNetworkAccess:
             .optional(.any, "Not built yet.")
         }
     }

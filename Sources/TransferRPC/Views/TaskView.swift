@@ -29,6 +29,8 @@ public struct TaskView: Hashable, Sendable {
     public var verified: Bool?
     public var response: ResponseInfo?
     public var error: TransferError?
+    /// `task.get` only, and only where there are several.
+    public var segments: [SegmentView]?
 
     /// What only memory knows of a running task.
     public struct Live: Hashable, Sendable {
@@ -76,7 +78,7 @@ public struct TaskView: Hashable, Sendable {
                 status.state == .completed ? bytesToSend : live?.bytesSent ?? record.upload?.offset.rawValue ?? 0
         case .download, .data:
             bytesReceived =
-                record.result?.bytes.rawValue ?? live?.bytesReceived ?? record.checkpoint?.offset.rawValue ?? 0
+                record.result?.bytes.rawValue ?? live?.bytesReceived ?? record.checkpoint?.held.rawValue ?? 0
             bytesExpected = record.result?.bytes.rawValue ?? Self.expected(record, live: live)
             bytesToSend = live?.bytesToSend ?? record.source?.size.rawValue ?? 0
             bytesSent = status.state == .completed ? bytesToSend : live?.bytesSent ?? 0
@@ -97,6 +99,14 @@ public struct TaskView: Hashable, Sendable {
         error = status.error
     }
 
+    /// With the parts that are being fetched, or else those that are held.
+    public func with(segments live: [SegmentView], of record: TaskRecord) -> TaskView {
+        var view = self
+        let segments = live.isEmpty && !record.status.state.isFinal ? SegmentView.held(record.checkpoint) : live
+        view.segments = segments.isEmpty ? nil : segments
+        return view
+    }
+
     private static func expected(_ record: TaskRecord, live: Live?) -> Int64 {
         if let live, live.bytesExpected >= 0 { return live.bytesExpected }
         return record.checkpoint?.total?.rawValue ?? record.response?.expectedLength ?? -1
@@ -109,7 +119,7 @@ extension TaskView: WireObject {
         case id, session, owner, state, phase, reason, bytesReceived, bytesExpected, bytesSent, bytesToSend,
             resumedFrom,
             rate, eta, attempts, nextAttemptAt, createdAt, startedAt, finishedAt, position, file, sha256, verified,
-            response, error
+            response, error, segments
     }
 
     public init(from decoder: any Decoder) throws {
@@ -139,6 +149,7 @@ extension TaskView: WireObject {
         verified = try fields.decodeIfPresent(Bool.self, forKey: .verified)
         response = try fields.decodeIfPresent(ResponseInfo.self, forKey: .response)
         error = try fields.decodeIfPresent(TransferError.self, forKey: .error)
+        segments = try fields.decodeIfPresent([SegmentView].self, forKey: .segments)
     }
 
     public func encode(to encoder: any Encoder) throws {
@@ -168,6 +179,7 @@ extension TaskView: WireObject {
         try fields.encodeIfPresent(verified, forKey: .verified)
         try fields.encodeIfPresent(response, forKey: .response)
         try fields.encodeIfPresent(error, forKey: .error)
+        try fields.encodeIfPresent(segments, forKey: .segments)
     }
 
     public static let wireName = "Task"
@@ -198,6 +210,10 @@ extension TaskView: WireObject {
             .optional(.boolean, "Once delivered: false where neither a digest nor a length proved the file complete.")
         case .response: .optional(.object(ResponseInfo.self), "The server's answer.")
         case .error: .optional(.object(TransferError.self), "Why it waits or failed.")
+        case .segments:
+            .optional(
+                .list(.object(SegmentView.self)),
+                "`task.get` of a download with several: the parts that are held or being fetched, in order.")
         }
     }
 }

@@ -3,23 +3,11 @@ import TransferModel
 /// Where a listing goes on: the sort key of the last record, as text that clients hand back and cannot compose.
 struct PageCursor: Hashable {
     var order: TaskOrder
-    /// First sort key (priority, or time of the end), where the order has one.
-    var major = 0.0
-    /// Second sort key (position).
-    var minor = 0.0
-    var id: TaskID
+    var key: ListKey
 
-    init(order: TaskOrder, after record: TaskRecord) {
+    init(order: TaskOrder, key: ListKey) {
         self.order = order
-        id = record.id
-        switch order {
-        case .oldest, .newest: break
-        case .queue:
-            major = record.spec.priority?.value ?? TaskPriority.normal.value
-            minor = record.position
-        case .finished:
-            major = record.status.finishedAt.map { Double($0.rawValue) } ?? -1
-        }
+        self.key = key
     }
 
     /// - Throws: `TransferError` `request.bad_field` where the text is not a cursor this store made for `order`.
@@ -34,15 +22,13 @@ struct PageCursor: Hashable {
                 details: ["field": "cursor"])
         }
         self.order = order
-        self.major = Double(bitPattern: major)
-        self.minor = Double(bitPattern: minor)
-        self.id = TaskID(id)
+        key = ListKey(id: TaskID(id), major: Double(bitPattern: major), minor: Double(bitPattern: minor))
     }
 
     func text(store: String) -> String {
         let parts = [
-            order.rawValue, String(major.bitPattern, radix: 36), String(minor.bitPattern, radix: 36),
-            String(id.rawValue, radix: 36),
+            order.rawValue, String(key.major.bitPattern, radix: 36), String(key.minor.bitPattern, radix: 36),
+            String(key.id.rawValue, radix: 36),
         ]
         return (parts + [Self.seal(parts[...], store)]).joined(separator: ".")
     }

@@ -8,21 +8,34 @@ extension StoreSnapshot {
         try page(query).records
     }
 
-    /// One page of tasks, and the cursor of the next.
+    /// One page of tasks, and the cursor of the next. Where text is searched for, a page ends after `mostSearched`
+    /// tasks, be it empty.
     /// - Throws: `request.bad_field` where the cursor is not one of this store for this order.
     package func page(_ query: TaskQuery) throws -> TaskPage {
         let store = try storeIdentifier()
-        let cursor = try query.cursor.map { try PageCursor($0, order: query.order, store: store) }
-        let cells = try cells(owner: query.owner, session: query.session, states: query.states)
-        guard !cells.isEmpty, query.limit > 0 else { return TaskPage(records: []) }
-        let (sql, arguments) = TaskListing(cells: cells, query: query, cursor: cursor).sql()
-        var ids = try Int64.fetchAll(database, sql: sql, arguments: StatementArguments(arguments))
-        let hasMore = ids.count > query.limit
-        if hasMore { ids.removeLast() }
-        let records = try tasks(ids.map { TaskID($0) })
-        let next = hasMore ? records.last.map { PageCursor(order: query.order, after: $0).text(store: store) } : nil
-        return TaskPage(records: records, nextCursor: next)
+        let start = try query.cursor.map { try PageCursor($0, order: query.order, store: store).key }
+        guard query.limit > 0 else { return TaskPage(records: []) }
+        let searches = query.match.map { !$0.isEmpty } ?? false
+        var listing = TaskListing(
+            self, cells: try cells(query), order: query.order, after: start, match: query.match, limit: query.limit)
+        var found: [TaskID] = []
+        var last: ListKey?
+        var seen = 0
+        while let (key, matches) = try listing.next() {
+            if found.count == query.limit || (searches && seen == Self.mostSearched) {
+                return TaskPage(
+                    records: try tasks(found),
+                    nextCursor: last.map { PageCursor(order: query.order, key: $0).text(store: store) })
+            }
+            seen += 1
+            last = key
+            if matches { found.append(key.id) }
+        }
+        return TaskPage(records: try tasks(found))
     }
+
+    /// Tasks that one page looks at for a text, which no index finds: bounds how long a call takes.
+    static let mostSearched = 4096
 
     /// Ids of the tasks that the selector means, ascending from `after` (exclusive).
     package func select(_ selector: TaskSelector, after: TaskID? = nil, limit: Int) throws -> [TaskID] {
@@ -30,13 +43,13 @@ extension StoreSnapshot {
             let open = Set(ids).filter { $0 > after ?? TaskID(0) }.sorted()
             return Array(try open.filter { try matches($0, selector) }.prefix(limit))
         }
-        let cells = try cells(owner: selector.owner, session: selector.session, states: selector.states)
-        guard !cells.isEmpty, limit > 0 else { return [] }
-        var query = TaskQuery()
+        var query = TaskQuery(owner: selector.owner, session: selector.session, states: selector.states)
         query.limit = limit
-        let (sql, arguments) = TaskListing(cells: cells, query: query, start: after).sql()
-        let found = try Int64.fetchAll(database, sql: sql, arguments: StatementArguments(arguments))
-        return found.prefix(limit).map { TaskID($0) }
+        var listing = TaskListing(
+            self, cells: try cells(query), order: .oldest, after: after.map { ListKey(id: $0) }, limit: limit)
+        var found: [TaskID] = []
+        while found.count < limit, let (key, _) = try listing.next() { found.append(key.id) }
+        return found
     }
 
     private func matches(_ id: TaskID, _ selector: TaskSelector) throws -> Bool {
@@ -53,20 +66,21 @@ extension StoreSnapshot {
             && (selector.states.map { $0.contains(state) } ?? true)
     }
 
-    /// Which (session, state) pairs hold tasks of this filter.
-    private func cells(
-        owner: UserID?, session: String?, states: Set<TaskState>?
-    ) throws -> [(session: Int64, state: String)] {
+    /// Which sessions, states and kinds can hold tasks of this filter.
+    private func cells(_ query: TaskQuery) throws -> [TaskListing.Cell] {
         let rows = try Row.fetchCursor(
             try statement(
                 """
                 SELECT session.id, task_count.state FROM session JOIN task_count ON task_count.session = session.id \
                 WHERE count > 0 AND (?1 IS NULL OR owner = ?1) AND (?2 IS NULL OR identifier = ?2)
-                """), arguments: [owner?.rawValue, session])
-        var cells: [(session: Int64, state: String)] = []
+                """), arguments: [query.owner?.rawValue, query.session])
+        var cells: [TaskListing.Cell] = []
         while let row = try rows.next() {
             let state: TaskState = try JSONColumn.word(row[1])
-            if states?.contains(state) ?? true { cells.append((row[0], state.rawValue)) }
+            guard query.states?.contains(state) ?? true else { continue }
+            for kind in TaskKind.allCases where query.kinds?.contains(kind) ?? true {
+                cells.append(TaskListing.Cell(session: row[0], state: state, kind: kind))
+            }
         }
         return cells
     }

@@ -7,9 +7,27 @@ extension StoreSnapshot {
         try records("WHERE task.id = ?", [id.rawValue]).first
     }
 
+    /// The task's status alone; nil where there is no such task.
+    package func status(of id: TaskID) throws -> TaskStatus? {
+        let row = try Row.fetchOne(
+            try statement("SELECT \(TaskRow.statusColumns) FROM task WHERE id = ?"), arguments: [id.rawValue])
+        return try row.map { try TaskRow.status($0, from: 0) }
+    }
+
     /// Those of the tasks that exist, in the order asked for.
     package func tasks(_ ids: [TaskID]) throws -> [TaskRecord] {
-        try ids.compactMap { try task($0) }
+        guard ids.count > 1 else { return try ids.compactMap { try task($0) } }
+        let list = "[\(ids.map { String($0.rawValue) }.joined(separator: ","))]"
+        // CROSS JOIN: the list is the outer loop, so that its order is the answer's.
+        let sql = """
+            SELECT \(TaskRow.columns) FROM json_each(?) AS wanted CROSS JOIN task ON task.id = wanted.value \
+            \(TaskRow.joins) ORDER BY wanted.key
+            """
+        let rows = try Row.fetchCursor(try statement(sql), arguments: [list])
+        var records: [TaskRecord] = []
+        records.reserveCapacity(ids.count)
+        while let row = try rows.next() { records.append(try TaskRow.record(row)) }
+        return records
     }
 
     /// Every task that is `running`, by id.

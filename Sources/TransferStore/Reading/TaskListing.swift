@@ -1,106 +1,156 @@
 import GRDB
 import TransferModel
 
-/// Composes the SQL of one page: finds ids by keyset, the caller then reads those records whole.
-struct TaskListing {
-    typealias Argument = (any DatabaseValueConvertible)?
+/// Where a record stands in a listing: what a page is sorted by.
+struct ListKey: Hashable {
+    var id: TaskID
+    /// First sort key (priority, or time of the end), where the order has one.
+    var major = 0.0
+    /// Second sort key (position).
+    var minor = 0.0
 
-    /// Non-empty combinations of session row and state that can hold a match; from the counters.
-    var cells: [(session: Int64, state: String)]
-    var query: TaskQuery
-    var cursor: PageCursor?
-    /// Only ids after this one.
-    var start: TaskID?
-
-    /// Up to this many cells each is walked through its own stretch of the index and the stretches are merged; with
-    /// more, a walk along the whole table is the cheaper plan.
-    static let mostMergedCells = 64
-
-    func sql() -> (String, [Argument]) {
-        switch query.order {
-        case .oldest, .newest:
-            cells.count <= Self.mostMergedCells ? merged() : scanned()
-        case .queue, .finished:
-            scanned()
-        }
-    }
-
-    private func merged() -> (String, [Argument]) {
-        let (filter, filterArguments) = filters()
-        var parts: [String] = []
-        var arguments: [Argument] = []
-        for cell in cells {
-            parts.append(
-                """
-                SELECT * FROM (SELECT id FROM task INDEXED BY task_by_state WHERE session = ? AND state = ?\(filter) \
-                ORDER BY \(ordering) LIMIT ?)
-                """)
-            arguments += [cell.session, cell.state] + filterArguments + [query.limit + 1]
-        }
-        let sql = "SELECT id FROM (\(parts.joined(separator: " UNION ALL "))) ORDER BY \(ordering) LIMIT ?"
-        return (sql, arguments + [query.limit + 1])
-    }
-
-    private func scanned() -> (String, [Argument]) {
-        let (filter, arguments) = filters()
-        let sessions = Set(cells.map(\.session)).sorted()
-        let states = Set(cells.map(\.state)).sorted()
-        let list = sessions.map(String.init).joined(separator: ",")
-        let sql = """
-            SELECT id FROM task WHERE +session IN (\(list)) AND +state IN (\(placeholders(states.count)))\(filter) \
-            ORDER BY \(ordering) LIMIT ?
-            """
-        return (sql, states + arguments + [query.limit + 1])
-    }
-
-    private var ordering: String {
-        switch query.order {
-        case .oldest: "id"
-        case .newest: "id DESC"
-        case .queue: "priority DESC, position, id"
-        case .finished: "coalesce(finished_at, -1) DESC, id DESC"
-        }
-    }
-
-    private func filters() -> (String, [Argument]) {
-        var sql = ""
-        var arguments: [Argument] = []
-        if let cursor {
-            let (condition, values) = keyset(cursor)
-            sql += " AND " + condition
-            arguments += values
-        }
-        if let start {
-            sql += " AND id > ?"
-            arguments.append(start.rawValue)
-        }
-        if let kinds = query.kinds {
-            sql += " AND kind IN (\(placeholders(kinds.count)))"
-            arguments += kinds.map(\.rawValue).sorted()
-        }
-        if let match = query.match, !match.isEmpty {
-            let pattern = "%" + Self.escaped(match) + "%"
-            sql += " AND (url LIKE ? ESCAPE '\\' OR description LIKE ? ESCAPE '\\' OR result_file LIKE ? ESCAPE '\\')"
-            arguments += [pattern, pattern, pattern]
-        }
-        return (sql, arguments)
-    }
-
-    private func keyset(_ cursor: PageCursor) -> (String, [Argument]) {
-        let id = cursor.id.rawValue
-        switch query.order {
-        case .oldest: return ("id > ?", [id])
-        case .newest: return ("id < ?", [id])
+    func precedes(_ other: ListKey, in order: TaskOrder) -> Bool {
+        switch order {
+        case .oldest: id < other.id
+        case .newest: id > other.id
         case .queue:
-            return (
-                "(priority < ? OR (priority = ? AND (position, id) > (?, ?)))",
-                [cursor.major, cursor.major, cursor.minor, id]
-            )
+            major == other.major
+                ? (minor == other.minor ? id < other.id : minor < other.minor) : major > other.major
+        case .finished: major == other.major ? id > other.id : major > other.major
+        }
+    }
+}
+
+/// Walks the tasks of a query in their order, whatever the number of tasks: one stretch of an index for each session,
+/// state and kind that can hold a match, read in small pieces and merged.
+struct TaskListing {
+    struct Cell: Hashable {
+        var session: Int64
+        var state: TaskState
+        var kind: TaskKind
+    }
+
+    private struct Stretch {
+        let cell: Cell
+        var keys: ArraySlice<(key: ListKey, matches: Bool)> = []
+        /// Where the index was left; nil at the beginning.
+        var last: ListKey?
+        var size: Int
+        var isAtEnd = false
+    }
+
+    private let snapshot: StoreSnapshot
+    private let order: TaskOrder
+    private let pattern: String?
+    private let largestPiece: Int
+    private var stretches: [Stretch]
+
+    /// - Parameters:
+    ///   - start: walk from behind this place.
+    ///   - limit: about how many will be asked for.
+    init(
+        _ snapshot: StoreSnapshot, cells: [Cell], order: TaskOrder, after start: ListKey? = nil, match: String? = nil,
+        limit: Int
+    ) {
+        self.snapshot = snapshot
+        self.order = order
+        pattern = match.flatMap { $0.isEmpty ? nil : "%" + Self.escaped($0) + "%" }
+        largestPiece = min(256, limit + 1)
+        // With many stretches most give nothing to a page: their heads are all that is needed.
+        let first = cells.count > 8 ? 1 : largestPiece
+        stretches = cells.map { Stretch(cell: $0, last: start, size: first) }
+    }
+
+    /// The next task, and whether the text that is searched for occurs in it; nil at the end.
+    mutating func next() throws -> (key: ListKey, matches: Bool)? {
+        var best: Int?
+        for index in stretches.indices {
+            if stretches[index].keys.isEmpty, !stretches[index].isAtEnd { try fill(index) }
+            guard let head = stretches[index].keys.first?.key else { continue }
+            if let known = best.flatMap({ stretches[$0].keys.first?.key }), !head.precedes(known, in: order) {
+                continue
+            }
+            best = index
+        }
+        return best.flatMap { stretches[$0].keys.popFirst() }
+    }
+
+    private mutating func fill(_ index: Int) throws {
+        let stretch = stretches[index]
+        var keys: [(key: ListKey, matches: Bool)] = []
+        for (condition, arguments) in Self.ranges(order, of: stretch.cell, after: stretch.last)
+        where keys.count < stretch.size {
+            keys += try read(stretch.cell, condition, arguments, limit: stretch.size - keys.count)
+        }
+        stretches[index].isAtEnd = keys.count < stretch.size
+        stretches[index].last = keys.last?.key ?? stretch.last
+        stretches[index].keys = keys[...]
+        stretches[index].size = min(largestPiece, stretch.size * 4)
+    }
+
+    private func read(
+        _ cell: Cell, _ condition: String, _ arguments: [any DatabaseValueConvertible], limit: Int
+    ) throws -> [(key: ListKey, matches: Bool)] {
+        var values: [any DatabaseValueConvertible] = []
+        if let pattern { values = [pattern, pattern, pattern] }
+        values += [cell.session, cell.state.rawValue, cell.kind.rawValue]
+        let sql = Self.sql(order, isFinal: cell.state.isFinal, condition, matches: pattern != nil)
+        let rows = try Row.fetchCursor(
+            try snapshot.statement(sql), arguments: StatementArguments(values + arguments + [limit]))
+        var keys: [(key: ListKey, matches: Bool)] = []
+        while let row = try rows.next() {
+            keys.append(
+                (
+                    ListKey(id: TaskID(row[0] as Int64), major: row[1], minor: row[2]),
+                    row[3] as Bool? ?? false
+                ))
+        }
+        return keys
+    }
+
+    /// The text of one piece; `condition` says from where.
+    static func sql(_ order: TaskOrder, isFinal: Bool, _ condition: String, matches: Bool) -> String {
+        let (index, keys, ordering) =
+            switch order {
+            case .oldest: ("task_by_id", "0.0, 0.0", "id")
+            case .newest: ("task_by_id", "0.0, 0.0", "id DESC")
+            case .queue: ("task_by_rank", "priority, position", "priority DESC, position, id")
+            case .finished where isFinal: ("task_by_end", "finished_at, 0.0", "finished_at DESC, id DESC")
+            case .finished: ("task_by_id", "-1.0, 0.0", "id DESC")
+            }
+        let found =
+            matches
+            ? "url LIKE ? ESCAPE '\\' OR description LIKE ? ESCAPE '\\' OR result_file LIKE ? ESCAPE '\\'" : "1"
+        return """
+            SELECT id, \(keys), \(found) FROM task INDEXED BY \(index) \
+            WHERE session = ? AND state = ? AND kind = ?\(condition) ORDER BY \(ordering) LIMIT ?
+            """
+    }
+
+    /// The ranges of a cell's index behind a key, in order. Two where one condition would not be one range of it.
+    static func ranges(
+        _ order: TaskOrder, of cell: Cell, after key: ListKey?
+    ) -> [(condition: String, arguments: [any DatabaseValueConvertible])] {
+        switch order {
+        case .oldest: return [(" AND id > ?", [key?.id.rawValue ?? .min])]
+        case .newest: return [(" AND id < ?", [key?.id.rawValue ?? .max])]
+        case .queue:
+            guard let key else { return [(" AND priority < ?", [2.0])] }
+            return [
+                (" AND priority = ? AND (position, id) > (?, ?)", [key.major, key.minor, key.id.rawValue]),
+                (" AND priority < ?", [key.major]),
+            ]
         case .finished:
-            let time = Int64(cursor.major)
-            return (
-                "(coalesce(finished_at, -1) < ? OR (coalesce(finished_at, -1) = ? AND id < ?))", [time, time, id]
-            )
+            // Behind all that have ended come those that have not, by id.
+            let isBeyondTheEnded = key.map { $0.major < 0 } ?? false
+            if cell.state.isFinal {
+                if isBeyondTheEnded { return [] }
+                let time = key.flatMap { Int64(exactly: $0.major.rounded()) } ?? .max
+                return [
+                    (" AND finished_at IS NOT NULL AND (finished_at, id) < (?, ?)", [time, key?.id.rawValue ?? .max])
+                ]
+            }
+            return [(" AND id < ?", [isBeyondTheEnded ? key?.id.rawValue ?? .max : .max])]
         }
     }
 

@@ -11,7 +11,7 @@ enum TaskRow {
         checkpoint.part_offset, checkpoint.total, checkpoint.etag, checkpoint.last_modified, \
         checkpoint.response_date, checkpoint.content_coding, checkpoint.part_path, checkpoint.device, \
         checkpoint.inode, checkpoint.server_digests, response.document, \
-        upload.progress, source.device, source.inode, source.size, source.modified_ns
+        upload.progress, source.device, source.inode, source.size, source.modified_ns, checkpoint.ranges
         """
 
     static let joins = """
@@ -28,7 +28,7 @@ enum TaskRow {
         var record = TaskRecord(
             id: TaskID(row[0] as Int64),
             session: SessionKey(owner: UserID(row[1] as UInt32), identifier: row[2]),
-            spec: try JSONColumn.decode(row[3]), status: try status(row), host: row[17], position: position)
+            spec: try JSONColumn.decode(row[3]), status: try status(row, from: 4), host: row[17], position: position)
         record.destinationDevice = (row[19] as Int64?).map { UInt64(bitPattern: $0) }
         record.result = (row[21] as Int64?).map { bytes in
             TaskResult(file: row[20], bytes: ByteCount(bytes), sha256: row[22], verified: row[23])
@@ -40,19 +40,27 @@ enum TaskRow {
         return record
     }
 
-    private static func status(_ row: Row) throws -> TaskStatus {
-        var status = TaskStatus(state: try JSONColumn.word(row[4]), createdAt: Timestamp(milliseconds: row[11]))
-        status.reason = try (row[5] as String?).map { try JSONColumn.word($0) }
-        status.nextAttemptAt = timestamp(row[6])
-        status.error = try (row[7] as String?).map { try JSONColumn.decode($0) }
-        status.attempts = row[8]
-        status.failuresInRow = row[9]
-        status.integrityRestarts = row[10]
-        status.startedAt = timestamp(row[12])
-        status.finishedAt = timestamp(row[13])
-        status.budgetUsed = Seconds(row[14] as Double)
-        status.budgetMark = row[15]
-        status.unresolvedSince = timestamp(row[16])
+    /// What `status` reads.
+    static let statusColumns = """
+        state, reason, next_attempt_at, error, attempts, failures_in_row, integrity_restarts, created_at, started_at, \
+        finished_at, budget_used, budget_mark, unresolved_since
+        """
+
+    /// - Parameter first: index of the first of `statusColumns`.
+    static func status(_ row: Row, from first: Int) throws -> TaskStatus {
+        var status = TaskStatus(
+            state: try JSONColumn.word(row[first]), createdAt: Timestamp(milliseconds: row[first + 7]))
+        status.reason = try (row[first + 1] as String?).map { try JSONColumn.word($0) }
+        status.nextAttemptAt = timestamp(row[first + 2])
+        status.error = try (row[first + 3] as String?).map { try JSONColumn.decode($0) }
+        status.attempts = row[first + 4]
+        status.failuresInRow = row[first + 5]
+        status.integrityRestarts = row[first + 6]
+        status.startedAt = timestamp(row[first + 8])
+        status.finishedAt = timestamp(row[first + 9])
+        status.budgetUsed = Seconds(row[first + 10] as Double)
+        status.budgetMark = row[first + 11]
+        status.unresolvedSince = timestamp(row[first + 12])
         return status
     }
 
@@ -62,7 +70,8 @@ enum TaskRow {
             offset: ByteCount(offset), total: (row[25] as Int64?).map { ByteCount($0) },
             validators: Validators(etag: row[26], lastModified: row[27], date: row[28]), contentCoding: row[29],
             partPath: row[30], device: UInt64(bitPattern: row[31]), inode: UInt64(bitPattern: row[32]),
-            serverDigests: try (row[33] as String?).map { try JSONColumn.decode($0) } ?? [:])
+            serverDigests: try (row[33] as String?).map { try JSONColumn.decode($0) } ?? [:],
+            ranges: try (row[40] as String?).map { try JSONColumn.decode($0) } ?? [])
     }
 
     private static func source(_ row: Row) -> SourceIdentity? {

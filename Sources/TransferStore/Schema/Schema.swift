@@ -13,6 +13,8 @@ enum Schema {
         Migration(identifier: Migration0001.identifier, sql: Migration0001.sql),
         Migration(identifier: Migration0002.identifier, sql: Migration0002.sql),
         Migration(identifier: Migration0003.identifier, sql: Migration0003.sql),
+        Migration(identifier: Migration0004.identifier, sql: Migration0004.sql),
+        Migration(identifier: Migration0005.identifier, sql: Migration0005.sql),
     ]
 
     static var migrator: DatabaseMigrator {

@@ -25,19 +25,27 @@ struct RowInsert: Sendable {
         var done = 0
         for (size, text) in zip(Self.sizes, texts) where count - done >= size {
             let statement = try database.cachedStatement(sql: text)
-            var values = RowValues(statement.sqliteStatement)
             while count - done >= size {
-                sqlite3_clear_bindings(statement.sqliteStatement)
-                for row in 0..<size {
-                    values.first = Int32(row * columns)
-                    try bind(&values, done + row)
-                }
-                try Self.step(statement, in: database)
+                try Self.run(statement, rows: done..<done + size, columns: columns, in: database, bind: bind)
                 done += size
             }
             // What is bound would stay in memory until the statement is used again.
             sqlite3_clear_bindings(statement.sqliteStatement)
         }
+    }
+
+    /// Runs a statement of so many rows once.
+    static func run(
+        _ statement: Statement, rows: Range<Int>, columns: Int, in database: Database,
+        bind: (inout RowValues, Int) throws -> Void
+    ) throws {
+        sqlite3_clear_bindings(statement.sqliteStatement)
+        var values = RowValues(statement.sqliteStatement)
+        for row in rows {
+            values.first = Int32((row - rows.lowerBound) * columns)
+            try bind(&values, row)
+        }
+        try step(statement, in: database)
     }
 
     private static func step(_ statement: Statement, in database: Database) throws {

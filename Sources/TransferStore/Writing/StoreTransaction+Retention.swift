@@ -6,9 +6,7 @@ extension StoreTransaction {
     /// the file system.
     /// - Returns: the tasks removed, whose part files remain to be removed.
     package func expireHistory(before time: Timestamp, limit: Int) throws -> [TaskRecord] {
-        let expired = try taskIDs(
-            "SELECT id FROM task WHERE finished_at IS NOT NULL AND finished_at < ? ORDER BY finished_at LIMIT ?",
-            [time.rawValue, limit])
+        let expired = try ended(before: time, limit: limit)
         let records = try tasks(expired)
         for record in records { try delete(record.id) }
         if !records.isEmpty { try shrink() }
@@ -41,6 +39,29 @@ extension StoreTransaction {
             (SELECT owner, token FROM client_token WHERE created_at < ? LIMIT ?)
             """, [time.rawValue, limit])
         return database.changesCount
+    }
+
+    /// The oldest ends of every stretch of history, merged.
+    private func ended(before time: Timestamp, limit: Int) throws -> [TaskID] {
+        let cells = try Row.fetchAll(
+            try statement(
+                """
+                SELECT session, state FROM task_count WHERE count > 0 AND state IN ('completed', 'failed', 'cancelled')
+                """))
+        var ends: [(time: Int64, id: Int64)] = []
+        for cell in cells {
+            for kind in TaskKind.allCases {
+                let rows = try Row.fetchCursor(
+                    try statement(
+                        """
+                        SELECT finished_at, id FROM task INDEXED BY task_by_end WHERE session = ? AND state = ? \
+                        AND kind = ? AND finished_at IS NOT NULL AND finished_at < ? ORDER BY finished_at, id LIMIT ?
+                        """),
+                    arguments: [cell[0] as Int64, cell[1] as String, kind.rawValue, time.rawValue, limit])
+                while let row = try rows.next() { ends.append((row[0], row[1])) }
+            }
+        }
+        return ends.sorted { ($0.time, $0.id) < ($1.time, $1.id) }.prefix(limit).map { TaskID($0.id) }
     }
 
     /// Gives at most 4 MiB of free pages back to the file system.

@@ -35,17 +35,18 @@ extension StoreTransaction {
         try execute(
             """
             INSERT INTO checkpoint (task, part_offset, total, etag, last_modified, response_date, content_coding, \
-            part_path, device, inode, server_digests) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
+            part_path, device, inode, server_digests, ranges) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
             ON CONFLICT (task) DO UPDATE SET part_offset = excluded.part_offset, total = excluded.total, \
             etag = excluded.etag, last_modified = excluded.last_modified, response_date = excluded.response_date, \
             content_coding = excluded.content_coding, part_path = excluded.part_path, device = excluded.device, \
-            inode = excluded.inode, server_digests = excluded.server_digests
+            inode = excluded.inode, server_digests = excluded.server_digests, ranges = excluded.ranges
             """,
             [
                 id.rawValue, checkpoint.offset.rawValue, checkpoint.total?.rawValue, checkpoint.validators.etag,
                 checkpoint.validators.lastModified, checkpoint.validators.date, checkpoint.contentCoding,
                 checkpoint.partPath, Int64(bitPattern: checkpoint.device), Int64(bitPattern: checkpoint.inode),
                 checkpoint.serverDigests.isEmpty ? nil : try JSONColumn.encode(checkpoint.serverDigests),
+                checkpoint.ranges.isEmpty ? nil : try JSONColumn.encode(checkpoint.ranges),
             ])
     }
 

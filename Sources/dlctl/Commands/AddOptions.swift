@@ -45,7 +45,9 @@ struct SchedulingOptions: ParsableArguments {
 
     @Option(
         name: [.customShort("x"), .long],
-        help: ArgumentHelp("Connections of each download.", valueName: "n", visibility: .hidden))
+        help: ArgumentHelp(
+            "Connections of each download, 1 to 64.",
+            discussion: "Without it one, and up to 4 while each makes the download faster.", valueName: "n"))
     var connections: Int?
 
     @Option(help: ArgumentHelp("Begin then: 22:30, +2h, or 2026-01-31T08:00:00Z.", valueName: "time"))
@@ -79,7 +81,9 @@ struct SchedulingOptions: ParsableArguments {
     var clientToken: String?
 
     func validate() throws {
-        if let connections, connections < 1 { throw ValidationError("-x: say 1 or more connections.") }
+        if let connections, !(1...64).contains(connections) {
+            throw ValidationError("-x: say 1 to 64 connections.")
+        }
         if let retry, retry < 0 { throw ValidationError("--retry: say 0 or more.") }
     }
 

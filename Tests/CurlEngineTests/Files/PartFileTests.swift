@@ -35,6 +35,21 @@ import TransferModel
         #expect(FileManager.default.fileExists(atPath: folder.file("part")))
     }
 
+    @Test func aPlannedFileIsMadeOnceAndOnlyWhenAsked() throws {
+        let bench = try Bench()
+        try bench.folder.write("part", [1, 2, 3])
+        let part = try bench.plannedPart()
+        #expect(!part.isOpen && part.inode == 0)
+        #expect(try bench.folder.read("part") == [1, 2, 3])
+        try part.open()
+        #expect(part.isOpen && part.inode > 0)
+        let inode = part.inode
+        try part.write([4, 5])
+        try part.open()
+        #expect(part.inode == inode)
+        #expect(try bench.folder.read("part") == [4, 5])
+    }
+
     @Test func saysWhichKindOfFailure() throws {
         let folder = try TemporaryFolder()
         let gone = #expect(throws: TransferError.self) { try PartFile.create(path: folder.file("no/part")) }

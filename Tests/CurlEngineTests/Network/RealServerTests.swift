@@ -46,6 +46,32 @@ import TransferModel
         await bench.engine.shutdown()
     }
 
+    /// Handles that left a connection which others still share are used again.
+    @Test(.enabled(if: Requirements.has("nginx", "openssl")))
+    func manyDownloadsShareAnHTTP2Connection() async throws {
+        let bench = try Bench()
+        let server = try await Nginx.start(tls: true)
+        let bytes = pattern(4096)
+        try server.publish("file", bytes: bytes)
+        let (url, authority) = (server.tlsURL("file"), try #require(server.certificates?.authority))
+        for round in 0..<4 {
+            let outcomes = try await withThrowingTaskGroup(of: ExchangeOutcome.self) { group in
+                for number in 0..<30 {
+                    let part = try bench.plannedPart("part-\(round)-\(number)")
+                    group.addTask { await bench.perform(url, into: part) { $0.network.caFile = authority } }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(outcomes.count == 30)
+            for outcome in outcomes {
+                #expect(outcome.end == .finished)
+                #expect(outcome.head?.httpVersion == "2")
+                #expect(outcome.gathered == bytes)
+            }
+        }
+        await bench.engine.shutdown()
+    }
+
     // MARK: vsftpd
 
     /// A file of a known time, and an empty one.

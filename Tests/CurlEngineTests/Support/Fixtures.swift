@@ -61,6 +61,7 @@ final class Observer: TransferObserver {
         var checkpoints: [Checkpoint] = []
         var restarts: [Checkpoint] = []
         var progress: [UploadProgress] = []
+        var files: [Checkpoint] = []
         var pendingProceed: (@Sendable () -> Void)?
     }
     private let state = Guarded(Heard())
@@ -86,6 +87,7 @@ final class Observer: TransferObserver {
     }
     func transferResponded(_ head: ResponseHead, verdict: Verdict) { state.withLock { $0.heads.append(head) } }
     func transferCheckpointed(_ checkpoint: Checkpoint) { state.withLock { $0.checkpoints.append(checkpoint) } }
+    func transferReachedFile(_ checkpoint: Checkpoint) { state.withLock { $0.files.append(checkpoint) } }
     func transferProgressed(_ progress: UploadProgress) { state.withLock { $0.progress.append(progress) } }
     func transferRestarting(_ checkpoint: Checkpoint, proceed: @escaping @Sendable () -> Void) {
         state.withLock { state in
@@ -130,6 +132,16 @@ struct Bench {
 
     func part(_ name: String = "part") throws -> PartFile { try PartFile.create(path: folder.file(name)) }
 
+    /// A part file that is not made before its bytes must be stored.
+    func plannedPart(_ name: String = "part") throws -> PartFile {
+        let descriptor = open(folder.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        var status = stat()
+        guard descriptor >= 0, fstat(descriptor, &status) == 0 else { throw TestFailure("open: errno \(errno)") }
+        return PartFile(
+            planned: folder.file(name), device: UInt64(status.st_dev), directory: descriptor,
+            keeper: OpenFolder(descriptor: descriptor))
+    }
+
     func reopen(_ checkpoint: Checkpoint) throws -> (part: PartFile, provenOffset: ByteCount)? {
         try PartFile.reopen(checkpoint, task: task, journal: engine.journal)
     }
@@ -170,6 +182,13 @@ struct Bench {
         try folder.write(name, bytes)
         return try UploadSource.open(path: folder.file(name))
     }
+}
+
+/// A folder's descriptor, closed when nobody needs it.
+private final class OpenFolder: Sendable {
+    private let descriptor: Int32
+    init(descriptor: Int32) { self.descriptor = descriptor }
+    deinit { close(descriptor) }
 }
 
 /// Waits for a condition that must come true; generous, because a loaded machine proves nothing.

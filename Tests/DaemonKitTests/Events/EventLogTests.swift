@@ -8,7 +8,7 @@ import TransferRPC
 import TransferStore
 
 /// The feed over the real store.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(4)))
 struct EventLogTests {
     @Test func eventsOfCommitsReachSubscribersInOrder() async throws {
         let folder = try TemporaryFolder()

@@ -3,7 +3,7 @@ import Testing
 import TransferModel
 import TransferRPC
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(4)))
 struct EventProgressTests {
     @Test func sendsFiguresOnceUntilTheyChange() async throws {
         let log = FakeLog()

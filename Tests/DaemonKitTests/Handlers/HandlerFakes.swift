@@ -28,7 +28,7 @@ final class FakeSupervisor: TaskServing, SessionServing {
     func show(_ figures: LiveFigures, of task: TaskID) { state.withLock { $0.live[task] = figures } }
     func setProgress(_ progress: [ProgressFigures]) { state.withLock { $0.progress = progress } }
 
-    func add(_ specs: [TaskSpec], session: String?, by peer: Peer) async throws -> [TaskRecord] {
+    func add(_ specs: [TaskSpec], session: String?, by peer: Peer) async throws -> [AddedTask] {
         let key = SessionKey(owner: peer.uid, identifier: session ?? "shared")
         for (index, spec) in specs.enumerated() { try UnbuiltNames.check(spec, path: "tasks[\(index)]") }
         return try await store.write { transaction in
@@ -38,7 +38,7 @@ final class FakeSupervisor: TaskServing, SessionServing {
                     NewTask(session: key, spec: spec, status: status, host: "https://example.org:443"))
                 try transaction.append(
                     EventRecord(time: Sample.time, type: .taskAdded, session: key, task: record.id))
-                return record
+                return AddedTask(id: record.id, state: record.status.state)
             }
         }
     }
@@ -52,6 +52,7 @@ final class FakeSupervisor: TaskServing, SessionServing {
     }
 
     func live(_ id: TaskID) -> LiveFigures? { state.withLock { $0.live[id] } }
+    func segments(_ id: TaskID) -> [SegmentFigures] { [] }
 
     func control(_ action: TaskAction, _ target: ControlTarget) async throws -> ControlOutcome {
         state.withLock { $0.controls.append((action, target)) }

@@ -7,7 +7,7 @@ import TransferRPC
 
 @testable import DaemonKit
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(4)))
 struct RequestRouterTests {
     @Test func answersEveryDeclaredMethodAndNoOther() async throws {
         let bench = try await Bench()

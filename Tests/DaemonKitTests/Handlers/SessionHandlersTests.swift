@@ -4,7 +4,7 @@ import TransferRPC
 
 @testable import DaemonKit
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(4)))
 struct SessionHandlersTests {
     @Test func opensAttachesAndChanges() async throws {
         let bench = try await Bench()

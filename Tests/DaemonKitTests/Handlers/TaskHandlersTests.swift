@@ -4,7 +4,7 @@ import TransferRPC
 
 @testable import DaemonKit
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(4)))
 struct TaskHandlersTests {
     @Test func addsAndShowsATask() async throws {
         let bench = try await Bench()
@@ -38,9 +38,9 @@ struct TaskHandlersTests {
         #expect(await bench.refusal(AddTasks.self, .init(tasks: []))?.code == .badField)
         var spec = TaskSpec()
         spec.url = "https://example.org"
-        spec.connections = 4
+        spec.mirrors = ["https://mirror.example.org"]
         let refusal = await bench.refusal(AddTasks.self, .init(tasks: [TaskSpec(), spec]))
-        #expect(refusal?.code == .unsupported && refusal?.details["field"] == "tasks[1].connections")
+        #expect(refusal?.code == .unsupported && refusal?.details["field"] == "tasks[1].mirrors")
     }
 
     @Test func anothersTaskDoesNotExist() async throws {

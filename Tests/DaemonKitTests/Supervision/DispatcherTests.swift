@@ -57,7 +57,7 @@ import TransferStore
         let stage = Stage(fixture)
         stage.limits.withLock { $0.maximumConcurrentTasks = 3 }
         for _ in 0..<3 {
-            for task in tasks.prefix(2) { await stage.dispatcher.report(.failed, host: task.host, task: task.id) }
+            for task in tasks.prefix(2) { stage.dispatcher.report(.failed, host: task.host, task: task.id) }
         }
         for task in tasks.prefix(2) { _ = try await fixture.apply(.pause, to: task.id) }
         await stage.dispatcher.kick()
@@ -130,11 +130,11 @@ import TransferStore
         let tasks = try await fixture.add(hosts: Array(repeating: "dead", count: 6))
         let stage = Stage(fixture)
         for task in tasks.prefix(5) {
-            await stage.dispatcher.report(.failed, host: task.host, task: TaskID(task.id.rawValue + 100))
+            stage.dispatcher.report(.failed, host: task.host, task: TaskID(task.id.rawValue + 100))
         }
         await stage.dispatcher.kick()
         #expect(stage.startedIDs.isEmpty)
-        let probe = try #require(await stage.dispatcher.nextProbe())
+        let probe = try #require(stage.dispatcher.nextProbe())
         #expect(probe > fixture.time.reading().boot)
         fixture.time.advance(3600)
         await stage.dispatcher.kick()

@@ -1,4 +1,5 @@
 import Glibc
+import Threading
 
 /// A TCP socket that listens on an IPv4 address.
 package final class ListeningSocket: Sendable {
@@ -51,6 +52,18 @@ package final class ListeningSocket: Sendable {
         return nil
     }
 
-    /// A port of the loopback that is free at this moment.
-    package static func freePort() throws -> UInt16 { try ListeningSocket().port }
+    private static let given = Guarded(Set<UInt16>())
+
+    /// A port of the loopback that is free, for a program that binds it later. It is given once, and is none that the
+    /// kernel gives to connections and to sockets without a port (ip_local_port_range), so nobody else takes it meanwhile.
+    package static func freePort() throws -> UInt16 {
+        for _ in 0..<1000 {
+            let port = UInt16.random(in: 10_000..<32_000)
+            guard given.withLock({ $0.insert(port).inserted }), (try? ListeningSocket(port: port)) != nil else {
+                continue
+            }
+            return port
+        }
+        throw SupportError("no free port was found")
+    }
 }

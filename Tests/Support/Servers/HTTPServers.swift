@@ -5,10 +5,12 @@ package final class Nginx: ServerProcess, @unchecked Sendable {
     package private(set) var tlsPort: UInt16 = 0
     package private(set) var certificates: TestCertificates?
 
-    /// - Parameter extra: directives for the server block, such as `limit_rate 4m;`.
-    package static func start(tls: Bool = false, extra: String = "") async throws -> Nginx {
+    /// - Parameters:
+    ///   - http: directives for the http block.
+    ///   - extra: directives for the server block, such as `limit_rate 4m;`.
+    package static func start(tls: Bool = false, http: String = "", extra: String = "") async throws -> Nginx {
         let server = try Nginx()
-        try await server.configure(tls: tls, extra: extra)
+        try await server.configure(tls: tls, http: http, extra: extra)
         try await server.startServer(["nginx", "-c", server.folder.file("nginx.conf"), "-p", server.folder.path])
         return server
     }
@@ -21,7 +23,7 @@ package final class Nginx: ServerProcess, @unchecked Sendable {
         ((try? Files.text(folder.file("access.log"))) ?? "").split(separator: "\n").map(String.init)
     }
 
-    private func configure(tls: Bool, extra: String) async throws {
+    private func configure(tls: Bool, http: String, extra: String) async throws {
         mkdir(folder.file("www"), 0o755)
         var listen = "listen 127.0.0.1:\(port);"
         if tls {
@@ -45,6 +47,7 @@ package final class Nginx: ServerProcess, @unchecked Sendable {
               log_format plain '$status $body_bytes_sent $server_protocol "$http_range" "$http_if_range" $request_uri';
               access_log \(folder.file("access.log")) plain;
               \(temporary)
+              \(http)
               sendfile on; default_type application/octet-stream;
               server { \(listen) server_name localhost; root \(folder.file("www")); \(extra) }
             }

@@ -209,12 +209,13 @@ struct TusUploadTests {
             subject.after(answer(201, ["Location": "/files/2"]))
         }
         // Further than in this upload is not further than ever.
-        for offset in [10, 30, 40] {
+        for offset in [10, 30] {
             subject.after(answer(204, ["Upload-Offset": "\(offset)"]))
-            subject.after(answer(404))
+            #expect(subject.after(answer(404)).restartCause != nil)
             subject.after(answer(201, ["Location": "/files/2"]))
         }
-        #expect(subject.step.failure?.progressed == true)
+        subject.after(answer(204, ["Upload-Offset": "40"]))
+        #expect(subject.after(answer(404)).failure?.progressed == true)
         subject = try Stepper(uploadRequest("tus", stored: subject.strategy.upload))
         subject.after(answer(201, ["Location": "/files/3"]))
         subject.after(answer(204, ["Upload-Offset": "50"]))

@@ -79,7 +79,7 @@ import TransferModel
         }
     }
 
-    @Test func manySessionsAreListedByTheWholeTable() async throws {
+    @Test func manySessionsAreMerged() async throws {
         let store = try fixture.open()
         try await store.write { transaction in
             for number in 0..<80 {
@@ -139,18 +139,65 @@ import TransferModel
         }
     }
 
-    @Test func aStretchOfOneStateIsReadByItsIndex() async throws {
+    @Test(arguments: TaskOrder.allCases, [TaskState.queued, .completed])
+    func everyPieceIsOneRangeOfAnIndex(_ order: TaskOrder, _ state: TaskState) async throws {
         let store = try fixture.open()
-        let listing = TaskListing(cells: [(1, "queued"), (1, "failed")], query: TaskQuery())
-        let (sql, values) = listing.sql()
-        let arguments = StatementArguments(values)
-        let plan = try await store.pool.read { database in
-            try Row.fetchAll(
-                database, sql: "EXPLAIN QUERY PLAN " + sql, arguments: arguments
-            ).map { $0["detail"] as String }.joined(separator: "\n")
+        let cell = TaskListing.Cell(session: 1, state: state, kind: .download)
+        for key in [nil, ListKey(id: TaskID(5), major: 0.5, minor: 5), ListKey(id: TaskID(5), major: -1)] {
+            for range in TaskListing.ranges(order, of: cell, after: key) {
+                let sql = TaskListing.sql(order, isFinal: state.isFinal, range.condition, matches: false)
+                let values: [any DatabaseValueConvertible] =
+                    [cell.session, cell.state.rawValue, cell.kind.rawValue] + range.arguments + [7]
+                let arguments: StatementArguments = StatementArguments(values)
+                let plan = try await store.pool.read { database in
+                    try Row.fetchAll(
+                        database, sql: "EXPLAIN QUERY PLAN " + sql, arguments: arguments
+                    ).map { $0["detail"] as String }.joined(separator: "\n")
+                }
+                #expect(plan.contains("USING COVERING INDEX task_by_"))
+                // A range, not the whole stretch; and no sorting.
+                #expect(plan.contains(/kind=\? AND .*[<>]/), "\(plan)")
+                #expect(!plan.contains("TEMP B-TREE"), "\(plan)")
+            }
         }
-        #expect(plan.contains("USING COVERING INDEX task_by_state (session=? AND state=?"))
-        #expect(!plan.contains("SCAN task"))
+    }
+
+    @Test func aSearchLooksAtSoManyTasksAPage() async throws {
+        let store = try fixture.open()
+        let total = StoreSnapshot.mostSearched + 500
+        try await store.write { transaction in
+            let new = (1...total).map { number in
+                newTask(url: "https://example.org/" + (number == 5 || number == total ? "needle" : "hay"))
+            }
+            _ = try transaction.insert(new)
+        }
+        var query = TaskQuery()
+        query.match = "needle"
+        let first = try await store.read { [query] in try $0.page(query) }
+        #expect(first.records.map(\.id) == [TaskID(5)])
+        query.cursor = first.nextCursor
+        #expect(query.cursor != nil)
+        let second = try await store.read { [query] in try $0.page(query) }
+        #expect(second.records.map(\.id) == [TaskID(Int64(total))])
+        #expect(second.nextCursor == nil)
+        query.match = "nowhere"
+        query.cursor = nil
+        let empty = try await store.read { [query] in try $0.page(query) }
+        #expect(empty.records.isEmpty && empty.nextCursor != nil)
+    }
+
+    @Test func aForgedCursorIsHarmless() async throws {
+        let store = try await filledStore()
+        let name = store.identifier
+        for (major, minor) in [(Double.nan, 0.0), (.infinity, .nan), (-.infinity, -0.0), (1e300, 1e300)] {
+            for order in TaskOrder.allCases {
+                var query = TaskQuery()
+                query.order = order
+                query.cursor = PageCursor(order: order, key: ListKey(id: TaskID(.max), major: major, minor: minor))
+                    .text(store: name)
+                _ = try await store.read { [query] in try $0.page(query) }
+            }
+        }
     }
 
     @Test func selectionsAreWalkedInBatches() async throws {

@@ -12,7 +12,8 @@ import TransferModel
     /// further migration in its place.
     static let shipped: [String: UInt64] = [
         "0001": 18_350_904_048_117_850_936, "0002": 13_487_994_576_302_157_533,
-        "0003": 8_251_469_719_918_677_020,
+        "0003": 8_251_469_719_918_677_020, "0004": 14_095_388_991_997_290_675,
+        "0005": 7_410_760_770_460_741_488,
     ]
 
     private func fingerprint(_ text: String) -> UInt64 {

@@ -1,0 +1,16 @@
+#ifndef DLD_MEMORY_H
+#define DLD_MEMORY_H
+
+// What keeps the process small: mallopt(3), malloc_trim(3) and madvise(2).
+
+/// Lets all threads share `count` heaps; by default each gets one of its own, and none is ever empty.
+void dld_limit_heaps(int count);
+
+/// Gives what the heaps have free back to the kernel.
+void dld_trim_heaps(void);
+
+/// Forgets the pages of the program's own code: those that go on being used come back from the page cache, those of
+/// the start do not.
+void dld_forget_code(void);
+
+#endif

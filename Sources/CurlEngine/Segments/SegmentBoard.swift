@@ -1,0 +1,282 @@
+import CLinux
+import Glibc
+import Threading
+import TransferCore
+import TransferModel
+
+/// Keeps the sinks of one part file together: one sync for all of them, and one checkpoint that speaks of all.
+///
+/// A sink stays on the board after its segment ended, until its bytes are durable. Locks are taken board first, then
+/// sink; no system call is made under either.
+package final class SegmentBoard: Sendable {
+    private struct State {
+        /// What the version is; nil until an answer, or a checkpoint, said it.
+        var version: Acceptance?
+        var identity: UInt32 = 0
+        /// Durable, and of no sink here.
+        var held: ByteRangeSet
+        var sinks: [PartSink] = []
+        /// Slots that claim parts of `held`.
+        var retired: [(range: ByteRange, slot: OffsetJournal.Slot)] = []
+        var isReserved = false
+        var announced = false
+        var syncing = false
+        var syncStarted: Int64 = 0
+        /// When the oldest byte that is not durable was written.
+        var oldestUnsynced: Int64?
+        var failure: LocalFailure?
+        var settling: (@Sendable () -> Void)?
+        var syncsAtEnd = false
+
+        var received: ByteCount { sinks.reduce(held.count) { $0 + ByteCount($1.extent.written - $1.start) } }
+        var unsynced: Int64 { sinks.reduce(0) { $0 + $1.extent.written - $1.extent.durable } }
+    }
+
+    package let part: PartFile
+    private let context: TransferContext
+    private let services: PartSink.Services
+    private let began = dld_monotonic_nanoseconds()
+    private let state: Guarded<State>
+
+    init(part: PartFile, checkpoint: Checkpoint?, context: TransferContext, services: PartSink.Services) {
+        self.part = part
+        self.context = context
+        self.services = services
+        var initial = State(held: checkpoint.map { ByteRangeSet($0) } ?? ByteRangeSet())
+        if let checkpoint, checkpoint.held > .zero {
+            initial.version = Acceptance(
+                offset: .zero, total: checkpoint.total, validators: checkpoint.validators,
+                contentCoding: checkpoint.contentCoding, serverDigests: checkpoint.serverDigests)
+            initial.identity = JournalEntry.identity(of: checkpoint)
+        }
+        state = Guarded(initial)
+        services.ledger.add(self)
+    }
+
+    // MARK: Sinks come and go
+
+    /// Takes a sink whose answer was accepted; on the writer's thread, before its first byte.
+    /// - Returns: the version's name for the journal, and whether the file begins with this answer.
+    func enter(_ sink: PartSink) -> (identity: UInt32, begins: Bool) {
+        let (identity, begins, slots) = state.withLock { state in
+            let begins = sink.acceptance.truncate || state.version == nil
+            var slots: [OffsetJournal.Slot] = []
+            if begins {
+                slots = slotsHeld(&state)
+                state.identity = JournalEntry.identity(of: PartSink.checkpoint(part, sink.acceptance, offset: 0))
+                state.held = ByteRangeSet([ByteRange(.zero, sink.acceptance.offset)])
+                state.sinks = []
+                state.isReserved = false
+            }
+            // A later answer may know more of the same version: its length, a digest.
+            if begins || state.sinks.isEmpty && state.version?.total == nil { state.version = sink.acceptance }
+            state.sinks.append(sink)
+            return (state.identity, begins, slots)
+        }
+        for slot in slots { services.journal?.release(slot, task: context.task, keeping: false) }
+        // What earlier attempts claimed is of bytes that are being replaced.
+        if begins { services.journal?.forget(context.task) }
+        return (identity, begins)
+    }
+
+    /// What is to be reserved now: the rest of the file, once.
+    func reservation() -> ByteRange? {
+        state.withLock { state in
+            guard !state.isReserved, let total = state.version?.total, state.held.prefix < total else { return nil }
+            state.isReserved = true
+            return ByteRange(state.held.prefix, total)
+        }
+    }
+
+    /// Bytes of the file that are written, whoever wrote them.
+    package var received: ByteCount { state.withLock { $0.received } }
+
+    /// What is written, as the engine itself saw it.
+    package var written: ByteRangeSet {
+        state.withLock { state in
+            var written = state.held
+            for sink in state.sinks { written.insert(ByteRange(ByteCount(sink.start), ByteCount(sink.extent.written))) }
+            return written
+        }
+    }
+
+    // MARK: Checkpoints
+
+    /// A sink wrote something.
+    func wrote(at now: Int64) {
+        let received = state.withLock { state in
+            if state.oldestUnsynced == nil { state.oldestUnsynced = now }
+            return state.received
+        }
+        context.counters.setReceived(received)
+        checkpointIfDue(at: now)
+    }
+
+    /// Whether a sync is so late that nothing more should be read.
+    func isLate(at now: Int64) -> Bool {
+        state.withLock { state in
+            state.syncing && state.oldestUnsynced.map { now - $0 > PartSink.checkpointPatience } ?? false
+        }
+    }
+
+    /// Starts a checkpoint where one is due; any thread.
+    func checkpointIfDue(at now: Int64) {
+        enum Due { case nothing, announcement(Checkpoint?), sync }
+        let due: Due = state.withLock { state in
+            guard state.failure == nil, state.settling == nil, state.oldestUnsynced != nil, !state.syncing else {
+                return .nothing
+            }
+            if !state.announced, now - began >= PartSink.announceDelay {
+                state.announced = true
+                return .announcement(checkpoint(state, state.held))
+            }
+            guard
+                now - max(state.syncStarted, began) >= PartSink.checkpointInterval
+                    || state.unsynced >= PartSink.checkpointBytes
+            else { return .nothing }
+            state.syncing = true
+            state.syncStarted = now
+            return .sync
+        }
+        switch due {
+        case .nothing, .announcement(nil): break
+        case .announcement(let checkpoint?): context.observer.transferCheckpointed(checkpoint)
+        case .sync: services.lane.sync(self)
+        }
+    }
+
+    private func checkpoint(_ state: State, _ durable: ByteRangeSet) -> Checkpoint? {
+        guard let version = state.version else { return nil }
+        var checkpoint = PartSink.checkpoint(part, version, offset: durable.prefix.rawValue)
+        checkpoint.ranges = durable.beyond
+        return checkpoint
+    }
+
+    private func succeeded(_ marks: [(sink: PartSink, extent: PartSink.Extent)], at now: Int64) {
+        let checkpoint = state.withLock { state in
+            var durable = state.held
+            for mark in marks { durable.insert(ByteRange(ByteCount(mark.sink.start), ByteCount(mark.extent.written))) }
+            return self.checkpoint(state, durable)
+        }
+        if let checkpoint { context.observer.transferCheckpointed(checkpoint) }
+        for mark in marks { mark.sink.becameDurable(mark.extent) }
+        state.withLock { state in
+            state.announced = true
+            retire(&state)
+            state.oldestUnsynced = state.unsynced > 0 ? now : nil
+        }
+    }
+
+    /// What the kernel holds beyond the last checkpoint may be lost: every sink falls back to it.
+    private func failed(_ failure: LocalFailure) {
+        let sinks = state.withLock { state in
+            state.failure = failure
+            return state.sinks
+        }
+        for sink in sinks { sink.fallBack(failure) }
+        context.counters.setReceived(received)
+    }
+
+    /// Takes sinks off that ended and are durable. Neighbours share one slot: a file of many parts needs few.
+    private func retire(_ state: inout State) {
+        for sink in state.sinks where sink.isDurableToTheEnd {
+            let range = ByteRange(ByteCount(sink.start), ByteCount(sink.extent.written))
+            state.held.insert(range)
+            if let slot = sink.surrenderSlot() { merge(slot, range, &state) }
+        }
+        state.sinks.removeAll { $0.isDurableToTheEnd }
+    }
+
+    private func merge(_ slot: OffsetJournal.Slot, _ range: ByteRange, _ state: inout State) {
+        guard let journal = services.journal else { return }
+        let neighbours = state.retired.filter { $0.range.end == range.start || $0.range.start == range.end }
+        guard !neighbours.isEmpty else { return state.retired.append((range, slot)) }
+        state.retired.removeAll { $0.range.end == range.start || $0.range.start == range.end }
+        let whole = neighbours.reduce(range) { ByteRange(min($0.start, $1.range.start), max($0.end, $1.range.end)) }
+        if let entry = entry(whole, state) { journal.write(entry, to: slot) }
+        for neighbour in neighbours { journal.release(neighbour.slot, task: context.task, keeping: false) }
+        state.retired.append((whole, slot))
+    }
+
+    private func entry(_ range: ByteRange, _ state: State) -> JournalEntry? {
+        services.journal?.boot.map { boot in
+            JournalEntry(
+                task: context.task, device: part.device, inode: part.inode, identity: state.identity,
+                start: range.start.rawValue, base: range.end.rawValue, offset: range.end.rawValue, crc: 0, boot: boot)
+        }
+    }
+
+    // MARK: The end
+
+    /// Ends the attempt's dealings with the file, all exchanges being over: with `syncing` what was written is durable,
+    /// and checkpointed, when this returns.
+    package func settle(syncing: Bool) async {
+        await withCheckedContinuation { continuation in
+            state.withLock { state in
+                state.settling = { continuation.resume() }
+                state.syncsAtEnd = syncing
+            }
+            settleIfIdle()
+        }
+    }
+
+    private func settleIfIdle() {
+        enum Next { case wait, sync, end(@Sendable () -> Void) }
+        let next: Next = state.withLock { state in
+            guard let settled = state.settling, !state.syncing else { return .wait }
+            if state.syncsAtEnd, state.failure == nil, state.unsynced > 0 {
+                state.syncing = true
+                return .sync
+            }
+            state.settling = nil
+            return .end(settled)
+        }
+        switch next {
+        case .wait: break
+        case .sync: services.lane.sync(self)
+        case .end(let settled): end(settled)
+        }
+    }
+
+    /// The claims stay readable: should the daemon die before the file is delivered, they prove its bytes.
+    private func end(_ settled: @Sendable () -> Void) {
+        services.ledger.remove(self)
+        let (slots, isSound) = state.withLock { (slotsHeld(&$0), $0.failure == nil) }
+        for slot in slots { services.journal?.release(slot, task: context.task, keeping: isSound) }
+        settled()
+    }
+
+    private func slotsHeld(_ state: inout State) -> [OffsetJournal.Slot] {
+        defer { state.retired = [] }
+        return state.retired.map(\.slot) + state.sinks.compactMap { $0.surrenderSlot() }
+    }
+
+    /// The disk does not answer and the daemon must stop.
+    func abandon() {
+        let settled = state.withLock { state in
+            defer { state.settling = nil }
+            return state.settling
+        }
+        services.ledger.remove(self)
+        settled?()
+    }
+}
+
+extension SegmentBoard: Synchronizing {
+    /// fdatasync, then the checkpoint; on a sync thread.
+    func synchronize() {
+        let now = dld_monotonic_nanoseconds()
+        let marks = state.withLock { $0.sinks }.map { (sink: $0, extent: $0.extent) }
+        if fdatasync(part.fileDescriptor) == 0 {
+            succeeded(marks, at: now)
+        } else {
+            failed(LocalFailure("fdatasync"))
+        }
+        let sinks = state.withLock { state in
+            state.syncing = false
+            return state.sinks
+        }
+        for sink in sinks { sink.wakeReader() }
+        settleIfIdle()
+    }
+}

@@ -1,0 +1,75 @@
+import Threading
+import TransferModel
+import TransferStore
+
+/// Gathers the ends of runs that come while others are being stored: a thousand small files need not be a thousand bodies
+/// of transactions.
+final class Completions: Sendable {
+    typealias Answer = Result<TaskTransitions.Outcome, TransferError>
+
+    private struct Item: Sendable {
+        var run: CompletedRun
+        var continuation: CheckedContinuation<Result<TaskTransitions.Outcome, any Error>, Never>
+    }
+
+    private struct State {
+        var waiting: [Item] = []
+        var isStoring = false
+    }
+
+    /// Most ends in one body: bounds how long others wait for the store.
+    private static let most = 256
+
+    private let patience: StorePatience
+    private let transitions: TaskTransitions
+    private let state = Guarded(State())
+
+    init(patience: StorePatience, transitions: TaskTransitions) {
+        self.patience = patience
+        self.transitions = transitions
+    }
+
+    /// Stores the end of a run, however long the store is out of space.
+    /// - Throws: `task.not_found`, `task.wrong_state`; what the store throws when the daemon stops.
+    func store(_ run: CompletedRun) async throws -> TaskTransitions.Outcome {
+        try await withCheckedContinuation { continuation in
+            let starts = state.withLock { state in
+                state.waiting.append(Item(run: run, continuation: continuation))
+                defer { state.isStoring = true }
+                return !state.isStoring
+            }
+            if starts { Task { await storeAll() } }
+        }.get()
+    }
+
+    private func storeAll() async {
+        while let items = next() { await store(items) }
+    }
+
+    private func next() -> [Item]? {
+        state.withLock { state in
+            guard !state.waiting.isEmpty else {
+                state.isStoring = false
+                return nil
+            }
+            let items = Array(state.waiting.prefix(Self.most))
+            state.waiting.removeFirst(items.count)
+            return items
+        }
+    }
+
+    private func store(_ items: [Item]) async {
+        let (transitions, runs) = (transitions, items.map(\.run))
+        do {
+            let answers = try await patience.persistently { try transitions.complete(runs, in: $0) }
+            for (item, answer) in zip(items, answers) {
+                item.continuation.resume(returning: answer.mapError { $0 })
+            }
+        } catch  where items.count > 1 && !patience.isStopping() {
+            // One of them may spoil it for all: each is stored by itself.
+            for item in items { await store([item]) }
+        } catch {
+            for item in items { item.continuation.resume(returning: .failure(error)) }
+        }
+    }
+}

@@ -1,0 +1,86 @@
+import TransferCore
+import TransferModel
+import TransferStore
+
+/// What was observed of a run and is not stored yet, made ready outside the transaction that will store it.
+struct PendingNotes: Sendable {
+    private enum Change: Sendable {
+        case response(ResponseInfo)
+        case checkpoint(Checkpoint)
+        case upload(UploadProgress)
+    }
+
+    private let record: TaskRecord
+    /// nil where there is nothing.
+    private let time: Timestamp?
+    private var changes: [Change] = []
+    /// In order; to be appended with what the notes store.
+    private(set) var events: [EventRecord] = []
+    /// Somebody waits for these to be durable.
+    private(set) var mustBeStored = false
+    private(set) var lastCheckpoint: Checkpoint?
+
+    init(record: TaskRecord, time: Timestamp?) {
+        self.record = record
+        self.time = time
+    }
+
+    var isEmpty: Bool { changes.isEmpty && events.isEmpty }
+
+    mutating func add(_ type: EventType, _ payload: [String: JSONValue]) {
+        guard let time else { return }
+        events.append(
+            EventRecord(time: time, type: type, session: record.session, task: record.id, payload: payload))
+    }
+
+    mutating func add(_ checkpoint: Checkpoint) {
+        changes.append(.checkpoint(checkpoint))
+        lastCheckpoint = checkpoint
+    }
+
+    mutating func add(_ progress: UploadProgress) {
+        changes.append(.upload(progress))
+        mustBeStored = true
+    }
+
+    mutating func add(_ head: ResponseHead, _ verdict: Verdict) {
+        let response = ResponseInfo(head, requested: record.spec.url ?? "", verdict: verdict)
+        changes.append(.response(response))
+        add(.taskResponse, ["response": response.jsonValue])
+        guard case .accept(let acceptance) = verdict, acceptance.offset > .zero else { return }
+        add(
+            .taskResumed,
+            [
+                "offset": .integer(acceptance.offset.rawValue),
+                "expected": .integer(acceptance.total?.rawValue ?? -1),
+            ])
+    }
+
+    /// The answer is of another version, or of a server without ranges: what was held is replaced.
+    mutating func addRestart(_ checkpoint: Checkpoint) {
+        add(checkpoint)
+        add(
+            .taskRestarted,
+            [
+                "code": .string(ErrorCode.validatorChanged.rawValue),
+                "message": .string(ErrorCode.validatorChanged.summary),
+            ])
+        mustBeStored = true
+    }
+
+    func store(in transaction: StoreTransaction) throws {
+        try storeRows(in: transaction)
+        if !events.isEmpty { try transaction.append(events) }
+    }
+
+    /// As `store`, without the events.
+    func storeRows(in transaction: StoreTransaction) throws {
+        for change in changes {
+            switch change {
+            case .response(let response): try transaction.setResponse(record.id, response)
+            case .checkpoint(let checkpoint): try transaction.setCheckpoint(record.id, checkpoint)
+            case .upload(let progress): try transaction.setUpload(record.id, progress)
+            }
+        }
+    }
+}

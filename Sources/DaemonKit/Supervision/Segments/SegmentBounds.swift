@@ -1,0 +1,26 @@
+import CurlEngine
+import Threading
+import TransferCore
+import TransferModel
+
+/// The ends of the segments that run, as plan and engine share them.
+final class SegmentBounds: SegmentEnds, Sendable {
+    private let bounds = Guarded<[SegmentID: SegmentBound]>([:])
+
+    subscript(id: SegmentID) -> SegmentBound? { bounds.withLock { $0[id] } }
+    func isOver(_ id: SegmentID) -> Bool { self[id] == nil }
+
+    func add(_ id: SegmentID, _ range: ByteRange) {
+        bounds.withLock { $0[id] = SegmentBound(start: range.start.rawValue, end: range.end.rawValue) }
+    }
+
+    func remove(_ id: SegmentID) { bounds.withLock { $0[id] = nil } }
+
+    func position(of segment: SegmentID) -> ByteCount { ByteCount(self[segment]?.position ?? 0) }
+
+    func shrink(_ segment: SegmentID, to end: ByteCount) -> ByteCount {
+        self[segment].map { ByteCount($0.shrink(to: end.rawValue)) } ?? end
+    }
+
+    func extend(_ segment: SegmentID, to end: ByteCount) -> Bool { self[segment]?.extend(to: end.rawValue) ?? false }
+}

@@ -1,0 +1,77 @@
+import TransferCore
+import TransferModel
+import TransferStore
+
+/// A run's end that is to be stored: what it brought, and what was observed on the way and is not stored yet.
+struct CompletedRun: Sendable {
+    /// The task as it was claimed.
+    var record: TaskRecord
+    var result: TaskResult
+    var duration: Seconds
+    var notes: PendingNotes?
+    /// The store may have a checkpoint of the task.
+    var hasCheckpoint = true
+}
+
+/// Many tasks that change in one way together: one look at each, one append of all events, one look at the session.
+extension TaskTransitions {
+    /// Claims those of `ids` that are still queued.
+    func claim(
+        _ ids: [TaskID], sessions: [SessionKey: SessionRecord], in transaction: StoreTransaction
+    ) throws -> [TaskRecord] {
+        var decisions: [Decision] = []
+        for id in ids {
+            // Others were paused, cancelled or removed since they were read.
+            guard let record = try transaction.task(id), record.status.state == .queued else { continue }
+            decisions.append(
+                try decide(.claimed, of: record, in: transaction, session: sessions[record.session]?.configuration))
+        }
+        try store(decisions, in: transaction)
+        return decisions.map(\.outcome.record)
+    }
+
+    private func store(_ decisions: [Decision], in transaction: StoreTransaction) throws {
+        try transaction.update(decisions.compactMap(\.change))
+        let events = decisions.flatMap(\.events)
+        if !events.isEmpty { try transaction.append(events) }
+    }
+
+    /// Stores the ends of runs. Of what is stored of a task only its status is read.
+    /// - Returns: for each run what became of its task; `task.not_found` or `task.wrong_state` where it is not running
+    ///   any more, and then nothing of it is stored.
+    func complete(
+        _ runs: [CompletedRun], in transaction: StoreTransaction
+    ) throws -> [Result<Outcome, TransferError>] {
+        var decisions: [Decision] = []
+        var sessions: [SessionKey] = []
+        let results = try runs.map { run -> Result<Outcome, TransferError> in
+            let id = run.record.id
+            guard let status = try transaction.status(of: id) else {
+                return .failure(
+                    TransferError(.taskNotFound, "There is no task \(id).", details: ["task": .integer(id.rawValue)]))
+            }
+            guard status.state == .running else {
+                return .failure(
+                    TransferError(.taskWrongState, "Task \(id) is \(status.state.rawValue); it cannot complete now."))
+            }
+            var record = run.record
+            record.status = status
+            var decision = try decide(
+                .completed(run.result, duration: run.duration), of: record, in: transaction, leaving: run.result)
+            decision.events = (run.notes?.events ?? []) + decision.events
+            decisions.append(decision)
+            try run.notes?.storeRows(in: transaction)
+            if run.hasCheckpoint { try transaction.setCheckpoint(id, nil) }
+            if record.spec.body != nil {
+                // It was sent and answered; what a later look wants to know of it is its length.
+                try transaction.setUpload(id, nil)
+                try transaction.setBody(id, .request, nil)
+            }
+            if !sessions.contains(record.session) { sessions.append(record.session) }
+            return .success(decision.outcome)
+        }
+        try store(decisions, in: transaction)
+        for session in sessions { try sessionMayHaveDrained(session, at: time.reading().wall, in: transaction) }
+        return results
+    }
+}

@@ -1,0 +1,85 @@
+/// RFC 3339 in the one form that dld writes, `2026-01-31T08:00:00.000Z`, without a formatter's cost: events and pages
+/// are full of times. Whatever has another form is left to the formatter.
+enum PlainTime {
+    private static let day: Int64 = 86_400_000
+
+    /// Milliseconds since 1970 as text; nil outside the years 1600 to 9999.
+    static func text(_ milliseconds: Int64) -> String? {
+        guard milliseconds >= -11_676_096_000_000, milliseconds < 253_402_300_800_000 else { return nil }
+        let days = milliseconds >= 0 ? milliseconds / day : (milliseconds - day + 1) / day
+        let rest = milliseconds - days * day
+        let date = civil(days)
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(24)
+        func append(_ value: Int64, _ digits: Int) {
+            var divisor: Int64 = digits == 4 ? 1000 : digits == 3 ? 100 : 10
+            for _ in 0..<digits {
+                bytes.append(UInt8(ascii: "0") + UInt8(value / divisor % 10))
+                divisor = max(1, divisor / 10)
+            }
+        }
+        append(date.year, 4)
+        bytes.append(UInt8(ascii: "-"))
+        append(date.month, 2)
+        bytes.append(UInt8(ascii: "-"))
+        append(date.day, 2)
+        bytes.append(UInt8(ascii: "T"))
+        append(rest / 3_600_000, 2)
+        bytes.append(UInt8(ascii: ":"))
+        append(rest / 60_000 % 60, 2)
+        bytes.append(UInt8(ascii: ":"))
+        append(rest / 1000 % 60, 2)
+        bytes.append(UInt8(ascii: "."))
+        append(rest % 1000, 3)
+        bytes.append(UInt8(ascii: "Z"))
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// nil where the text has not exactly that form, with or without its three digits of a fraction.
+    static func parse(_ text: String) -> Int64? {
+        let bytes = Array(text.utf8)
+        guard bytes.count == 24 || bytes.count == 20, bytes[bytes.count - 1] == UInt8(ascii: "Z"),
+            zip([4, 7, 10, 13, 16], "--T::".utf8).allSatisfy({ bytes[$0] == $1 }),
+            bytes.count == 20 || bytes[19] == UInt8(ascii: "."),
+            let year = number(bytes, 0, 4), let month = number(bytes, 5, 2), let date = number(bytes, 8, 2),
+            let hour = number(bytes, 11, 2), let minute = number(bytes, 14, 2), let second = number(bytes, 17, 2),
+            let fraction = bytes.count == 24 ? number(bytes, 20, 3) : 0,
+            year >= 1600, (1...12).contains(month), (1...31).contains(date), hour < 24, minute < 60, second < 60
+        else { return nil }
+        let days = self.days(year, month, date)
+        // A day that its month does not have comes back as another one.
+        guard civil(days) == (year, month, date) else { return nil }
+        return days * day + hour * 3_600_000 + minute * 60_000 + second * 1000 + fraction
+    }
+
+    private static func number(_ bytes: [UInt8], _ start: Int, _ count: Int) -> Int64? {
+        var value: Int64 = 0
+        for byte in bytes[start..<start + count] {
+            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
+            value = value * 10 + Int64(byte - UInt8(ascii: "0"))
+        }
+        return value
+    }
+
+    /// Days since 1970 of a date of the Gregorian calendar. Years are counted from March, so that a leap day is the
+    /// last of its year, in eras of 400 years, which all have the same length.
+    private static func days(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
+        let year = month <= 2 ? year - 1 : year
+        let era = year / 400
+        let inEra = year - era * 400
+        let inYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+        return era * 146_097 + inEra * 365 + inEra / 4 - inEra / 100 + inYear - 719_468
+    }
+
+    /// The reverse.
+    private static func civil(_ days: Int64) -> (year: Int64, month: Int64, day: Int64) {
+        let shifted = days + 719_468
+        let era = shifted / 146_097
+        let inEra = shifted - era * 146_097
+        let year = (inEra - inEra / 1460 + inEra / 36_524 - inEra / 146_096) / 365
+        let inYear = inEra - (365 * year + year / 4 - year / 100)
+        let month = (5 * inYear + 2) / 153
+        let date = inYear - (153 * month + 2) / 5 + 1
+        return (year + era * 400 + (month >= 10 ? 1 : 0), month < 10 ? month + 3 : month - 9, date)
+    }
+}

@@ -1,0 +1,38 @@
+import TransferModel
+
+/// One part of a download that is fetched, or was, beside others.
+public struct SegmentView: WireObject, Hashable {
+    public var start: ByteCount
+    /// Without this byte.
+    public var end: ByteCount
+    public var received: ByteCount
+    public var active: Bool
+
+    public init(_ range: ByteRange, received: ByteCount, active: Bool) {
+        start = range.start
+        end = range.end
+        self.received = received
+        self.active = active
+    }
+
+    /// The stretches that a stored task holds; empty where it holds one only.
+    static func held(_ checkpoint: Checkpoint?) -> [SegmentView] {
+        guard let checkpoint, !checkpoint.ranges.isEmpty else { return [] }
+        let ranges = [ByteRange(.zero, checkpoint.offset)] + checkpoint.ranges
+        return ranges.filter { !$0.isEmpty }.map { SegmentView($0, received: $0.count, active: false) }
+    }
+
+    public enum CodingKeys: String, CodingKey, CaseIterable {
+        case start, end, received, active
+    }
+
+    public static let wireName = "Segment"
+    public static func field(_ key: CodingKeys) -> Field {
+        switch key {
+        case .start: .required(.byteCount, "Its first byte.")
+        case .end: .required(.byteCount, "The byte after its last.")
+        case .received: .required(.byteCount, "Bytes of it that are written, from its start on.")
+        case .active: .required(.boolean, "Whether a connection fetches it now.")
+        }
+    }
+}

@@ -1,0 +1,170 @@
+import Glibc
+import Testing
+import TransferCore
+import TransferModel
+
+@testable import CurlEngine
+
+@Suite struct SegmentBoardTests {
+    /// A part file with a board, its sinks driven by hand.
+    private struct Table {
+        let bench: Bench
+        let part: PartFile
+        let journalPath: String
+        let services: PartSink.Services
+        let board: SegmentBoard
+        let total: ByteCount = 1_000_000
+        let bytes = pattern(1_000_000)
+
+        init(slots: Int = 8) throws {
+            bench = try Bench()
+            part = try bench.part()
+            journalPath = bench.folder.file("offsets")
+            services = PartSink.Services(
+                lane: DeviceLane(device: part.device), journal: try OffsetJournal(path: journalPath, slots: slots),
+                buffers: BufferPool(bound: 1 << 20), ledger: SinkLedger(), onBuffersFreed: {})
+            board = SegmentBoard(part: part, checkpoint: nil, context: Self.context(bench), services: services)
+        }
+
+        static func context(_ bench: Bench) -> TransferContext {
+            TransferContext(
+                task: bench.task, session: bench.session, counters: bench.counters, observer: bench.observer)
+        }
+
+        func sink(from offset: Int64) -> PartSink {
+            let acceptance = Acceptance(
+                offset: ByteCount(offset), truncate: offset == 0, total: total,
+                validators: Validators(etag: "\"a\""))
+            let sink = PartSink(
+                part: part, acceptance: acceptance, context: Self.context(bench), services: services, board: board
+            ) {}
+            sink.begin()
+            return sink
+        }
+
+        func write(_ count: Int, to sink: PartSink) {
+            let offset = Int(sink.extent.written)
+            bytes.withUnsafeBytes { sink.append($0.baseAddress.map { $0 + offset }, count) }
+        }
+
+        func end(_ sink: PartSink) async -> PartSink.Ending {
+            await withCheckedContinuation { continuation in
+                sink.finish(syncing: true) { continuation.resume(returning: $0) }
+            }
+        }
+
+        /// What another daemon finds, this one killed here.
+        func afterKill(_ stored: Checkpoint) throws -> Checkpoint? {
+            try PartFile.recover(
+                stored, task: bench.task, journal: OffsetJournal(path: journalPath, slots: 8))?.checkpoint
+        }
+
+        var stored: Checkpoint {
+            Checkpoint(
+                offset: 0, total: total, validators: Validators(etag: "\"a\""), partPath: part.path,
+                device: part.device, inode: part.inode)
+        }
+    }
+
+    @Test func oneCheckpointSpeaksOfAll() throws {
+        let table = try Table()
+        let (first, second) = (table.sink(from: 0), table.sink(from: 500_000))
+        table.write(10_000, to: first)
+        table.write(20_000, to: second)
+        table.board.synchronize()
+        table.write(5000, to: second)
+        let checkpoint = try #require(table.bench.observer.heard.checkpoints.last)
+        #expect(checkpoint.offset == 10_000 && checkpoint.ranges == [ByteRange(500_000, 520_000)])
+        #expect(checkpoint.total == table.total && checkpoint.validators.etag == "\"a\"")
+        #expect(table.bench.counters.bytesReceived == 35_000 && table.board.received == 35_000)
+    }
+
+    @Test func aKillLosesNothingThatWasWritten() async throws {
+        let table = try Table()
+        let sinks = [Int64(0), 300_000, 600_000].map(table.sink)
+        for sink in sinks { table.write(50_000, to: sink) }
+        table.board.synchronize()
+        for sink in sinks { table.write(7000, to: sink) }
+        #expect(await table.end(sinks[1]).offset == 357_000)
+        table.write(1000, to: sinks[2])
+        // The checkpoint of the sync had not reached the store either.
+        let found = try #require(try table.afterKill(table.stored))
+        #expect(found.offset == 57_000)
+        #expect(found.ranges == [ByteRange(300_000, 357_000), ByteRange(600_000, 658_000)])
+    }
+
+    @Test func whatTheDiskLostIsNotBelieved() throws {
+        let table = try Table()
+        let sinks = [Int64(0), 300_000].map(table.sink)
+        for sink in sinks { table.write(50_000, to: sink) }
+        table.board.synchronize()
+        let checkpoint = try #require(table.bench.observer.heard.checkpoints.last)
+        for sink in sinks { table.write(7000, to: sink) }
+        let hole = [UInt8](repeating: 0, count: 100)
+        #expect(pwrite(table.part.fileDescriptor, hole, 100, 352_000) == 100)
+        let found = try #require(try table.afterKill(checkpoint))
+        #expect(found.offset == 57_000 && found.ranges == [ByteRange(300_000, 350_000)])
+    }
+
+    @Test func anotherVersionInTheJournalBeginsAnew() throws {
+        let table = try Table()
+        table.write(1000, to: table.sink(from: 0))
+        table.write(1000, to: table.sink(from: 5000))
+        var other = table.stored
+        other.validators.etag = "\"b\""
+        #expect(try table.afterKill(other) == nil)
+    }
+
+    /// Segments that touch share a slot once they are durable; a file of many parts does not use the journal up.
+    @Test func manyPartsNeedFewSlots() async throws {
+        let table = try Table(slots: 4)
+        for number in 0..<50 {
+            let sink = table.sink(from: Int64(number) * 10_000)
+            table.write(10_000, to: sink)
+            _ = await table.end(sink)
+            table.board.synchronize()
+        }
+        let found = try #require(try table.afterKill(table.stored))
+        #expect(found.offset == 500_000 && found.ranges.isEmpty)
+    }
+
+    @Test func aFailedSyncTakesAllBackToTheLastCheckpoint() async throws {
+        let table = try Table()
+        let sinks = [Int64(0), 300_000].map(table.sink)
+        for sink in sinks { table.write(50_000, to: sink) }
+        table.board.synchronize()
+        for sink in sinks { table.write(7000, to: sink) }
+        #expect(await table.end(sinks[0]).offset == 57_000)
+        let null = open("/dev/null", O_RDWR | O_CLOEXEC)
+        #expect(dup2(null, table.part.fileDescriptor) >= 0)
+        close(null)
+        table.board.synchronize()
+        #expect(sinks[1].failure?.operation == "fdatasync")
+        #expect(await table.end(sinks[1]).offset == 350_000)
+        #expect(table.board.written.ranges == [ByteRange(0, 50_000), ByteRange(300_000, 350_000)])
+        await table.board.settle(syncing: true)
+        let last = try #require(table.bench.observer.heard.checkpoints.last)
+        #expect(last.offset == 50_000 && last.ranges == [ByteRange(300_000, 350_000)])
+    }
+
+    @Test func settlingMakesTheRestDurable() async throws {
+        let table = try Table()
+        let sinks = [Int64(0), 300_000].map(table.sink)
+        for sink in sinks {
+            table.write(50_000, to: sink)
+            _ = await table.end(sink)
+        }
+        await table.board.settle(syncing: true)
+        let last = try #require(table.bench.observer.heard.checkpoints.last)
+        #expect(last.offset == 50_000 && last.ranges == [ByteRange(300_000, 350_000)])
+    }
+
+    @Test func aNewVersionForgetsTheOld() throws {
+        let table = try Table()
+        table.write(1000, to: table.sink(from: 0))
+        table.write(1000, to: table.sink(from: 5000))
+        _ = table.sink(from: 0)
+        #expect(table.board.received == 0 && table.board.written.ranges.isEmpty)
+        #expect(try table.afterKill(table.stored)?.held == 0)
+    }
+}

@@ -1,0 +1,75 @@
+import Testing
+import TransferModel
+import TransferStore
+
+@testable import DaemonKit
+
+struct AddBatchTests {
+    private let fixture: SupervisionFixture
+
+    init() throws { fixture = try SupervisionFixture() }
+
+    private func task(_ url: String, token: String? = nil, paused: Bool = false) -> AdmittedTask {
+        var spec = TaskSpec()
+        spec.url = url
+        spec.clientToken = token
+        spec.startPaused = paused
+        return AdmittedTask(spec: spec, host: "https://example.org:443")
+    }
+
+    private func add(_ tasks: [AdmittedTask]) async throws -> [AddedTask] {
+        let (key, now, transitions) = (fixture.key, fixture.time.reading(), fixture.transitions)
+        return try await fixture.store.write { transaction in
+            if try transaction.session(key) == nil {
+                try transaction.insertSession(SessionRecord(key: key, createdAt: now.wall))
+            }
+            var batch = AddBatch(
+                key: key, configuration: SessionConfiguration(), now: now, transitions: transitions, storeID: "store")
+            for task in tasks { try batch.take(task, in: transaction) }
+            return try batch.store(in: transaction)
+        }
+    }
+
+    @Test func answersStandInTheOrderOfTheCall() async throws {
+        let urls = (0..<70).map { "https://example.org/\($0)" }
+        let added = try await add(urls.enumerated().map { task($1, paused: $0 % 2 == 1) })
+        #expect(added.map(\.state) == urls.indices.map { $0 % 2 == 1 ? .paused : .queued })
+        let stored = try await fixture.store.read { try $0.tasks(added.map(\.id)) }
+        #expect(stored.map(\.spec.url) == urls)
+        #expect(stored.allSatisfy { ($0.status.budgetMark == nil) == ($0.status.state == .paused) })
+    }
+
+    @Test func aTokenMeansOneTaskWithinACallAndBeyond() async throws {
+        let first = try await add([
+            task("https://example.org/a", token: "t"), task("https://example.org/b", token: "t"),
+        ])
+        #expect(first[0].id == first[1].id)
+        let second = try await add([
+            task("https://example.org/c"), task("https://example.org/a", token: "t"),
+            task("https://example.org/d", token: "u"),
+        ])
+        #expect(second[1].id == first[0].id)
+        #expect(Set(second.map(\.id)).count == 3)
+        #expect(try await fixture.store.read { try $0.counts()[.queued] } == 3)
+        let last = try await fixture.store.read { try $0.task(second[2].id) }
+        #expect(last?.spec.clientToken == "u" && last?.spec.url == "https://example.org/d")
+    }
+
+    @Test func everyTaskHasItsEventsInOrder() async throws {
+        let added = try await add([
+            task("https://example.org/a"), task("https://example.org/b", paused: true), task("https://example.org/c"),
+        ])
+        let events = try await fixture.events().filter { $0.task != nil }
+        #expect(events.map(\.type) == [.taskAdded, .taskAdded, .taskPaused, .taskAdded])
+        #expect(events.map(\.task) == [added[0].id, added[1].id, added[1].id, added[2].id])
+        let numbers = events.compactMap { $0.sequence?.rawValue }
+        #expect(numbers == Array(numbers[0]..<numbers[0] + 4))
+    }
+
+    @Test func aRepeatedCallAddsNothing() async throws {
+        let tasks = (0..<100).map { task("https://example.org/\($0)", token: "token \($0)") }
+        let first = try await add(tasks)
+        #expect(try await add(tasks) == first)
+        #expect(try await fixture.events().filter { $0.type == .taskAdded }.count == 100)
+    }
+}

@@ -1,0 +1,78 @@
+import Glibc
+import TestSupport
+import Testing
+import TransferModel
+
+@testable import DaemonKit
+
+struct AdmissionTests {
+    private let temporary: TemporaryFolder
+
+    init() throws { temporary = try TemporaryFolder() }
+
+    private func admit(_ specs: [TaskSpec]) async throws -> [AdmittedTask] {
+        let configuration = try ConfigurationLoader.load(
+            arguments: DaemonArguments(), environment: ["HOME": temporary.path, "XDG_DOWNLOAD_DIR": temporary.path])
+        let key = SessionKey.shared(of: FilesFixture.me)
+        return try await Admission(
+            owner: key.owner, session: SessionRecord(key: key, createdAt: Timestamp(milliseconds: 0)),
+            configuration: configuration,
+            files: TransferFiles(
+                access: FileAccess(mode: .user), storeID: "store", stateFolder: temporary.path, pool: BlockingPool())
+        ).admit(specs)
+    }
+
+    private func spec(_ url: String = "https://example.org/f", directory: String, name: String? = nil) -> TaskSpec {
+        var spec = TaskSpec()
+        spec.url = url
+        spec.destination = Destination(directory: directory, filename: name)
+        return spec
+    }
+
+    private func refusal(_ specs: [TaskSpec]) async -> TransferError? {
+        do {
+            _ = try await admit(specs)
+            return nil
+        } catch {
+            return error as? TransferError
+        }
+    }
+
+    @Test func aLargeCallIsAdmittedInOrder() async throws {
+        let count = 3 * Admission.piece + 5
+        let specs = (0..<count).map { index in
+            spec(
+                "https://h\(index % 3).example/\(index)", directory: temporary.file("d\(index % 4)"), name: "n\(index)")
+        }
+        let admitted = try await admit(specs)
+        #expect(admitted.map(\.spec) == specs)
+        #expect(admitted.map(\.host) == (0..<count).map { "https://h\($0 % 3).example:443" })
+        #expect(Set(admitted.map(\.destinationDevice)).count == 1 && admitted[0].destinationDevice != nil)
+        #expect(Set(Files.names(in: temporary.path)) == ["d0", "d1", "d2", "d3"])
+    }
+
+    @Test func theFirstTaskThatIsWrongIsNamed() async throws {
+        var specs = Array(repeating: spec(directory: temporary.path), count: 3 * Admission.piece)
+        specs[Admission.piece + 7].url = "no scheme"
+        specs[2 * Admission.piece].url = ""
+        #expect(await refusal(specs)?.details["field"] == .string("tasks[\(Admission.piece + 7)].url"))
+    }
+
+    @Test func nothingIsMadeForACallThatIsRefused() async throws {
+        let specs = [spec(directory: temporary.file("new")), spec("http://", directory: temporary.path)]
+        #expect(await refusal(specs)?.code == .badURL)
+        #expect(Files.names(in: temporary.path).isEmpty)
+    }
+
+    @Test func whatStandsAtTheDestinationIsSeenInASharedFolderToo() async throws {
+        _ = mkdir(temporary.file("taken"), 0o700)
+        let specs = [
+            spec(directory: temporary.path, name: "a"), spec(directory: temporary.path, name: "taken"),
+            spec(directory: temporary.path, name: "b"),
+        ]
+        let refused = await refusal(specs)
+        #expect(refused?.code == .destinationBadPath)
+        #expect(refused?.details["field"] == "tasks[1]")
+        #expect(refused?.message.hasPrefix("tasks[1]: ") == true)
+    }
+}

@@ -1,0 +1,119 @@
+import CurlEngine
+import Logging
+import Testing
+import Threading
+import TransferCore
+import TransferModel
+import TransferStore
+
+@testable import DaemonKit
+
+/// What is stored of an exchange on its way, and what only with its end.
+@Suite struct RunRecorderTests {
+    private struct Stage {
+        let fixture: SupervisionFixture
+        let record: TaskRecord
+        let recorder: RunRecorder
+
+        init() async throws {
+            fixture = try SupervisionFixture()
+            let task = try await fixture.add(hosts: ["h"])[0]
+            record = try await fixture.apply(.claimed, to: task.id).record
+            recorder = RunRecorder(
+                record: record, run: TransferRun(record, directHost: nil), keepsAnswers: true,
+                patience: StorePatience(store: fixture.store) { false }, time: fixture.time,
+                logger: Logger(label: "test"))
+        }
+
+        func respond() {
+            recorder.transferResponded(
+                ResponseHead(url: "https://h/f", status: 200),
+                verdict: .accept(Acceptance(offset: 0, total: 5)))
+        }
+
+        var types: [EventType] { get async throws { try await fixture.events().map(\.type) } }
+
+        func stored() async throws -> TaskRecord? {
+            let id = record.id
+            return try await fixture.store.read { try $0.task(id) }
+        }
+    }
+
+    private func checkpoint(_ offset: Int64 = 0) -> Checkpoint {
+        Checkpoint(offset: ByteCount(offset), total: 5, partPath: "/d/.part", device: 1, inode: 2)
+    }
+
+    @Test func anExchangeThatIsOverAtOnceIsStoredWithItsEnd() async throws {
+        let stage = try await Stage()
+        let before = try await stage.types
+        stage.recorder.transferRedirected(to: "https://h/g", status: 302)
+        stage.respond()
+        let notes = await stage.recorder.close()
+        #expect(try await stage.types == before)
+        #expect(stage.recorder.knownCheckpoint == nil)
+
+        let (transitions, record) = (stage.fixture.transitions, stage.record)
+        let run = CompletedRun(
+            record: record, result: TaskResult(file: "/d/f", bytes: 5, verified: true), duration: 1, notes: notes)
+        let outcome = try await stage.fixture.store.write { try transitions.complete([run], in: $0)[0].get() }
+        #expect(outcome.record.status.state == .completed)
+        #expect(
+            try await Array(stage.types.dropFirst(before.count)) == [
+                .taskRedirected, .taskResponse, .taskCompleted, .sessionDrained,
+            ])
+        let stored = try await stage.stored()
+        #expect(stored?.response?.status == 200)
+        #expect(stored?.result?.file == "/d/f")
+        #expect(stored?.status.state == .completed)
+    }
+
+    @Test func whatReachesAFileIsStoredAtOnceWithTheAnswer() async throws {
+        let stage = try await Stage()
+        stage.respond()
+        stage.recorder.transferReachedFile(checkpoint())
+        #expect(await stage.recorder.close().isEmpty)
+        let stored = try await stage.stored()
+        #expect(stored?.response?.status == 200)
+        #expect(stored?.checkpoint == checkpoint())
+        #expect(stage.recorder.knownCheckpoint == checkpoint())
+    }
+
+    @Test func whoLingersIsToldOfOnTheWay() async throws {
+        let stage = try await Stage()
+        stage.recorder.transferRedirected(to: "https://h/g", status: 302)
+        stage.recorder.transferLingers()
+        #expect(await stage.recorder.close().isEmpty)
+        #expect(try await stage.types.contains(.taskRedirected))
+        // From here on nothing waits any more.
+        stage.respond()
+        #expect(await stage.recorder.close().isEmpty)
+        #expect(try await stage.types.contains(.taskResponse))
+    }
+
+    @Test func aFailedRunStoresItsNotesToo() async throws {
+        let stage = try await Stage()
+        stage.respond()
+        await stage.recorder.settle()
+        #expect(try await stage.types.contains(.taskResponse))
+    }
+
+    @Test func onlyTheLastOfManyCheckpointsMatters() async throws {
+        let stage = try await Stage()
+        for offset in 1...5 { stage.recorder.transferCheckpointed(checkpoint(Int64(offset))) }
+        #expect(await stage.recorder.close().isEmpty)
+        #expect(try await stage.stored()?.checkpoint?.offset == 5)
+    }
+
+    @Test func aRestartGoesOnWhenItIsDurable() async throws {
+        let stage = try await Stage()
+        let store = stage.fixture.store
+        let id = stage.record.id
+        let seen = await withCheckedContinuation { continuation in
+            stage.recorder.transferRestarting(checkpoint()) {
+                Task { continuation.resume(returning: try? await store.read { try $0.task(id)?.checkpoint }) }
+            }
+        }
+        #expect(seen == checkpoint())
+        #expect(try await stage.types.contains(.taskRestarted))
+    }
+}
