@@ -116,13 +116,16 @@ final class PayloadFeed: @unchecked Sendable {
             done += count
         }
         if done > 0 || position == length { return .bytes(done) }
-        let (failure, arrived) = state.withLock { state in
+        let (failure, arrived, isIdle) = state.withLock { state in
             state.isAwaited = state.ready == nil
-            return (state.failure, state.ready != nil)
+            return (state.failure, state.ready != nil, !state.isReading)
         }
         if let failure { return .failed(failure) }
-        // Between the look for a buffer and this one the reader brought it.
-        return arrived ? read(into: target, room) : .wait
+        // Between the look for a buffer and this one the reader brought it,
+        if arrived { return read(into: target, room) }
+        // or ended a piece of before a seek, and would never call.
+        if isIdle { prefetch() }
+        return .wait
     }
 
     private func copyNext(_ target: UnsafeMutableRawPointer, _ room: Int) -> Int {
