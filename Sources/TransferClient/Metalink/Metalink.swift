@@ -1,0 +1,177 @@
+import TransferModel
+
+/// What a Metalink document says of files: where copies are, and what they must hash to.
+///
+/// Metalink 4 (RFC 5854), and version 3, which mirror services of distributions still send.
+public struct Metalink: Hashable, Sendable {
+    /// One `file` element.
+    public struct File: Hashable, Sendable {
+        /// A relative path that stays below the folder it is put in.
+        public var name: String
+        public var size: ByteCount?
+        /// Strongest first where several are given.
+        public var checksums: [Checksum] = []
+        public var pieces: Pieces?
+        /// Copies, the preferred one first.
+        public var urls: [String] = []
+    }
+
+    /// Digests of consecutive pieces.
+    public struct Pieces: Hashable, Sendable {
+        public var algorithm: DigestAlgorithm
+        /// Bytes of every piece but the last.
+        public var length: ByteCount
+        /// Hexadecimal, in order.
+        public var values: [String]
+    }
+
+    public var files: [File]
+
+    /// - Throws: `MetalinkError` that names the line, or the file and what is wrong with it.
+    public init(_ bytes: [UInt8]) throws(MetalinkError) {
+        let root: XMLElement
+        do throws(XMLMalformed) {
+            root = try XMLReader.read(bytes)
+        } catch {
+            throw MetalinkError(problem: error.description)
+        }
+        switch root.name {
+        case .init(namespace: Self.version4, local: "metalink"):
+            files = try root.all("file").map { (element) throws(MetalinkError) in try MetalinkVersion4.file(element) }
+        case .init(namespace: Self.version3, local: "metalink"):
+            let elements = root.all("files").flatMap { $0.all("file") }
+            files = try elements.map { (element) throws(MetalinkError) in try MetalinkVersion3.file(element) }
+        default:
+            throw MetalinkError(problem: "<\(root.name.local)> is not a Metalink document")
+        }
+        guard !files.isEmpty else { throw MetalinkError(problem: "it names no file") }
+    }
+
+    private static let version4 = "urn:ietf:params:xml:ns:metalink"
+    private static let version3 = "http://www.metalinker.org/"
+}
+
+/// Why a Metalink document is refused.
+public struct MetalinkError: Error, Hashable, Sendable, CustomStringConvertible {
+    public var problem: String
+    public var description: String { problem }
+}
+
+/// What both versions share: names that stay in their folder, digests that are of their length.
+enum MetalinkRules {
+    /// RFC 5854 section 4.1.2.1: no absolute path, no way up, no drive.
+    static func name(_ text: String?) throws(MetalinkError) -> String {
+        guard let text, !text.isEmpty else { throw MetalinkError(problem: "a file has no name") }
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        let isTame = parts.allSatisfy { part in
+            !part.isEmpty && part != "." && part != ".." && part.utf8.count <= 255
+                && !part.unicodeScalars.contains { $0.value < 32 || $0.value == 127 || $0 == "\\" }
+        }
+        guard isTame, text.utf8.count < 2048 else {
+            throw MetalinkError(problem: "the file name \"\(text.prefix(80))\" does not stay in its folder")
+        }
+        return text
+    }
+
+    /// nil for an algorithm that is not known here: another digest may be.
+    static func algorithm(_ name: String?) -> DigestAlgorithm? {
+        switch name?.lowercased() {
+        case "md5": .md5
+        case "sha-1", "sha1": .sha1
+        case "sha-256", "sha256": .sha256
+        case "sha-384", "sha384": .sha384
+        case "sha-512", "sha512": .sha512
+        default: nil
+        }
+    }
+
+    /// - Throws: where the value cannot be one of that algorithm: a digest that is dropped would not protect.
+    static func value(_ text: String, _ algorithm: DigestAlgorithm, of file: String) throws(MetalinkError) -> String {
+        let value = text.lowercased()
+        let isHex = value.utf8.allSatisfy { (48...57).contains($0) || (97...102).contains($0) }
+        guard isHex, value.utf8.count == algorithm.hexLength else {
+            throw MetalinkError(
+                problem: "\(file): a \(algorithm.rawValue) has \(algorithm.hexLength) hexadecimal digits")
+        }
+        return value
+    }
+
+    /// Digests of known algorithms, strongest first.
+    static func checksums(_ elements: [XMLElement], of file: String) throws(MetalinkError) -> [Checksum] {
+        var found: [Checksum] = []
+        for element in elements {
+            guard let algorithm = algorithm(element.attributes["type"]) else { continue }
+            found.append(
+                Checksum(algorithm: algorithm, value: try value(element.trimmedText, algorithm, of: file)))
+        }
+        return found.sorted { $0.algorithm.hexLength > $1.algorithm.hexLength }
+    }
+
+    static func size(_ element: XMLElement?, of file: String) throws(MetalinkError) -> ByteCount? {
+        guard let element else { return nil }
+        guard let size = Int64(element.trimmedText), size >= 0 else {
+            throw MetalinkError(problem: "\(file): the size is not a number of bytes")
+        }
+        return ByteCount(size)
+    }
+
+    /// The strongest list of pieces that covers the file.
+    static func pieces(
+        _ elements: [XMLElement], size: ByteCount?, of file: String
+    ) throws(MetalinkError) -> Metalink.Pieces? {
+        var best: Metalink.Pieces?
+        for element in elements {
+            guard let algorithm = algorithm(element.attributes["type"]) else { continue }
+            guard let length = element.attributes["length"].flatMap({ Int64($0) }), length > 0 else {
+                throw MetalinkError(problem: "\(file): pieces have no length")
+            }
+            var values: [String] = []
+            for hash in element.all("hash") { values.append(try value(hash.trimmedText, algorithm, of: file)) }
+            if let size, Int64(values.count) != (size.rawValue + length - 1) / length {
+                throw MetalinkError(problem: "\(file): its \(values.count) pieces do not make up its size")
+            }
+            if algorithm.hexLength > best?.algorithm.hexLength ?? 0, !values.isEmpty {
+                best = Metalink.Pieces(algorithm: algorithm, length: ByteCount(length), values: values)
+            }
+        }
+        return best
+    }
+}
+
+/// RFC 5854.
+enum MetalinkVersion4 {
+    static func file(_ element: XMLElement) throws(MetalinkError) -> Metalink.File {
+        var file = Metalink.File(name: try MetalinkRules.name(element.attributes["name"]))
+        file.size = try MetalinkRules.size(element.first("size"), of: file.name)
+        file.checksums = try MetalinkRules.checksums(element.all("hash"), of: file.name)
+        file.pieces = try MetalinkRules.pieces(element.all("pieces"), size: file.size, of: file.name)
+        // 1 is the most wanted, 999999 what no priority means (section 4.2.16.2).
+        let urls = element.all("url").enumerated().map { index, url in
+            (url.attributes["priority"].flatMap { Int($0) } ?? 999_999, index, url.trimmedText)
+        }
+        file.urls = urls.sorted { ($0.0, $0.1) < ($1.0, $1.1) }.map(\.2).filter { !$0.isEmpty }
+        guard !file.urls.isEmpty else { throw MetalinkError(problem: "\(file.name) has no URL") }
+        return file
+    }
+}
+
+/// Metalink 3.0, second edition: digests below `verification`, URLs below `resources`, the highest `preference` first.
+enum MetalinkVersion3 {
+    static func file(_ element: XMLElement) throws(MetalinkError) -> Metalink.File {
+        var file = Metalink.File(name: try MetalinkRules.name(element.attributes["name"]))
+        file.size = try MetalinkRules.size(element.first("size"), of: file.name)
+        let verification = element.first("verification")
+        file.checksums = try MetalinkRules.checksums(verification?.all("hash") ?? [], of: file.name)
+        file.pieces = try MetalinkRules.pieces(verification?.all("pieces") ?? [], size: file.size, of: file.name)
+        let urls = (element.first("resources")?.all("url") ?? []).enumerated().map { index, url in
+            (-(url.attributes["preference"].flatMap { Int($0) } ?? 0), index, url.trimmedText)
+        }
+        // Torrents, rsync and the like are no copies that can be fetched here.
+        let schemes = ["http://", "https://", "ftp://", "ftps://", "sftp://"]
+        file.urls = urls.sorted { ($0.0, $0.1) < ($1.0, $1.1) }.map(\.2).filter { url in
+            schemes.contains { url.lowercased().hasPrefix($0) } && !url.lowercased().hasSuffix(".torrent")
+        }
+        guard !file.urls.isEmpty else { throw MetalinkError(problem: "\(file.name) has no URL") }
+        return file
+    }
+}
