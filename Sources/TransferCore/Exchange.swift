@@ -134,6 +134,8 @@ package struct Acceptance: Sendable, Hashable {
     package var validators: Validators
     package var contentCoding: String?
     package var serverDigests: [String: String]
+    /// The mirror that answered, as a checkpoint names it; nil = the task's own URL.
+    package var origin: String?
 
     package init(
         offset: ByteCount, truncate: Bool = false, expected: ByteCount? = nil, total: ByteCount? = nil,

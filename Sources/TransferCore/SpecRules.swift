@@ -17,6 +17,7 @@ package struct SpecRules: Sendable {
         let url = spec.resumeData == nil ? try parsed(spec.url) : nil
         try checkRequest(spec)
         try checkUpload(spec)
+        try checkMirrors(spec)
         try checkDestination(spec.destination)
         try checkChecksum(spec.checksum)
         try checkTexts(spec)

@@ -33,11 +33,13 @@ public struct Checkpoint: Hashable, Sendable, Codable {
     public var inode: UInt64
     /// Digest fields the server gave for the whole representation (`sha-256` → hexadecimal).
     public var serverDigests: [String: String]
+    /// The mirror that the validators are of, without user info; nil = the task's own URL.
+    public var origin: String?
 
     public init(
         offset: ByteCount, total: ByteCount? = nil, validators: Validators = Validators(),
         contentCoding: String? = nil, partPath: String, device: UInt64, inode: UInt64,
-        serverDigests: [String: String] = [:], ranges: [ByteRange] = []
+        serverDigests: [String: String] = [:], ranges: [ByteRange] = [], origin: String? = nil
     ) {
         self.offset = offset
         self.ranges = ranges
@@ -48,6 +50,7 @@ public struct Checkpoint: Hashable, Sendable, Codable {
         self.device = device
         self.inode = inode
         self.serverDigests = serverDigests
+        self.origin = origin
     }
 
     /// Bytes that are durable, wherever they are.
@@ -56,7 +59,7 @@ public struct Checkpoint: Hashable, Sendable, Codable {
     public var reach: ByteCount { ranges.last?.end ?? offset }
 
     enum CodingKeys: String, CodingKey {
-        case offset, ranges, total, validators, contentCoding, partPath, device, inode, serverDigests
+        case offset, ranges, total, validators, contentCoding, partPath, device, inode, serverDigests, origin
     }
 
     public init(from decoder: any Decoder) throws {
@@ -71,7 +74,8 @@ public struct Checkpoint: Hashable, Sendable, Codable {
             inode: try fields.decode(UInt64.self, forKey: .inode),
             serverDigests: try fields.decode([String: String].self, forKey: .serverDigests),
             // Resume data that was given out before there were ranges has none.
-            ranges: try fields.decodeIfPresent([ByteRange].self, forKey: .ranges) ?? [])
+            ranges: try fields.decodeIfPresent([ByteRange].self, forKey: .ranges) ?? [],
+            origin: try fields.decodeIfPresent(String.self, forKey: .origin))
     }
 }
 

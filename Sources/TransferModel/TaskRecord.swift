@@ -11,7 +11,7 @@ public struct TaskStatus: Hashable, Sendable, Codable {
     public var attempts: Int
     /// Failures since the last progress; what back-off counts.
     public var failuresInRow: Int
-    /// Restarts from 0 because of a digest mismatch; one is allowed.
+    /// Restarts from 0 because of a digest mismatch; one is allowed, with mirrors one for each place.
     public var integrityRestarts: Int
     public var createdAt: Timestamp
     public var startedAt: Timestamp?

@@ -3,7 +3,7 @@ import TransferModel
 /// Names of the contract that this version has not built: refused by name, and left out of the reference.
 public enum UnbuiltNames {
     /// Fields of a task that are refused whatever they say.
-    public static let task: Set<TaskSpec.CodingKeys> = [.mirrors, .requestCachePolicy]
+    public static let task: Set<TaskSpec.CodingKeys> = [.requestCachePolicy]
 
     /// Fields of a session's configuration that are refused whatever they say.
     public static let session: Set<SessionConfiguration.CodingKeys> = [
@@ -47,10 +47,10 @@ extension TaskSpec {
     /// Whether a field that is not built is given.
     fileprivate func has(_ key: CodingKeys) -> Bool {
         switch key {
-        case .mirrors: mirrors != nil
         case .requestCachePolicy: requestCachePolicy != nil
-        case .kind, .url, .method, .headers, .body, .destination, .conflictPolicy, .source, .uploadProtocol,
-            .formField, .formFields, .fileName, .contentType, .uploadMetadata, .interopVersion, .uploadCreation,
+        case .kind, .url, .mirrors, .method, .headers, .body, .destination, .conflictPolicy, .source,
+            .uploadProtocol, .formField, .formFields, .fileName, .contentType, .uploadMetadata, .interopVersion,
+            .uploadCreation,
             .uploadChecksum, .s3, .checksum, .priority, .startPaused, .earliestBeginAt, .deadlineAt, .rateLimit,
             .connections, .proxy, .username, .password, .bearer, .netrc,
             .httpVersion, .preserveTime, .description, .tags, .clientToken, .resumeData, .caFile, .clientCertificate,
@@ -83,7 +83,7 @@ extension SessionConfiguration {
 
 /// Names of what is built, for `daemon.info`.
 public enum Feature: String, CaseIterable, Sendable {
-    case download, resume, resumeData, segments, checksum, events, durableSubscribers, launchEvents, schedule,
+    case download, resume, resumeData, segments, mirrors, checksum, events, durableSubscribers, launchEvents, schedule,
         rateLimits, priorities, proxies, clientCertificates, netrc, relaxed
     case sessionsBackground = "sessions.background"
     case http, https, http2, ftp, ftps, sftp, file, data

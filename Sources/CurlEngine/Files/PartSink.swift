@@ -99,7 +99,7 @@ final class PartSink: @unchecked Sendable {
         Checkpoint(
             offset: ByteCount(offset), total: acceptance.total, validators: acceptance.validators,
             contentCoding: acceptance.contentCoding, partPath: part.path, device: part.device, inode: part.inode,
-            serverDigests: acceptance.serverDigests)
+            serverDigests: acceptance.serverDigests, origin: acceptance.origin)
     }
 
     // MARK: Reader's side

@@ -28,10 +28,6 @@ struct RequestState: Sendable {
     private let allowsPlaintext: Bool
     private let isReplayable: Bool
 
-    /// Fields of the caller that go along to another origin, besides Accept and its kin: they say what is asked for, not
-    /// who asks.
-    private static let carriedAcross: Set<String> = ["user-agent", "range", "if-range"]
-
     /// - Throws: policy.plaintext_refused.
     init(_ exchange: Exchange, url: CurlURL) throws(TransferError) {
         let network = exchange.network
@@ -98,7 +94,8 @@ struct RequestState: Sendable {
         if !target.hasSameOrigin(as: url) {
             let describesBody = sendsPayload
             headers.removeAll { field in
-                !Self.crossesOrigins(field.name) && !(describesBody && field.name.lowercased().hasPrefix("content-"))
+                !RequestHeaders.crossesOrigins(field.name)
+                    && !(describesBody && field.name.lowercased().hasPrefix("content-"))
             }
             credentials = nil
             netrcPath = nil
@@ -124,11 +121,6 @@ struct RequestState: Sendable {
     private static func describesContent(_ field: HeaderField) -> Bool {
         let name = field.name.lowercased()
         return name.hasPrefix("content-") || name == "repr-digest" || name == "expect"
-    }
-
-    private static func crossesOrigins(_ name: String) -> Bool {
-        let name = name.lowercased()
-        return name == "accept" || name.hasPrefix("accept-") || carriedAcross.contains(name)
     }
 
     private static func plaintextRefused(_ url: CurlURL) -> TransferError {

@@ -44,9 +44,11 @@ package final class SegmentBoard: Sendable {
         self.services = services
         var initial = State(held: checkpoint.map { ByteRangeSet($0) } ?? ByteRangeSet())
         if let checkpoint, checkpoint.held > .zero {
-            initial.version = Acceptance(
+            var version = Acceptance(
                 offset: .zero, total: checkpoint.total, validators: checkpoint.validators,
                 contentCoding: checkpoint.contentCoding, serverDigests: checkpoint.serverDigests)
+            version.origin = checkpoint.origin
+            initial.version = version
             initial.identity = JournalEntry.identity(of: checkpoint)
         }
         state = Guarded(initial)

@@ -12,6 +12,8 @@ package struct ResumeData: Hashable, Sendable, Codable {
     package var version: Int
     /// Without user info.
     package var url: String
+    /// Likewise.
+    package var mirrors: [String]?
     package var destination: Destination
     package var conflictPolicy: ConflictPolicy?
     package var checksum: Checksum?

@@ -173,6 +173,7 @@ struct Admission {
         let data = try ResumeData(decoding: text)
         spec.resumeData = nil
         spec.url = spec.url ?? data.url
+        spec.mirrors = spec.mirrors ?? data.mirrors
         spec.destination = spec.destination ?? data.destination
         spec.conflictPolicy = spec.conflictPolicy ?? data.conflictPolicy
         spec.checksum = spec.checksum ?? data.checksum

@@ -14,7 +14,7 @@ struct DownloadAttempt: TransferAttempt {
     let logger: Logger
 
     /// A representation that is whole: in the part file, or in memory where it was small and came at once.
-    private struct Whole: Sendable {
+    struct Whole: Sendable {
         var arrival: Arrival
         var gathered: [UInt8]?
     }
@@ -37,33 +37,32 @@ struct DownloadAttempt: TransferAttempt {
             return try await tools.complete(record, with: delivered)
         }
         try await tools.files.requireSpace(in: folder, leaving: tools.minimumFreeSpace())
-        let held = try await tools.files.openPart(of: record, plan, in: folder, engine: tools.engine)
-        defer { held.part.close() }
-        if let checkpoint = held.checkpoint { run.holds(checkpoint.held, of: checkpoint.total) }
+        let place = PartPlace(plan: plan, folder: folder)
+        let hand = PartInHand(try await tools.files.openPart(of: record, plan, in: folder, engine: tools.engine))
+        defer { hand.close() }
+        if let checkpoint = hand.held.checkpoint { run.holds(checkpoint.held, of: checkpoint.total) }
         do {
-            let ending = try await transfer(held, plan, folder)
-            if case .aborted = ending { await tools.files.removeIfEmpty(held.part, from: folder) }
+            let ending = try await transfer(hand, place)
+            if case .aborted = ending { await tools.files.removeIfEmpty(hand.held.part, from: folder) }
             return ending
         } catch {
-            await tools.files.removeIfEmpty(held.part, from: folder)
+            await tools.files.removeIfEmpty(hand.held.part, from: folder)
             throw error
         }
     }
 
     // MARK: Transfer
 
-    private func transfer(
-        _ held: HeldPart, _ plan: DestinationPlan, _ folder: Folder
-    ) async throws -> AttemptEnding {
+    private func transfer(_ hand: PartInHand, _ place: PartPlace) async throws -> AttemptEnding {
         let recorder = RunRecorder(
             record: record, run: run, keepsAnswers: true, patience: tools.patience, time: tools.time, logger: logger)
         do {
-            guard let whole = try await exchanges(held, recorder) else {
+            guard let whole = try await arrival(hand, place, recorder) else {
                 await recorder.settle()
                 return .aborted
             }
             do {
-                return try await deliver(whole, held, plan, folder, recorder)
+                return try await deliver(whole, hand.held, place.plan, place.folder, recorder)
             } catch let error as TransferError
                 where error.code == .integrityChecksum && !whole.arrival.mayBeFetchedAgain
             {
@@ -76,12 +75,8 @@ struct DownloadAttempt: TransferAttempt {
         }
     }
 
-    /// Runs exchanges until the strategy has everything; nil where the run was stopped.
-    private func exchanges(_ held: HeldPart, _ recorder: RunRecorder) async throws -> Whole? {
-        let pinned = try await tools.files.pinned(
-            policy.network, record.spec.url ?? "", owner: record.session.owner)
-        defer { withExtendedLifetime(pinned) {} }
-        let request = request(held, pinned)
+    /// Runs exchanges with one place until its strategy has everything; nil where the run was stopped.
+    func exchanges(_ request: StrategyRequest, _ held: HeldPart, _ recorder: RunRecorder) async throws -> Whole? {
         if let segmented = try StrategyRegistry.segmented(for: request, policy.connections) {
             return try await segments(segmented, held, recorder)
         }
@@ -144,14 +139,6 @@ struct DownloadAttempt: TransferAttempt {
         ) { [files = tools.files] in try await files.write($0, to: held.part) }
         let arrived = try await conductor.arrival { try await restart(held.part, because: $0, keeping: nil) }
         return arrived.map { Whole(arrival: $0.arrival, gathered: $0.gathered) }
-    }
-
-    private func request(_ held: HeldPart, _ pinned: PinnedFiles) -> StrategyRequest {
-        var request = StrategyRequest(record, policy, pinned.network, tools.time)
-        request.spec.url = pinned.url
-        request.checkpoint = held.checkpoint
-        request.trustedDigest = record.spec.checksum != nil || held.checkpoint?.serverDigests.isEmpty == false
-        return request
     }
 
     /// Stores, or forgets, that a request is under way which must not be made twice.
@@ -309,11 +296,4 @@ struct DownloadAttempt: TransferAttempt {
         let head = arrival.head ?? ResponseHead(url: url)
         return FilenameRules.suggested(head: head, url: url)
     }
-}
-
-/// A part file opened for this attempt, and what of it is proven.
-struct HeldPart: Sendable {
-    var part: PartFile
-    /// With the offset proven by the journal; nil where nothing is held.
-    var checkpoint: Checkpoint?
 }

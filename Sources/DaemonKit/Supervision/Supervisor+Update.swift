@@ -51,6 +51,7 @@ extension Supervisor {
         var data = ResumeData(
             url: URLRules.withoutUserInfo(record.spec.url ?? ""), destination: record.spec.destination ?? Destination(),
             checkpoint: record.checkpoint)
+        data.mirrors = record.spec.mirrors?.map { URLRules.withoutUserInfo($0) }
         data.conflictPolicy = record.spec.conflictPolicy
         data.checksum = record.spec.checksum
         data.preserveTime = record.spec.preserveTime

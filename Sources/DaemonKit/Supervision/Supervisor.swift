@@ -227,7 +227,7 @@ package final class Supervisor: Sendable {
             case .leftToCaller: return nil
             case nil: event = .preempted
             }
-        case .integrityFailed(let error): event = .integrityFailed(error)
+        case .integrityFailed(let error): event = .integrityFailed(error, places: Origins(record.spec).count)
         case .blocked(let reason, let error):
             if reason == .disk { conditions.set(needsPolling: true) }
             event = .blocked(reason, error, nextAttemptAt: nextLook(reason))

@@ -9,7 +9,8 @@ package enum TaskEvent: Sendable {
     /// The attempt ended without the file. `jitter` is a random number in 0..<1; the next attempt is not before `earliest`.
     case attemptFailed(AttemptFailure, RetryPolicy, jitter: Double, earliest: Timestamp?)
     /// The whole file has the wrong digest.
-    case integrityFailed(TransferError)
+    /// A task with several places that have the file begins anew once for each.
+    case integrityFailed(TransferError, places: Int = 1)
     /// The file is delivered.
     case completed(TaskResult, duration: Seconds)
     case pause

@@ -12,6 +12,8 @@ package struct TaskMachine: Sendable {
 
     /// A name that never resolved for this long, on a task that never got a byte, is taken for a typing error.
     package static let unresolvedLimit: Seconds = 300
+    /// Restarts because of a wrong digest at most, however many places have the file.
+    package static let integrityRestartLimit = 8
     /// Latest new attempt of a task that waits for disk or network, should nobody tell that they are back.
     package static let recheckDelay: Seconds = 60
 
@@ -45,9 +47,9 @@ package struct TaskMachine: Sendable {
         case .attemptFailed(let failure, let policy, let jitter, let earliest):
             try require([.running], event)
             return attemptFailed(failure, policy, jitter: jitter, earliest: earliest, now)
-        case .integrityFailed(let error):
+        case .integrityFailed(let error, let places):
             try require([.running], event)
-            return integrityFailed(error, now)
+            return integrityFailed(error, places: places, now)
         case .completed(let result, let duration):
             try require([.running], event)
             return completed(result, duration, now)
@@ -140,8 +142,12 @@ extension TaskMachine {
         }
     }
 
-    private mutating func integrityFailed(_ error: TransferError, _ now: ClockReading) -> [TaskEffect] {
-        guard status.integrityRestarts == 0 else { return fail(error, now, then: [.discardPart]) }
+    private mutating func integrityFailed(
+        _ error: TransferError, places: Int, _ now: ClockReading
+    ) -> [TaskEffect] {
+        guard status.integrityRestarts < min(max(places, 1), Self.integrityRestartLimit) else {
+            return fail(error, now, then: [.discardPart])
+        }
         status.integrityRestarts += 1
         let restarted = TaskEffect.publish(.taskRestarted, ["code": .string(error.code.rawValue)])
         return enqueue(now, then: [.discardPart, restarted])

@@ -27,6 +27,31 @@ extension AttemptFailure {
         }
     }
 
+    /// What the failures of all places that have a file mean for the task: it is worth another attempt as long as one of
+    /// them is.
+    /// - Parameter failures: in the order of preference; one at least.
+    static func combined(_ failures: [AttemptFailure]) -> AttemptFailure? {
+        var waits: [Seconds?] = []
+        var (transient, network): (AttemptFailure?, AttemptFailure?)
+        for failure in failures {
+            switch failure.disposition {
+            case .disk: return failure
+            case .transient(let after):
+                waits.append(after)
+                transient = transient ?? failure
+            case .network: network = network ?? failure
+            case .permanent: break
+            }
+        }
+        guard var whole = transient ?? network ?? failures.first else { return nil }
+        // A place that named no time may be asked sooner than the others.
+        if transient != nil {
+            whole.disposition = .transient(after: waits.contains(nil) ? nil : waits.compactMap { $0 }.min())
+        }
+        whole.progressed = failures.contains(where: \.progressed)
+        return whole
+    }
+
     /// The failure with what the whole attempt achieved.
     func with(progressed: Bool, held: ByteCount) -> AttemptFailure {
         var copy = self

@@ -8,6 +8,7 @@ package struct HTTPDownload: TransferStrategy {
     static let restartLimit = 3
 
     private let url: ParsedURL
+    private let origin: String?
     private let names: [String]
     private let method: String
     private let payload: Payload
@@ -31,6 +32,7 @@ package struct HTTPDownload: TransferStrategy {
     /// - Throws: `request.bad_field` for a method, headers or a body that cannot be sent, `source.changed`.
     init(_ request: StrategyRequest, _ url: ParsedURL) throws(TransferError) {
         self.url = url
+        origin = request.origin
         names = [request.spec.destination?.filename, request.spec.destination?.path].compactMap { $0 }
         payload = try RequestBodies.payload(of: request.spec.body, source: request.source)
         if let source = request.source { try UploadRequest.checkUnchanged(source, request.upload) }
@@ -117,7 +119,7 @@ package struct HTTPDownload: TransferStrategy {
         exchange.ownHeaders = RequestHeaders.own(beside: baseHeaders, range: range)
         exchange.startOffset = range?.offset ?? 0
         exchange.network = network
-        return exchange
+        return exchange.answered(by: origin)
     }
 
     // MARK: Going on

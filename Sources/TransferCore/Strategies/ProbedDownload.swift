@@ -3,6 +3,7 @@ import TransferModel
 /// Downloads where size and modification time are the only validators (FTP, SFTP): asks for both before each attempt.
 struct ProbedDownload: TransferStrategy {
     private let url: ParsedURL
+    private let origin: String?
     private let network: NetworkOptions
     private let trustedDigest: Bool
     private let checkpoint: Checkpoint?
@@ -21,6 +22,7 @@ struct ProbedDownload: TransferStrategy {
 
     init(_ request: StrategyRequest, _ url: ParsedURL) {
         self.url = url
+        origin = request.origin
         var network = request.network
         Credentials.settle(&network, url: url, headers: [])
         self.network = network
@@ -86,7 +88,7 @@ struct ProbedDownload: TransferStrategy {
         var exchange = Exchange(url: url.requestURL, judge: judge)
         exchange.startOffset = offset
         exchange.network = network
-        return exchange
+        return exchange.answered(by: origin)
     }
 
     private mutating func fetched(_ outcome: ExchangeOutcome, _ judge: StatJudge) -> Step {

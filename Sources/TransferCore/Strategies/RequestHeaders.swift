@@ -11,6 +11,16 @@ package enum RequestHeaders {
         "trailer",
     ]
 
+    /// Fields of the caller that go along to another origin, besides Accept and its kin: they say what is asked for, not
+    /// who asks.
+    private static let carriedAcross: Set<String> = ["user-agent", "range", "if-range"]
+
+    /// Whether a field of the caller may go to another origin: a redirect's target, a mirror.
+    package static func crossesOrigins(_ name: String) -> Bool {
+        let name = name.lowercased()
+        return name == "accept" || name.hasPrefix("accept-") || carriedAcross.contains(name)
+    }
+
     /// Methods are case-sensitive (RFC 9110 section 9.1), but nobody means another one by `get`.
     static func method(_ given: String?, hasBody: Bool) -> String {
         guard let given else { return hasBody ? "POST" : "GET" }

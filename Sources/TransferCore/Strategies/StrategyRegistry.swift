@@ -18,6 +18,8 @@ package struct StrategyRequest: Sendable {
     package var nonce: String?
     /// Longest answer of a data request.
     package var dataLimit: ByteCount = .mebibytes(16)
+    /// The mirror that is asked, as a checkpoint names it; nil = the task's own URL.
+    package var origin: String?
 
     package init(
         spec: TaskSpec, checkpoint: Checkpoint? = nil, network: NetworkOptions = NetworkOptions(),
@@ -90,12 +92,12 @@ package enum StrategyRegistry {
     }
 
     /// The strategy for a download of several parts at once, or of one that has gaps; nil where that is not possible or
-    /// one stream is all that is wanted.
+    /// one stream from one place is all that is wanted.
     package static func segmented(
         for request: StrategyRequest, _ policy: ConnectionPolicy
     ) throws(TransferError) -> SegmentedDownload? {
         guard request.spec.kind == .download, request.spec.body == nil,
-            policy.most > 1 || request.checkpoint?.ranges.isEmpty == false
+            policy.most > 1 || request.checkpoint?.ranges.isEmpty == false || request.spec.mirrors?.isEmpty == false
         else { return nil }
         let strategy = try strategy(for: request)
         guard let single = strategy as? HTTPDownload, single.isSafe else { return nil }

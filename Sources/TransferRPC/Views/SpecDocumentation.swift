@@ -45,7 +45,12 @@ extension TaskSpec: WireObject {
                 .integer,
                 "Downloads over http and https: connections opened at once, 1 to 64, where the server gives parts with a strong validator; without it the session's `connectionsPerDownload`."
             )
-        case .mirrors, .requestCachePolicy: .optional(.any, "Not built yet.")
+        case .mirrors:
+            .optional(
+                .list(.string),
+                "Downloads: other URLs of the very file (http, https, ftp, ftps, sftp), asked in this order where those before fail."
+            )
+        case .requestCachePolicy: .optional(.any, "Not built yet.")
         case .source: .optional(.object(SourceFile.self), "The file to send; it must not change until it is sent.")
         case .uploadProtocol:
             .optional(

@@ -11,7 +11,8 @@ enum TaskRow {
         checkpoint.part_offset, checkpoint.total, checkpoint.etag, checkpoint.last_modified, \
         checkpoint.response_date, checkpoint.content_coding, checkpoint.part_path, checkpoint.device, \
         checkpoint.inode, checkpoint.server_digests, response.document, \
-        upload.progress, source.device, source.inode, source.size, source.modified_ns, checkpoint.ranges
+        upload.progress, source.device, source.inode, source.size, source.modified_ns, checkpoint.ranges, \
+        checkpoint.origin
         """
 
     static let joins = """
@@ -71,7 +72,7 @@ enum TaskRow {
             validators: Validators(etag: row[26], lastModified: row[27], date: row[28]), contentCoding: row[29],
             partPath: row[30], device: UInt64(bitPattern: row[31]), inode: UInt64(bitPattern: row[32]),
             serverDigests: try (row[33] as String?).map { try JSONColumn.decode($0) } ?? [:],
-            ranges: try (row[40] as String?).map { try JSONColumn.decode($0) } ?? [])
+            ranges: try (row[40] as String?).map { try JSONColumn.decode($0) } ?? [], origin: row[41])
     }
 
     private static func source(_ row: Row) -> SourceIdentity? {

@@ -35,11 +35,12 @@ extension StoreTransaction {
         try execute(
             """
             INSERT INTO checkpoint (task, part_offset, total, etag, last_modified, response_date, content_coding, \
-            part_path, device, inode, server_digests, ranges) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
+            part_path, device, inode, server_digests, ranges, origin) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
             ON CONFLICT (task) DO UPDATE SET part_offset = excluded.part_offset, total = excluded.total, \
             etag = excluded.etag, last_modified = excluded.last_modified, response_date = excluded.response_date, \
             content_coding = excluded.content_coding, part_path = excluded.part_path, device = excluded.device, \
-            inode = excluded.inode, server_digests = excluded.server_digests, ranges = excluded.ranges
+            inode = excluded.inode, server_digests = excluded.server_digests, ranges = excluded.ranges, \
+            origin = excluded.origin
             """,
             [
                 id.rawValue, checkpoint.offset.rawValue, checkpoint.total?.rawValue, checkpoint.validators.etag,
@@ -47,6 +48,7 @@ extension StoreTransaction {
                 checkpoint.partPath, Int64(bitPattern: checkpoint.device), Int64(bitPattern: checkpoint.inode),
                 checkpoint.serverDigests.isEmpty ? nil : try JSONColumn.encode(checkpoint.serverDigests),
                 checkpoint.ranges.isEmpty ? nil : try JSONColumn.encode(checkpoint.ranges),
+                checkpoint.origin,
             ])
     }
 

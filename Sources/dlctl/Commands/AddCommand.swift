@@ -10,8 +10,11 @@ struct AddCommand: DaemonCommand {
             Files go to the current folder unless -o, -d or the session says otherwise. The command answers when the \
             tasks are stored; they go on without it. With -w it stays and shows progress.
 
-            A LIST (-i) has one URL a line and # comments. Indented lines below a URL set out=, dir=, checksum= and \
-            header= for it.
+            A LIST (-i) has one URL a line, its mirrors behind tabs, and # comments. Indented lines below a URL set \
+            out=, dir=, checksum= and header= for it.
+
+            Mirrors are asked where the URL fails. With a checksum what one began the next goes on with; without one it \
+            begins anew, so that two versions are never mixed.
 
             EXAMPLES:
               dlctl add https://example.org/file.iso
@@ -65,6 +68,7 @@ struct AddCommand: DaemonCommand {
         }
         scheduling.apply(to: &plan.template)
         try Secrets(session: session).apply(request, to: &plan.template)
+        plan.mirrors = saving.mirror
         plan.output = saving.output
         plan.directory = saving.directory
         plan.checksum = saving.checksum?.checksum

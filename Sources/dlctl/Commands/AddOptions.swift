@@ -23,6 +23,9 @@ struct SavingOptions: ParsableArguments {
             valueName: "alg:hex"))
     var checksum: ChecksumArgument?
 
+    @Option(help: ArgumentHelp("Another URL of the same file; may be repeated.", valueName: "url"))
+    var mirror: [String] = []
+
     @Flag(help: "Give the file the server's modification time.")
     var preserveTime = false
 

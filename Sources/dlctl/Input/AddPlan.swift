@@ -3,6 +3,8 @@ import TransferModel
 /// Turns what `add` was given into the specs it sends: pure, so that every combination can be tested.
 struct AddPlan {
     var urls: [String] = []
+    /// Of the one URL.
+    var mirrors: [String] = []
     var entries: [ListFile.Entry] = []
     /// Made from the options; what all tasks share.
     var template = TaskSpec()
@@ -33,8 +35,12 @@ struct AddPlan {
                 throw CommandFailure.usage(
                     "--checksum is of one file, but there are \(count) URLs; use checksum= in a list")
             }
+            if !mirrors.isEmpty {
+                throw CommandFailure.usage(
+                    "--mirror is of one file, but there are \(count) URLs; put mirrors behind tabs in a list")
+            }
         }
-        for url in urls where !ListFile.looksLikeURL(url) {
+        for url in urls + mirrors where !ListFile.looksLikeURL(url) {
             throw CommandFailure.usage(
                 "'\(Printable.text(url, limit: 60))' is not a URL; did you mean https://\(Printable.text(url, limit: 60))?"
             )
@@ -66,6 +72,7 @@ struct AddPlan {
     private func spec(url: String) throws -> TaskSpec {
         var spec = base()
         spec.url = url
+        if !mirrors.isEmpty { spec.mirrors = mirrors }
         spec.checksum = checksum
         spec.destination = destination(out: output, dir: nil)
         return spec
@@ -74,6 +81,8 @@ struct AddPlan {
     private func spec(entry: ListFile.Entry) throws -> TaskSpec {
         var spec = base()
         spec.url = entry.url
+        let copies = entry.mirrors + mirrors
+        if !copies.isEmpty { spec.mirrors = copies }
         spec.checksum = entry.checksum ?? checksum
         if !entry.headers.isEmpty { spec.headers = (template.headers ?? []) + entry.headers }
         spec.destination = destination(out: entry.out ?? output, dir: entry.dir)

@@ -1,6 +1,6 @@
 import TransferModel
 
-/// Reads a list of downloads: one URL a line, `#` comments, and aria2's indented
+/// Reads a list of downloads: one URL a line with its mirrors behind tabs, `#` comments, and aria2's indented
 /// `name=value` lines below a URL.
 ///
 /// Pure: text in, entries out. Options known are `out`, `dir`, `checksum` and `header` (repeatable); anything else is
@@ -8,6 +8,8 @@ import TransferModel
 struct ListFile {
     struct Entry: Hashable {
         var url: String
+        /// Further URLs of the same file.
+        var mirrors: [String] = []
         var out: String?
         var dir: String?
         var checksum: Checksum?
@@ -59,9 +61,8 @@ struct ListFile {
             for url in urls where !ListFile.looksLikeURL(url) {
                 throw malformed(line, "\"\(Printable.text(url, limit: 60))\" is not a URL")
             }
-            // aria2 parts mirrors by tabs; silently taking the first would lose what was asked for.
-            guard urls.count == 1 else { throw malformed(line, "several URLs on one line (mirrors) are not built yet") }
-            entries.append(Entry(url: urls[0], line: line))
+            // As aria2 has it: tabs part the URLs of one file.
+            entries.append(Entry(url: urls[0], mirrors: Array(urls.dropFirst()), line: line))
         }
     }
 

@@ -38,9 +38,9 @@ struct TaskHandlersTests {
         #expect(await bench.refusal(AddTasks.self, .init(tasks: []))?.code == .badField)
         var spec = TaskSpec()
         spec.url = "https://example.org"
-        spec.mirrors = ["https://mirror.example.org"]
+        spec.requestCachePolicy = "useProtocolCachePolicy"
         let refusal = await bench.refusal(AddTasks.self, .init(tasks: [TaskSpec(), spec]))
-        #expect(refusal?.code == .unsupported && refusal?.details["field"] == "tasks[1].mirrors")
+        #expect(refusal?.code == .unsupported && refusal?.details["field"] == "tasks[1].requestCachePolicy")
     }
 
     @Test func anothersTaskDoesNotExist() async throws {

@@ -240,6 +240,20 @@ struct TaskMachineTests {
         #expect(effects == [.persist, .discardPart, .publish(.taskFailed, ["error": error.jsonValue])])
     }
 
+    @Test(arguments: 1...10)
+    func withMirrorsEachPlaceGivesTheWholeFileOnce(_ places: Int) throws {
+        var machine = machine(.running)
+        var restarts = 0
+        while machine.status.state != .failed {
+            _ = try machine.handle(
+                .integrityFailed(TransferError(.integrityChecksum, "Wrong."), places: places), at: reading())
+            guard machine.status.state == .queued else { break }
+            restarts += 1
+            _ = try machine.handle(.claimed, at: reading())
+        }
+        #expect(restarts == min(places, TaskMachine.integrityRestartLimit))
+    }
+
     // MARK: Clients
 
     @Test func cancelDiscardsUnlessToldOtherwise() throws {

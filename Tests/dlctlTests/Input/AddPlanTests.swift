@@ -27,6 +27,20 @@ import TransferModel
         #expect(spec.kind == .download)
     }
 
+    @Test func mirrorsAreOfOneFile() throws {
+        var plan = plan()
+        plan.mirrors = ["https://b/f.iso", "ftp://c/f"]
+        #expect(try plan.specs().map(\.mirrors) == [["https://b/f.iso", "ftp://c/f"]])
+        plan.urls.append("https://a/other")
+        #expect(usage(plan)?.contains("--mirror is of one file") == true)
+        plan.urls = ["https://a/f"]
+        plan.mirrors = ["nowhere"]
+        #expect(usage(plan)?.contains("'nowhere' is not a URL") == true)
+        var listed = self.plan([])
+        listed.entries = try ListFile.parse(Array("https://a/f\thttps://b/f".utf8), file: "l")
+        #expect(try listed.specs().first?.mirrors == ["https://b/f"])
+    }
+
     @Test(
         arguments: [
             ("f", nil, "/home/u/f"), ("/x/f", nil, "/x/f"), ("f", "d", "/home/u/d/f"), ("f", "/d", "/d/f"),

@@ -46,6 +46,12 @@ import TransferModel
         #expect(entries[1].dir == nil)
     }
 
+    @Test func mirrorsStandBehindTabs() throws {
+        let entries = try parse("https://a/f\thttps://b/f \t ftp://c/f\n  out=x\nhttps://d/\n")
+        #expect(entries.map(\.url) == ["https://a/f", "https://d/"])
+        #expect(entries.map(\.mirrors) == [["https://b/f", "ftp://c/f"], []])
+    }
+
     @Test func byteOrderMarkAndEmptyFilesAreFine() throws {
         #expect(
             try ListFile.parse([0xEF, 0xBB, 0xBF] + Array("https://a/".utf8), file: "l").map(\.url) == ["https://a/"])
@@ -58,7 +64,7 @@ import TransferModel
         ("https://a/\n  out=", 2, "no value"), ("https://a/\n  split=5", 2, "not known"),
         ("https://a/\n\n  header=oops", 3, "NAME: VALUE"), ("https://a/\n  checksum=md5:1", 2, "ALGORITHM:HEX"),
         ("not a url", 1, "not a URL"), ("/etc/passwd", 1, "not a URL"), ("https://a/\tnope", 1, "not a URL"),
-        ("https://a/\thttps://b/", 1, "mirrors"), ("https://a/\u{1B}[31m", 1, "U+1B"), ("https://a/\0b", 1, "U+0"),
+        ("https://a/\tb/", 1, "not a URL"), ("https://a/\u{1B}[31m", 1, "U+1B"), ("https://a/\0b", 1, "U+0"),
         ("https://a/\rhttps://b/", 1, "U+D"), ("https://a/\n  out=a\u{7}b", 2, "U+7"),
     ])
     func errorsNameFileAndLine(text: String, line: Int, words: String) throws {

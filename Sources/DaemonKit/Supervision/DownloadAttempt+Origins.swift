@@ -1,0 +1,78 @@
+import CurlEngine
+import TransferCore
+import TransferModel
+
+/// Goes from one place that has the file to the next where one fails.
+extension DownloadAttempt {
+    /// The whole file, from wherever it comes; nil where the run was stopped.
+    func arrival(_ hand: PartInHand, _ part: PartPlace, _ recorder: RunRecorder) async throws -> Whole? {
+        let origins = Origins(record.spec)
+        let pinned = try await tools.files.pinned(
+            policy.network, record.spec.url ?? "", owner: record.session.owner)
+        defer { withExtendedLifetime(pinned) {} }
+        var choice = OriginChoice(
+            count: origins.count, held: origins.place(of: hand.held.checkpoint),
+            sharesBytes: sharesBytes(hand.held.checkpoint), failuresInRow: record.status.failuresInRow,
+            integrityRestarts: record.status.integrityRestarts)
+        var place = choice.first
+        while true {
+            do {
+                let request = request(origins.places[place], hand.held, pinned)
+                return try await exchanges(request, hand.held, recorder)
+            } catch  where origins.count > 1 {
+                let failure = try Self.failure(error)
+                guard let next = try await next(&choice, after: failure, of: place, hand, part, recorder) else {
+                    throw choice.failure ?? failure
+                }
+                place = next
+            }
+        }
+    }
+
+    /// Where to go on after a place failed; the part is then opened as it is now.
+    private func next(
+        _ choice: inout OriginChoice, after failure: AttemptFailure, of place: Int, _ hand: PartInHand,
+        _ part: PartPlace, _ recorder: RunRecorder
+    ) async throws -> Int? {
+        await recorder.settle()
+        let id = record.id
+        var now = record
+        now.checkpoint = try await tools.patience.store.read { try $0.task(id) }?.checkpoint
+        let holdsBytes = (now.checkpoint?.held ?? .zero) > .zero
+        guard let next = choice.next(after: failure, of: place, holdsBytes: holdsBytes), !run.isAborting else {
+            return nil
+        }
+        logger.info(
+            "goes to another mirror",
+            metadata: ["task": "\(id)", "code": "\(failure.error.code.rawValue)", "mirror": "\(next)"])
+        hand.replace(with: try await tools.files.openPart(of: now, part.plan, in: part.folder, engine: tools.engine))
+        return next
+    }
+
+    /// What a place's refusal means where there are others.
+    /// - Throws: `error` where it is of no place.
+    private static func failure(_ error: any Error) throws -> AttemptFailure {
+        if let failure = error as? AttemptFailure { return failure }
+        // The strategy of a place that must not be asked at all.
+        guard let refusal = error as? TransferError, refusal.code == .plaintextRefused else { throw error }
+        return AttemptFailure(error: refusal, disposition: .permanent)
+    }
+
+    /// A digest of the whole file will prove it, whatever places its bytes are from. Not after it was wrong once: then
+    /// each place has to give all of it.
+    private func sharesBytes(_ held: Checkpoint?) -> Bool {
+        guard record.status.integrityRestarts == 0 else { return false }
+        return record.spec.checksum != nil || held?.serverDigests.keys.contains(where: Self.isStrong) == true
+    }
+
+    private static func isStrong(_ algorithm: String) -> Bool {
+        ["sha-256", "sha-384", "sha-512"].contains(algorithm)
+    }
+
+    private func request(_ place: Origins.Place, _ held: HeldPart, _ pinned: PinnedFiles) -> StrategyRequest {
+        var request = StrategyRequest(record, policy, pinned.network, tools.time)
+        request.spec.url = pinned.url
+        request.trustedDigest = record.spec.checksum != nil || held.checkpoint?.serverDigests.isEmpty == false
+        return request.directed(to: place).continuing(held.checkpoint, sharesBytes: sharesBytes(held.checkpoint))
+    }
+}

@@ -1,0 +1,95 @@
+import TransferModel
+
+/// The places that one file may be fetched from: the task's own URL, then its mirrors, each once.
+package struct Origins: Sendable, Hashable {
+    package struct Place: Sendable, Hashable {
+        /// As the client gave it, user info included.
+        package var url: String
+        /// As a checkpoint names it; nil for the task's own URL.
+        package var name: String?
+    }
+
+    /// Mirrors that one task may name.
+    package static let limit = 64
+    package static let schemes: Set<URLScheme> = [.http, .https, .ftp, .ftps, .sftp]
+
+    package private(set) var places: [Place]
+
+    package init(_ spec: TaskSpec) {
+        let own = spec.url ?? ""
+        places = [Place(url: own)]
+        guard let mirrors = spec.mirrors, !mirrors.isEmpty else { return }
+        var known = Set([(try? URLRules.parse(own))?.requestURL])
+        for mirror in mirrors {
+            guard let url = try? URLRules.parse(mirror), known.insert(url.requestURL).inserted else { continue }
+            places.append(Place(url: mirror, name: url.requestURL))
+        }
+    }
+
+    package var count: Int { places.count }
+
+    /// Which place the held bytes are of; nil where nothing is held, or it is no place of this task any more.
+    package func place(of checkpoint: Checkpoint?) -> Int? {
+        checkpoint.flatMap { held in places.firstIndex { $0.name == held.origin } }
+    }
+}
+
+extension StrategyRequest {
+    /// The request as it goes to a mirror: to another origin nothing goes along that says who asks.
+    /// - Parameter place: no other than the task's own URL is changed for.
+    package func directed(to place: Origins.Place) -> StrategyRequest {
+        guard let name = place.name else { return self }
+        var request = self
+        request.origin = name
+        request.spec.url = place.url
+        let own = spec.url.flatMap { try? URLRules.parse($0) }
+        guard (try? URLRules.parse(place.url))?.hostKey != own?.hostKey else { return request }
+        request.spec.headers = spec.headers?.filter { RequestHeaders.crossesOrigins($0.name) }
+        request.sessionHeaders = sessionHeaders.filter { RequestHeaders.crossesOrigins($0.name) }
+        request.network.username = nil
+        request.network.password = nil
+        request.network.bearer = nil
+        request.network.clientCertificate = nil
+        return request
+    }
+
+    /// The request with what may be continued there of the bytes that are held.
+    /// - Parameter sharesBytes: a whole-file digest will prove the result, whatever places its bytes are from.
+    package func continuing(_ held: Checkpoint?, sharesBytes: Bool) -> StrategyRequest {
+        var request = self
+        request.checkpoint = held
+        guard var held, held.origin != origin else { return request }
+        request.checkpoint = nil
+        guard sharesBytes, held.total != nil, held.contentCoding == nil else { return request }
+        // The other place's validators say nothing here.
+        held.validators = Validators()
+        held.origin = origin
+        request.checkpoint = held
+        return request
+    }
+}
+
+extension Exchange {
+    /// What is accepted of a mirror's answer says so.
+    func answered(by origin: String?) -> Exchange {
+        guard let origin else { return self }
+        var exchange = self
+        exchange.judge = OriginJudge(base: judge, origin: origin)
+        return exchange
+    }
+}
+
+/// Adds to another judge's verdict which mirror it was of.
+struct OriginJudge: ResponseJudge {
+    var base: any ResponseJudge
+    var origin: String
+
+    func judge(_ head: ResponseHead) -> Verdict {
+        switch base.judge(head) {
+        case .accept(var acceptance):
+            acceptance.origin = origin
+            return .accept(acceptance)
+        case .stop(let reason): return .stop(reason)
+        }
+    }
+}

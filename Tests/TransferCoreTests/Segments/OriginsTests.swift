@@ -1,0 +1,94 @@
+import Testing
+import TransferModel
+
+@testable import TransferCore
+
+struct OriginsTests {
+    private func spec(_ mirrors: [String]) -> TaskSpec {
+        var spec = TaskSpec()
+        spec.url = "https://Example.org/f"
+        spec.mirrors = mirrors
+        return spec
+    }
+
+    @Test func eachPlaceIsThereOnce() {
+        let origins = Origins(
+            spec(["https://m/f", "https://example.org:443/f", "https://m:443/f#part", "no URL", "ftp://m/f"]))
+        #expect(origins.places.map(\.name) == [nil, "https://m/f", "ftp://m/f"])
+        #expect(Origins(spec([])).count == 1)
+    }
+
+    @Test func heldBytesAreOfThePlaceThatTheirCheckpointNames() {
+        let origins = Origins(spec(["https://u:p@m/f"]))
+        var held = checkpoint(5)
+        #expect(origins.place(of: nil) == nil)
+        #expect(origins.place(of: held) == 0)
+        held.origin = "https://m/f"
+        #expect(origins.place(of: held) == 1)
+        held.origin = "https://gone/f"
+        #expect(origins.place(of: held) == nil)
+    }
+
+    private func secret() -> StrategyRequest {
+        var request = request { spec in
+            spec.headers = [
+                HeaderField("X-Api-Key", "k"), HeaderField("User-Agent", "me"), HeaderField("accept", "*/*"),
+            ]
+        }
+        request.sessionHeaders = [HeaderField("Authorization", "Basic x"), HeaderField("Accept-Language", "de")]
+        request.network.username = "u"
+        request.network.password = "p"
+        request.network.bearer = "t"
+        request.network.proxy = "http://proxy"
+        request.network.clientCertificate = ClientCertificate(certificate: "/c")
+        return request
+    }
+
+    @Test func nothingThatSaysWhoAsksGoesToAnotherOrigin() {
+        for url in ["https://mirror.example.org/f", "http://example.org/f", "https://example.org:8443/f"] {
+            let directed = secret().directed(to: Origins.Place(url: url, name: url))
+            #expect(directed.spec.url == url && directed.origin == url)
+            #expect(directed.spec.headers?.map(\.name) == ["User-Agent", "accept"])
+            #expect(directed.sessionHeaders.map(\.name) == ["Accept-Language"])
+            #expect(directed.network.username == nil && directed.network.password == nil)
+            #expect(directed.network.bearer == nil && directed.network.clientCertificate == nil)
+            #expect(directed.network.proxy == "http://proxy")
+        }
+    }
+
+    @Test func anotherPathOfTheSameOriginIsAskedAlike() {
+        let name = "https://example.org/other"
+        let directed = secret().directed(to: Origins.Place(url: name, name: name))
+        #expect(directed.spec.headers?.count == 3 && directed.network.bearer == "t")
+        #expect(secret().directed(to: Origins.Place(url: "https://example.org/file.bin")).origin == nil)
+    }
+
+    @Test func bytesOfAnotherPlaceCountUnderADigestOnly() {
+        let held = checkpoint(5, of: 100, etag: "\"a\"")
+        var mirror = request("https://m/f")
+        mirror.origin = "https://m/f"
+        #expect(mirror.continuing(held, sharesBytes: false).checkpoint == nil)
+        let shared = mirror.continuing(held, sharesBytes: true).checkpoint
+        #expect(shared?.offset == 5 && shared?.validators == Validators(), "its own validators say nothing there")
+        var own = held
+        own.origin = "https://m/f"
+        #expect(mirror.continuing(own, sharesBytes: false).checkpoint == own)
+        #expect(request().continuing(held, sharesBytes: false).checkpoint == held)
+        #expect(mirror.continuing(checkpoint(5), sharesBytes: true).checkpoint == nil, "a length is needed")
+        #expect(mirror.continuing(checkpoint(5, of: 9, coding: "gzip"), sharesBytes: true).checkpoint == nil)
+    }
+
+    @Test func whatAMirrorAnswersIsMarked() throws {
+        var mirror = request("https://m/f")
+        mirror.origin = "https://m/f"
+        for request in [mirror, request()] {
+            var strategy = try StrategyRegistry.strategy(for: request)
+            let exchange = strategy.next(after: nil).exchange
+            guard case .accept(let accepted)? = exchange?.judge.judge(head(200, ["Content-Length": "7"])) else {
+                Issue.record("refused")
+                continue
+            }
+            #expect(accepted.origin == request.origin && accepted.truncate)
+        }
+    }
+}
