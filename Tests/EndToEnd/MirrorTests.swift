@@ -1,4 +1,3 @@
-import Crypto
 import TestSupport
 import Testing
 import TransferModel
@@ -15,13 +14,6 @@ extension EndToEnd {
             return try await scene.probe.add(
                 url ?? scene.origin.url("/file"), to: scene.file(),
                 Scene.quickRetry.merging(members) { $1 }.merging(more) { $1 })
-        }
-
-        private func checksum(_ content: Content) -> JSONValue {
-            let value = SHA256.hash(data: content.bytes).map {
-                $0 < 16 ? "0" + String($0, radix: 16) : String($0, radix: 16)
-            }
-            return ["algorithm": "sha-256", "value": .string(value.joined())]
         }
 
         @Test(.timeLimit(.minutes(1)), arguments: ["dead", "404", "silent", "cut"])
@@ -110,7 +102,7 @@ extension EndToEnd {
             scene.origin.serve("/file", .good(Resource(content, etag: "\"a\""), cutAfter: Self.size / 2), .status(410))
             mirror.serve("/copy", .good(Resource(content, etag: "\"b\"")))
             let id = try await add(
-                scene, [mirror.url("/copy")], ["checksum": checksum(content), "connections": 1])
+                scene, [mirror.url("/copy")], ["checksum": content.checksum, "connections": 1])
             let task = try await scene.probe.wait(for: id, "completed")
             #expect(content.matches(scene.file()))
             #expect(task["attempts"]?.integerValue == 1)
@@ -129,12 +121,12 @@ extension EndToEnd {
             mirror.serve("/copy", .good(right))
             let id = try await add(
                 scene, [scene.origin.url("/third"), mirror.url("/copy")],
-                ["checksum": checksum(right.content), "connections": 1])
+                ["checksum": right.content.checksum, "connections": 1])
             try await scene.probe.wait(for: id, "completed")
             #expect(right.content.matches(scene.file()))
             #expect(scene.names == ["file"])
             let never = try await add(
-                scene, [scene.origin.url("/third")], ["checksum": checksum(right.content), "connections": 1])
+                scene, [scene.origin.url("/third")], ["checksum": right.content.checksum, "connections": 1])
             #expect(try await scene.probe.wait(for: never, "failed").errorCode == "integrity.checksum")
             #expect(scene.names == ["file"], "nothing is delivered")
         }

@@ -6,7 +6,7 @@ import TransferModel
 extension DownloadAttempt {
     /// The whole file, from wherever it comes; nil where the run was stopped.
     func arrival(_ hand: PartInHand, _ part: PartPlace, _ recorder: RunRecorder) async throws -> Whole? {
-        let origins = Origins(record.spec)
+        let origins = origins(hand.held.checkpoint)
         let pinned = try await tools.files.pinned(
             policy.network, record.spec.url ?? "", owner: record.session.owner)
         defer { withExtendedLifetime(pinned) {} }
@@ -17,8 +17,13 @@ extension DownloadAttempt {
         var place = choice.first
         while true {
             do {
-                let request = request(origins.places[place], hand.held, pinned)
-                return try await exchanges(request, hand.held, recorder)
+                let base = base(hand.held, pinned)
+                let request = base.directed(to: origins.places[place])
+                    .continuing(hand.held.checkpoint, sharesBytes: sharesBytes(hand.held.checkpoint))
+                return try await exchanges(request, beside: others(base, origins, place), hand.held, recorder) {
+                    asked in
+                    choice.tried(Set(origins.places.indices.filter { asked.contains(origins.places[$0].name) }))
+                }
             } catch  where origins.count > 1 {
                 let failure = try Self.failure(error)
                 guard let next = try await next(&choice, after: failure, of: place, hand, part, recorder) else {
@@ -27,6 +32,23 @@ extension DownloadAttempt {
                 place = next
             }
         }
+    }
+
+    /// The task's places, and those that the server named in its last answer: a digest must be there to trust them.
+    private func origins(_ held: Checkpoint?) -> Origins {
+        var origins = Origins(record.spec)
+        if sharesBytes(held), let response = record.response {
+            origins.learn(from: response.headers, at: response.url)
+        }
+        return origins
+    }
+
+    private func others(_ base: StrategyRequest, _ origins: Origins, _ place: Int) -> OtherOrigins {
+        var places = origins.places
+        places.remove(at: place)
+        return OtherOrigins(
+            base: base, places: places, hasDigest: record.spec.checksum != nil,
+            mustNotMix: record.status.integrityRestarts > 0)
     }
 
     /// Where to go on after a place failed; the part is then opened as it is now.
@@ -62,17 +84,15 @@ extension DownloadAttempt {
     /// each place has to give all of it.
     private func sharesBytes(_ held: Checkpoint?) -> Bool {
         guard record.status.integrityRestarts == 0 else { return false }
-        return record.spec.checksum != nil || held?.serverDigests.keys.contains(where: Self.isStrong) == true
+        return record.spec.checksum != nil
+            || held?.serverDigests.keys.contains(where: OtherOrigins.strongDigests.contains) == true
     }
 
-    private static func isStrong(_ algorithm: String) -> Bool {
-        ["sha-256", "sha-384", "sha-512"].contains(algorithm)
-    }
-
-    private func request(_ place: Origins.Place, _ held: HeldPart, _ pinned: PinnedFiles) -> StrategyRequest {
+    /// The request as the task's own URL is asked.
+    private func base(_ held: HeldPart, _ pinned: PinnedFiles) -> StrategyRequest {
         var request = StrategyRequest(record, policy, pinned.network, tools.time)
         request.spec.url = pinned.url
         request.trustedDigest = record.spec.checksum != nil || held.checkpoint?.serverDigests.isEmpty == false
-        return request.directed(to: place).continuing(held.checkpoint, sharesBytes: sharesBytes(held.checkpoint))
+        return request
     }
 }

@@ -76,9 +76,12 @@ struct DownloadAttempt: TransferAttempt {
     }
 
     /// Runs exchanges with one place until its strategy has everything; nil where the run was stopped.
-    func exchanges(_ request: StrategyRequest, _ held: HeldPart, _ recorder: RunRecorder) async throws -> Whole? {
-        if let segmented = try StrategyRegistry.segmented(for: request, policy.connections) {
-            return try await segments(segmented, held, recorder)
+    func exchanges(
+        _ request: StrategyRequest, beside others: OtherOrigins?, _ held: HeldPart, _ recorder: RunRecorder,
+        asked: (Set<String?>) -> Void
+    ) async throws -> Whole? {
+        if let segmented = try StrategyRegistry.segmented(for: request, beside: others, policy.connections) {
+            return try await segments(segmented, held, recorder, asked: asked)
         }
         var strategy = try StrategyRegistry.strategy(for: request)
         let context = TransferContext(
@@ -125,7 +128,7 @@ struct DownloadAttempt: TransferAttempt {
 
     /// As `exchanges`, for several at a time.
     private func segments(
-        _ machine: SegmentedDownload, _ held: HeldPart, _ recorder: RunRecorder
+        _ machine: SegmentedDownload, _ held: HeldPart, _ recorder: RunRecorder, asked: (Set<String?>) -> Void
     ) async throws -> Whole? {
         // What the journal alone knew is stored before its claims give way to those of this attempt.
         if let checkpoint = held.checkpoint, checkpoint != record.checkpoint {
@@ -137,6 +140,7 @@ struct DownloadAttempt: TransferAttempt {
             machine, held: held, recorder: recorder, run: run, engine: tools.engine, hosts: tools.hosts,
             time: tools.time
         ) { [files = tools.files] in try await files.write($0, to: held.part) }
+        defer { asked(conductor.asked) }
         let arrived = try await conductor.arrival { try await restart(held.part, because: $0, keeping: nil) }
         return arrived.map { Whole(arrival: $0.arrival, gathered: $0.gathered) }
     }

@@ -26,12 +26,63 @@ package struct Origins: Sendable, Hashable {
         }
     }
 
+    /// Further places that the server of an answer names (RFC 6249), each once; never by plain text where the file was
+    /// asked for encrypted.
+    package mutating func learn(from fields: [HeaderField], at url: String) {
+        let isEncrypted = [places[0].url, url].contains { (try? URLRules.parse($0))?.scheme.isPlaintext == false }
+        var known = Set(places.compactMap { (try? URLRules.parse($0.url))?.requestURL })
+        for duplicate in LinkFields.duplicates(fields, base: url).prefix(Self.learntLimit) where count <= Self.limit {
+            guard let parsed = try? URLRules.parse(duplicate.url), !(isEncrypted && parsed.scheme.isPlaintext),
+                known.insert(duplicate.url).inserted
+            else { continue }
+            places.append(Place(url: duplicate.url, name: duplicate.url))
+        }
+    }
+
+    /// Mirrors that are taken of one answer.
+    package static let learntLimit = 16
+
     package var count: Int { places.count }
 
     /// Which place the held bytes are of; nil where nothing is held, or it is no place of this task any more.
     package func place(of checkpoint: Checkpoint?) -> Int? {
         checkpoint.flatMap { held in places.firstIndex { $0.name == held.origin } }
     }
+}
+
+/// The places beside the one that is asked first.
+package struct OtherOrigins: Sendable {
+    /// As the task's own URL is asked.
+    package var base: StrategyRequest
+    package var places: [Origins.Place]
+    /// The task says what the whole file must hash to.
+    package var hasDigest: Bool
+    /// Parts must not be of several places: a digest was wrong already.
+    package var mustNotMix: Bool
+    /// Places that are asked only where no other is left; the first is nil where it is the task's own URL.
+    package var avoided: Set<String?>
+
+    package init(
+        base: StrategyRequest, places: [Origins.Place], hasDigest: Bool, mustNotMix: Bool = false,
+        avoided: Set<String?> = []
+    ) {
+        self.base = base
+        self.places = places
+        self.hasDigest = hasDigest
+        self.mustNotMix = mustNotMix
+        self.avoided = avoided
+    }
+
+    /// How the place is asked; nil where parts cannot be asked for there.
+    func download(at place: Origins.Place) -> HTTPDownload? {
+        var request = base.directed(to: place)
+        request.checkpoint = nil
+        guard let strategy = try? StrategyRegistry.strategy(for: request) else { return nil }
+        return strategy as? HTTPDownload
+    }
+
+    /// Digests that are strong enough to prove a file of several places, as servers name them.
+    package static let strongDigests: Set<String> = ["sha-256", "sha-384", "sha-512"]
 }
 
 extension StrategyRequest {

@@ -93,12 +93,14 @@ package struct SegmentPlan: Sendable {
     // MARK: What next
 
     /// Segments to begin now: gaps first, then the larger parts of what runs, as many as connections are free.
-    package mutating func open(_ ends: some SegmentEnds) -> [Opened] {
+    /// - Parameter room: connections that servers take now.
+    package mutating func open(_ ends: some SegmentEnds, room: Int = .max) -> [Opened] {
         // One connection is always worth a try, whatever the server said to the others.
         let allowed = running.isEmpty ? max(1, pace.allowed(0)) : pace.allowed(running.count)
+        let free = min(allowed - running.count, room)
         var opened: [Opened] = []
-        if allowed > running.count {
-            for part in parts(for: allowed - running.count, ends) {
+        if free > 0 {
+            for part in parts(for: free, ends) {
                 opened += open(part, ends)
             }
         }

@@ -5,6 +5,9 @@ import TransferModel
 ///
 /// The first exchange is an ordinary request. Once its answer says length and version, it becomes the segment whose end
 /// moves down as others open; nothing is asked that a small file would have to wait for.
+///
+/// Under a digest of the whole file parts come from several places (`OriginRoster`): each is bound to its own version by
+/// its own strong validator, and has the same length.
 package struct SegmentedDownload: Sendable {
     package enum Effect: Sendable {
         case run(SegmentID, Exchange, ByteRange)
@@ -19,55 +22,81 @@ package struct SegmentedDownload: Sendable {
         case failure(AttemptFailure)
     }
 
+    /// One place that parts are asked from.
+    struct Source: Sendable {
+        var download: HTTPDownload
+        /// The version that all its parts must be of.
+        var version: HeldBytes?
+        /// Parts are asked for with If-Range; without, where the server answers that with everything.
+        var isConditional = true
+    }
+
     /// Restarts that parts of other versions may cause before the attempt goes on over one connection.
     static let restartLimit = 2
 
-    private var single: HTTPDownload
+    /// The first is where the download began.
+    var sources: [Source]
+    /// The place whose strategy speaks for the whole.
+    var lead: OriginID = 0
+    var roster: OriginRoster
+    /// Which place each running segment is asked from.
+    var origins: [SegmentID: OriginID] = [:]
+    /// What each place brought.
+    package internal(set) var brought: [OriginID: ByteRangeSet] = [:]
+    /// Segments that are stopped because their place is left.
+    private var leaving: Set<SegmentID> = []
+    let others: OtherOrigins?
+    /// What the whole file must hash to, as far as it is known, by algorithm.
+    var digests: [String: String] = [:]
     private let policy: ConnectionPolicy
-    private let checkpoint: Checkpoint?
-    private let now: Timestamp
-    package private(set) var plan: SegmentPlan?
-    /// The version that all parts must be of.
-    private var version: HeldBytes?
-    /// Parts are asked for with If-Range; without, where the server answers that with everything.
-    private var isConditional = true
+    let checkpoint: Checkpoint?
+    package internal(set) var plan: SegmentPlan?
     private var givesParts = true
     private var partRestarts = 0
     private var nextID: SegmentID = 0
-    private var head: ResponseHead?
+    var head: ResponseHead?
     private var trailers: [HeaderField] = []
     private var closing: Closing?
     private var hasProgressed = false
 
-    init(_ single: HTTPDownload, _ request: StrategyRequest, _ policy: ConnectionPolicy) {
-        self.single = single
+    init(_ single: HTTPDownload, _ request: StrategyRequest, _ others: OtherOrigins?, _ policy: ConnectionPolicy) {
+        sources = [Source(download: single)]
+        roster = OriginRoster(
+            connections: policy.most, isAvoided: others?.avoided.contains(request.origin) == true)
+        self.others = others
         self.policy = policy
         checkpoint = request.checkpoint
-        now = request.now
     }
 
     // MARK: Beginning
 
     package mutating func begin(at now: Int64, _ ends: some SegmentEnds) -> [Effect] {
-        guard let checkpoint, !checkpoint.ranges.isEmpty, let version = single.version(of: checkpoint),
-            let total = version.total
-        else { return take(single.next(after: nil)) }
-        self.version = version
+        guard let checkpoint, !checkpoint.ranges.isEmpty, let total = checkpoint.total else {
+            return take(sources[lead].download.next(after: nil), at: now)
+        }
+        sources[lead].version = sources[lead].download.version(of: checkpoint)
+        if sources[lead].version != nil { roster.bound(lead) }
+        share(checkpoint.serverDigests)
+        guard sources[lead].version != nil || sources.count > 1 else {
+            return take(sources[lead].download.next(after: nil), at: now)
+        }
         let plan = SegmentPlan(total: total, held: ByteRangeSet(checkpoint), policy: policy, at: now)
         self.plan = plan
         if plan.isComplete { return [.conclude(.finished(arrival(total)))] }
-        return open(ends)
+        return open(at: now, ends)
     }
 
     /// Begins with this exchange, alone: what was held is dropped, or was never there.
-    package mutating func lead(_ exchange: Exchange) -> [Effect] {
+    package mutating func lead(_ exchange: Exchange, at now: Int64) -> [Effect] {
         defer { nextID += 1 }
+        origins[nextID] = lead
+        roster.opened(lead, at: now)
         return [.run(nextID, exchange, ByteRange(exchange.startOffset, ByteCount(.max)))]
     }
 
-    private mutating func take(_ step: Step) -> [Effect] {
+    private mutating func take(_ step: Step, at now: Int64) -> [Effect] {
         switch step {
-        case .run(let exchange): lead(exchange)
+        case .run(let exchange): lead(exchange, at: now)
         case .finished, .failed, .restart, .store, .uploaded: [.conclude(step)]
         }
     }
@@ -78,22 +107,28 @@ package struct SegmentedDownload: Sendable {
     package mutating func accepted(
         _ id: SegmentID, _ head: ResponseHead, _ acceptance: Acceptance, at now: Int64, _ ends: some SegmentEnds
     ) -> [Effect] {
-        guard closing == nil else { return [] }
+        guard closing == nil, let origin = origins[id] else { return [] }
         if plan != nil {
             self.head = self.head ?? head
             plan?.accepted(at: now)
-            return []
+            guard sources[origin].version == nil else { return [] }
+            sources[origin].version = sources[origin].download.version(of: head, acceptance)
+            roster.bound(origin)
+            return open(at: now, ends)
         }
-        guard maySegment, let version = single.version(of: head, acceptance), let total = version.total,
+        guard maySegment, let version = sources[origin].download.version(of: head, acceptance),
+            let total = version.total,
             total - acceptance.offset >= SegmentPlan.largestPiece + SegmentPlan.largestPiece, offersParts(head)
         else { return [] }
         self.head = head
-        self.version = version
-        single.progress = acceptance
+        sources[origin].version = version
+        sources[origin].download.progress = acceptance
+        roster.bound(origin)
+        share(acceptance.serverDigests, answer: head)
         let held = ByteRangeSet([ByteRange(.zero, acceptance.offset)])
         plan = SegmentPlan(total: total, held: held, policy: policy, firstID: nextID, at: now)
         plan?.adopt(id, from: acceptance.offset)
-        return open(ends)
+        return open(at: now, ends)
     }
 
     private var maySegment: Bool { policy.most > 1 && givesParts && partRestarts < Self.restartLimit }
@@ -110,85 +145,136 @@ package struct SegmentedDownload: Sendable {
     package mutating func ended(
         _ id: SegmentID, _ outcome: ExchangeOutcome, at now: Int64, _ ends: some SegmentEnds
     ) -> [Effect] {
-        guard plan != nil else { return take(single.next(after: outcome)) }
+        let origin = origins.removeValue(forKey: id) ?? lead
+        roster.ended(origin, outcome.received, at: now)
+        guard plan != nil else { return take(sources[origin].download.next(after: outcome), at: now) }
         let start = plan?.running[id]?.range.start ?? outcome.offset
         plan?.ended(id, at: outcome.offset)
-        if outcome.offset > start, outcome.received > 0 { hasProgressed = true }
+        if outcome.offset > start, outcome.received > 0 {
+            hasProgressed = true
+            brought[origin, default: ByteRangeSet()].insert(ByteRange(start, outcome.offset))
+        }
         guard closing == nil else { return close() }
         if !outcome.trailers.isEmpty { trailers = outcome.trailers }
-        let failure = judge(outcome, progressed: outcome.offset > start, at: now)
+        let wasLeft = leaving.remove(id) != nil
+        let failure = wasLeft ? nil : judge(outcome, of: origin, progressed: outcome.offset > start, at: now)
         if closing != nil { return close() }
         guard let plan else { return [] }
         if plan.isComplete { return [.conclude(.finished(arrival(plan.total)))] }
-        guard plan.running.isEmpty else { return open(ends) }
-        if let failure, !resolvesAgain(failure, outcome) {
-            closing = .failure(failure)
+        guard plan.running.isEmpty else { return open(at: now, ends) }
+        if let failure, !resolvesAgain(failure, outcome, of: origin),
+            roster.isAlone(origin) || roster.room(at: now) == 0
+        {
+            closing = .failure(roster.failure ?? failure)
             return close()
         }
         if !givesParts {
             closing = .restart(SegmentJudge.withoutParts, outcome)
             return close()
         }
-        return open(ends)
+        return open(at: now, ends)
     }
 
     /// Looks at what came; about once a second.
-    /// - Parameter spare: further connections that the host may have.
+    /// - Parameter spare: further connections that the hosts may have.
     package mutating func sampled(spare: Int, at now: Int64, _ ends: some SegmentEnds) -> [Effect] {
-        guard closing == nil, plan != nil else { return [] }
+        guard closing == nil, let running = plan?.running else { return [] }
         plan?.sampled(spare: spare, at: now, ends)
-        return open(ends)
+        var fetched: [OriginID: ByteCount] = [:]
+        for (id, segment) in running {
+            guard let origin = origins[id] else { continue }
+            fetched[origin, default: .zero] += max(.zero, ends.position(of: id) - segment.range.start)
+        }
+        let slow = roster.sampled(fetched, at: now)
+        let stopped = origins.filter { slow.contains($0.value) }.keys.sorted()
+        leaving.formUnion(stopped)
+        return stopped.map { .abort($0) } + open(at: now, ends)
     }
 
     // MARK: What it means
 
     /// Notes what an outcome means for the others; the failure, where it was one that leaves them alone.
-    private mutating func judge(_ outcome: ExchangeOutcome, progressed: Bool, at now: Int64) -> AttemptFailure? {
+    private mutating func judge(
+        _ outcome: ExchangeOutcome, of origin: OriginID, progressed: Bool, at now: Int64
+    ) -> AttemptFailure? {
         switch outcome.end {
-        case .finished where progressed: return nil
-        case .stopped(.restart(let error)): closing = .restart(error, outcome)
+        case .finished where progressed: roster.succeeded(origin)
+        case .stopped(.restart(let error)): return changed(origin, error, outcome)
         case .stopped(.complete):
-            closing = .restart(
-                TransferError(.validatorChanged, "The server now gives no such range; the download restarts from 0."),
-                outcome)
+            let error = TransferError(
+                .validatorChanged, "The server now gives no such range; the download restarts from 0.")
+            return changed(origin, error, outcome)
         case .overrun:
-            closing = .restart(
-                TransferError(.integrityLength, "The server sent more bytes than it announced; they were dropped."),
-                outcome)
-        case .stopped(.bareRange): isConditional = false
+            let error = TransferError(
+                .integrityLength, "The server sent more bytes than it announced; they were dropped.")
+            return changed(origin, error, outcome)
+        case .stopped(.bareRange): sources[origin].isConditional = false
         case .stopped(.failure(SegmentJudge.withoutParts, _)):
+            guard roster.isAlone(origin) else {
+                let failure = failure(outcome, of: origin)
+                roster.leave(origin, failure)
+                return failure
+            }
             givesParts = false
             plan?.stopOpening()
-        case .local, .aborted: closing = .failure(failure(outcome))
+        case .local, .aborted: closing = .failure(failure(outcome, of: origin))
         case .finished, .stopped(.failure), .transport, .stalled, .refusedRedirect:
-            let failure = failure(outcome)
-            var delay: Seconds?
-            if case .transient(let after) = failure.disposition { delay = after }
-            plan?.failed(retryAfter: delay, at: now)
-            return failure
+            return failed(origin, failure(outcome, of: origin), at: now)
         }
         return nil
     }
 
-    private func failure(_ outcome: ExchangeOutcome) -> AttemptFailure {
-        single.failure(outcome).with(progressed: hasProgressed, held: plan?.held.count ?? .zero)
+    private mutating func failed(_ origin: OriginID, _ failure: AttemptFailure, at now: Int64) -> AttemptFailure {
+        guard roster.isAlone(origin) else {
+            roster.failed(origin, failure, at: now)
+            return failure
+        }
+        var delay: Seconds?
+        if case .transient(let after) = failure.disposition { delay = after }
+        plan?.failed(retryAfter: delay, at: now)
+        return failure
+    }
+
+    /// The place has another version now: where others stand in for it, it is left, and the digest judges what it gave.
+    private mutating func changed(
+        _ origin: OriginID, _ error: TransferError, _ outcome: ExchangeOutcome
+    ) -> AttemptFailure? {
+        guard roster.isAlone(origin) else {
+            let failure = AttemptFailure(error: error, disposition: .transient(after: nil))
+            roster.leave(origin, failure)
+            return failure
+        }
+        lead = origin
+        closing = .restart(error, outcome)
+        return nil
+    }
+
+    private func failure(_ outcome: ExchangeOutcome, of origin: OriginID) -> AttemptFailure {
+        sources[origin].download.failure(outcome).with(progressed: hasProgressed, held: plan?.held.count ?? .zero)
     }
 
     /// A signed target that has expired: the original URL gives a new one.
-    private mutating func resolvesAgain(_ failure: AttemptFailure, _ outcome: ExchangeOutcome) -> Bool {
-        guard single.mayResolveAgain(failure.error, outcome) else { return false }
-        single.resolvedAgain = true
+    private mutating func resolvesAgain(
+        _ failure: AttemptFailure, _ outcome: ExchangeOutcome, of origin: OriginID
+    ) -> Bool {
+        guard sources[origin].download.mayResolveAgain(failure.error, outcome) else { return false }
+        sources[origin].download.resolvedAgain = true
         return true
     }
 
     // MARK: Effects
 
-    private mutating func open(_ ends: some SegmentEnds) -> [Effect] {
-        guard let version, let opened = plan?.open(ends) else { return [] }
+    private mutating func open(at now: Int64, _ ends: some SegmentEnds) -> [Effect] {
+        var room = roster.room(at: now)
+        // Something must be at work.
+        if plan?.running.isEmpty == true { room = max(1, room) }
+        guard let total = plan?.total, let opened = plan?.open(ends, room: room) else { return [] }
         return opened.map { segment in
             nextID = max(nextID, segment.id + 1)
-            let exchange = single.exchange(for: segment.range, of: version, conditional: isConditional)
-            return .run(segment.id, exchange, segment.range)
+            let origin = roster.pick(at: now) ?? roster.last ?? lead
+            roster.opened(origin, at: now)
+            origins[segment.id] = origin
+            return .run(segment.id, exchange(for: segment.range, of: total, from: origin), segment.range)
         }
     }
 
@@ -203,14 +289,18 @@ package struct SegmentedDownload: Sendable {
         case .restart(let error, let outcome):
             partRestarts += 1
             self.plan = nil
-            version = nil
-            head = nil
-            isConditional = true
-            return [.conclude(single.restart(error, outcome))]
+            forgetVersions()
+            return [.conclude(sources[lead].download.restart(error, outcome))]
         }
     }
 
     private func arrival(_ total: ByteCount) -> Arrival {
-        single.arrival(head: head, trailers: trailers, total: total, proven: true)
+        var arrival = sources[lead].download.arrival(head: head, trailers: trailers, total: total, proven: true)
+        for (name, value) in checkpoint?.serverDigests ?? [:] {
+            if let algorithm = DigestAlgorithm(rawValue: name), arrival.serverDigests[algorithm] == nil {
+                arrival.serverDigests[algorithm] = value
+            }
+        }
+        return arrival
     }
 }

@@ -8,7 +8,7 @@ package struct HTTPDownload: TransferStrategy {
     static let restartLimit = 3
 
     private let url: ParsedURL
-    private let origin: String?
+    let origin: String?
     private let names: [String]
     private let method: String
     private let payload: Payload
@@ -217,6 +217,9 @@ package struct HTTPDownload: TransferStrategy {
 // MARK: - Parts
 
 extension HTTPDownload {
+    /// Scheme, name and port of the server.
+    var host: String { url.hostKey }
+
     /// What parts are to be of: the version that an accepted answer has; nil where parts cannot be asked for safely.
     func version(of head: ResponseHead, _ acceptance: Acceptance) -> HeldBytes? {
         guard head.values("accept-ranges").first?.trimmed.lowercased() != "none" else { return nil }
@@ -240,14 +243,24 @@ extension HTTPDownload {
     func exchange(for range: ByteRange, of version: HeldBytes, conditional: Bool) -> Exchange {
         var held = version
         held.offset = range.start
-        var exchange = Exchange(
-            url: url.requestURL, judge: SegmentJudge(held: held, isConditional: conditional, now: now))
+        return exchange(
+            for: range, ifRange: conditional ? version.strongValidator : nil,
+            SegmentJudge(held: held, isConditional: conditional, now: now))
+    }
+
+    /// The request for one part, where it is not known yet which version is there.
+    /// - Parameter digests: what the whole file must hash to, as far as that is known.
+    func exchange(for range: ByteRange, total: ByteCount, digests: [String: String]) -> Exchange {
+        exchange(
+            for: range, ifRange: nil, MirrorJudge(offset: range.start, total: total, digests: digests, now: now))
+    }
+
+    private func exchange(for range: ByteRange, ifRange: String?, _ judge: some ResponseJudge) -> Exchange {
+        var exchange = Exchange(url: url.requestURL, judge: judge)
         exchange.method = method
         exchange.headers = baseHeaders
         exchange.ownHeaders = RequestHeaders.own(
-            beside: baseHeaders,
-            range: RangeRequest(
-                offset: range.start, last: range.end - 1, ifRange: conditional ? version.strongValidator : nil))
+            beside: baseHeaders, range: RangeRequest(offset: range.start, last: range.end - 1, ifRange: ifRange))
         exchange.startOffset = range.start
         exchange.network = network
         // Streams of one connection would share what the server gives to one.

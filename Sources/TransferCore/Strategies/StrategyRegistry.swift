@@ -93,15 +93,16 @@ package enum StrategyRegistry {
 
     /// The strategy for a download of several parts at once, or of one that has gaps; nil where that is not possible or
     /// one stream from one place is all that is wanted.
+    /// - Parameter others: further places that parts may be asked from, under a digest of the whole file.
     package static func segmented(
-        for request: StrategyRequest, _ policy: ConnectionPolicy
+        for request: StrategyRequest, beside others: OtherOrigins? = nil, _ policy: ConnectionPolicy
     ) throws(TransferError) -> SegmentedDownload? {
         guard request.spec.kind == .download, request.spec.body == nil,
             policy.most > 1 || request.checkpoint?.ranges.isEmpty == false || request.spec.mirrors?.isEmpty == false
         else { return nil }
         let strategy = try strategy(for: request)
         guard let single = strategy as? HTTPDownload, single.isSafe else { return nil }
-        return SegmentedDownload(single, request, policy)
+        return SegmentedDownload(single, request, others, policy)
     }
 
     private static func download(

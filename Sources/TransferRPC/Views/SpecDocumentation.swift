@@ -48,8 +48,9 @@ extension TaskSpec: WireObject {
         case .mirrors:
             .optional(
                 .list(.string),
-                "Downloads: other URLs of the very file (http, https, ftp, ftps, sftp), asked in this order where those before fail."
-            )
+                "Downloads: other URLs of the very file (http, https, ftp, ftps, sftp), asked where those before fail. "
+                    + "Under `checksum`, or SHA-2 that the server gives, parts come from several at once over http and "
+                    + "https.")
         case .requestCachePolicy: .optional(.any, "Not built yet.")
         case .source: .optional(.object(SourceFile.self), "The file to send; it must not change until it is sent.")
         case .uploadProtocol:

@@ -13,8 +13,8 @@ struct AddCommand: DaemonCommand {
             A LIST (-i) has one URL a line, its mirrors behind tabs, and # comments. Indented lines below a URL set \
             out=, dir=, checksum= and header= for it.
 
-            Mirrors are asked where the URL fails. With a checksum what one began the next goes on with; without one it \
-            begins anew, so that two versions are never mixed.
+            With a checksum, parts of the file come from all mirrors at once, and one that fails or is slow is left. \
+            Without one a mirror is asked where those before fail, and begins anew: two versions are never mixed.
 
             EXAMPLES:
               dlctl add https://example.org/file.iso

@@ -28,6 +28,7 @@ struct ScriptedParts {
     }
 
     private struct Running {
+        var url = ""
         var head: ResponseHead?
         var acceptance: Acceptance?
         var body: ArraySlice<UInt8>
@@ -39,6 +40,15 @@ struct ScriptedParts {
     /// The version that each tag means.
     let versions: [String: [UInt8]]
     var etag = "\"v1\""
+    /// The version that each URL has, where it is another one.
+    var etags: [String: String] = [:]
+    /// Fields of every answer of a URL.
+    var fields: [String: [HeaderField]] = [:]
+    /// Further places of the download.
+    var others: OtherOrigins?
+    /// Bytes at most of a step of a URL's exchange: what is slow.
+    var pace: [String: Int64] = [:]
+    private var now: Int64 = 0
     /// Decides by the number of the request (from 0) and its first byte; nil answers rightly.
     var answer: (Int, Exchange) -> Answer? = { _, _ in nil }
     /// Connections that the server serves at one time, and what the others get.
@@ -77,11 +87,14 @@ struct ScriptedParts {
         _ policy: ConnectionPolicy, checkpoint: Checkpoint? = nil, change: (inout TaskSpec) -> Void = { _ in }
     ) throws -> Attempt {
         let request = request(checkpoint: checkpoint, change: change)
-        guard var machine = try StrategyRegistry.segmented(for: request, policy) else { return Attempt() }
+        guard var machine = try StrategyRegistry.segmented(for: request, beside: others, policy) else {
+            return Attempt()
+        }
         var attempt = Attempt(checkpoint: checkpoint)
         var acceptance: Acceptance?
         var step = perform(machine.begin(at: 0, ends), &machine)
         var time: Int64 = 0
+        now = 0
         while true {
             if let concluded = step {
                 switch concluded {
@@ -92,7 +105,7 @@ struct ScriptedParts {
                     empty()
                     attempt.checkpoint = nil
                     acceptance = nil
-                    step = perform(machine.lead(exchange), &machine)
+                    step = perform(machine.lead(exchange, at: time), &machine)
                     continue
                 case .run, .store, .uploaded: break
                 }
@@ -102,6 +115,7 @@ struct ScriptedParts {
                 return attempt
             }
             time += 100
+            now = time
             guard let id = running.keys.sorted().randomElement(using: &generator) else { return attempt }
             if case .aborted = running[id]?.end, running[id]?.body.isEmpty == true { attempt.wasAborted = true }
             if let accepted = running[id]?.acceptance, accepted.total != nil { acceptance = accepted }
@@ -143,7 +157,7 @@ struct ScriptedParts {
         }
         exchanges.append(exchange)
         let start = exchange.startOffset.rawValue
-        var state = Running(body: [], offset: start, end: .finished)
+        var state = Running(url: exchange.url, body: [], offset: start, end: .finished)
         defer {
             running[id] = running[id] ?? state
             peak = max(peak, running.count)
@@ -176,12 +190,13 @@ struct ScriptedParts {
             }
             running[id] = state
             ends.segments[id]?.position = state.offset
-            return perform(machine.accepted(id, head, acceptance, at: 0, ends), &machine)
+            return perform(machine.accepted(id, head, acceptance, at: now, ends), &machine)
         }
     }
 
     private func reply(_ order: Answer, _ exchange: Exchange) -> (ResponseHead, ArraySlice<UInt8>) {
-        var (tag, bytes) = (etag, content)
+        let own = etags[exchange.url] ?? etag
+        var (tag, bytes) = (own, versions[own] ?? [])
         var isWhole = exchange.header("range") == nil
         let condition = exchange.header("if-range")
         switch order {
@@ -195,10 +210,10 @@ struct ScriptedParts {
             let field = HeaderField("Content-Range", "bytes */\(bytes.count)")
             return (ResponseHead(url: exchange.url, status: 416, headers: [field]), [])
         case .right, .cut, .short, .refused, .wrongStart, .wrongTotal, .stalled, .aborted, .diskFull:
-            isWhole = isWhole || condition.map { $0 != etag } ?? false
+            isWhole = isWhole || condition.map { $0 != own } ?? false
         }
         bytes = versions[tag] ?? []
-        var fields = [HeaderField("ETag", tag)]
+        var fields = [HeaderField("ETag", tag)] + (self.fields[exchange.url] ?? [])
         if let acceptRanges { fields.append(HeaderField("Accept-Ranges", acceptRanges)) }
         guard !isWhole, let range = Self.range(exchange, of: bytes.count) else {
             fields.append(HeaderField("Content-Length", "\(bytes.count)"))
@@ -225,7 +240,8 @@ struct ScriptedParts {
         guard var state = running[id] else { return nil }
         let room = (ends.segments[id]?.end ?? .max) - state.offset
         let count = min(
-            Int64(Int.random(in: 1...600_000, using: &generator)), Int64(state.body.count), max(0, room))
+            min(pace[state.url] ?? .max, Int64(Int.random(in: 1...600_000, using: &generator))),
+            Int64(state.body.count), max(0, room))
         if count > 0 {
             write(state.body.prefix(Int(count)), at: Int(state.offset))
             state.body = state.body.dropFirst(Int(count))

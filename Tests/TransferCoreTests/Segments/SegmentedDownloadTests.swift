@@ -9,7 +9,7 @@ struct SegmentedDownloadTests {
     private static let second = version(2)
     private static let versions = ["\"v1\"": first, "\"v2\"": second]
 
-    private static func version(_ seed: UInt64) -> [UInt8] {
+    static func version(_ seed: UInt64) -> [UInt8] {
         var generator = SeededGenerator(state: seed)
         var bytes: [UInt8] = []
         bytes.reserveCapacity(size)

@@ -87,7 +87,7 @@ final class SegmentConductor: Sendable {
                     state.board = fresh
                     state.gathered = nil
                 }
-                conclusion = await conduct { machine, _, _ in machine.lead(exchange) }
+                conclusion = await conduct { machine, now, _ in machine.lead(exchange, at: now) }
             case .failed(let failure) where !isInterrupted:
                 await board.settle(syncing: true)
                 throw failure
@@ -156,7 +156,8 @@ final class SegmentConductor: Sendable {
     }
 
     private func sampled() {
-        let spare = hosts.spare(run.host)
+        let known = state.withLock { $0.machine.hosts }
+        let spare = known.reduce(0) { $0 + hosts.spare($1) }
         step { $0.sampled(spare: spare, at: $1, $2) }
     }
 
@@ -191,14 +192,15 @@ final class SegmentConductor: Sendable {
 
     private func fetch(_ id: SegmentID, _ exchange: Exchange) async {
         guard let bound = ends[id] else { return }
-        hosts.opened(run.host)
+        let host = state.withLock { $0.machine.host(of: id) } ?? run.host
+        hosts.opened(host)
         let segment = Segment(bound: bound, board: state.withLock { $0.board }) { [weak self] head, acceptance in
             self?.step { $0.accepted(id, head, acceptance, at: $1, $2) }
         }
         var context = context
         context.observer = observer
         let outcome = await engine.perform(exchange, into: part, as: segment, context: context)
-        hosts.closed(run.host)
+        hosts.closed(host)
         state.withLock { state in
             state.tasks[id] = nil
             if case .aborted = outcome.end, !state.stopped.contains(id) { state.wasInterrupted = true }
@@ -226,6 +228,9 @@ final class SegmentConductor: Sendable {
             state.withLock { $0.failure = error }
         }
     }
+
+    /// Places that were asked for something, as checkpoints name them.
+    var asked: Set<String?> { state.withLock { $0.machine.asked } }
 
     // MARK: Figures
 

@@ -1,0 +1,214 @@
+import TransferModel
+
+/// Number of a place within one attempt; 0 is where it began.
+package typealias OriginID = Int
+
+/// Decides which of several places the next part is asked from, and which are left: those that fail for good, again and
+/// again, or are far slower than another. Times are milliseconds on a monotonic clock.
+package struct OriginRoster: Sendable {
+    private struct Member: Sendable {
+        var running = 0
+        /// It said which version it has, so that several parts may be asked from it at once.
+        var isBound = false
+        /// When it was asked for its version.
+        var askedAt: Int64?
+        /// Asked only where no other is left or at work.
+        var isAvoided = false
+        /// Failures since its last success, with nothing of it at work.
+        var failures = 0
+        /// Further connections that it refused.
+        var refusals = 0
+        /// Connections that it took when it refused a further one.
+        var ceiling = Int.max
+        var restUntil: Int64 = .min
+        var isLeft = false
+        var failure: AttemptFailure?
+        /// Bytes of segments that ended.
+        var fetched = ByteCount.zero
+        var watch: Watch?
+        /// Bytes per millisecond on one connection, as last seen.
+        var rate: Double?
+    }
+
+    /// A stretch in which a place's rate is measured: from when its first connection opens.
+    private struct Watch: Sendable {
+        var from: ByteCount
+        /// Milliseconds, of each connection.
+        var time: Int64 = 0
+        var counted: Int64
+    }
+
+    private var members: [Member]
+    /// Connections that the download may have.
+    private let connections: Int
+
+    /// Failures in a row after which a place is left.
+    static let failureLimit = 3
+    static let firstRest: Int64 = 1000
+    /// How long connections are kept for a place that has not said yet which version it has.
+    static let probeTime: Int64 = 2000
+    static let watchTime: Int64 = 5000
+    /// A place is left whose connections bring less than this part of what another's do.
+    static let tooSlow = 1.0 / 8
+    /// Less says nothing of a rate.
+    static let leastSample = ByteCount.kibibytes(64)
+
+    /// - Parameters:
+    ///   - connections: that the download may have at most.
+    ///   - isAvoided: the first place is asked only where no other is left.
+    package init(connections: Int, isAvoided: Bool = false) {
+        self.connections = connections
+        members = [Member(isAvoided: isAvoided)]
+    }
+
+    // MARK: Whom to ask
+
+    /// Places that are not left.
+    package var remaining: [OriginID] { members.indices.filter { !members[$0].isLeft } }
+    package func isAlone(_ origin: OriginID) -> Bool { remaining.allSatisfy { $0 == origin } }
+    /// Places that were asked for something.
+    package var asked: Set<OriginID> { Set(members.indices.filter { members[$0].askedAt != nil }) }
+    /// What all the failures so far mean; nil where there were none.
+    package var failure: AttemptFailure? { .combined(members.compactMap(\.failure)) }
+
+    /// A further place.
+    package mutating func add(isAvoided: Bool = false) { members.append(Member(isAvoided: isAvoided)) }
+
+    /// Connections that may be opened now, to whichever places.
+    package func room(at now: Int64) -> Int {
+        candidates(at: now).reduce(0) { sum, origin in
+            let (whole, isOver) = sum.addingReportingOverflow(room(of: origin, at: now))
+            return isOver ? .max : whole
+        }
+    }
+
+    /// The place to ask next: the one with the fewest connections, of those the fastest, of those the most wanted. nil
+    /// where none takes one now.
+    package func pick(at now: Int64) -> OriginID? {
+        candidates(at: now).filter { room(of: $0, at: now) > 0 }.min { one, other in
+            let (first, second) = (members[one], members[other])
+            if first.running != second.running { return first.running < second.running }
+            return first.rate ?? .infinity > second.rate ?? .infinity
+        }
+    }
+
+    /// The place to ask where nothing is at work and none wants to be asked now.
+    package var last: OriginID? { remaining.min { members[$0].restUntil < members[$1].restUntil } }
+
+    private func candidates(at now: Int64) -> [OriginID] {
+        let remaining = remaining
+        let wanted = remaining.filter { !members[$0].isAvoided }
+        let isServed = wanted.contains { members[$0].running > 0 || room(of: $0, at: now) > 0 }
+        return isServed ? wanted : remaining
+    }
+
+    private func room(of origin: OriginID, at now: Int64) -> Int {
+        let (member, hasOthers) = (members[origin], remaining.count > 1)
+        if hasOthers, now < member.restUntil { return 0 }
+        guard member.isBound else { return member.running == 0 ? 1 : 0 }
+        // One that nobody can stand in for is asked as often as the plan likes.
+        guard hasOthers else { return .max }
+        let taken = member.refusals > 0 ? member.ceiling + 1 : .max
+        let share = isProbing(at: now) ? (connections + remaining.count - 1) / remaining.count : .max
+        return min(taken, share) == .max ? .max : max(0, min(taken, share) - member.running)
+    }
+
+    /// Some place is about to say which version it has.
+    private func isProbing(at now: Int64) -> Bool {
+        members.contains { member in
+            !member.isBound && !member.isLeft && !member.isAvoided && member.failures == 0
+                && now < (member.askedAt ?? now) + Self.probeTime
+        }
+    }
+
+    // MARK: What happened
+
+    package mutating func opened(_ origin: OriginID, at now: Int64) {
+        members[origin].askedAt = members[origin].askedAt ?? now
+        if members[origin].running == 0 {
+            members[origin].watch = Watch(from: members[origin].fetched, counted: now)
+        } else {
+            tick(origin, at: now)
+        }
+        members[origin].running += 1
+    }
+
+    /// Its answer said which version it has.
+    package mutating func bound(_ origin: OriginID) { members[origin].isBound = true }
+
+    /// A segment ended, however that was.
+    package mutating func ended(_ origin: OriginID, _ count: ByteCount, at now: Int64) {
+        members[origin].fetched += count
+        tick(origin, at: now)
+        members[origin].running = max(0, members[origin].running - 1)
+        guard members[origin].running == 0, let watch = members[origin].watch else { return }
+        if members[origin].fetched - watch.from >= Self.leastSample {
+            measure(origin, members[origin].fetched, at: now)
+        }
+        members[origin].watch = nil
+    }
+
+    /// It gave what it was asked for.
+    package mutating func succeeded(_ origin: OriginID) {
+        members[origin].failures = 0
+        members[origin].failure = nil
+    }
+
+    /// A segment of it, which has `ended`, failed. Where others of it are at work that says only how many it takes.
+    package mutating func failed(_ origin: OriginID, _ failure: AttemptFailure, at now: Int64) {
+        let isRefusal = members[origin].running > 0
+        if isRefusal { members[origin].refusals += 1 } else { members[origin].failures += 1 }
+        let count = isRefusal ? members[origin].refusals : members[origin].failures
+        var delay = Self.firstRest << min(count - 1, 5)
+        switch failure.disposition {
+        case .permanent, .disk: return leave(origin, failure)
+        case .transient(let after): delay = max(delay, after?.milliseconds ?? 0)
+        case .network: break
+        }
+        guard members[origin].failures < Self.failureLimit else { return leave(origin, failure) }
+        members[origin].failure = failure
+        if isRefusal { members[origin].ceiling = members[origin].running }
+        members[origin].restUntil = now + delay
+    }
+
+    /// Nothing more is asked from it in this attempt.
+    package mutating func leave(_ origin: OriginID, _ failure: AttemptFailure?) {
+        members[origin].isLeft = true
+        members[origin].failure = failure ?? members[origin].failure
+    }
+
+    /// Everything begins anew: whatever versions were known are not any more.
+    package mutating func forgetVersions() { for origin in members.indices { members[origin].isBound = false } }
+
+    // MARK: Who is too slow
+
+    /// Looks at what came so far; about once a second.
+    /// - Parameter running: bytes that the segments which run have fetched, by place.
+    /// - Returns: places to leave for being far slower than another.
+    package mutating func sampled(_ running: [OriginID: ByteCount], at now: Int64) -> [OriginID] {
+        var watched: Set<OriginID> = []
+        for origin in members.indices where members[origin].running > 0 {
+            tick(origin, at: now)
+            guard members[origin].watch.map({ $0.time >= Self.watchTime }) ?? false else { continue }
+            measure(origin, members[origin].fetched + (running[origin] ?? .zero), at: now)
+            watched.insert(origin)
+        }
+        guard let best = remaining.compactMap({ members[$0].rate }).max(), best > 0 else { return [] }
+        let slow = remaining.filter { watched.contains($0) && (members[$0].rate ?? best) < best * Self.tooSlow }
+        for origin in slow { leave(origin, nil) }
+        return slow
+    }
+
+    private mutating func tick(_ origin: OriginID, at now: Int64) {
+        guard let watch = members[origin].watch else { return }
+        let running = Int64(members[origin].running)
+        members[origin].watch?.time += running * (now - watch.counted)
+        members[origin].watch?.counted = now
+    }
+
+    private mutating func measure(_ origin: OriginID, _ fetched: ByteCount, at now: Int64) {
+        guard let watch = members[origin].watch else { return }
+        members[origin].rate = Double((fetched - watch.from).rawValue) / Double(max(1, watch.time))
+        members[origin].watch = Watch(from: fetched, counted: now)
+    }
+}

@@ -1,0 +1,59 @@
+import TransferModel
+
+/// The places that parts come from.
+extension SegmentedDownload {
+    /// Takes the other places in where a digest will prove the whole.
+    /// - Parameters:
+    ///   - serverDigests: what the server said of the whole file.
+    ///   - answer: may name further copies (RFC 6249).
+    mutating func share(_ serverDigests: [String: String], answer: ResponseHead? = nil) {
+        let strong = serverDigests.filter { OtherOrigins.strongDigests.contains($0.key) }
+        guard let others, !others.mustNotMix, others.hasDigest || !strong.isEmpty else { return }
+        digests = strong
+        if let checksum = others.base.spec.checksum {
+            digests = [checksum.algorithm.rawValue: checksum.value.lowercased()]
+        }
+        var origins = Origins(others.base.spec)
+        if let answer { origins.learn(from: answer.headers, at: answer.url) }
+        for place in others.places + origins.places {
+            guard !sources.contains(where: { $0.download.origin == place.name }),
+                let download = others.download(at: place)
+            else { continue }
+            sources.append(Source(download: download))
+            roster.add(isAvoided: others.avoided.contains(place.name))
+        }
+    }
+
+    /// What is fetched next may be of another version than what was.
+    mutating func forgetVersions() {
+        for origin in sources.indices {
+            sources[origin].version = nil
+            sources[origin].isConditional = true
+        }
+        roster.forgetVersions()
+        brought = [:]
+        head = nil
+    }
+
+    func exchange(for range: ByteRange, of total: ByteCount, from origin: OriginID) -> Exchange {
+        let source = sources[origin]
+        guard let version = source.version else {
+            return source.download.exchange(for: range, total: total, digests: digests)
+        }
+        return source.download.exchange(for: range, of: version, conditional: source.isConditional)
+    }
+
+    /// Places that were asked for something, as checkpoints name them.
+    package var asked: Set<String?> { Set(roster.asked.map { sources[$0].download.origin }) }
+
+    /// Which bytes came from where, as far as this attempt knows.
+    package var bringers: [String?: ByteRangeSet] {
+        Dictionary(uniqueKeysWithValues: brought.map { (sources[$0.key].download.origin, $0.value) })
+    }
+
+    /// Scheme, name and port of the server that a running segment is asked from.
+    package func host(of segment: SegmentID) -> String? { origins[segment].map { sources[$0].download.host } }
+
+    /// Those of all places that are not left.
+    package var hosts: Set<String> { Set(roster.remaining.map { sources[$0].download.host }) }
+}

@@ -1,0 +1,172 @@
+import TestSupport
+import Testing
+import TransferModel
+
+extension EndToEnd.Mirrors {
+    /// Parts of one file from several places, under a digest of the whole.
+    struct Shared {
+        private static let size = 16 << 20
+        private let content = Content(seed: 1, size: Self.size)
+        private let mirror: MisbehavingOrigin
+
+        init() throws { mirror = try MisbehavingOrigin() }
+
+        private func own(_ headers: [(name: String, value: String)] = []) -> Resource {
+            var resource = Resource(content, etag: "\"own\"")
+            resource.headers = headers
+            return resource
+        }
+
+        private var copy: Resource { Resource(content, etag: "\"copy\"") }
+
+        private func add(
+            _ scene: Scene, connections: Int64 = 4, named: Bool = true, _ more: [String: JSONValue] = [:]
+        ) async throws -> Int64 {
+            var members = Scene.quickRetry
+            members["connections"] = .integer(connections)
+            members["checksum"] = content.checksum
+            if named { members["mirrors"] = [.string(mirror.url("/copy"))] }
+            return try await scene.add("/file", to: "file", members.merging(more) { $1 })
+        }
+
+        /// Everything arrived, and hardly anything twice.
+        private func expectWhole(_ scene: Scene, sentTwice: Int = 4 << 20) {
+            #expect(content.matches(scene.file()))
+            #expect(scene.names == ["file"])
+            let sent = scene.origin.bytesSent("/file") + mirror.bytesSent("/copy")
+            #expect(sent <= Int64(Self.size + sentTwice), "\(sent)")
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func partsComeFromBoth() async throws {
+            let scene = try await Scene()
+            scene.origin.serve("/file", .good(own(), rate: 2 << 20))
+            mirror.serve("/copy", .good(copy, rate: 2 << 20))
+            let id = try await add(scene)
+            try await scene.probe.wait(for: id, bytes: Self.size / 2)
+            let task = try await scene.probe.wait(for: id, "completed")
+            expectWhole(scene)
+            #expect(task["verified"] == true)
+            let parts = mirror.requests("/copy")
+            #expect(parts.count >= 2 && parts.allSatisfy { $0.status == 206 })
+            #expect(parts.first?.header("If-Range") == nil)
+            #expect(parts.dropFirst().allSatisfy { $0.header("If-Range") == copy.etag })
+            #expect(scene.origin.requests("/file").dropFirst().allSatisfy { $0.header("If-Range") == "\"own\"" })
+            #expect(mirror.bytesSent("/copy") > Self.size / 8)
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func withoutADigestOnlyOnePlaceIsAsked() async throws {
+            let scene = try await Scene()
+            scene.origin.serve("/file", .good(own(), rate: 8 << 20))
+            mirror.serve("/copy", .good(copy))
+            let id = try await add(scene, ["checksum": .null])
+            try await scene.probe.wait(for: id, "completed")
+            expectWhole(scene)
+            #expect(mirror.requests().isEmpty && scene.origin.requests("/file").count >= 4)
+        }
+
+        @Test(.timeLimit(.minutes(1)), arguments: ["dead", "404", "weak", "longer", "whole", "cut"])
+        func aMirrorThatDoesNotServeIsLeft(_ trouble: String) async throws {
+            let scene = try await Scene()
+            scene.origin.serve("/file", .good(own(), rate: 4 << 20))
+            switch trouble {
+            case "dead": mirror.stop()
+            case "404": mirror.serve("/copy", .status(404))
+            case "weak": mirror.serve("/copy", .good(Resource(content, etag: "W/\"copy\"")))
+            case "longer": mirror.serve("/copy", .good(Resource(Content(seed: 1, size: Self.size + 1), etag: "\"l\"")))
+            case "whole": mirror.serve("/copy", .ignoringRange(copy))
+            default: mirror.serve("/copy", .good(copy, cutAfter: 100_000))
+            }
+            let id = try await add(scene)
+            let task = try await scene.probe.wait(for: id, "completed")
+            expectWhole(scene)
+            #expect(task["attempts"]?.integerValue == 1)
+            #expect(try await scene.restartCodes(id).isEmpty)
+        }
+
+        /// It answers, gives some bytes, and no more: the rest of its part comes from elsewhere.
+        @Test(.timeLimit(.minutes(2)))
+        func aMirrorThatHangsIsLeft() async throws {
+            let scene = try await Scene()
+            scene.origin.serve("/file", .good(own(), rate: 8 << 20))
+            mirror.serve("/copy", .stalling(copy, after: 100_000))
+            let id = try await add(scene, connections: 2, ["timeoutIntervalForRequest": 3600])
+            let task = try await scene.probe.wait(for: id, "completed")
+            expectWhole(scene)
+            #expect(task["attempts"]?.integerValue == 1)
+            #expect(mirror.requests("/copy").count == 1)
+        }
+
+        /// The place where it began goes away in the middle.
+        @Test(.timeLimit(.minutes(1)))
+        func theFirstPlaceMayGoAway() async throws {
+            let scene = try await Scene()
+            scene.origin.serve("/file", .good(own(), cutAfter: 1 << 20), .status(410))
+            mirror.serve("/copy", .good(copy, rate: 8 << 20))
+            let id = try await add(scene)
+            let task = try await scene.probe.wait(for: id, "completed")
+            expectWhole(scene)
+            #expect(task["attempts"]?.integerValue == 1)
+        }
+
+        /// Another version of the same length is found out by the digest, and nothing of it is delivered.
+        @Test(.timeLimit(.minutes(1)))
+        func aMirrorWithOtherBytesIsFoundOut() async throws {
+            let scene = try await Scene()
+            scene.origin.serve("/file", .good(own(), rate: 4 << 20))
+            mirror.serve("/copy", .good(Resource(Content(seed: 2, size: Self.size), etag: "\"old\"")))
+            let id = try await add(scene)
+            try await scene.probe.wait(for: id, "completed")
+            #expect(content.matches(scene.file()))
+            #expect(try await scene.restartCodes(id).allSatisfy { $0 == "integrity.checksum" })
+            #expect(scene.names == ["file"])
+        }
+
+        @Test(.timeLimit(.minutes(3)), arguments: [true, false])
+        func killedItGoesOnWithWhatIsThere(_ firstPlaceIsGone: Bool) async throws {
+            var scene = try await Scene()
+            scene.origin.serve("/file", .good(own(), rate: 1 << 20))
+            mirror.serve("/copy", .good(copy, rate: 1 << 20))
+            let id = try await add(scene)
+            for kill in 1...3 {
+                try await scene.probe.wait(for: id, bytes: Self.size / 5 * kill)
+                if kill == 3 {
+                    if firstPlaceIsGone { scene.origin.serve("/file", .status(404)) }
+                    mirror.serve("/copy", .good(copy))
+                }
+                scene = try await scene.restarted()
+            }
+            try await scene.probe.wait(for: id, "completed")
+            // For each kill and connection: socket buffers and what had not reached the file.
+            expectWhole(scene, sentTwice: 3 * 4 * (1 << 20))
+            #expect(mirror.bytesSent("/copy") > Self.size / 8)
+            #expect(try await scene.restartCodes(id).isEmpty)
+        }
+
+        @Test(.timeLimit(.minutes(1)), arguments: [true, false])
+        func linksOfTheAnswerAddMirrors(_ isServersDigest: Bool) async throws {
+            let scene = try await Scene()
+            var headers = [(name: "Link", value: "<\(mirror.url("/copy"))>; rel=duplicate; pri=1")]
+            if isServersDigest { headers.append((name: "Repr-Digest", value: "sha-256=:\(content.base64Digest):")) }
+            scene.origin.serve("/file", .good(own(headers), rate: 2 << 20))
+            mirror.serve("/copy", .good(copy, rate: 2 << 20))
+            let id = try await add(scene, named: false, isServersDigest ? ["checksum": .null] : [:])
+            try await scene.probe.wait(for: id, "completed")
+            expectWhole(scene)
+            #expect(mirror.bytesSent("/copy") > Self.size / 8)
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func linksWithoutADigestAddNothing() async throws {
+            let scene = try await Scene()
+            let link = (name: "Link", value: "<\(mirror.url("/copy"))>; rel=duplicate")
+            scene.origin.serve("/file", .good(own([link]), rate: 8 << 20))
+            mirror.serve("/copy", .good(copy))
+            let id = try await add(scene, named: false, ["checksum": .null])
+            try await scene.probe.wait(for: id, "completed")
+            expectWhole(scene)
+            #expect(mirror.requests().isEmpty)
+        }
+    }
+}
