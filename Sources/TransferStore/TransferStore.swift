@@ -20,6 +20,7 @@ package final class TransferStore: Sendable {
     private let lock: InstanceLock
     private let reserve: Reserve
     private let committer: GroupCommitter
+    private let shrinking: Shrinking
     private let isClosed = Guarded(false)
 
     /// Locks `folder/lock`, opens `folder/dld.sqlite` and migrates it; missing folders are created with mode 0700.
@@ -33,7 +34,11 @@ package final class TransferStore: Sendable {
         (pool, identifier) = try StoreOpening.open(folder)
         reserve.restore()
         committer = GroupCommitter(pool: pool, reserve: reserve)
+        shrinking = Shrinking(committer)
+        committer.observeFreedPages { [shrinking] in shrinking.note() }
         committer.start()
+        // What the last daemon did not come to.
+        if try pool.read({ try StoreSnapshot($0).freePages() }) > Shrinking.kept { shrinking.note() }
     }
 
     deinit {
@@ -48,10 +53,7 @@ package final class TransferStore: Sendable {
     package func write<Value: Sendable>(
         _ body: @escaping @Sendable (StoreTransaction) throws -> Value
     ) async throws -> Value {
-        let result = await withCheckedContinuation { continuation in
-            committer.submit(WriteRequest(body, continuation))
-        }
-        return try result.get()
+        try await committer.write(body)
     }
 
     /// Runs `body` on a snapshot of the last commit.
@@ -78,6 +80,9 @@ package final class TransferStore: Sendable {
     /// Writes that wait for the next commit.
     package var queuedWrites: Int { committer.queueLength }
 
+    /// Whether pages that deleted rows held are being given back, or are to be looked for.
+    var isShrinking: Bool { shrinking.isActive }
+
     /// Takes the reserve again where there is room now.
     /// - Returns: whether adds are accepted from now on.
     @discardableResult
@@ -93,6 +98,7 @@ package final class TransferStore: Sendable {
             return !closed
         }
         guard first else { return }
+        shrinking.stop()
         committer.close()
         // A reader that still runs keeps its connection; SQLite then leaves the WAL for the next start.
         try? pool.close()

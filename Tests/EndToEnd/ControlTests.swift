@@ -67,6 +67,41 @@ extension EndToEnd {
             #expect(again > deleted)
         }
 
+        /// What was removed when the daemon died has its event and is gone; everything else is still there.
+        @Test(.timeLimit(.minutes(2)))
+        func removingManyGoesOnAfterAKill() async throws {
+            var scene = try await Scene()
+            let ids = try await scene.probe.add(
+                (0..<3000).map { number in
+                    [
+                        "url": .string(scene.origin.url("/\(number)")), "startPaused": true,
+                        "destination": ["path": .string(scene.file("\(number)"))],
+                    ]
+                })
+            let everything: [String: JSONValue] = ["all": true]
+            _ = try await scene.probe.call("task.cancel", .object(everything))
+            let head = try await scene.probe.call("daemon.stats")["head"] ?? .null
+            let follower = try await scene.daemon.probe()
+            _ = try await follower.call("events.subscribe", ["types": ["task.removed"]])
+            try await scene.probe.send(line: [
+                "jsonrpc": "2.0", "id": 1, "method": "task.remove", "params": .object(everything),
+            ])
+            _ = try await follower.nextEvent()
+            scene = try await scene.restarted()
+            let removed = try await removals(scene, after: head)
+            let left = try await scene.probe.call("daemon.stats")["tasks"]?["cancelled"]?.integerValue ?? 0
+            #expect(!removed.isEmpty)
+            #expect(removed.count + Int(left) == 3000)
+            _ = try await scene.probe.call("task.remove", .object(everything))
+            #expect(try await removals(scene, after: head).sorted() == ids.sorted())
+            #expect(try await scene.probe.call("task.list")["tasks"]?.arrayValue?.isEmpty == true)
+        }
+
+        private func removals(_ scene: Scene, after head: JSONValue) async throws -> [Int64] {
+            try await scene.probe.storedEvents(after: head, ["types": ["task.removed"]])
+                .compactMap { $0["task"]?.integerValue }
+        }
+
         @Test(.timeLimit(.minutes(1)))
         func aNewAddressKeepsTheBytesOnlyOfTheSameVersion() async throws {
             let scene = try await Scene()

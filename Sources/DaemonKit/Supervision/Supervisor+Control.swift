@@ -55,7 +55,8 @@ extension Supervisor {
         return outcome
     }
 
-    private static let chunkSize = 500
+    /// Tasks of one transaction: some milliseconds of the writer, and each commit is progress that stays.
+    private static let chunkSize = 256
 
     private func controlSelected(
         _ action: TaskAction, _ session: String?, _ target: ControlTarget, into outcome: inout ControlOutcome
@@ -76,37 +77,60 @@ extension Supervisor {
         _ action: TaskAction, _ ids: [TaskID], _ target: ControlTarget, isNamed: Bool,
         into outcome: inout ControlOutcome
     ) async throws {
-        let records = try await store.read { try $0.tasks(ids) }.filter { isMeant($0, by: target) }
-        let results = try await stoppingRuns(action.stopsRuns ? records.map(\.id) : []) {
+        let meant = try await store.read { try $0.heads(ids) }.filter { isMeant($0, by: target) }
+        let done = try await stoppingRuns(action.stopsRuns ? meant.map(\.id) : []) {
             // Parts go first: a daemon that dies in between restarts a task from 0 that was not wanted, and leaves no file.
-            for record in records where action.discardsPart(of: record) { await files.discardPart(of: record) }
-            return try await store.write { [transitions] transaction in
-                try ids.map { try action.result(for: $0, target, transitions, in: transaction) }
+            let parts = try await discardParts(of: meant.map(\.id), for: action)
+            let results = try await store.write { [transitions] in
+                try transitions.control(action, ids, target, in: $0)
             }
+            return ControlBatch(results: results, attempted: parts)
         }
-        var changed: [TaskTransitions.Outcome] = []
-        for result in results {
+        var changed: [TaskHead] = []
+        for result in done.results {
             switch result {
-            case .changed(let change):
-                outcome.changed.append(change.record.id)
-                changed.append(change)
+            case .changed(let head): changed.append(head)
             case .skipped(let id, let code):
                 if isNamed || code != .taskNotFound { outcome.skipped.append(.init(id: id, code: code)) }
             }
         }
-        for change in changed {
-            if case .remove(let deleteFile) = action {
-                logger.info("removed", metadata: ["task": "\(change.record.id)"])
-                if deleteFile { await files.deleteDelivered(change.record) }
-            } else {
-                log(change)
-            }
+        outcome.changed += changed.map(\.id)
+        log(action, changed)
+        if case .remove(deleteFile: true) = action {
+            let removed = Set(changed.map(\.id))
+            for record in done.attempted where removed.contains(record.id) { await files.deleteDelivered(record) }
         }
-        await afterwards(changed)
+        if action.isEnding { for session in Set(changed.map(\.session)) { launches.finalEvent(in: session) } }
     }
 
-    private func isMeant(_ record: TaskRecord, by target: ControlTarget) -> Bool {
-        target.owner.includes(record.session.owner) && target.states?.contains(record.status.state) ?? true
+    /// Removes the part files of those tasks whose bytes go with this action.
+    /// - Returns: tasks that had been attempted: who was not has neither part nor file.
+    private func discardParts(of ids: [TaskID], for action: TaskAction) async throws -> [TaskRecord] {
+        guard action.discardsParts else { return [] }
+        let records = try await store.read { snapshot in
+            let heads = try snapshot.heads(ids).filter { $0.mayHavePart && action.discardsPart(of: $0) }
+            return try snapshot.tasks(heads.map(\.id))
+        }
+        await files.discardParts(of: records)
+        return records
+    }
+
+    /// One line for many tasks: a hundred thousand lines are of no use to anybody.
+    private func log(_ action: TaskAction, _ changed: [TaskHead]) {
+        guard let first = changed.first, let last = changed.last else { return }
+        guard changed.count > Self.mostLogged else {
+            for head in changed { logger.info("\(action.loggedAs(head))", metadata: ["task": "\(head.id)"]) }
+            return
+        }
+        logger.info(
+            "\(action.loggedAs(first))",
+            metadata: ["tasks": "\(changed.count)", "first": "\(first.id)", "last": "\(last.id)"])
+    }
+
+    private static let mostLogged = 16
+
+    private func isMeant(_ head: TaskHead, by target: ControlTarget) -> Bool {
+        target.owner.includes(head.session.owner) && target.states?.contains(head.status.state) ?? true
     }
 
     static func notFound(_ id: TaskID) -> TransferError {
@@ -114,36 +138,11 @@ extension Supervisor {
     }
 }
 
-private enum ControlResult: Sendable {
-    case changed(TaskTransitions.Outcome)
-    case skipped(TaskID, ErrorCode)
-}
-
-extension TaskAction {
-    fileprivate func result(
-        for id: TaskID, _ target: ControlTarget, _ transitions: TaskTransitions, in transaction: StoreTransaction
-    ) throws -> ControlResult {
-        guard let record = try transaction.task(id), target.owner.includes(record.session.owner) else {
-            return .skipped(id, .taskNotFound)
-        }
-        if let states = target.states, !states.contains(record.status.state) {
-            return .skipped(id, .taskWrongState)
-        }
-        do {
-            return .changed(try perform(on: record, transitions, in: transaction))
-        } catch let error as TransferError where error.code == .taskWrongState {
-            return .skipped(id, error.code)
-        }
-    }
-
-    /// Whether the task's bytes go with this action.
-    fileprivate func discardsPart(of record: TaskRecord) -> Bool {
-        switch self {
-        case .cancel(let keepPartial): !keepPartial && !record.status.state.isFinal
-        case .remove: record.status.state.isFinal
-        case .pause, .resume, .retry: false
-        }
-    }
+/// What became of the tasks of one transaction.
+private struct ControlBatch {
+    var results: [ControlResult]
+    /// Those that had been attempted, as they were.
+    var attempted: [TaskRecord]
 }
 
 extension TaskAction {
@@ -165,27 +164,35 @@ extension TaskAction {
         }
     }
 
-    func perform(
-        on record: TaskRecord, _ transitions: TaskTransitions, in transaction: StoreTransaction
-    ) throws -> TaskTransitions.Outcome {
+    /// Whether a subscriber who is not there may have to hear of it.
+    fileprivate var isEnding: Bool {
         switch self {
-        case .pause: return try transitions.apply(.pause, to: record, in: transaction)
-        case .resume: return try transitions.apply(.resume, to: record, in: transaction)
-        case .retry: return try transitions.apply(.retry, to: record, in: transaction)
-        case .cancel(let keepPartial):
-            return try transitions.apply(.cancel(keepPartial: keepPartial), to: record, in: transaction)
-        case .remove:
-            guard record.status.state.isFinal else {
-                throw TransferError(.taskWrongState, "Task \(record.id) is not over; cancel it first.")
-            }
-            let now = transitions.time.reading().wall
-            try transaction.endUpload(of: record, at: now)
-            try transaction.delete(record.id)
-            _ = try transaction.append(
-                EventRecord(
-                    time: now, type: .taskRemoved, session: record.session,
-                    task: record.id))
-            return TaskTransitions.Outcome(record: record, effects: [.discardPart])
+        case .cancel: true
+        case .pause, .resume, .retry, .remove: false
+        }
+    }
+
+    fileprivate var discardsParts: Bool {
+        switch self {
+        case .cancel(let keepPartial): !keepPartial
+        case .remove: true
+        case .pause, .resume, .retry: false
+        }
+    }
+
+    /// Whether the task's bytes go with this action.
+    fileprivate func discardsPart(of head: TaskHead) -> Bool {
+        switch self {
+        case .cancel(let keepPartial): !keepPartial && !head.status.state.isFinal
+        case .remove: head.status.state.isFinal
+        case .pause, .resume, .retry: false
+        }
+    }
+
+    fileprivate func loggedAs(_ head: TaskHead) -> String {
+        switch self {
+        case .remove: "removed"
+        case .pause, .resume, .retry, .cancel: head.status.state.rawValue
         }
     }
 }

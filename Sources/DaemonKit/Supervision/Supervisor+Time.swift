@@ -90,6 +90,9 @@ extension Supervisor {
         return schedule.nextOpening(after: now, utcOffset: LocalTime.utcOffset)
     }
 
+    /// Tasks that one transaction drops: some milliseconds of the writer.
+    private static let retentionBatch = 256
+
     /// Retention, the reserve, and what a crash left: nothing here is urgent.
     func keepHouse() async {
         do {
@@ -98,13 +101,15 @@ extension Supervisor {
             let now = time.reading().wall
             let horizon = now.advanced(by: Seconds(-settings.historyRetention.rawValue))
             while true {
+                let old = try await store.read { try $0.history(before: horizon, limit: Self.retentionBatch) }
+                guard !old.isEmpty else { break }
                 let expired = try await store.write { transaction in
-                    let expired = try transaction.expireHistory(before: horizon, limit: 200)
+                    let expired = try transaction.expire(old, before: horizon)
                     for record in expired { try transaction.endUpload(of: record, at: now) }
                     return expired
                 }
-                for record in expired { await discard(record) }
-                if expired.count < 200 { break }
+                await files.discardParts(of: expired.filter { TaskHead($0).mayHavePart })
+                if old.count < Self.retentionBatch { break }
             }
             let eventHorizon = now.advanced(by: Seconds(-settings.eventRetention.rawValue))
             while true {

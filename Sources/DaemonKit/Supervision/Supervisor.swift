@@ -303,10 +303,7 @@ package final class Supervisor: Sendable {
 
     /// Removes what a task held here; an upload that was begun at a server is ended by `endings`.
     func discard(_ record: TaskRecord) async {
-        switch record.spec.kind {
-        case .download: await files.discardPart(of: record)
-        case .upload, .data: break
-        }
+        await files.discardParts(of: [record])
     }
 
     private func tellLaunches(_ outcome: TaskTransitions.Outcome) {

@@ -69,33 +69,45 @@ package struct TaskTransitions: Sendable {
         session known: SessionConfiguration? = nil, leaving result: TaskResult? = nil
     ) throws -> Decision {
         let now = time.reading()
-        var machine = TaskMachine(record.status)
-        let effects = try machine.handle(event, at: now)
-        var record = record
-        let before = record.status.state
-        record.status = machine.status
+        let step = try step(event, of: TaskHead(record), at: now)
+        var (record, change) = (record, step.change)
+        record.status = step.head.status
         if let result { record.result = result }
-        var change: StatusChange?
-        if effects.contains(.persist) {
-            let expiry = try expiry(of: record, session: known, at: now, in: transaction)
-            change = StatusChange(
-                record.id, from: before, to: record.status, resourceTimeoutAt: expiry, result: result)
+        change?.result = result
+        // Nothing is looked up while time does not count.
+        if change != nil, record.status.budgetMark != nil {
+            let session = try known ?? transaction.session(record.session)?.configuration ?? SessionConfiguration()
+            change?.resourceTimeoutAt = expiry(of: record.spec, record.status, session, at: now)
         }
-        let events = effects.compactMap { effect -> EventRecord? in
-            guard case .publish(let type, let payload) = effect else { return nil }
-            return EventRecord(time: now.wall, type: type, session: record.session, task: record.id, payload: payload)
-        }
-        return Decision(outcome: Outcome(record: record, effects: effects), change: change, events: events)
+        return Decision(
+            outcome: Outcome(record: record, effects: step.effects), change: change, events: step.events)
     }
 
-    /// nil while time does not count, and then nothing is looked up.
-    private func expiry(
-        of record: TaskRecord, session known: SessionConfiguration?, at now: ClockReading,
-        in transaction: StoreTransaction
-    ) throws -> Timestamp? {
-        guard record.status.budgetMark != nil else { return nil }
-        let session = try known ?? transaction.session(record.session)?.configuration ?? SessionConfiguration()
-        return expiry(of: record.spec, record.status, session, at: now)
+    /// What an event makes of the head of a task.
+    struct Step: Sendable {
+        var head: TaskHead
+        var effects: [TaskEffect]
+        /// Says nothing of when the time for the resource runs out; nil where the status stays as it is.
+        var change: StatusChange?
+        var events: [EventRecord]
+
+        var discardsPart: Bool { effects.contains(.discardPart) }
+    }
+
+    /// - Throws: `task.wrong_state`.
+    func step(_ event: TaskEvent, of head: TaskHead, at now: ClockReading) throws(TransferError) -> Step {
+        var machine = TaskMachine(head.status)
+        let effects = try machine.handle(event, at: now)
+        var after = head
+        after.status = machine.status
+        let change =
+            effects.contains(.persist)
+            ? StatusChange(head.id, from: head.status.state, to: after.status, resourceTimeoutAt: nil) : nil
+        let events = effects.compactMap { effect -> EventRecord? in
+            guard case .publish(let type, let payload) = effect else { return nil }
+            return EventRecord(time: now.wall, type: type, session: head.session, task: head.id, payload: payload)
+        }
+        return Step(head: after, effects: effects, change: change, events: events)
     }
 
     /// Ends what waits for a session's last task: `session.drained`, and the end of a finishing session.

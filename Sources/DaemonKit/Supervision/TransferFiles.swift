@@ -308,36 +308,6 @@ struct TransferFiles: Sendable {
         }
     }
 
-    // MARK: When it is over
-
-    /// Removes a task's part files: the one its checkpoint names, the one it would be given, and a decoded one that a
-    /// daemon left behind which was killed.
-    func discardPart(of record: TaskRecord) async {
-        await pool.run { [access, storeID] in
-            guard let plan = try? DestinationPlan(record.spec.destination, directory: nil) else { return }
-            let own = PartName.make(task: record.id, store: storeID, wanted: plan.name)
-            let decoded = PartName.make(task: record.id, store: storeID, wanted: plan.name, attempt: 1)
-            Self.unlink([own, decoded], in: plan.folder, access, record.session.owner)
-            guard let path = record.checkpoint?.partPath else { return }
-            let name = Self.lastComponent(path)
-            guard name != own, PartName.isPartName(name) else { return }
-            Self.unlink([name], in: Self.folder(of: path), access, record.session.owner)
-        }
-    }
-
-    /// Removes the delivered file of a task that is being removed.
-    func deleteDelivered(_ record: TaskRecord) async {
-        guard let file = record.result?.file else { return }
-        await pool.run { [access] in
-            Self.unlink([Self.lastComponent(file)], in: Self.folder(of: file), access, record.session.owner)
-        }
-    }
-
-    private static func unlink(_ names: [String], in folder: String, _ access: FileAccess, _ owner: UserID) {
-        guard let folder = try? access.openFolder(folder, owner: owner, create: false) else { return }
-        for name in names { unlinkat(folder.fileDescriptor, name, 0) }
-    }
-
     static func lastComponent(_ path: String) -> String {
         path.split(separator: "/").last.map(String.init) ?? path
     }

@@ -17,13 +17,12 @@ extension StoreSnapshot {
     /// Those of the tasks that exist, in the order asked for.
     package func tasks(_ ids: [TaskID]) throws -> [TaskRecord] {
         guard ids.count > 1 else { return try ids.compactMap { try task($0) } }
-        let list = "[\(ids.map { String($0.rawValue) }.joined(separator: ","))]"
         // CROSS JOIN: the list is the outer loop, so that its order is the answer's.
         let sql = """
             SELECT \(TaskRow.columns) FROM json_each(?) AS wanted CROSS JOIN task ON task.id = wanted.value \
             \(TaskRow.joins) ORDER BY wanted.key
             """
-        let rows = try Row.fetchCursor(try statement(sql), arguments: [list])
+        let rows = try Row.fetchCursor(try statement(sql), arguments: [Self.list(ids)])
         var records: [TaskRecord] = []
         records.reserveCapacity(ids.count)
         while let row = try rows.next() { records.append(try TaskRow.record(row)) }

@@ -43,8 +43,9 @@ enum TaskRow {
 
     /// What `status` reads.
     static let statusColumns = """
-        state, reason, next_attempt_at, error, attempts, failures_in_row, integrity_restarts, created_at, started_at, \
-        finished_at, budget_used, budget_mark, unresolved_since
+        task.state, task.reason, task.next_attempt_at, task.error, task.attempts, task.failures_in_row, \
+        task.integrity_restarts, task.created_at, task.started_at, task.finished_at, task.budget_used, \
+        task.budget_mark, task.unresolved_since
         """
 
     /// - Parameter first: index of the first of `statusColumns`.

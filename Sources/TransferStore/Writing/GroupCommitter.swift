@@ -9,11 +9,20 @@ final class GroupCommitter: Sendable {
         var queue: [any PendingWrite] = []
         var isClosing = false
         var hasEnded = false
+        /// Bodies that were ever taken.
+        var taken = 0
+    }
+
+    /// What the bodies of one commit did.
+    private struct Outcome {
+        var events: [EventRecord] = []
+        var freesPages = false
     }
 
     /// A function by itself in a generic box would be wrapped once more by each look at it (see `Guarded`).
     private struct Observer {
-        var body: (@Sendable ([EventRecord]) -> Void)?
+        var events: (@Sendable ([EventRecord]) -> Void)?
+        var freedPages: (@Sendable () -> Void)?
     }
 
     /// Most bodies in one transaction: bounds how long the first of them waits.
@@ -37,7 +46,17 @@ final class GroupCommitter: Sendable {
     }
 
     func observeCommits(_ body: @escaping @Sendable ([EventRecord]) -> Void) {
-        observer.withLock { $0.body = body }
+        observer.withLock { $0.events = body }
+    }
+
+    /// Calls `body` after each commit that deleted rows; as quick as the other one.
+    func observeFreedPages(_ body: @escaping @Sendable () -> Void) {
+        observer.withLock { $0.freedPages = body }
+    }
+
+    /// Runs `body` in the next group and returns when that is durable.
+    func write<Value: Sendable>(_ body: @escaping @Sendable (StoreTransaction) throws -> Value) async throws -> Value {
+        try await withCheckedContinuation { continuation in submit(WriteRequest(body, continuation)) }.get()
     }
 
     func submit(_ write: any PendingWrite) {
@@ -54,6 +73,9 @@ final class GroupCommitter: Sendable {
 
     /// Writes that wait for the next commit.
     var queueLength: Int { state.withLock { $0.queue.count } }
+
+    /// Writes that ever came; two equal answers have none between them.
+    var writeCount: Int { state.withLock { $0.taken + $0.queue.count } }
 
     /// Performs what is queued, then ends the thread.
     func close() {
@@ -73,14 +95,17 @@ final class GroupCommitter: Sendable {
             if state.queue.isEmpty { return state.isClosing ? .some(nil) : nil }
             let group = Array(state.queue.prefix(Self.largestGroup))
             state.queue.removeFirst(group.count)
+            state.taken += group.count
             return .some(group)
         }
     }
 
     private func perform(_ group: [any PendingWrite]) {
         do {
-            let events = try commitReleasingReserve(group)
-            if !events.isEmpty { observer.withLock { $0.body }?(events) }
+            let outcome = try commitReleasingReserve(group)
+            let observer = observer.withLock { $0 }
+            if !outcome.events.isEmpty { observer.events?(outcome.events) }
+            if outcome.freesPages { observer.freedPages?() }
             for write in group { write.finish() }
         } catch {
             for write in group { write.fail(error) }
@@ -88,7 +113,7 @@ final class GroupCommitter: Sendable {
     }
 
     /// On a full disk, gives the reserve away and tries once more: then state changes fit and adds refuse themselves.
-    private func commitReleasingReserve(_ group: [any PendingWrite]) throws -> [EventRecord] {
+    private func commitReleasingReserve(_ group: [any PendingWrite]) throws -> Outcome {
         do {
             return try commit(group)
         } catch let error as DatabaseError where StoreFailure.isStorageFull(error) {
@@ -97,33 +122,31 @@ final class GroupCommitter: Sendable {
         }
     }
 
-    private func commit(_ group: [any PendingWrite]) throws -> [EventRecord] {
+    private func commit(_ group: [any PendingWrite]) throws -> Outcome {
         try pool.writeWithoutTransaction { database in
-            var events: [EventRecord] = []
+            var outcome = Outcome()
             try database.inTransaction(.immediate) {
-                for write in group {
-                    try events.append(contentsOf: run(write, in: database))
-                }
+                for write in group { try run(write, in: database, into: &outcome) }
                 return .commit
             }
-            return events
+            return outcome
         }
     }
 
     /// Runs one body in its savepoint.
     /// - Throws: only what voids the whole transaction.
-    private func run(_ write: any PendingWrite, in database: Database) throws -> [EventRecord] {
+    private func run(_ write: any PendingWrite, in database: Database, into outcome: inout Outcome) throws {
         let transaction = StoreTransaction(database, storageIsLow: reserve.isLow)
         do {
             try database.inSavepoint {
                 try write.run(transaction)
                 return .commit
             }
-            return transaction.appended
+            outcome.events.append(contentsOf: transaction.appended)
+            outcome.freesPages = outcome.freesPages || transaction.freesPages
         } catch {
             guard database.isInsideTransaction, !StoreFailure.voidsTransaction(error) else { throw error }
             write.note(error)
-            return []
         }
     }
 }

@@ -2,15 +2,14 @@ import GRDB
 import TransferModel
 
 extension StoreTransaction {
-    /// Removes up to `limit` finished tasks whose end lies before `time`, the oldest first; gives free pages back to
-    /// the file system.
-    /// - Returns: the tasks removed, whose part files remain to be removed.
-    package func expireHistory(before time: Timestamp, limit: Int) throws -> [TaskRecord] {
-        let expired = try ended(before: time, limit: limit)
-        let records = try tasks(expired)
-        for record in records { try delete(record.id) }
-        if !records.isEmpty { try shrink() }
-        return records
+    /// Removes those of `tasks` that still are history from before `time`.
+    /// - Returns: the tasks removed, whose part files and uploads remain to be removed.
+    package func expire(_ tasks: [TaskRecord], before time: Timestamp) throws -> [TaskRecord] {
+        // One may have been retried, or removed, since it was read.
+        let expired = Set(
+            try heads(tasks.map(\.id)).filter { head in head.status.finishedAt.map { $0 < time } ?? false }.map(\.id))
+        try delete(Array(expired))
+        return tasks.filter { expired.contains($0.id) }
     }
 
     /// Removes up to `limit` events from the beginning of the log: those older than `time`, and those beyond the
@@ -27,7 +26,7 @@ extension StoreTransaction {
         let cut = min(end, max(young.map { $0 - 1 } ?? end, last - Int64(max(0, count))))
         guard cut >= first else { return 0 }
         try execute("DELETE FROM event WHERE sequence <= ?", [cut])
-        try shrink()
+        freesPages = true
         return Int(cut - first + 1)
     }
 
@@ -39,6 +38,23 @@ extension StoreTransaction {
             (SELECT owner, token FROM client_token WHERE created_at < ? LIMIT ?)
             """, [time.rawValue, limit])
         return database.changesCount
+    }
+
+    /// Gives at most so many free pages back to the file system.
+    /// - Returns: how many are left.
+    func giveBack(atMost pages: Int) throws -> Int {
+        try execute("PRAGMA incremental_vacuum(\(pages))")
+        return try freePages()
+    }
+}
+
+extension StoreSnapshot {
+    /// Pages of the file that hold nothing.
+    func freePages() throws -> Int { Int(try integer("PRAGMA freelist_count") ?? 0) }
+
+    /// Up to `limit` finished tasks whose end lies before `time`, the oldest first.
+    package func history(before time: Timestamp, limit: Int) throws -> [TaskRecord] {
+        try tasks(try ended(before: time, limit: limit))
     }
 
     /// The oldest ends of every stretch of history, merged.
@@ -62,10 +78,5 @@ extension StoreTransaction {
             }
         }
         return ends.sorted { ($0.time, $0.id) < ($1.time, $1.id) }.prefix(limit).map { TaskID($0.id) }
-    }
-
-    /// Gives at most 4 MiB of free pages back to the file system.
-    private func shrink() throws {
-        try execute("PRAGMA incremental_vacuum(1024)")
     }
 }

@@ -96,7 +96,15 @@ extension StoreTransaction {
     /// - Returns: whether it was there.
     @discardableResult
     package func delete(_ id: TaskID) throws -> Bool {
-        try changes("DELETE FROM task WHERE id = ?", [id.rawValue])
+        freesPages = true
+        return try changes("DELETE FROM task WHERE id = ?", [id.rawValue])
+    }
+
+    /// As `delete` of each of them, with one statement.
+    package func delete(_ ids: [TaskID]) throws {
+        guard !ids.isEmpty else { return }
+        try execute("DELETE FROM task WHERE id IN (SELECT value FROM json_each(?))", [Self.list(ids)])
+        freesPages = true
     }
 
     /// The row of a session and host that counts queued tasks; made where missing.

@@ -5,6 +5,8 @@ import TransferModel
 package final class StoreTransaction: StoreSnapshot {
     /// Events of this body, with their numbers; handed on when the commit is durable.
     private(set) var appended: [EventRecord] = []
+    /// Rows were deleted: the file may have pages to give back.
+    var freesPages = false
     let storageIsLow: Bool
 
     init(_ database: Database, storageIsLow: Bool) {

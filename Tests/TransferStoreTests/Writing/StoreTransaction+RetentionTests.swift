@@ -18,15 +18,40 @@ import TransferModel
             }
         }
         let unfinished = try await store.add(newTask(.paused))
-        let first = try await store.write { try $0.expireHistory(before: after(6), limit: 3) }
-        #expect(first.map(\.id) == [ids[9], ids[8], ids[7]])
-        let second = try await store.write { try $0.expireHistory(before: after(6), limit: 3) }
-        #expect(second.map(\.id) == [ids[6], ids[5]])
-        let third = try await store.write { try $0.expireHistory(before: after(6), limit: 3) }
+        let first = try await expire(store, before: after(6), limit: 3)
+        #expect(first == [ids[9], ids[8], ids[7]])
+        let second = try await expire(store, before: after(6), limit: 3)
+        #expect(second == [ids[6], ids[5]])
+        let third = try await expire(store, before: after(6), limit: 3)
         #expect(third.isEmpty)
         let (counts, kept) = try await store.read { (try $0.counts(), try $0.task(unfinished)) }
         #expect(counts[.completed] == 5)
         #expect(kept != nil)
+    }
+
+    private func expire(_ store: TransferStore, before time: Timestamp, limit: Int) async throws -> [TaskID] {
+        let old = try await store.read { try $0.history(before: time, limit: limit) }
+        return try await store.write { try $0.expire(old, before: time) }.map(\.id)
+    }
+
+    @Test func whatIsNoHistoryAnyMoreStays() async throws {
+        let store = try fixture.open()
+        let ids = try await store.write { transaction in
+            try (0..<3).map { _ in try transaction.insert(newTask(.failed)).id }
+        }
+        let old = try await store.read { try $0.history(before: after(6), limit: 10) }
+        #expect(old.map(\.id) == ids)
+        // Retried, and ended again later, since it was read.
+        _ = try await store.write { transaction in
+            (
+                try transaction.update(ids[0], from: .failed, to: status(.queued)),
+                try transaction.update(ids[1], from: .failed, to: status(.failed, at: after(10)))
+            )
+        }
+        let expired = try await store.write { try $0.expire(old, before: after(6)) }
+        #expect(expired.map(\.id) == [ids[2]])
+        let left = try await store.read { try $0.tasks(ids) }
+        #expect(left.map(\.id) == [ids[0], ids[1]])
     }
 
     /// Ten events, a second apart.
@@ -95,25 +120,5 @@ import TransferModel
         #expect(removed == 2)
         let last = try await store.read { try $0.taskID(clientToken: "t2", owner: alice, notBefore: epoch) }
         #expect(last == TaskID(3))
-    }
-
-    @Test func theFileShrinksAgain() async throws {
-        let store = try fixture.open()
-        let filler = String(repeating: "x", count: 20_000)
-        try await store.write { transaction in
-            for _ in 0..<100 {
-                var new = newTask(.completed)
-                new.spec.description = filler
-                try transaction.insert(new)
-            }
-        }
-        let pages: @Sendable () async throws -> Int = {
-            try await store.pool.read { try Int.fetchOne($0, sql: "PRAGMA page_count") ?? 0 }
-        }
-        let full = try await pages()
-        _ = try await store.write { try $0.expireHistory(before: after(100), limit: 1000) }
-        let shrunk = try await pages()
-        #expect(full > 1000)
-        #expect(shrunk < full / 4)
     }
 }

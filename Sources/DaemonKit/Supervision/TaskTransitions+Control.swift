@@ -1,0 +1,125 @@
+import TransferCore
+import TransferModel
+import TransferStore
+
+/// What a control method did with one task.
+enum ControlResult: Sendable {
+    /// As it is now, or was when it was removed.
+    case changed(TaskHead)
+    case skipped(TaskID, ErrorCode)
+}
+
+/// What clients ask of many tasks: decided on their heads, stored with few statements, whatever their specs say.
+extension TaskTransitions {
+    /// - Returns: one entry for each of `ids`, in order.
+    func control(
+        _ action: TaskAction, _ ids: [TaskID], _ target: ControlTarget, in transaction: StoreTransaction
+    ) throws -> [ControlResult] {
+        var heads = Dictionary(try transaction.heads(ids).map { ($0.id, $0) }) { first, _ in first }
+        var changes = ControlChanges(transitions: self, action: action, now: time.reading())
+        let results = try ids.map { id -> ControlResult in
+            guard let head = heads[id], target.owner.includes(head.session.owner) else {
+                return .skipped(id, .taskNotFound)
+            }
+            if let states = target.states, !states.contains(head.status.state) {
+                return .skipped(id, .taskWrongState)
+            }
+            do {
+                let after = try changes.take(head, in: transaction)
+                heads[id] = after
+                return .changed(after ?? head)
+            } catch let error as TransferError where error.code == .taskWrongState {
+                return .skipped(id, error.code)
+            }
+        }
+        try changes.store(in: transaction)
+        return results
+    }
+}
+
+/// The changes of one transaction while they are gathered.
+private struct ControlChanges {
+    let transitions: TaskTransitions
+    let action: TaskAction
+    let now: ClockReading
+
+    private var moves: [StatusChange] = []
+    private var removed: [TaskID] = []
+    private var discarded: [TaskID] = []
+    private var events: [EventRecord] = []
+    /// Sessions of which a task has ended.
+    private var ended: Set<SessionKey> = []
+    private var configurations: [SessionKey: SessionConfiguration] = [:]
+
+    init(transitions: TaskTransitions, action: TaskAction, now: ClockReading) {
+        self.transitions = transitions
+        self.action = action
+        self.now = now
+    }
+
+    /// - Returns: the task as it will be; nil where it is removed.
+    /// - Throws: `task.wrong_state`.
+    mutating func take(_ head: TaskHead, in transaction: StoreTransaction) throws -> TaskHead? {
+        guard let event = action.event else {
+            try remove(head, in: transaction)
+            return nil
+        }
+        var step = try transitions.step(event, of: head, at: now)
+        if step.change != nil, step.head.status.budgetMark != nil {
+            step.change?.resourceTimeoutAt = try expiry(of: step.head, in: transaction)
+        }
+        if let change = step.change { moves.append(change) }
+        if step.discardsPart {
+            if head.hasCheckpoint { discarded.append(head.id) }
+            try endUpload(of: head, in: transaction)
+        }
+        events += step.events
+        if step.head.status.state.isFinal, !head.status.state.isFinal { ended.insert(head.session) }
+        return step.head
+    }
+
+    private mutating func remove(_ head: TaskHead, in transaction: StoreTransaction) throws {
+        guard head.status.state.isFinal else {
+            throw TransferError(.taskWrongState, "Task \(head.id) is not over; cancel it first.")
+        }
+        try endUpload(of: head, in: transaction)
+        removed.append(head.id)
+        events.append(EventRecord(time: now.wall, type: .taskRemoved, session: head.session, task: head.id))
+    }
+
+    private func endUpload(of head: TaskHead, in transaction: StoreTransaction) throws {
+        guard head.hasUpload, let record = try transaction.task(head.id) else { return }
+        try transaction.endUpload(of: record, at: now.wall)
+    }
+
+    /// When its time for the resource will have run out: what the spec says is needed for that.
+    private mutating func expiry(of head: TaskHead, in transaction: StoreTransaction) throws -> Timestamp? {
+        guard let record = try transaction.task(head.id) else { return nil }
+        let session =
+            try configurations[head.session] ?? transaction.session(head.session)?.configuration
+            ?? SessionConfiguration()
+        configurations[head.session] = session
+        return transitions.expiry(of: record.spec, head.status, session, at: now)
+    }
+
+    func store(in transaction: StoreTransaction) throws {
+        try transaction.update(moves)
+        for id in discarded { try transaction.setCheckpoint(id, nil) }
+        try transaction.delete(removed)
+        if !events.isEmpty { try transaction.append(events) }
+        for session in ended { try transitions.sessionMayHaveDrained(session, at: now.wall, in: transaction) }
+    }
+}
+
+extension TaskAction {
+    /// nil for removal, which is no state.
+    fileprivate var event: TaskEvent? {
+        switch self {
+        case .pause: .pause
+        case .resume: .resume
+        case .retry: .retry
+        case .cancel(let keepPartial): .cancel(keepPartial: keepPartial)
+        case .remove: nil
+        }
+    }
+}

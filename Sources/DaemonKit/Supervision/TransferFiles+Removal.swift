@@ -1,0 +1,53 @@
+import Glibc
+import TransferModel
+
+/// What goes with tasks that are over.
+extension TransferFiles {
+    /// Removes tasks' part files: those that their checkpoints name, those they would be given, and decoded ones that a
+    /// daemon left behind which was killed.
+    func discardParts(of records: [TaskRecord]) async {
+        let downloads = records.filter { $0.spec.kind == .download }
+        guard !downloads.isEmpty else { return }
+        await pool.run { [access, storeID] in
+            var folder = LastFolder(access: access)
+            for record in downloads {
+                guard let plan = try? DestinationPlan(record.spec.destination, directory: nil) else { continue }
+                let names = (0...1).map {
+                    PartName.make(task: record.id, store: storeID, wanted: plan.name, attempt: $0)
+                }
+                folder.unlink(names, in: plan.folder, record.session.owner)
+                guard let path = record.checkpoint?.partPath else { continue }
+                let name = Self.lastComponent(path)
+                guard name != names[0], PartName.isPartName(name) else { continue }
+                folder.unlink([name], in: Self.folder(of: path), record.session.owner)
+            }
+        }
+    }
+
+    /// Removes the delivered file of a task that is being removed.
+    func deleteDelivered(_ record: TaskRecord) async {
+        guard let file = record.result?.file else { return }
+        await pool.run { [access] in
+            var folder = LastFolder(access: access)
+            folder.unlink([Self.lastComponent(file)], in: Self.folder(of: file), record.session.owner)
+        }
+    }
+}
+
+/// The folder of the file before: tasks that are removed together mostly have one.
+private struct LastFolder {
+    private let access: FileAccess
+    private var place: (path: String, owner: UserID)?
+    private var folder: Folder?
+
+    init(access: FileAccess) { self.access = access }
+
+    mutating func unlink(_ names: [String], in path: String, _ owner: UserID) {
+        if place.map({ $0 != (path, owner) }) ?? true {
+            place = (path, owner)
+            folder = try? access.openFolder(path, owner: owner, create: false)
+        }
+        guard let folder else { return }
+        for name in names { unlinkat(folder.fileDescriptor, name, 0) }
+    }
+}

@@ -1,0 +1,60 @@
+import GRDB
+import TransferModel
+
+/// What of a task decides about its state: read without its documents, which cost more than all else of a row. What
+/// is done to a hundred thousand tasks at once is done with these.
+package struct TaskHead: Sendable, Hashable {
+    package var id: TaskID
+    package var session: SessionKey
+    package var kind: TaskKind
+    package var status: TaskStatus
+    package var hasCheckpoint: Bool
+    /// It was begun at a server and may have to be ended there.
+    package var hasUpload: Bool
+
+    package init(_ record: TaskRecord) {
+        id = record.id
+        session = record.session
+        kind = record.spec.kind
+        status = record.status
+        hasCheckpoint = record.checkpoint != nil
+        hasUpload = record.upload != nil
+    }
+
+    /// Whether a part file of it may lie somewhere: a task has one from its first attempt on, or brought one along.
+    package var mayHavePart: Bool { kind == .download && (status.attempts > 0 || hasCheckpoint) }
+
+    fileprivate init(_ row: Row) throws {
+        id = TaskID(row[0] as Int64)
+        session = SessionKey(owner: UserID(row[1] as UInt32), identifier: row[2])
+        kind = try JSONColumn.word(row[3])
+        hasCheckpoint = row[4]
+        hasUpload = row[5]
+        status = try TaskRow.status(row, from: 6)
+    }
+
+    fileprivate static let sql = """
+        SELECT task.id, session.owner, session.identifier, task.kind, \
+        EXISTS (SELECT 1 FROM checkpoint WHERE checkpoint.task = task.id), \
+        EXISTS (SELECT 1 FROM upload WHERE upload.task = task.id), \(TaskRow.statusColumns) \
+        FROM json_each(?) AS wanted CROSS JOIN task ON task.id = wanted.value \
+        JOIN session ON session.id = task.session ORDER BY wanted.key
+        """
+}
+
+extension StoreSnapshot {
+    /// Heads of those of the tasks that exist, in the order asked for.
+    package func heads(_ ids: [TaskID]) throws -> [TaskHead] {
+        guard !ids.isEmpty else { return [] }
+        let rows = try Row.fetchCursor(try statement(TaskHead.sql), arguments: [Self.list(ids)])
+        var heads: [TaskHead] = []
+        heads.reserveCapacity(ids.count)
+        while let row = try rows.next() { heads.append(try TaskHead(row)) }
+        return heads
+    }
+
+    /// Ids as one argument, for `json_each`.
+    static func list(_ ids: [TaskID]) -> String {
+        "[\(ids.map { String($0.rawValue) }.joined(separator: ","))]"
+    }
+}

@@ -1,0 +1,126 @@
+import CurlEngine
+import Foundation
+import Logging
+import TestSupport
+import Testing
+import Threading
+import TransferCore
+import TransferModel
+import TransferRPC
+import TransferStore
+
+@testable import DaemonKit
+
+/// Nobody is started.
+private struct NoLaunches: LaunchServing {
+    func finalEvent(in session: SessionKey) {}
+    func check(_ configuration: SessionConfiguration) throws(TransferError) {}
+}
+
+@Suite struct SupervisorControlTests {
+    private let fixture: SupervisionFixture
+    private let home: ConfigurationFixture
+    private let supervisor: Supervisor
+
+    init() throws {
+        fixture = try SupervisionFixture()
+        home = try ConfigurationFixture()
+        let configuration = try home.loader.load()
+        let (access, pool) = (FileAccess(mode: .user), BlockingPool())
+        supervisor = Supervisor(
+            store: fixture.store,
+            engine: try CurlEngine(CurlEngine.Configuration(journalPath: home.root + "/journal", userAgent: "test")),
+            access: access, pool: pool,
+            conditions: Conditions(network: NetworkMonitor(), disk: DiskMonitor(access: access, pool: pool)),
+            launches: NoLaunches(), configuration: { configuration }, time: fixture.time, logger: Logger(label: "test"))
+    }
+
+    private var target: ControlTarget {
+        ControlTarget(scope: .session(fixture.key.identifier), owner: .user(fixture.key.owner))
+    }
+
+    /// While many tasks are removed, each transaction is durable by itself, and whoever wants to write meanwhile does so
+    /// before the next.
+    @Test func othersWriteBetweenTwoBatches() async throws {
+        let (store, key) = (fixture.store, fixture.key)
+        _ = try await fixture.add(hosts: Array(repeating: "h", count: 700))
+        #expect(try await supervisor.control(.cancel(keepPartial: false), target).changed.count == 700)
+        let meanwhile = Guarded<Task<Int, any Error>?>(nil)
+        store.onCommit { events in
+            guard events.contains(where: { $0.type == .taskRemoved }) else { return }
+            let isFirst = meanwhile.withLock { task in
+                guard task == nil else { return false }
+                task = Task {
+                    // The last commit is what a reader sees.
+                    let left = try await store.read { try $0.counts(session: key)[.cancelled] ?? 0 }
+                    let now = Timestamp.now()
+                    try await store.write {
+                        _ = try $0.append(EventRecord(time: now, type: .settingsChanged, session: key))
+                    }
+                    return left
+                }
+                return true
+            }
+            // Only then do those that wait for this commit go on.
+            for _ in 0..<10_000 where isFirst && store.queuedWrites == 0 { usleep(1000) }
+        }
+        let removed = try await supervisor.control(.remove(deleteFile: false), target)
+        #expect(removed.changed.count == 700)
+        let left = try await meanwhile.withLock { $0 }?.value ?? 0
+        #expect((1..<700).contains(left))
+        let types = try await store.read { try $0.events(EventQuery(limit: 10_000)) }.map(\.type)
+        let own = try #require(types.firstIndex(of: .settingsChanged))
+        #expect(types[..<own].count { $0 == .taskRemoved } == 700 - left)
+        #expect(types[own...].count { $0 == .taskRemoved } == left)
+    }
+
+    @Test func cancellingManyLeavesNeitherPartsNorCheckpoints() async throws {
+        let folder = try TemporaryFolder()
+        let tasks = try await fixture.add(hosts: Array(repeating: "h", count: 300))
+        let (transitions, store) = (fixture.transitions, fixture.store)
+        // The second was at work once, the third brought its bytes along.
+        let parts = [tasks[1], tasks[2]].map { folder.file(PartName.make(task: $0.id, store: store.identifier)) }
+        for part in parts { try Data([1]).write(to: URL(fileURLWithPath: part)) }
+        try await store.write { transaction in
+            for task in tasks[1...2] {
+                var spec = task.spec
+                spec.destination = Destination(directory: folder.path)
+                try transaction.setSpec(task.id, spec, host: task.host)
+            }
+            _ = try transitions.apply(.claimed, to: tasks[1].id, in: transaction)
+            _ = try transitions.apply(.preempted, to: tasks[1].id, in: transaction)
+            try transaction.setCheckpoint(
+                tasks[2].id, Checkpoint(offset: 1, partPath: parts[1], device: 1, inode: 2))
+        }
+        let outcome = try await supervisor.control(.cancel(keepPartial: false), target)
+        #expect(outcome.changed == tasks.map(\.id))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
+        let heads = try await store.read { try $0.heads(tasks.map(\.id)) }
+        #expect(heads.allSatisfy { $0.status.state == .cancelled && !$0.hasCheckpoint })
+        let events = try await store.read { try $0.events(EventQuery(limit: 10_000)) }
+        #expect(events.count { $0.type == .taskCancelled } == 300)
+        #expect(events.last?.type == .sessionDrained)
+        #expect(events.count { $0.type == .sessionDrained } == 1)
+    }
+
+    @Test func removingDeletesFilesOnRequestOnly() async throws {
+        let folder = try TemporaryFolder()
+        let tasks = try await fixture.add(hosts: ["a", "b"])
+        let (transitions, store) = (fixture.transitions, fixture.store)
+        for (task, name) in zip(tasks, ["a", "b"]) {
+            let file = folder.file(name)
+            try Data([1]).write(to: URL(fileURLWithPath: file))
+            try await store.write { transaction in
+                let record = try transitions.claim([task.id], sessions: [:], in: transaction)[0]
+                let result = TaskResult(file: file, bytes: 1, verified: true)
+                _ = try transitions.complete(
+                    [CompletedRun(record: record, result: result, duration: 1)], in: transaction)
+            }
+        }
+        for (task, deletes) in zip(tasks, [false, true]) {
+            let target = ControlTarget(scope: .ids([task.id]), owner: .everyone)
+            #expect(try await supervisor.control(.remove(deleteFile: deletes), target).changed == [task.id])
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["a"])
+    }
+}

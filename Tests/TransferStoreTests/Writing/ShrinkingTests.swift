@@ -1,0 +1,69 @@
+import GRDB
+import TestSupport
+import Testing
+import Threading
+import TransferModel
+
+@testable import TransferStore
+
+@Suite struct ShrinkingTests {
+    private let fixture = Fixture()
+
+    private func pages(_ store: TransferStore) async throws -> Int {
+        try await store.pool.read { try Int.fetchOne($0, sql: "PRAGMA page_count") ?? 0 }
+    }
+
+    /// Tasks of some pages each.
+    private func fill(_ store: TransferStore, _ count: Int = 400) async throws -> [TaskID] {
+        try await store.write { transaction in
+            try (0..<count).map { _ in
+                var new = newTask(.completed)
+                new.spec.description = String(repeating: "x", count: 20_000)
+                return try transaction.insert(new).id
+            }
+        }
+    }
+
+    @Test func theFileShrinksAgain() async throws {
+        let store = try fixture.open()
+        let ids = try await fill(store)
+        let full = try await pages(store)
+        #expect(full > 8 * Shrinking.kept)
+        try await store.write { try $0.delete(ids) }
+        #expect(try await eventually { try await pages(store) < full / 8 })
+        let free = try await store.read { try $0.freePages() }
+        #expect(free == 0)
+    }
+
+    @Test func oneTaskIsNoReasonToShrink() async throws {
+        let store = try fixture.open()
+        let ids = try await fill(store)
+        let full = try await pages(store)
+        try await store.write { _ = try $0.delete(ids[0]) }
+        // What would shrink the file is over, whether it did or not.
+        #expect(await eventually { !store.isShrinking })
+        #expect(try await pages(store) == full)
+    }
+
+    @Test func theNextDaemonGoesOnWhereOneEnded() async throws {
+        let first = try fixture.open()
+        let ids = try await fill(first)
+        let full = try await pages(first)
+        try await first.write { try $0.delete(ids) }
+        first.close()
+        let second = try fixture.open()
+        #expect(try await eventually { try await pages(second) < full / 8 })
+    }
+
+    @Test func aStepIsBounded() async throws {
+        let store = try fixture.open()
+        let ids = try await fill(store)
+        let full = try await pages(store)
+        let left = try await store.write { transaction in
+            try transaction.delete(ids)
+            return try transaction.giveBack(atMost: 100)
+        }
+        #expect(left > 100)
+        #expect(try await pages(store) == full - 100)
+    }
+}
