@@ -187,13 +187,17 @@ _dlctl() {
 _dlctl_add() {
     repeating_flags=()
     non_repeating_flags=(-w --wait --preserve-time --paused --password-stdin --netrc --system --json --quiet -q --no-start --version -h --help)
-    repeating_options=(-i --input --mirror --tag -H --header)
+    repeating_options=(-i --input --metalink --mirror --tag -H --header)
     non_repeating_options=(-o --output -d --directory --on-conflict --checksum --resume-data --session -s --priority --limit -x --connections --at --deadline --retry --timeout --max-time --description --client-token -A --user-agent --referer -u --user --password-file --bearer-file --bearer-env --netrc-file --proxy --proxy-file --ca-file --cert --key --tls-min --http-version --socket)
     __dlctl_offer_flags_options -1
 
     # Offer option value completions
     case "${prev}" in
     '-i'|'--input')
+        __dlctl_add_completions -f
+        return
+        ;;
+    '--metalink')
         __dlctl_add_completions -f
         return
         ;;

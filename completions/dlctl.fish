@@ -23,7 +23,7 @@ function __dlctl_parse_tokens -S
         __dlctl_parse_subcommand 0 'version' 'h/help'
         switch $unparsed_tokens[1]
         case 'add'
-            __dlctl_parse_subcommand -r 1 'i/input=+' 'w/wait' 'o/output=' 'd/directory=' 'on-conflict=' 'checksum=' 'mirror=+' 'preserve-time' 'resume-data=' 's/session=' 'priority=' 'limit=' 'x/connections=' 'at=' 'deadline=' 'paused' 'retry=' 'timeout=' 'max-time=' 'description=' 'tag=+' 'client-token=' 'H/header=+' 'A/user-agent=' 'referer=' 'u/user=' 'password-stdin' 'password-file=' 'bearer-file=' 'bearer-env=' 'netrc' 'netrc-file=' 'proxy=' 'proxy-file=' 'ca-file=' 'cert=' 'key=' 'tls-min=' 'http-version=' 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
+            __dlctl_parse_subcommand -r 1 'i/input=+' 'metalink=+' 'w/wait' 'o/output=' 'd/directory=' 'on-conflict=' 'checksum=' 'mirror=+' 'preserve-time' 'resume-data=' 's/session=' 'priority=' 'limit=' 'x/connections=' 'at=' 'deadline=' 'paused' 'retry=' 'timeout=' 'max-time=' 'description=' 'tag=+' 'client-token=' 'H/header=+' 'A/user-agent=' 'referer=' 'u/user=' 'password-stdin' 'password-file=' 'bearer-file=' 'bearer-env=' 'netrc' 'netrc-file=' 'proxy=' 'proxy-file=' 'ca-file=' 'cert=' 'key=' 'tls-min=' 'http-version=' 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
         case 'upload'
             __dlctl_parse_subcommand -r 1 'w/wait' 'protocol=' 'X/method=' 'form=' 'field=+' 'file-name=' 'content-type=' 'metadata=+' 'interop-version=' 'optimistic' 'send-checksum=' 's3=' 's/session=' 'priority=' 'limit=' 'x/connections=' 'at=' 'deadline=' 'paused' 'retry=' 'timeout=' 'max-time=' 'description=' 'tag=+' 'client-token=' 'H/header=+' 'A/user-agent=' 'referer=' 'u/user=' 'password-stdin' 'password-file=' 'bearer-file=' 'bearer-env=' 'netrc' 'netrc-file=' 'proxy=' 'proxy-file=' 'ca-file=' 'cert=' 'key=' 'tls-min=' 'http-version=' 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
         case 'fetch'
@@ -155,6 +155,7 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" 
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'info' -d 'What the daemon is: version, process, folders, features.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'help' -d 'Show subcommand help information.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add"' -s 'i' -l 'input' -d 'Read URLs from this list; - is standard input.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add"' -l 'metalink' -d 'Add the files of this Metalink document, with their mirrors and digests; - is standard input.' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" w wait' -s 'w' -l 'wait' -d 'Show progress and wait; the exit status tells how it ended.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" o output' -s 'o' -l 'output' -d 'Save as this file; with one URL only.' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" d directory' -s 'd' -l 'directory' -d 'Save into this folder; the current one unless the session names one.' -rfa '(__dlctl_complete_directories)'

@@ -14,6 +14,29 @@ extension SpecRules {
         for (index, mirror) in mirrors.enumerated() { try checkMirror(mirror, "mirrors[\(index)]") }
     }
 
+    /// Digests of pieces that one task may name: no more fit into a line.
+    package static let pieceLimit = 65_536
+
+    func checkPieces(_ spec: TaskSpec) throws(TransferError) {
+        if let size = spec.size {
+            guard spec.kind == .download else { throw bad("size", "only downloads have one.") }
+            guard size >= .zero else { throw bad("size", "a number of bytes.") }
+        }
+        guard let pieces = spec.pieces else { return }
+        guard spec.kind == .download else { throw bad("pieces", "only downloads have them.") }
+        guard pieces.length > .zero else { throw bad("pieces.length", "at least one byte.") }
+        guard (1...Self.pieceLimit).contains(pieces.values.count) else {
+            throw bad("pieces.values", "from 1 to \(Self.pieceLimit) digests.")
+        }
+        if let size = spec.size, (try? PieceMap(pieces, of: size)) == nil {
+            throw bad(
+                "pieces.values", "\(pieces.values.count) pieces of \(pieces.length) do not make up \(size) bytes.")
+        }
+        for (index, value) in pieces.values.enumerated() {
+            try checkDigest(value, pieces.algorithm, "pieces.values[\(index)]")
+        }
+    }
+
     private func checkMirror(_ mirror: String, _ field: String) throws(TransferError) {
         let url: ParsedURL
         do {

@@ -18,6 +18,7 @@ package struct SpecRules: Sendable {
         try checkRequest(spec)
         try checkUpload(spec)
         try checkMirrors(spec)
+        try checkPieces(spec)
         try checkDestination(spec.destination)
         try checkChecksum(spec.checksum)
         try checkTexts(spec)
@@ -164,14 +165,17 @@ extension SpecRules {
     }
 
     private func checkChecksum(_ checksum: Checksum?) throws(TransferError) {
-        guard let checksum else { return }
-        let isHex = checksum.value.utf8.allSatisfy {
+        if let checksum { try checkDigest(checksum.value, checksum.algorithm, "checksum.value") }
+    }
+
+    func checkDigest(
+        _ value: String, _ algorithm: DigestAlgorithm, _ field: @autoclosure () -> String
+    ) throws(TransferError) {
+        let isHex = value.utf8.allSatisfy {
             (48...57).contains($0) || (65...70).contains($0) || (97...102).contains($0)
         }
-        guard isHex, checksum.value.utf8.count == checksum.algorithm.hexLength else {
-            throw bad(
-                "checksum.value",
-                "\(checksum.algorithm.rawValue) has \(checksum.algorithm.hexLength) hexadecimal digits.")
+        guard isHex, value.utf8.count == algorithm.hexLength else {
+            throw bad(field(), "\(algorithm.rawValue) has \(algorithm.hexLength) hexadecimal digits.")
         }
     }
 

@@ -22,6 +22,10 @@ public struct TaskSpec: Hashable, Sendable {
     public var s3: S3Upload?
     /// Of the delivered file.
     public var checksum: Checksum?
+    /// Bytes of the delivered file.
+    public var size: ByteCount?
+    /// Of the delivered file: which part of it is wrong where it is.
+    public var pieces: PieceDigests?
     public var priority: TaskPriority?
     public var startPaused: Bool?
     public var earliestBeginAt: Timestamp?
@@ -62,7 +66,7 @@ extension TaskSpec: Codable {
     public enum CodingKeys: String, CodingKey, CaseIterable {
         case kind, url, mirrors, method, headers, body, destination, conflictPolicy, source, uploadProtocol,
             formField, formFields, fileName, contentType, uploadMetadata, interopVersion, uploadCreation,
-            uploadChecksum, s3, checksum, priority, startPaused, earliestBeginAt, deadlineAt, rateLimit,
+            uploadChecksum, s3, checksum, size, pieces, priority, startPaused, earliestBeginAt, deadlineAt, rateLimit,
             connections, proxy, username, password, bearer, netrc, httpVersion, preserveTime, description,
             tags, clientToken, resumeData, caFile, clientCertificate, tlsMinimumVersion,
             timeoutIntervalForRequest, timeoutIntervalForResource, retry, durability, allowsArbitraryLoads,
@@ -91,6 +95,8 @@ extension TaskSpec: Codable {
         uploadChecksum = try fields.value(.uploadChecksum)
         s3 = try fields.value(.s3)
         checksum = try fields.value(.checksum)
+        size = try fields.value(.size)
+        pieces = try fields.value(.pieces)
         priority = try fields.value(.priority)
         startPaused = try fields.value(.startPaused)
         earliestBeginAt = try fields.value(.earliestBeginAt)
@@ -140,6 +146,8 @@ extension TaskSpec: Codable {
         try fields.write(uploadChecksum, .uploadChecksum)
         try fields.write(s3, .s3)
         try fields.write(checksum, .checksum)
+        try fields.write(size, .size)
+        try fields.write(pieces, .pieces)
         try fields.write(priority, .priority)
         try fields.write(startPaused, .startPaused)
         try fields.write(earliestBeginAt, .earliestBeginAt)

@@ -51,7 +51,8 @@ extension TaskSpec {
         case .kind, .url, .mirrors, .method, .headers, .body, .destination, .conflictPolicy, .source,
             .uploadProtocol, .formField, .formFields, .fileName, .contentType, .uploadMetadata, .interopVersion,
             .uploadCreation,
-            .uploadChecksum, .s3, .checksum, .priority, .startPaused, .earliestBeginAt, .deadlineAt, .rateLimit,
+            .uploadChecksum, .s3, .checksum, .size, .pieces, .priority, .startPaused, .earliestBeginAt, .deadlineAt,
+            .rateLimit,
             .connections, .proxy, .username, .password, .bearer, .netrc,
             .httpVersion, .preserveTime, .description, .tags, .clientToken, .resumeData, .caFile, .clientCertificate,
             .tlsMinimumVersion, .timeoutIntervalForRequest, .timeoutIntervalForResource, .retry, .durability,
@@ -83,7 +84,8 @@ extension SessionConfiguration {
 
 /// Names of what is built, for `daemon.info`.
 public enum Feature: String, CaseIterable, Sendable {
-    case download, resume, resumeData, segments, mirrors, checksum, events, durableSubscribers, launchEvents, schedule,
+    case download, resume, resumeData, segments, mirrors, pieces, checksum, events, durableSubscribers, launchEvents,
+        schedule,
         rateLimits, priorities, proxies, clientCertificates, netrc, relaxed
     case sessionsBackground = "sessions.background"
     case http, https, http2, ftp, ftps, sftp, file, data

@@ -24,6 +24,42 @@ extension EndToEnd {
             #expect(try await scene.daemon.dlctl(["list"]).status == 3)
         }
 
+        /// Two files of one document: one whose first mirror is gone, one of which a piece is wrong at the first.
+        @Test(.timeLimit(.minutes(1)))
+        func aMetalinkBringsMirrorsAndDigests() async throws {
+            let scene = try await Scene()
+            let mirror = try MisbehavingOrigin()
+            var damaged = resource.content.bytes
+            damaged[150_000] ^= 1
+            scene.origin.serve("/a", .status(404))
+            scene.origin.serve("/b", .good(Resource(Content(bytes: damaged), etag: "\"x\"")))
+            mirror.serve("/a", .good(resource))
+            mirror.serve("/b", .good(resource))
+            func file(_ name: String, _ path: String) -> String {
+                let bytes = resource.content.bytes
+                let pieces = [bytes[..<100_000], bytes[100_000...]]
+                    .map { "<hash>\(Content.hexDigest(of: $0))</hash>" }.joined()
+                return """
+                    <file name="\(name)"><size>200000</size>
+                    <hash type="sha-256">\(Content.hexDigest(of: bytes[...]))</hash>
+                    <pieces type="sha-256" length="100000">\(pieces)</pieces>
+                    <url priority="2">\(mirror.url(path))</url><url priority="1">\(scene.origin.url(path))</url></file>
+                    """
+            }
+            let document = """
+                <?xml version="1.0" encoding="UTF-8"?>
+                <metalink xmlns="urn:ietf:params:xml:ns:metalink">\(file("sub/a", "/a"))\(file("b", "/b"))</metalink>
+                """
+            try Files.write(scene.file("list.meta4"), Array(document.utf8))
+            let (status, output) = try await scene.daemon.dlctl(
+                ["add", "-w", "-d", scene.folder.path, "--metalink", scene.file("list.meta4")])
+            #expect(status == 0, "\(output)")
+            #expect(resource.content.matches(scene.file("sub/a")) && resource.content.matches(scene.file("b")))
+            #expect(mirror.requests("/b").map { $0.header("Range") } == ["bytes=100000-"])
+            try Files.write(scene.file("bad.meta4"), Array("<metalink>".utf8))
+            #expect(try await scene.daemon.dlctl(["add", "--metalink", scene.file("bad.meta4")]).status == 2)
+        }
+
         @Test(.timeLimit(.minutes(1)))
         func whatIsPrintedAsJSONIsJSON() async throws {
             let scene = try await Scene()

@@ -132,6 +132,25 @@ extension EndToEnd {
         }
 
         @Test(.timeLimit(.minutes(1)))
+        func aPlaceWithAnotherLengthIsNotUsed() async throws {
+            let scene = try await Scene()
+            let mirror = try MisbehavingOrigin()
+            let (long, right) = (Resource.version(1, size: Self.size + 1), Resource.version(2, size: Self.size))
+            scene.origin.serve("/file", .good(long))
+            scene.origin.serve("/chunked", .chunked(long, isEnded: true))
+            mirror.serve("/copy", .good(right))
+            let size: [String: JSONValue] = ["size": .integer(Int64(Self.size))]
+            let id = try await add(scene, [mirror.url("/copy")], size)
+            try await scene.probe.wait(for: id, "completed")
+            #expect(right.content.matches(scene.file()))
+            for path in ["/file", "/chunked"] {
+                let alone = try await add(scene, [], size, url: scene.origin.url(path))
+                #expect(try await scene.probe.wait(for: alone, "failed").errorCode == "integrity.length")
+            }
+            #expect(scene.names == ["file"])
+        }
+
+        @Test(.timeLimit(.minutes(1)))
         func secretsStayWithTheirOrigin() async throws {
             let scene = try await Scene()
             let mirror = try MisbehavingOrigin()

@@ -32,6 +32,34 @@ struct SpecRulesMirrorsTests {
         }
     }
 
+    @Test func piecesAreCheckedByName() {
+        func refused(_ change: (inout PieceDigests) -> Void) -> TransferError? {
+            var pieces = PieceDigests(
+                algorithm: .md5, length: 1024, values: Array(repeating: String(repeating: "aF", count: 16), count: 3))
+            change(&pieces)
+            return refusal { $0.pieces = pieces }
+        }
+        #expect(refused { _ in } == nil)
+        #expect(refused { $0.length = 0 }?.details["field"] == "tasks[3].pieces.length")
+        #expect(refused { $0.values = [] }?.details["field"] == "tasks[3].pieces.values")
+        #expect(refused { $0.values[2] = "ab" }?.details["field"] == "tasks[3].pieces.values[2]")
+        #expect(refused { $0.algorithm = .sha1 }?.details["field"] == "tasks[3].pieces.values[0]")
+        #expect(refused { $0.values = Array(repeating: $0.values[0], count: SpecRules.pieceLimit + 1) } != nil)
+        #expect(refusal { $0.size = -1 }?.details["field"] == "tasks[3].size")
+        #expect(refusal { $0.size = 0 } == nil)
+        let odd = refusal { spec in
+            spec.size = 5000
+            spec.pieces = PieceDigests(algorithm: .md5, length: 1000, values: [String(repeating: "0", count: 32)])
+        }
+        #expect(odd?.details["field"] == "tasks[3].pieces.values")
+        let request = refusal { spec in
+            spec.kind = .data
+            spec.mirrors = nil
+            spec.pieces = PieceDigests(algorithm: .md5, length: 1, values: [String(repeating: "0", count: 32)])
+        }
+        #expect(request?.details["field"] == "tasks[3].pieces")
+    }
+
     @Test func onlyPlainDownloadsHaveThem() {
         let refused = [
             refusal { $0.kind = .data }, refusal { $0.method = "POST" }, refusal { $0.url = "file:///f" },

@@ -1,3 +1,4 @@
+import TransferCore
 import TransferModel
 
 /// Compares a file with the digests it must have, in one pass.
@@ -28,6 +29,24 @@ package enum Verification {
         let found = hasher.finish()
         try compare(found, expected)
         return found
+    }
+
+    /// The pieces that hash to something else; blocks.
+    /// - Returns: their numbers, from 0.
+    /// - Throws: `cancelled`, `disk.io`.
+    package static func wrongPieces(
+        file: Int32, path: String, _ pieces: PieceDigests, _ map: PieceMap, isCancelled: () -> Bool = { false }
+    ) throws(TransferError) -> [Int] {
+        var wrong: [Int] = []
+        for (piece, value) in pieces.values.enumerated() {
+            let range = map.range(of: piece)
+            var hasher = FileHasher([pieces.algorithm])
+            try readAll(
+                of: file, path: path, from: range.start, length: range.count, isCancelled: isCancelled
+            ) { hasher.update($0) }
+            if hasher.finish()[pieces.algorithm] != value.lowercased() { wrong.append(piece) }
+        }
+        return wrong
     }
 
     private static func compare(

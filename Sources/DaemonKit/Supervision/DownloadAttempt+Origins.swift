@@ -5,13 +5,17 @@ import TransferModel
 /// Goes from one place that has the file to the next where one fails.
 extension DownloadAttempt {
     /// The whole file, from wherever it comes; nil where the run was stopped.
-    func arrival(_ hand: PartInHand, _ part: PartPlace, _ recorder: RunRecorder) async throws -> Whole? {
+    /// - Parameter avoided: places that are asked only where no other is left.
+    func arrival(
+        _ hand: PartInHand, _ part: PartPlace, _ recorder: RunRecorder, avoiding avoided: Set<String?> = []
+    ) async throws -> Whole? {
         let origins = origins(hand.held.checkpoint)
         let pinned = try await tools.files.pinned(
             policy.network, record.spec.url ?? "", owner: record.session.owner)
         defer { withExtendedLifetime(pinned) {} }
         var choice = OriginChoice(
             count: origins.count, held: origins.place(of: hand.held.checkpoint),
+            avoided: Set(origins.places.indices.filter { avoided.contains(origins.places[$0].name) }),
             sharesBytes: sharesBytes(hand.held.checkpoint), failuresInRow: record.status.failuresInRow,
             integrityRestarts: record.status.integrityRestarts)
         var place = choice.first
@@ -20,9 +24,10 @@ extension DownloadAttempt {
                 let base = base(hand.held, pinned)
                 let request = base.directed(to: origins.places[place])
                     .continuing(hand.held.checkpoint, sharesBytes: sharesBytes(hand.held.checkpoint))
-                return try await exchanges(request, beside: others(base, origins, place), hand.held, recorder) {
-                    asked in
+                let others = others(base, origins, place, avoided)
+                return try await exchanges(request, beside: others, hand.held, recorder) { asked, brought in
                     choice.tried(Set(origins.places.indices.filter { asked.contains(origins.places[$0].name) }))
+                    hand.note(brought)
                 }
             } catch  where origins.count > 1 {
                 let failure = try Self.failure(error)
@@ -43,12 +48,14 @@ extension DownloadAttempt {
         return origins
     }
 
-    private func others(_ base: StrategyRequest, _ origins: Origins, _ place: Int) -> OtherOrigins {
+    private func others(
+        _ base: StrategyRequest, _ origins: Origins, _ place: Int, _ avoided: Set<String?>
+    ) -> OtherOrigins {
         var places = origins.places
         places.remove(at: place)
         return OtherOrigins(
-            base: base, places: places, hasDigest: record.spec.checksum != nil,
-            mustNotMix: record.status.integrityRestarts > 0)
+            base: base, places: places, hasDigest: hasDigest,
+            mustNotMix: record.status.integrityRestarts > 0 && record.spec.pieces == nil, avoided: avoided)
     }
 
     /// Where to go on after a place failed; the part is then opened as it is now.
@@ -56,10 +63,8 @@ extension DownloadAttempt {
         _ choice: inout OriginChoice, after failure: AttemptFailure, of place: Int, _ hand: PartInHand,
         _ part: PartPlace, _ recorder: RunRecorder
     ) async throws -> Int? {
-        await recorder.settle()
         let id = record.id
-        var now = record
-        now.checkpoint = try await tools.patience.store.read { try $0.task(id) }?.checkpoint
+        let now = try await stored(recorder)
         let holdsBytes = (now.checkpoint?.held ?? .zero) > .zero
         guard let next = choice.next(after: failure, of: place, holdsBytes: holdsBytes), !run.isAborting else {
             return nil
@@ -71,6 +76,15 @@ extension DownloadAttempt {
         return next
     }
 
+    /// The task with the checkpoint that the store has now.
+    func stored(_ recorder: RunRecorder) async throws -> TaskRecord {
+        await recorder.settle()
+        let id = record.id
+        var now = record
+        now.checkpoint = try await tools.patience.store.read { try $0.task(id) }?.checkpoint
+        return now
+    }
+
     /// What a place's refusal means where there are others.
     /// - Throws: `error` where it is of no place.
     private static func failure(_ error: any Error) throws -> AttemptFailure {
@@ -80,11 +94,14 @@ extension DownloadAttempt {
         return AttemptFailure(error: refusal, disposition: .permanent)
     }
 
-    /// A digest of the whole file will prove it, whatever places its bytes are from. Not after it was wrong once: then
-    /// each place has to give all of it.
+    /// The task says what all of the file must hash to.
+    private var hasDigest: Bool { record.spec.checksum != nil || record.spec.pieces != nil }
+
+    /// A digest of the whole file will prove it, whatever places its bytes are from. Not after it was wrong once, unless
+    /// pieces say where: then each place has to give all of it.
     private func sharesBytes(_ held: Checkpoint?) -> Bool {
-        guard record.status.integrityRestarts == 0 else { return false }
-        return record.spec.checksum != nil
+        guard record.status.integrityRestarts == 0 || record.spec.pieces != nil else { return false }
+        return hasDigest
             || held?.serverDigests.keys.contains(where: OtherOrigins.strongDigests.contains) == true
     }
 
@@ -92,7 +109,7 @@ extension DownloadAttempt {
     private func base(_ held: HeldPart, _ pinned: PinnedFiles) -> StrategyRequest {
         var request = StrategyRequest(record, policy, pinned.network, tools.time)
         request.spec.url = pinned.url
-        request.trustedDigest = record.spec.checksum != nil || held.checkpoint?.serverDigests.isEmpty == false
+        request.trustedDigest = hasDigest || held.checkpoint?.serverDigests.isEmpty == false
         return request
     }
 }

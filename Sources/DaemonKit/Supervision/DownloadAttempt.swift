@@ -17,6 +17,8 @@ struct DownloadAttempt: TransferAttempt {
     struct Whole: Sendable {
         var arrival: Arrival
         var gathered: [UInt8]?
+        /// What was computed of the part file as it is.
+        var digests: [DigestAlgorithm: String]?
     }
 
     func perform() async -> AttemptEnding {
@@ -57,9 +59,17 @@ struct DownloadAttempt: TransferAttempt {
         let recorder = RunRecorder(
             record: record, run: run, keepsAnswers: true, patience: tools.patience, time: tools.time, logger: logger)
         do {
-            guard let whole = try await arrival(hand, place, recorder) else {
+            guard var whole = try await arrival(hand, place, recorder) else {
                 await recorder.settle()
                 return .aborted
+            }
+            try whole.arrival.check(record.spec.size)
+            if let pieces = record.spec.pieces, whole.arrival.contentCoding == nil {
+                guard let repaired = try await repaired(whole, pieces, hand, place, recorder) else {
+                    await recorder.settle()
+                    return .aborted
+                }
+                whole = repaired
             }
             do {
                 return try await deliver(whole, hand.held, place.plan, place.folder, recorder)
@@ -78,7 +88,7 @@ struct DownloadAttempt: TransferAttempt {
     /// Runs exchanges with one place until its strategy has everything; nil where the run was stopped.
     func exchanges(
         _ request: StrategyRequest, beside others: OtherOrigins?, _ held: HeldPart, _ recorder: RunRecorder,
-        asked: (Set<String?>) -> Void
+        asked: (Set<String?>, [String?: ByteRangeSet]) -> Void
     ) async throws -> Whole? {
         if let segmented = try StrategyRegistry.segmented(for: request, beside: others, policy.connections) {
             return try await segments(segmented, held, recorder, asked: asked)
@@ -118,6 +128,8 @@ struct DownloadAttempt: TransferAttempt {
             let outcome = await tools.engine.perform(
                 exchange, into: held.part, sending: sending?.file, context: context)
             gathered = outcome.gathered
+            let first = max(.zero, outcome.offset - outcome.received)
+            asked([request.origin], [request.origin: ByteRangeSet([ByteRange(first, outcome.offset)])])
             step = strategy.next(after: outcome)
             if case .aborted = outcome.end {
                 if strategy.upload != stored { try await keep(strategy.upload) }
@@ -128,7 +140,8 @@ struct DownloadAttempt: TransferAttempt {
 
     /// As `exchanges`, for several at a time.
     private func segments(
-        _ machine: SegmentedDownload, _ held: HeldPart, _ recorder: RunRecorder, asked: (Set<String?>) -> Void
+        _ machine: SegmentedDownload, _ held: HeldPart, _ recorder: RunRecorder,
+        asked: (Set<String?>, [String?: ByteRangeSet]) -> Void
     ) async throws -> Whole? {
         // What the journal alone knew is stored before its claims give way to those of this attempt.
         if let checkpoint = held.checkpoint, checkpoint != record.checkpoint {
@@ -140,7 +153,7 @@ struct DownloadAttempt: TransferAttempt {
             machine, held: held, recorder: recorder, run: run, engine: tools.engine, hosts: tools.hosts,
             time: tools.time
         ) { [files = tools.files] in try await files.write($0, to: held.part) }
-        defer { asked(conductor.asked) }
+        defer { asked(conductor.asked, conductor.brought) }
         let arrived = try await conductor.arrival { try await restart(held.part, because: $0, keeping: nil) }
         return arrived.map { Whole(arrival: $0.arrival, gathered: $0.gathered) }
     }
@@ -182,10 +195,11 @@ struct DownloadAttempt: TransferAttempt {
             }
             try await tools.files.write(bytes, to: held.part)
         }
-        var digests: [DigestAlgorithm: String] = [:]
+        var digests = whole.digests ?? [:]
         if record.spec.checksum == nil { digests = try await verify(held.part, arrival.serverDigests) }
         guard let plain = try await decoded(arrival, held, name, plan, folder) else {
-            return try await deliver(held.part, arrival, name, folder, digests, recorder)
+            return try await deliver(
+                held.part, arrival, name, folder, digests, recorder, isProven: whole.digests != nil)
         }
         defer { plain.close() }
         // What was computed is of the coded bytes, not of the file.
@@ -231,7 +245,8 @@ struct DownloadAttempt: TransferAttempt {
     }
 
     private func isVerified(_ arrival: Arrival) -> Bool {
-        arrival.lengthProven || record.spec.checksum != nil || !arrival.serverDigests.isEmpty
+        arrival.lengthProven || record.spec.checksum != nil || record.spec.pieces != nil
+            || !arrival.serverDigests.isEmpty
     }
 
     /// - Throws: `integrity.checksum` where the coded bytes cannot be what the server meant: they are worth another fetch.
@@ -249,10 +264,10 @@ struct DownloadAttempt: TransferAttempt {
     /// Checks `whole` against the user's checksum and gives it its name.
     private func deliver(
         _ whole: PartFile, _ arrival: Arrival, _ name: String, _ folder: Folder,
-        _ known: [DigestAlgorithm: String], _ recorder: RunRecorder
+        _ known: [DigestAlgorithm: String], _ recorder: RunRecorder, isProven: Bool = false
     ) async throws -> AttemptEnding {
         var digests = known
-        if let checksum = record.spec.checksum {
+        if let checksum = record.spec.checksum, !isProven {
             digests = try await verify(whole, [checksum.algorithm: checksum.value])
         }
         guard run.isCommitting || run.enterCommit() else { return .aborted }

@@ -1,5 +1,6 @@
 import CurlEngine
 import Threading
+import TransferCore
 import TransferModel
 
 /// A part file opened for this attempt, and what of it is proven.
@@ -17,16 +18,31 @@ struct PartPlace: Sendable {
 
 /// The part file that an attempt works with: opened anew where it goes on with another place's bytes.
 final class PartInHand: Sendable {
-    private let state: Guarded<HeldPart>
+    private struct State {
+        var held: HeldPart
+        var brought: [String?: ByteRangeSet] = [:]
+    }
 
-    init(_ held: HeldPart) { state = Guarded(held) }
+    private let state: Guarded<State>
 
-    var held: HeldPart { state.withLock { $0 } }
+    init(_ held: HeldPart) { state = Guarded(State(held: held)) }
+
+    var held: HeldPart { state.withLock { $0.held } }
+    /// Which bytes came from which place in this attempt, as checkpoints name them.
+    var brought: [String?: ByteRangeSet] { state.withLock { $0.brought } }
+
+    func note(_ brought: [String?: ByteRangeSet]) {
+        state.withLock { state in
+            for (place, ranges) in brought {
+                for range in ranges.ranges { state.brought[place, default: ByteRangeSet()].insert(range) }
+            }
+        }
+    }
 
     func replace(with held: HeldPart) {
         let before = state.withLock { state in
-            defer { state = held }
-            return state
+            defer { state.held = held }
+            return state.held
         }
         before.part.close()
     }

@@ -237,6 +237,15 @@ struct TransferFiles: Sendable {
         }
     }
 
+    /// The pieces of a whole part that are wrong, by number from 0.
+    /// - Throws: `cancelled`, `disk.io`.
+    func wrongPieces(of part: PartFile, _ pieces: PieceDigests, _ map: PieceMap) async throws -> [Int] {
+        try await pool.runCancellable { isCancelled throws(TransferError) in
+            try Verification.wrongPieces(
+                file: part.fileDescriptor, path: part.path, pieces, map, isCancelled: isCancelled)
+        }
+    }
+
     /// A body that came coded in spite of our wish, decoded into a part of its own; nil where it is delivered as it came.
     func decoded(
         _ part: PartFile, coding: String?, name: String, for record: TaskRecord, _ plan: DestinationPlan,

@@ -11,18 +11,11 @@ public struct Metalink: Hashable, Sendable {
         public var size: ByteCount?
         /// Strongest first where several are given.
         public var checksums: [Checksum] = []
-        public var pieces: Pieces?
+        public var pieces: PieceDigests?
         /// Copies, the preferred one first.
         public var urls: [String] = []
-    }
 
-    /// Digests of consecutive pieces.
-    public struct Pieces: Hashable, Sendable {
-        public var algorithm: DigestAlgorithm
-        /// Bytes of every piece but the last.
-        public var length: ByteCount
-        /// Hexadecimal, in order.
-        public var values: [String]
+        public init(name: String) { self.name = name }
     }
 
     public var files: [File]
@@ -73,6 +66,11 @@ enum MetalinkRules {
         return text
     }
 
+    /// Torrents, rsync and the like are no copies that can be fetched here.
+    static func canBeFetched(_ url: String) -> Bool {
+        ["http://", "https://", "ftp://", "ftps://", "sftp://"].contains { url.lowercased().hasPrefix($0) }
+    }
+
     /// nil for an algorithm that is not known here: another digest may be.
     static func algorithm(_ name: String?) -> DigestAlgorithm? {
         switch name?.lowercased() {
@@ -118,8 +116,8 @@ enum MetalinkRules {
     /// The strongest list of pieces that covers the file.
     static func pieces(
         _ elements: [XMLElement], size: ByteCount?, of file: String
-    ) throws(MetalinkError) -> Metalink.Pieces? {
-        var best: Metalink.Pieces?
+    ) throws(MetalinkError) -> PieceDigests? {
+        var best: PieceDigests?
         for element in elements {
             guard let algorithm = algorithm(element.attributes["type"]) else { continue }
             guard let length = element.attributes["length"].flatMap({ Int64($0) }), length > 0 else {
@@ -131,7 +129,7 @@ enum MetalinkRules {
                 throw MetalinkError(problem: "\(file): its \(values.count) pieces do not make up its size")
             }
             if algorithm.hexLength > best?.algorithm.hexLength ?? 0, !values.isEmpty {
-                best = Metalink.Pieces(algorithm: algorithm, length: ByteCount(length), values: values)
+                best = PieceDigests(algorithm: algorithm, length: ByteCount(length), values: values)
             }
         }
         return best
@@ -149,7 +147,7 @@ enum MetalinkVersion4 {
         let urls = element.all("url").enumerated().map { index, url in
             (url.attributes["priority"].flatMap { Int($0) } ?? 999_999, index, url.trimmedText)
         }
-        file.urls = urls.sorted { ($0.0, $0.1) < ($1.0, $1.1) }.map(\.2).filter { !$0.isEmpty }
+        file.urls = urls.sorted { ($0.0, $0.1) < ($1.0, $1.1) }.map(\.2).filter(MetalinkRules.canBeFetched)
         guard !file.urls.isEmpty else { throw MetalinkError(problem: "\(file.name) has no URL") }
         return file
     }
@@ -166,10 +164,8 @@ enum MetalinkVersion3 {
         let urls = (element.first("resources")?.all("url") ?? []).enumerated().map { index, url in
             (-(url.attributes["preference"].flatMap { Int($0) } ?? 0), index, url.trimmedText)
         }
-        // Torrents, rsync and the like are no copies that can be fetched here.
-        let schemes = ["http://", "https://", "ftp://", "ftps://", "sftp://"]
         file.urls = urls.sorted { ($0.0, $0.1) < ($1.0, $1.1) }.map(\.2).filter { url in
-            schemes.contains { url.lowercased().hasPrefix($0) } && !url.lowercased().hasSuffix(".torrent")
+            MetalinkRules.canBeFetched(url) && !url.lowercased().hasSuffix(".torrent")
         }
         guard !file.urls.isEmpty else { throw MetalinkError(problem: "\(file.name) has no URL") }
         return file

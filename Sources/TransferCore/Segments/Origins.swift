@@ -119,28 +119,3 @@ extension StrategyRequest {
         return request
     }
 }
-
-extension Exchange {
-    /// What is accepted of a mirror's answer says so.
-    func answered(by origin: String?) -> Exchange {
-        guard let origin else { return self }
-        var exchange = self
-        exchange.judge = OriginJudge(base: judge, origin: origin)
-        return exchange
-    }
-}
-
-/// Adds to another judge's verdict which mirror it was of.
-struct OriginJudge: ResponseJudge {
-    var base: any ResponseJudge
-    var origin: String
-
-    func judge(_ head: ResponseHead) -> Verdict {
-        switch base.judge(head) {
-        case .accept(var acceptance):
-            acceptance.origin = origin
-            return .accept(acceptance)
-        case .stop(let reason): return .stop(reason)
-        }
-    }
-}

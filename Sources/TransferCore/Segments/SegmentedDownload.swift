@@ -147,7 +147,11 @@ package struct SegmentedDownload: Sendable {
     ) -> [Effect] {
         let origin = origins.removeValue(forKey: id) ?? lead
         roster.ended(origin, outcome.received, at: now)
-        guard plan != nil else { return take(sources[origin].download.next(after: outcome), at: now) }
+        guard plan != nil else {
+            let start = max(.zero, outcome.offset - outcome.received)
+            brought[origin, default: ByteRangeSet()].insert(ByteRange(start, outcome.offset))
+            return take(sources[origin].download.next(after: outcome), at: now)
+        }
         let start = plan?.running[id]?.range.start ?? outcome.offset
         plan?.ended(id, at: outcome.offset)
         if outcome.offset > start, outcome.received > 0 {

@@ -9,6 +9,7 @@ package struct HTTPDownload: TransferStrategy {
 
     private let url: ParsedURL
     let origin: String?
+    private let size: ByteCount?
     private let names: [String]
     private let method: String
     private let payload: Payload
@@ -33,6 +34,7 @@ package struct HTTPDownload: TransferStrategy {
     init(_ request: StrategyRequest, _ url: ParsedURL) throws(TransferError) {
         self.url = url
         origin = request.origin
+        size = request.spec.size
         names = [request.spec.destination?.filename, request.spec.destination?.path].compactMap { $0 }
         payload = try RequestBodies.payload(of: request.spec.body, source: request.source)
         if let source = request.source { try UploadRequest.checkUnchanged(source, request.upload) }
@@ -119,7 +121,7 @@ package struct HTTPDownload: TransferStrategy {
         exchange.ownHeaders = RequestHeaders.own(beside: baseHeaders, range: range)
         exchange.startOffset = range?.offset ?? 0
         exchange.network = network
-        return exchange.answered(by: origin)
+        return exchange.answered(by: origin, size: size)
     }
 
     // MARK: Going on

@@ -4,6 +4,7 @@ import TransferModel
 struct ProbedDownload: TransferStrategy {
     private let url: ParsedURL
     private let origin: String?
+    private let size: ByteCount?
     private let network: NetworkOptions
     private let trustedDigest: Bool
     private let checkpoint: Checkpoint?
@@ -23,6 +24,7 @@ struct ProbedDownload: TransferStrategy {
     init(_ request: StrategyRequest, _ url: ParsedURL) {
         self.url = url
         origin = request.origin
+        size = request.spec.size
         var network = request.network
         Credentials.settle(&network, url: url, headers: [])
         self.network = network
@@ -88,7 +90,7 @@ struct ProbedDownload: TransferStrategy {
         var exchange = Exchange(url: url.requestURL, judge: judge)
         exchange.startOffset = offset
         exchange.network = network
-        return exchange.answered(by: origin)
+        return exchange.answered(by: origin, size: size)
     }
 
     private mutating func fetched(_ outcome: ExchangeOutcome, _ judge: StatJudge) -> Step {

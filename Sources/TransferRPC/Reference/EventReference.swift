@@ -9,7 +9,8 @@ enum EventReference {
         case .taskRedirected: "The server sent the request elsewhere."
         case .taskResponse: "The head of the answer arrived."
         case .taskResumed: "The bytes held are kept, the rest is fetched."
-        case .taskRestarted: "The bytes held were dropped; the download begins at 0."
+        case .taskRestarted:
+            "Bytes held were dropped: with `pieces` those only, else all, and the download begins at 0."
         case .taskProgress: "How far a running task is; never stored, no `sequence`."
         case .taskWaiting: "It cannot run now."
         case .taskPaused: "A client paused it."
@@ -34,7 +35,7 @@ enum EventReference {
         case .taskResponse: "`response`: a [Response](#response)"
         case .taskRedirected: "`url`, `status`"
         case .taskResumed: "`offset`, `expected`: -1 where unknown"
-        case .taskRestarted: "`code`, `message`?"
+        case .taskRestarted: "`code`, `message`?, `pieces`?: numbers from 0"
         case .taskProgress:
             "`phase`, `bytesReceived`, `bytesExpected`, `bytesSent`, `bytesToSend`, `rate`, `eta`?, `resumedFrom`?"
         case .taskWaiting: "`reason`, `nextAttemptAt`?, `error`?: an [Error](#error)"

@@ -21,6 +21,7 @@ extension TaskSpec {
         }
         spec.formFields = nil
         spec.s3 = nil
+        spec.pieces?.values = []
         return spec
     }
 }

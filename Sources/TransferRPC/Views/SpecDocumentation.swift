@@ -23,6 +23,16 @@ extension TaskSpec: WireObject {
             .optional(.object(Destination.self), "Where the file goes; the session's `directory` without it.")
         case .conflictPolicy: .optional(.oneOf(ConflictPolicy.self), "Where a file already has the name, at delivery.")
         case .checksum: .optional(.object(Checksum.self), "What the delivered file must hash to.")
+        case .size:
+            .optional(
+                .byteCount,
+                "Downloads: bytes that the file must have; a place that has another length is not used, and fails the task "
+                    + "(`integrity.length`) where there is no other.")
+        case .pieces:
+            .optional(
+                .object(PieceDigests.self),
+                "Downloads: what its pieces must hash to. Where the file is wrong, only the pieces that are wrong are fetched "
+                    + "again, from another mirror first.")
         case .priority: .optional(TaskPriority.wireType, "`low` (0.25), `normal` (0.5), `high` (0.75), or 0 to 1.")
         case .startPaused: .optional(.boolean, "True: added as `paused`.")
         case .earliestBeginAt: .optional(.time, "Not before this time.")
@@ -182,6 +192,17 @@ extension Checksum: WireObject {
         switch key {
         case .algorithm: .required(.oneOf(DigestAlgorithm.self), "The digest.")
         case .value: .required(.string, "Hexadecimal.")
+        }
+    }
+}
+
+extension PieceDigests: WireObject {
+    public static let wireName = "Pieces"
+    public static func field(_ key: CodingKeys) -> Field {
+        switch key {
+        case .algorithm: .required(.oneOf(DigestAlgorithm.self), "The digest.")
+        case .length: .required(.byteCount, "Bytes of every piece but the last.")
+        case .values: .required(.list(.string), "Hexadecimal, in order, 65,536 at most; left out of answers.")
         }
     }
 }

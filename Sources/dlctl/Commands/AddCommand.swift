@@ -1,4 +1,5 @@
 import ArgumentParser
+import TransferClient
 import TransferModel
 import TransferRPC
 
@@ -13,6 +14,9 @@ struct AddCommand: DaemonCommand {
             A LIST (-i) has one URL a line, its mirrors behind tabs, and # comments. Indented lines below a URL set \
             out=, dir=, checksum= and header= for it.
 
+            A Metalink document (version 4 or 3) names files with their mirrors and digests, also of pieces: where a \
+            file is wrong only the pieces that are wrong are fetched again. Its names stay below the folder.
+
             With a checksum, parts of the file come from all mirrors at once, and one that fails or is slow is left. \
             Without one a mirror is asked where those before fail, and begins anew: two versions are never mixed.
 
@@ -21,6 +25,7 @@ struct AddCommand: DaemonCommand {
               dlctl add -w -o disk.iso --checksum sha-256:9f86d0… URL
               dlctl add -d ~/Downloads --limit 2M --at 22:30 URL URL
               grep -o 'https://[^"]*' page.html | dlctl add -i - -w
+              dlctl fetch https://example.org/image.meta4 | dlctl add -w --metalink -
             """)
 
     @Argument(help: ArgumentHelp("What to download.", valueName: "url"))
@@ -31,6 +36,12 @@ struct AddCommand: DaemonCommand {
         help: ArgumentHelp("Read URLs from this list; - is standard input.", valueName: "list"), completion: .file())
     var input: [String] = []
 
+    @Option(
+        help: ArgumentHelp(
+            "Add the files of this Metalink document, with their mirrors and digests; - is standard input.",
+            valueName: "file"), completion: .file())
+    var metalink: [String] = []
+
     @Flag(name: [.short, .long], help: "Show progress and wait; the exit status tells how it ended.")
     var wait = false
 
@@ -40,10 +51,12 @@ struct AddCommand: DaemonCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        if urls.isEmpty, input.isEmpty, saving.resumeData == nil {
-            throw ValidationError("Name a URL, or a list with -i.")
+        if urls.isEmpty, input.isEmpty, metalink.isEmpty, saving.resumeData == nil {
+            throw ValidationError("Name a URL, a list with -i, or a --metalink.")
         }
-        let readers = [input.contains("-"), request.readsStandardInput, saving.resumeData == "-"].count { $0 }
+        let readers = [
+            input.contains("-"), metalink.contains("-"), request.readsStandardInput, saving.resumeData == "-",
+        ].count { $0 }
         if readers > 1 { throw ValidationError("Only one of the options can read standard input.") }
     }
 
@@ -64,6 +77,14 @@ struct AddCommand: DaemonCommand {
                 plan.entries += try ListFile.parse(bytes, file: path == "-" ? "standard input" : path)
             } catch {
                 throw CommandFailure.usage(error.description)
+            }
+        }
+        for path in metalink {
+            do {
+                plan.files += try Metalink(try InputFile.read(path)).files
+            } catch let error as MetalinkError {
+                let name = path == "-" ? "standard input" : Printable.text(path)
+                throw CommandFailure.usage("\(name): \(Printable.text(error.description))")
             }
         }
         scheduling.apply(to: &plan.template)

@@ -23,7 +23,7 @@ struct Submission {
         var added: [AddTasks.Added] = []
         var rest = specs[...]
         while !rest.isEmpty {
-            let part = Array(rest.prefix(AddPlan.largestRequest))
+            let part = Self.request(of: rest)
             do {
                 let answer = try await client.call(AddTasks.self, AddTasks.Parameters(session: session, tasks: part))
                 added += answer.tasks
@@ -35,6 +35,18 @@ struct Submission {
             rest = rest.dropFirst(part.count)
         }
         return added
+    }
+
+    /// As many as fit into one line of the socket: digests of pieces make some specs long.
+    static func request(of specs: ArraySlice<TaskSpec>) -> [TaskSpec] {
+        var part: [TaskSpec] = []
+        var length = 0
+        for spec in specs.prefix(AddPlan.largestRequest) {
+            length += spec.pieces.map { ($0.algorithm.hexLength + 3) * $0.values.count } ?? 0
+            if length > AddPlan.longestPieces, !part.isEmpty { break }
+            part.append(spec)
+        }
+        return part
     }
 
     private func announce(_ added: [AddTasks.Added], _ command: CommandSession) throws {

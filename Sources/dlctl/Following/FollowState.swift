@@ -22,6 +22,8 @@ struct FollowState: Sendable {
         case state(FollowedTask)
         case resumed(FollowedTask, offset: ByteCount)
         case restarted(FollowedTask, code: String)
+        /// Only these pieces of the file are fetched again.
+        case repaired(FollowedTask, pieces: [Int64])
         case redirected(FollowedTask, url: String)
         case linkLost
         case linkRestored
@@ -160,6 +162,9 @@ extension FollowedTask {
             if let length = event.payload["expected"]?.integerValue, length >= 0 { expected = ByteCount(length) }
             return [.resumed(self, offset: offset)]
         case .taskRestarted:
+            if let pieces = event.payload["pieces"]?.arrayValue {
+                return [.repaired(self, pieces: pieces.compactMap(\.integerValue))]
+            }
             received = 0
             return [.restarted(self, code: event.payload["code"]?.stringValue ?? ErrorCode.validatorChanged.rawValue)]
         case .taskRedirected: return [.redirected(self, url: event.payload["url"]?.stringValue ?? "")]

@@ -20,7 +20,7 @@ struct WaitingRemarks: FollowDisplay {
                 quietSince = now
                 if let text = Self.text(task, now: now) { remark(text) }
             case .linkLost: remark("waiting for the daemon.")
-            case .linkRestored, .resumed, .restarted, .redirected: break
+            case .linkRestored, .resumed, .restarted, .repaired, .redirected: break
             }
         }
     }

@@ -1,3 +1,4 @@
+import TransferClient
 import TransferModel
 
 /// Turns what `add` was given into the specs it sends: pure, so that every combination can be tested.
@@ -6,6 +7,8 @@ struct AddPlan {
     /// Of the one URL.
     var mirrors: [String] = []
     var entries: [ListFile.Entry] = []
+    /// What Metalink documents name.
+    var files: [Metalink.File] = []
     /// Made from the options; what all tasks share.
     var template = TaskSpec()
     var output: String?
@@ -22,11 +25,15 @@ struct AddPlan {
 
     /// Most tasks in one request (a line has a limit of 8 MiB).
     static let largestRequest = 1000
+    /// Bytes of piece digests in one request, unless one task has more.
+    static let longestPieces = 4 << 20
 
     /// - Throws: `CommandFailure.usage` for combinations that mean nothing.
     func specs() throws -> [TaskSpec] {
-        let count = urls.count + entries.count + (resumeData == nil ? 0 : 1)
-        guard count > 0 else { throw CommandFailure.usage("nothing to add: name a URL, or a list with -i") }
+        let count = urls.count + entries.count + files.count + (resumeData == nil ? 0 : 1)
+        guard count > 0 else {
+            throw CommandFailure.usage("nothing to add: name a URL, a list with -i, or a --metalink")
+        }
         if count > 1 {
             if output != nil {
                 throw CommandFailure.usage("-o names one file, but there are \(count) URLs; use -d, or out= in a list")
@@ -41,6 +48,11 @@ struct AddPlan {
             }
         }
         for url in urls + mirrors where !ListFile.looksLikeURL(url) {
+            if [".meta4", ".metalink"].contains(where: { url.lowercased().hasSuffix($0) }) {
+                throw CommandFailure.usage(
+                    "'\(Printable.text(url, limit: 60))' is not a URL; did you mean --metalink \(Printable.text(url, limit: 60))?"
+                )
+            }
             throw CommandFailure.usage(
                 "'\(Printable.text(url, limit: 60))' is not a URL; did you mean https://\(Printable.text(url, limit: 60))?"
             )
@@ -48,7 +60,7 @@ struct AddPlan {
         if let output, output.isEmpty || output.hasSuffix("/") {
             throw CommandFailure.usage("-o names a file; '\(Printable.text(output, limit: 60))' is a folder, use -d")
         }
-        var specs = try urls.map(spec(url:)) + entries.map(spec(entry:))
+        var specs = try urls.map(spec(url:)) + entries.map(spec(entry:)) + files.map(spec(file:))
         if let resumeData {
             var spec = template
             spec.resumeData = resumeData
@@ -88,6 +100,26 @@ struct AddPlan {
         spec.destination = destination(out: entry.out ?? output, dir: entry.dir)
         return spec
     }
+
+    private func spec(file: Metalink.File) throws -> TaskSpec {
+        var spec = base()
+        spec.url = file.urls.first
+        let copies = file.urls.dropFirst().prefix(Self.mostMirrors) + mirrors
+        if !copies.isEmpty { spec.mirrors = Array(copies) }
+        spec.checksum = checksum ?? file.checksums.first
+        spec.size = file.size
+        spec.pieces = file.pieces
+        // A name in folders of its own needs a place to put them.
+        if sessionHasDirectory, output == nil, !file.name.contains("/") {
+            spec.destination = Destination(filename: file.name)
+        } else {
+            spec.destination = destination(out: output ?? file.name, dir: nil)
+        }
+        return spec
+    }
+
+    /// The daemon takes no more of one task.
+    private static let mostMirrors = 64
 
     private func destination(out: String?, dir: String?) -> Destination? {
         let folder = dir ?? directory

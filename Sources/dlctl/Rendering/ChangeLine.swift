@@ -19,6 +19,8 @@ enum ChangeLine {
         case .state(let task): "\(task.id) \(task.name): \(standing(task, now: now))"
         case .resumed(let task, let offset):
             offset.rawValue > 0 ? "\(task.id) \(task.name): resumed at \(Figures.bytes(offset))" + of(task) : nil
+        case .repaired(let task, let pieces):
+            "\(task.id) \(task.name): \(pieces.count == 1 ? "a wrong piece is" : "wrong pieces are") fetched again"
         case .restarted(let task, let code): "\(task.id) \(task.name): restarted from 0 (\(Printable.text(code)))"
         case .redirected: nil
         case .linkLost: "waiting for the daemon"

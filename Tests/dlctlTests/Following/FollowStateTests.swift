@@ -106,7 +106,11 @@ import TransferModel
         var state = state(Sample.task(1))
         let resumed = state.apply(Sample.event(11, .taskResumed, 1, ["offset": 500, "expected": 1000]))
         #expect(resumed == [.resumed(try one(state), offset: 500)])
-        let restarted = state.apply(Sample.event(12, .taskRestarted, 1, ["code": "resume.validator_changed"]))
+        let repaired = state.apply(
+            Sample.event(12, .taskRestarted, 1, ["code": "integrity.checksum", "pieces": [3, 5]]))
+        #expect(repaired == [.repaired(try one(state), pieces: [3, 5])])
+        #expect(try one(state).received == 500)
+        let restarted = state.apply(Sample.event(13, .taskRestarted, 1, ["code": "resume.validator_changed"]))
         #expect(restarted == [.restarted(try one(state), code: "resume.validator_changed")])
         #expect(try one(state).received == 0)
     }

@@ -1,4 +1,5 @@
 import Testing
+import TransferClient
 import TransferModel
 
 @testable import dlctl
@@ -39,6 +40,46 @@ import TransferModel
         var listed = self.plan([])
         listed.entries = try ListFile.parse(Array("https://a/f\thttps://b/f".utf8), file: "l")
         #expect(try listed.specs().first?.mirrors == ["https://b/f"])
+    }
+
+    @Test func metalinkFilesBecomeTasks() throws {
+        let digest = String(repeating: "ab", count: 32)
+        var file = Metalink.File(name: "sub/a.iso")
+        file.size = 600
+        file.checksums = [Checksum(algorithm: .sha256, value: digest), Checksum(algorithm: .md5, value: "00")]
+        file.pieces = PieceDigests(algorithm: .sha256, length: 400, values: [digest, digest])
+        file.urls = ["https://one/a", "https://two/a", "ftp://three/a"]
+        var other = Metalink.File(name: "b")
+        other.urls = ["https://one/b"]
+        var plan = plan([])
+        plan.files = [file, other]
+        plan.directory = "d"
+        let specs = try plan.specs()
+        #expect(specs.map(\.url) == ["https://one/a", "https://one/b"])
+        #expect(specs[0].mirrors == ["https://two/a", "ftp://three/a"] && specs[1].mirrors == nil)
+        #expect(specs[0].checksum == file.checksums[0] && specs[0].pieces == file.pieces && specs[0].size == 600)
+        #expect(specs.map(\.destination?.path) == ["/home/u/d/sub/a.iso", "/home/u/d/b"])
+        plan.directory = nil
+        plan.sessionHasDirectory = true
+        #expect(try plan.specs()[0].destination?.path == "/home/u/sub/a.iso")
+        #expect(try plan.specs()[1].destination == Destination(filename: "b"))
+        plan.output = "one"
+        #expect(usage(plan)?.contains("-o names one file") == true)
+        plan.files.removeLast()
+        #expect(try plan.specs()[0].destination?.path == "/home/u/one")
+        plan.files[0].urls = (0...200).map { "https://m/\($0)" }
+        #expect(try plan.specs()[0].mirrors?.count == 64, "as many as the daemon takes")
+        #expect(usage(self.plan(["image.meta4"]))?.contains("--metalink image.meta4") == true)
+    }
+
+    @Test func requestsFitIntoALine() {
+        var large = TaskSpec()
+        large.pieces = PieceDigests(
+            algorithm: .sha256, length: 1, values: Array(repeating: String(repeating: "0", count: 64), count: 40_000))
+        let specs = [TaskSpec(), large, TaskSpec(), TaskSpec(), large, large]
+        #expect(Submission.request(of: specs[...]).count == 4)
+        #expect(Submission.request(of: specs[4...]).count == 1)
+        #expect(Submission.request(of: Array(repeating: TaskSpec(), count: 2000)[...]).count == 1000)
     }
 
     @Test(

@@ -232,6 +232,9 @@ final class SegmentConductor: Sendable {
     /// Places that were asked for something, as checkpoints name them.
     var asked: Set<String?> { state.withLock { $0.machine.asked } }
 
+    /// Which bytes came from where.
+    var brought: [String?: ByteRangeSet] { state.withLock { $0.machine.bringers } }
+
     // MARK: Figures
 
     /// The parts of the file that are held or being fetched, in order; empty while there is one stream only.

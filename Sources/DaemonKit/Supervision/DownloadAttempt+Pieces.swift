@@ -1,0 +1,93 @@
+import CurlEngine
+import TransferCore
+import TransferModel
+import TransferStore
+
+/// Finds out which pieces of a whole file are wrong, and has only those fetched again.
+extension DownloadAttempt {
+    /// The file with pieces that are right; nil where the run was stopped.
+    /// - Throws: `integrity.checksum` where they stay wrong, or the file has another length.
+    func repaired(
+        _ arrived: Whole, _ pieces: PieceDigests, _ hand: PartInHand, _ place: PartPlace, _ recorder: RunRecorder
+    ) async throws -> Whole? {
+        var whole = arrived
+        var repair: PieceRepair?
+        while true {
+            if let bytes = whole.gathered {
+                try await tools.files.write(bytes, to: hand.held.part)
+                whole.gathered = nil
+            }
+            run.set(phase: .verifying)
+            let map = try PieceMap(pieces, of: whole.arrival.total)
+            let (wrong, mismatch) = try await wrongPieces(&whole, pieces, map, hand.held.part)
+            // The digest of the whole and those of its pieces contradict each other.
+            if wrong.isEmpty, let mismatch { throw mismatch }
+            if wrong.isEmpty { return whole }
+            var next = repair ?? PieceRepair(map, pieces.algorithm)
+            switch next.next(wrong: wrong, brought: hand.brought) {
+            case .giveUp(let error): throw AttemptFailure(error: error, disposition: .permanent)
+            case .refetch(let kept, let avoided):
+                try await drop(next.error(wrong), keeping: kept, whole, hand, place, recorder)
+                run.set(phase: nil)
+                guard let again = try await arrival(hand, place, recorder, avoiding: avoided) else { return nil }
+                whole = again
+            }
+            repair = next
+        }
+    }
+
+    /// The pieces that are wrong; none are looked at where the digest of the whole is right.
+    private func wrongPieces(
+        _ whole: inout Whole, _ pieces: PieceDigests, _ map: PieceMap, _ part: PartFile
+    ) async throws -> ([Int], TransferError?) {
+        guard let checksum = record.spec.checksum else {
+            return (try await tools.files.wrongPieces(of: part, pieces, map), nil)
+        }
+        do {
+            whole.digests = try await tools.files.verify(part, expected: [checksum.algorithm: checksum.value])
+            return ([], nil)
+        } catch let error as TransferError where error.code == .integrityChecksum {
+            return (try await tools.files.wrongPieces(of: part, pieces, map), error)
+        }
+    }
+
+    /// Leaves gaps where the wrong pieces are; also for the next daemon.
+    private func drop(
+        _ error: TransferError, keeping kept: ByteRangeSet, _ whole: Whole, _ hand: PartInHand, _ place: PartPlace,
+        _ recorder: RunRecorder
+    ) async throws {
+        let part = hand.held.part
+        var now = try await stored(recorder)
+        // What a checkpoint speaks of is durable.
+        _ = try await tools.files.syncedSize(of: part)
+        var checkpoint =
+            now.checkpoint ?? Checkpoint(offset: .zero, partPath: part.path, device: part.device, inode: part.inode)
+        (checkpoint.partPath, checkpoint.device, checkpoint.inode) = (part.path, part.device, part.inode)
+        checkpoint.total = whole.arrival.total
+        checkpoint.offset = kept.prefix
+        checkpoint.ranges = kept.beyond
+        // The journal would prove bytes that are wrong.
+        tools.engine.journal?.forget(record.id)
+        try await store(checkpoint, because: error)
+        now.checkpoint = checkpoint
+        hand.replace(with: try await tools.files.openPart(of: now, place.plan, in: place.folder, engine: tools.engine))
+        run.holds(checkpoint.held, of: checkpoint.total)
+    }
+
+    private func store(_ checkpoint: Checkpoint, because error: TransferError) async throws {
+        let record = record
+        let now = tools.time.reading().wall
+        let pieces = error.details["pieces"] ?? .array([])
+        logger.notice(
+            "pieces are wrong", metadata: ["task": "\(record.id)", "pieces": "\(pieces)"])
+        try await tools.patience.persistently { transaction in
+            try transaction.setCheckpoint(record.id, checkpoint)
+            _ = try transaction.append(
+                EventRecord(
+                    time: now, type: .taskRestarted, session: record.session, task: record.id,
+                    payload: [
+                        "code": .string(error.code.rawValue), "message": .string(error.message), "pieces": pieces,
+                    ]))
+        }
+    }
+}

@@ -1,0 +1,35 @@
+import TransferModel
+
+/// Where the pieces of a file lie whose digests are known.
+package struct PieceMap: Sendable, Hashable {
+    package let total: ByteCount
+    package let length: ByteCount
+    package let count: Int
+
+    /// - Throws: `integrity.checksum` where the pieces do not make up a file of this length.
+    package init(_ pieces: PieceDigests, of total: ByteCount) throws(TransferError) {
+        let needed = total.rawValue / pieces.length.rawValue + (total.rawValue % pieces.length.rawValue > 0 ? 1 : 0)
+        guard needed == Int64(pieces.values.count) else {
+            throw TransferError(
+                .integrityChecksum,
+                "The file has \(total) bytes, which its \(pieces.values.count) pieces of \(pieces.length) do not make up."
+            )
+        }
+        self.total = total
+        length = pieces.length
+        count = pieces.values.count
+    }
+
+    package func range(of piece: Int) -> ByteRange {
+        let start = ByteCount(length.rawValue * Int64(piece))
+        // The last one ends with the file; so far a sum cannot overflow.
+        return ByteRange(start, piece == count - 1 ? total : start + length)
+    }
+
+    /// The whole file but for these pieces.
+    package func all(but pieces: [Int]) -> ByteRangeSet {
+        var missing = ByteRangeSet()
+        for piece in pieces { missing.insert(range(of: piece)) }
+        return ByteRangeSet(missing.gaps(upTo: total))
+    }
+}

@@ -1,0 +1,157 @@
+import TestSupport
+import Testing
+import TransferModel
+
+extension EndToEnd.Mirrors {
+    /// Digests of pieces say which bytes are wrong; only those are fetched again.
+    struct Pieces {
+        private static let size = 8 << 20
+        private static let length = 768 << 10
+        private static let last = 10
+        private let right = Content(seed: 1, size: Self.size)
+        private let mirror: MisbehavingOrigin
+
+        init() throws { mirror = try MisbehavingOrigin() }
+
+        /// The right content but for one byte of each of these pieces.
+        private func damaged(_ pieces: Int...) -> Content {
+            var bytes = right.bytes
+            for piece in pieces { bytes[piece * Self.length + 5] ^= 1 }
+            return Content(bytes: bytes)
+        }
+
+        private var pieces: JSONValue {
+            let starts = stride(from: 0, to: Self.size, by: Self.length)
+            let values = starts.map { right.bytes[$0..<min($0 + Self.length, Self.size)] }
+                .map { JSONValue.string(Content.hexDigest(of: $0)) }
+            return ["algorithm": "sha-256", "length": .integer(Int64(Self.length)), "values": .array(values)]
+        }
+
+        private func range(_ piece: Int) -> String {
+            "bytes=\(piece * Self.length)-\(min((piece + 1) * Self.length, Self.size) - 1)"
+        }
+
+        private func add(
+            _ scene: Scene, connections: Int64 = 1, mirrored: Bool = true, _ more: [String: JSONValue] = [:]
+        ) async throws -> Int64 {
+            var members = Scene.quickRetry
+            members["connections"] = .integer(connections)
+            members["checksum"] = right.checksum
+            members["pieces"] = pieces
+            if mirrored { members["mirrors"] = [.string(mirror.url("/copy"))] }
+            return try await scene.add("/file", to: "file", members.merging(more) { $1 })
+        }
+
+        private func wrongPieces(_ scene: Scene, _ id: Int64) async throws -> [JSONValue] {
+            try await scene.probe.storedEvents(["tasks": [.integer(id)], "types": ["task.restarted"]])
+                .map { $0["pieces"] ?? .null }
+        }
+
+        @Test(.timeLimit(.minutes(1)), arguments: [0, 4, last], [true, false])
+        func onlyTheBadPieceIsFetchedFromAnotherMirror(_ piece: Int, _ hasChecksum: Bool) async throws {
+            let scene = try await Scene()
+            scene.origin.serve("/file", .good(Resource(damaged(piece), etag: "\"own\"")))
+            mirror.serve("/copy", .good(Resource(right, etag: "\"copy\"")))
+            let id = try await add(scene, hasChecksum ? [:] : ["checksum": .null])
+            let task = try await scene.probe.wait(for: id, "completed")
+            #expect(right.matches(scene.file()))
+            #expect(scene.names == ["file"])
+            #expect(try await wrongPieces(scene, id) == [[.integer(Int64(piece))]])
+            #expect(scene.origin.requests("/file").count == 1)
+            let asked = mirror.requests("/copy")
+            #expect(asked.count == 1)
+            let wanted = piece == Self.last ? "bytes=\(piece * Self.length)-" : range(piece)
+            #expect(asked.first?.header("Range") == wanted && asked.first?.status == 206)
+            #expect(task["attempts"]?.integerValue == 1 && task["verified"] == true)
+            #expect(task["pieces", "values"]?.arrayValue == [])
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func theOnlyPlaceIsAskedAgain() async throws {
+            let scene = try await Scene()
+            scene.origin.serve(
+                "/file", .good(Resource(damaged(3, 7), etag: "\"own\"")), .good(Resource(right, etag: "\"own\"")))
+            let id = try await add(scene, mirrored: false)
+            try await scene.probe.wait(for: id, "completed")
+            #expect(right.matches(scene.file()))
+            #expect(scene.origin.requests("/file").dropFirst().map { $0.header("Range") } == [range(3), range(7)])
+            #expect(scene.origin.bytesSent("/file") == Int64(Self.size + 2 * Self.length))
+        }
+
+        @Test(.timeLimit(.minutes(1)), arguments: [true, false])
+        func whatStaysWrongIsNotDelivered(_ mirrored: Bool) async throws {
+            let scene = try await Scene()
+            scene.origin.serve("/file", .good(Resource(damaged(2), etag: "\"own\"")))
+            mirror.serve("/copy", .good(Resource(damaged(2), etag: "\"copy\"")))
+            let id = try await add(scene, mirrored: mirrored)
+            let task = try await scene.probe.wait(for: id, "failed")
+            #expect(task.errorCode == "integrity.checksum")
+            #expect(task["error", "details", "pieces"]?.arrayValue == [2])
+            #expect(scene.names == [])
+            #expect(scene.origin.requests("/file").count + mirror.requests("/copy").count <= 6)
+            #expect(mirror.requests("/copy").isEmpty != mirrored)
+        }
+
+        /// All that a mirror gave is another version: the rest stays.
+        @Test(.timeLimit(.minutes(1)))
+        func whatABadMirrorGaveComesFromTheOther() async throws {
+            let scene = try await Scene()
+            scene.origin.serve("/file", .good(Resource(right, etag: "\"own\""), rate: 4 << 20))
+            mirror.serve("/copy", .good(Resource(Content(seed: 2, size: Self.size), etag: "\"old\""), rate: 4 << 20))
+            let id = try await add(scene, connections: 4)
+            let task = try await scene.probe.wait(for: id, "completed")
+            #expect(right.matches(scene.file()))
+            #expect(mirror.bytesSent("/copy") > 0)
+            #expect(task["attempts"]?.integerValue == 1)
+            #expect(try await wrongPieces(scene, id).count == 1)
+            #expect(scene.origin.bytesSent("/file") <= Int64(Self.size + (4 << 20)))
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func killedAtARepairItGoesOnWithThat() async throws {
+            var scene = try await Scene()
+            scene.origin.serve("/file", .good(Resource(damaged(5), etag: "\"own\"")))
+            mirror.serve("/copy", .silent)
+            let id = try await add(scene)
+            #expect(await eventually { !mirror.requests("/copy").isEmpty })
+            scene = try await scene.restarted()
+            mirror.serve("/copy", .good(Resource(right, etag: "\"copy\"")))
+            try await scene.probe.wait(for: id, "completed")
+            #expect(right.matches(scene.file()))
+            // The next daemon may ask the first place for the piece again: it does not know who brought it.
+            #expect(scene.origin.bytesSent("/file") <= Int64(Self.size + Self.length))
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func piecesOfAnotherLengthFail() async throws {
+            let scene = try await Scene()
+            scene.origin.serve("/file", .good(Resource(Content(seed: 1, size: Self.size / 2), etag: "\"own\"")))
+            let id = try await add(scene, mirrored: false, ["checksum": .null])
+            #expect(try await scene.probe.wait(for: id, "failed").errorCode == "integrity.checksum")
+            #expect(scene.names == [])
+        }
+
+        /// A body that fits into memory is checked as well.
+        @Test(.timeLimit(.minutes(1)))
+        func smallFilesHavePiecesToo() async throws {
+            let scene = try await Scene()
+            let small = Content(seed: 5, size: 20_000)
+            var bytes = small.bytes
+            bytes[15_000] ^= 1
+            scene.origin.serve("/file", .good(Resource(Content(bytes: bytes), etag: "\"own\"")))
+            mirror.serve("/copy", .good(Resource(small, etag: "\"copy\"")))
+            let values = [small.bytes[..<12_000], small.bytes[12_000...]].map {
+                JSONValue.string(Content.hexDigest(of: $0))
+            }
+            let id = try await add(
+                scene,
+                [
+                    "checksum": small.checksum,
+                    "pieces": ["algorithm": "sha-256", "length": 12_000, "values": .array(values)],
+                ])
+            try await scene.probe.wait(for: id, "completed")
+            #expect(small.matches(scene.file()))
+            #expect(mirror.bytesSent("/copy") == 8000)
+        }
+    }
+}
