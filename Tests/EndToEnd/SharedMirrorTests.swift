@@ -44,6 +44,9 @@ extension EndToEnd.Mirrors {
             mirror.serve("/copy", .good(copy, rate: 2 << 20))
             let id = try await add(scene)
             try await scene.probe.wait(for: id, bytes: Self.size / 2)
+            let segments = try await scene.probe.task(id)["segments"]?.arrayValue ?? []
+            let urls = Set(segments.compactMap { $0["url"]?.stringValue })
+            #expect(urls.isSubset(of: [scene.origin.url("/file"), mirror.url("/copy")]) && !urls.isEmpty)
             let task = try await scene.probe.wait(for: id, "completed")
             expectWhole(scene)
             #expect(task["verified"] == true)

@@ -56,6 +56,7 @@ package struct ResumeData: Hashable, Sendable, Codable {
             guard checkpoint.offset >= .zero, checkpoint.total.map({ $0 >= checkpoint.offset }) ?? true else {
                 throw Self.bad("its offset is impossible")
             }
+            guard checkpoint.origin?.isEmpty != true else { throw Self.bad("its origin is impossible") }
             guard Self.areInOrder(checkpoint) else { throw Self.bad("its ranges are impossible") }
         }
         self = decoded

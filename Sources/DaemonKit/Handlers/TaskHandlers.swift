@@ -23,7 +23,9 @@ struct TaskHandlers {
             let isRunning = record.status.state == .running
             let segments = isRunning ? services.tasks.segments(record.id) : []
             return Self.view(record, services).with(
-                segments: segments.map { SegmentView($0.range, received: $0.received, active: $0.isActive) }, of: record
+                segments: segments.map {
+                    SegmentView($0.range, received: $0.received, active: $0.isActive, url: $0.url)
+                }, of: record
             )
         }
         table.add(ListTasks.self) { parameters, context in

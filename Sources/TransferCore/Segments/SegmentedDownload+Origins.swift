@@ -54,6 +54,11 @@ extension SegmentedDownload {
     /// Scheme, name and port of the server that a running segment is asked from.
     package func host(of segment: SegmentID) -> String? { origins[segment].map { sources[$0].download.host } }
 
+    /// Where a running segment is asked from, without user info; nil where there is one place only.
+    package func url(of segment: SegmentID) -> String? {
+        sources.count > 1 ? origins[segment].map { sources[$0].download.requestURL } : nil
+    }
+
     /// Those of all places that are not left.
     package var hosts: Set<String> { Set(roster.remaining.map { sources[$0].download.host }) }
 }

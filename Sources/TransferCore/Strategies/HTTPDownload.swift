@@ -221,6 +221,7 @@ package struct HTTPDownload: TransferStrategy {
 extension HTTPDownload {
     /// Scheme, name and port of the server.
     var host: String { url.hostKey }
+    var requestURL: String { url.requestURL }
 
     /// What parts are to be of: the version that an accepted answer has; nil where parts cannot be asked for safely.
     func version(of head: ResponseHead, _ acceptance: Acceptance) -> HeldBytes? {

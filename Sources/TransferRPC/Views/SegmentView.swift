@@ -7,12 +7,14 @@ public struct SegmentView: WireObject, Hashable {
     public var end: ByteCount
     public var received: ByteCount
     public var active: Bool
+    public var url: String?
 
-    public init(_ range: ByteRange, received: ByteCount, active: Bool) {
+    public init(_ range: ByteRange, received: ByteCount, active: Bool, url: String? = nil) {
         start = range.start
         end = range.end
         self.received = received
         self.active = active
+        self.url = url
     }
 
     /// The stretches that a stored task holds; empty where it holds one only.
@@ -23,7 +25,7 @@ public struct SegmentView: WireObject, Hashable {
     }
 
     public enum CodingKeys: String, CodingKey, CaseIterable {
-        case start, end, received, active
+        case start, end, received, active, url
     }
 
     public static let wireName = "Segment"
@@ -33,6 +35,7 @@ public struct SegmentView: WireObject, Hashable {
         case .end: .required(.byteCount, "The byte after its last.")
         case .received: .required(.byteCount, "Bytes of it that are written, from its start on.")
         case .active: .required(.boolean, "Whether a connection fetches it now.")
+        case .url: .optional(.string, "Where it is fetched from, of a file with several places.")
         }
     }
 }

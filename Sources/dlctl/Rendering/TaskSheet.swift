@@ -73,6 +73,9 @@ enum TaskSheet {
         sheet.add("saves into", destination?.directory.map(Printable.text))
         sheet.add("on conflict", spec.conflictPolicy?.rawValue)
         sheet.add("checksum", spec.checksum.map { "\($0.algorithm.rawValue):\($0.value)" })
+        sheet.add("size", spec.size.map(exact))
+        sheet.add(
+            "pieces", spec.pieces.map { "\(exact($0.length)) each, \($0.algorithm.rawValue)" })
         for header in spec.headers ?? [] { sheet.add("header", Printable.text("\(header.name): \(header.value)")) }
         sheet.add("user", spec.username.map(Printable.text))
         sheet.add("netrc", spec.netrc.map(Printable.text))

@@ -33,8 +33,12 @@ struct ResumeDataTests {
 
     @Test func itComesBackAsItWent() throws {
         _ = try fixture.makePart()
-        let data = try resumeData()
+        var data = try resumeData()
+        data.mirrors = ["https://m/a.bin"]
+        data.checkpoint?.origin = "https://m/a.bin"
         #expect(try ResumeData(decoding: try data.encoded()) == data)
+        data.checkpoint?.origin = ""
+        #expect(throws: TransferError.self) { try ResumeData(decoding: try data.encoded()) }
     }
 
     @Test(arguments: ["", "no base64!", "bm90IGpzb24=", "e30="])

@@ -78,6 +78,45 @@ struct OriginsTests {
         #expect(mirror.continuing(checkpoint(5, of: 9, coding: "gzip"), sharesBytes: true).checkpoint == nil)
     }
 
+    @Test func anFTPMirrorIsMarkedToo() throws {
+        var mirror = request("ftp://m/f")
+        mirror.origin = "ftp://m/f"
+        var strategy = try StrategyRegistry.strategy(for: mirror)
+        _ = strategy.next(after: nil)
+        let probed = ExchangeOutcome(end: .finished, head: ResponseHead(url: "ftp://m/f", size: 7))
+        let fetch = strategy.next(after: probed).exchange
+        guard case .accept(let accepted)? = fetch?.judge.judge(ResponseHead(url: "ftp://m/f", size: 7)) else {
+            Issue.record("refused")
+            return
+        }
+        #expect(accepted.origin == "ftp://m/f")
+    }
+
+    @Test func linksAreTakenOnceAndNeverByPlainTextOfAnEncryptedFile() {
+        let links = [
+            HeaderField("Link", "<https://a/f>; rel=duplicate, <http://b/f>; rel=duplicate"),
+            HeaderField("Link", "<https://a/f>; rel=\"duplicate\", <https://example.org/f>; rel=duplicate"),
+        ]
+        var encrypted = Origins(spec(["https://m/f"]))
+        encrypted.learn(from: links, at: "http://example.org/f")
+        #expect(encrypted.places.map(\.name) == [nil, "https://m/f", "https://a/f"])
+        var plain = spec([])
+        plain.url = "http://example.org/f"
+        var open = Origins(plain)
+        open.learn(from: links, at: "http://example.org/f")
+        #expect(open.places.map(\.name) == [nil, "https://a/f", "http://b/f", "https://example.org/f"])
+        var redirected = Origins(plain)
+        redirected.learn(from: links, at: "https://example.org/f")
+        #expect(!redirected.places.map(\.name).contains("http://b/f"))
+    }
+
+    @Test func onlySoManyLinksAreTaken() {
+        var origins = Origins(spec([]))
+        let links = (0..<100).map { HeaderField("Link", "<https://m\($0)/f>; rel=duplicate") }
+        origins.learn(from: links, at: "https://example.org/f")
+        #expect(origins.count == 1 + Origins.learntLimit)
+    }
+
     @Test func whatAMirrorAnswersIsMarked() throws {
         var mirror = request("https://m/f")
         mirror.origin = "https://m/f"
