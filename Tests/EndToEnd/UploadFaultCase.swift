@@ -18,6 +18,8 @@ struct UploadFaultCase: Sendable {
     var ending: Ending
     /// Options of the task.
     var options: [String: JSONValue] = [:]
+    /// Whether the file is one that is still being sent when the fault comes, however fast it is sent.
+    var isLarge = false
     /// Most requests that it may cost.
     var requests = 10
     /// Most bytes that an append may have.
@@ -29,14 +31,15 @@ struct UploadFaultCase: Sendable {
 
     init(
         _ name: String, _ kind: UploadFaultSubject.Kind, _ script: [UploadFault], _ ending: Ending = .completed,
-        options: [String: JSONValue] = [:], requests: Int = 10, longestAppend: Int = .max, extra: Int = 0,
-        restarts: Int = 0
+        options: [String: JSONValue] = [:], isLarge: Bool = false, requests: Int = 10, longestAppend: Int = .max,
+        extra: Int = 0, restarts: Int = 0
     ) {
         self.name = name
         self.kind = kind
         self.script = script
         self.ending = ending
         self.options = options
+        self.isLarge = isLarge
         self.requests = requests
         self.longestAppend = longestAppend
         self.extra = extra
@@ -53,7 +56,7 @@ struct UploadFaultRun {
     private var comment: Comment { "\(subject.testDescription): \(fault.name)" }
 
     init(_ subject: UploadFaultSubject, _ fault: UploadFaultCase, _ daemon: DaemonProcess) async throws {
-        self.subject = subject
+        self.subject = fault.isLarge ? subject.large : subject
         self.fault = fault
         server = try UploadServer(subject.rules, fault.script)
         probe = try await daemon.probe()
@@ -68,7 +71,9 @@ struct UploadFaultRun {
     private static let patience = 120
 
     /// Uploads, and checks everything that the case promises.
-    func perform(source: String) async throws {
+    /// - Parameter source: gives the file of a subject.
+    func perform(source: (UploadFaultSubject) -> String) async throws {
+        let source = source(subject)
         let id = try await probe.add([subject.spec(server, source: source, fault.options)])[0]
         try await probe.call(
             "events.subscribe", ["tasks": [.integer(id)], "after": "start", "types": .array(Self.types)])
@@ -109,7 +114,7 @@ struct UploadFaultRun {
         switch fault.ending {
         case .completed:
             #expect(task["state"] == "completed", seen)
-            #expect(task["bytesSent"]?.integerValue == Int64(UploadFaultSubject.size), comment)
+            #expect(task["bytesSent"]?.integerValue == Int64(subject.content.size), comment)
             subject.expectWhole(server, comment)
         case .failed(let code, let status):
             #expect(task["state"] == "failed", seen)
@@ -145,8 +150,8 @@ struct UploadFaultRun {
         #expect(sequences == sequences.sorted() && Set(sequences).count == events.count, seen)
         for event in events where event["type"] == "task.resumed" {
             let offset = event["offset"]?.integerValue ?? -1
-            #expect((1...Int64(UploadFaultSubject.size)).contains(offset), seen)
-            #expect(event["expected"] == .integer(Int64(UploadFaultSubject.size)), seen)
+            #expect((1...Int64(subject.content.size)).contains(offset), seen)
+            #expect(event["expected"] == .integer(Int64(subject.content.size)), seen)
         }
     }
 }

@@ -4,8 +4,7 @@ import TransferModel
 /// The table of faults: connections, offsets, vanished uploads, statuses.
 extension UploadFaultCase {
     private static let size = UploadFaultSubject.size
-    /// Slow enough that an answer overtakes the body.
-    private static let slow: [String: JSONValue] = ["rateLimit": 1_000_000]
+    private static let largeSize = UploadFaultSubject.largeSize
     private static let lost = Ending.failed("network.lost")
     private static let broken = Ending.failed("http.protocol")
     private static let later = ("Retry-After", "2000")
@@ -21,13 +20,13 @@ extension UploadFaultCase {
                 [.on(.append, .cut(after: count))])
         }
         + [0, 1, 65_536, 300_000].map { count in
-            // Sent slowly, the daemon knows that the request was never whole.
-            UploadFaultCase("cut after \(count) bytes", .once, [.on(.append, .cut(after: count))], options: slow)
+            // The daemon knows that the request was never whole.
+            UploadFaultCase("cut after \(count) bytes", .once, [.on(.append, .cut(after: count))], isLarge: true)
         } + [
             UploadFaultCase("creation unheard", .creating, [.on(.creation, .hangUp)]),
             UploadFaultCase("creation's answer lost", .creating, [.on(.creation, .loseAnswer)], extra: 1),
             UploadFaultCase("append unheard", [.creating, .s3, .put], [.on(.append, .hangUp)]),
-            UploadFaultCase("creation with its content unheard", .optimistic, [.on(.append, .hangUp)], options: slow),
+            UploadFaultCase("creation with its content unheard", .optimistic, [.on(.append, .hangUp)], isLarge: true),
             UploadFaultCase("append's answer lost", [.resuming, .s3, .put], [.on(.append, .loseAnswer)]),
             UploadFaultCase("answer lost", .once, [.on(.append, .loseAnswer)], lost, requests: 1),
             UploadFaultCase(
@@ -92,10 +91,12 @@ extension UploadFaultCase {
             [.on(.append, .cut(after: 200_000)), .on(.query, 2, .claim(size + 5))], broken, requests: 6),
         UploadFaultCase(
             "claims more than was sent", [.tus, .draft],
-            [.on(.append, .stop(after: 100_000)), .on(.append, .claim(size - 5))], broken, options: slow, requests: 2),
+            [.on(.append, .stop(after: 100_000)), .on(.append, .claim(largeSize - 5))], broken, isLarge: true,
+            requests: 2),
         UploadFaultCase(
             "claims more than was sent", .contentRange,
-            [.on(.append, .stop(after: 100_000)), .on(.append, .claim(size - 5))], broken, options: slow, requests: 3),
+            [.on(.append, .stop(after: 100_000)), .on(.append, .claim(largeSize - 5))], broken, isLarge: true,
+            requests: 3),
         UploadFaultCase(
             "claims more than an append could bring", .draft,
             [.always(.creation, .field("Upload-Limit", "max-append-size=100000")), .on(.append, .claim(150_000))],
@@ -114,14 +115,14 @@ extension UploadFaultCase {
             "conflict beyond the end", .draft, [.on(.append, .answer(409, [("Upload-Offset", "\(size + 5)")]))],
             broken, requests: 2),
         UploadFaultCase(
-            "answers before the whole was read", .resuming, [.on(.append, .stop(after: 100_000))], options: slow),
+            "answers before the whole was read", .resuming, [.on(.append, .stop(after: 100_000))], isLarge: true),
         UploadFaultCase(
-            "success before the whole was read", [.put, .s3], [.on(.append, .stop(after: 100_000))], options: slow),
+            "success before the whole was read", [.put, .s3], [.on(.append, .stop(after: 100_000))], isLarge: true),
         UploadFaultCase(
             "success before the whole was ever read", [.put, .s3], [.always(.append, .stop(after: 100_000))], lost,
-            options: slow, requests: 4),
+            isLarge: true, requests: 4),
         UploadFaultCase(
-            "success before the whole was read", .once, [.on(.append, .stop(after: 100_000))], lost, options: slow,
+            "success before the whole was read", .once, [.on(.append, .stop(after: 100_000))], lost, isLarge: true,
             requests: 1),
     ]
 

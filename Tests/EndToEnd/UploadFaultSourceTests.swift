@@ -3,128 +3,120 @@ import TestSupport
 import Testing
 import TransferModel
 
-/// Sources that change while they are uploaded, in every protocol: what the server gets is one version or a beginning of
-/// it.
-struct UploadFaultSourceTests {
-    enum Change: String, CaseIterable, Sendable {
-        case truncated, extended, touched, written, replaced, removed
+extension EndToEnd {
+    /// Sources that change while they are uploaded, in every protocol: what the server gets is one version or a beginning of
+    /// it.
+    struct UploadFaultSourceTests {
+        enum Change: String, CaseIterable, Sendable {
+            case truncated, extended, touched, written, replaced, removed
 
-        func happen(to path: String) throws {
-            switch self {
-            case .truncated: truncate(path, 300_000)
-            case .extended: truncate(path, (Files.status(path)?.st_size ?? 0) + 5)
-            case .touched: utimes(path, nil)
-            case .written:
-                let file = open(path, O_WRONLY | O_CLOEXEC)
-                defer { close(file) }
-                _ = pwrite(file, "another version", 15, off_t(Files.status(path)?.st_size ?? 0) / 2)
-            case .replaced:
-                try Files.write(path + ".new", Content(seed: 99, size: UploadFaultSubject.size).bytes)
-                rename(path + ".new", path)
-            case .removed: unlink(path)
-            }
-        }
-
-        var code: String { self == .removed ? "source.unreadable" : "source.changed" }
-    }
-
-    /// Each change with a source and a server of its own, all with one daemon.
-    private func each(
-        of changes: [Change], _ subject: UploadFaultSubject, _ content: Content, _ script: [UploadFault],
-        _ body: @escaping @Sendable (Change, UploadServer, RPCProbe, String) async throws -> Void
-    ) async throws {
-        let scene = try await Scene()
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for change in changes {
-                let source = scene.file("source-\(change.rawValue)")
-                try Files.write(source, content.bytes)
-                group.addTask {
-                    let server = try UploadServer(subject.rules, script)
-                    try await body(change, server, try await scene.daemon.probe(), source)
+            func happen(to path: String) throws {
+                switch self {
+                case .truncated: truncate(path, 300_000)
+                case .extended: truncate(path, (Files.status(path)?.st_size ?? 0) + 5)
+                case .touched: utimes(path, nil)
+                case .written:
+                    let file = open(path, O_WRONLY | O_CLOEXEC)
+                    defer { close(file) }
+                    _ = pwrite(file, "another version", 15, off_t(Files.status(path)?.st_size ?? 0) / 2)
+                case .replaced:
+                    try Files.write(path + ".new", Content(seed: 99, size: UploadFaultSubject.size).bytes)
+                    rename(path + ".new", path)
+                case .removed: unlink(path)
                 }
             }
-            try await group.waitForAll()
-        }
-    }
 
-    @Test(.timeLimit(.minutes(1)), arguments: UploadFaultSubject.all)
-    func nothingOfAnotherVersionIsSentByTheNextAttempt(_ subject: UploadFaultSubject) async throws {
-        // A part is there where the protocol has parts; then the server wants to be left alone.
-        let isWhole = subject.kind.isSubset(of: .plain)
-        let rest = UploadFault.Act.answer(503, [("Retry-After", "2000")])
-        let script: [UploadFault] =
-            isWhole ? [.on(.append, rest)] : [.on(.append, .keep(200_000)), .on(.append, 2, rest)]
-        try await each(of: Change.allCases, subject, UploadFaultSubject.content, script) {
-            change, server, probe, source in
-            let name: Comment = "\(subject.testDescription), \(change.rawValue)"
+            var code: String { self == .removed ? "source.unreadable" : "source.changed" }
+        }
+
+        /// Each change with a source and a server of its own, all with one daemon.
+        private func each(
+            of changes: [Change], _ subject: UploadFaultSubject, _ script: [UploadFault],
+            _ body: @escaping @Sendable (Change, UploadServer, RPCProbe, String) async throws -> Void
+        ) async throws {
+            let scene = try await Scene()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for change in changes {
+                    let source = scene.file("source-\(change.rawValue)")
+                    try Files.write(source, subject.content.bytes)
+                    group.addTask {
+                        let server = try UploadServer(subject.rules, script)
+                        try await body(change, server, try await scene.daemon.probe(), source)
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+
+        @Test(.timeLimit(.minutes(1)), arguments: UploadFaultSubject.all)
+        func nothingOfAnotherVersionIsSentByTheNextAttempt(_ subject: UploadFaultSubject) async throws {
+            // A part is there where the protocol has parts; then the server wants to be left alone.
+            let isWhole = subject.kind.isSubset(of: .plain)
+            let rest = UploadFault.Act.answer(503, [("Retry-After", "2000")])
+            let script: [UploadFault] =
+                isWhole ? [.on(.append, rest)] : [.on(.append, .keep(200_000)), .on(.append, 2, rest)]
+            try await each(of: Change.allCases, subject, script) {
+                change, server, probe, source in
+                let name: Comment = "\(subject.testDescription), \(change.rawValue)"
+                let id = try await probe.add([subject.spec(server, source: source)])[0]
+                try await probe.wait(for: id, "waiting")
+                let requests = server.requests().count
+                try change.happen(to: source)
+                #expect(try await probe.control("retry", id), name)
+                let task = try await probe.wait(for: id, "failed")
+                #expect(task.errorCode == change.code, name)
+                #expect(server.requests().count == requests, name)
+                subject.expectNoMixture(server, name)
+                #expect(server.files.all.values.allSatisfy { !$0.isComplete || subject.kind == .s3 }, name)
+            }
+        }
+
+        /// Lets the upload begin, changes its source while the server does not read on, and lets it go on.
+        @Sendable private func change(
+            _ change: Change, _ subject: UploadFaultSubject, _ server: UploadServer, _ probe: RPCProbe, _ source: String
+        ) async throws -> Int64 {
+            server.hold(.body(100_000))
             let id = try await probe.add([subject.spec(server, source: source)])[0]
-            try await probe.wait(for: id, "waiting")
-            let requests = server.requests().count
+            #expect(await eventually { server.received >= 100_000 })
             try change.happen(to: source)
-            #expect(try await probe.control("retry", id), name)
-            let task = try await probe.wait(for: id, "failed")
-            #expect(task.errorCode == change.code, name)
-            #expect(server.requests().count == requests, name)
+            server.release()
+            return id
+        }
+
+        @Test(.timeLimit(.minutes(1)), arguments: UploadFaultSubject.all)
+        func anAttemptStopsAtTheChange(_ subject: UploadFaultSubject) async throws {
+            let subject = subject.large
+            let changes = Change.allCases.filter { $0 != .replaced && $0 != .removed }
+            try await each(of: changes, subject, []) { change, server, probe, source in
+                let name: Comment = "\(subject.testDescription), \(change.rawValue)"
+                let id = try await self.change(change, subject, server, probe, source)
+                let task = try await probe.wait(for: id, "failed")
+                #expect(task.errorCode == "source.changed", name)
+                expectOld(server, subject, isWhole: false, name)
+            }
+        }
+
+        @Test(.timeLimit(.minutes(1)), arguments: UploadFaultSubject.all)
+        func anAttemptEndsWithTheVersionThatItOpened(_ subject: UploadFaultSubject) async throws {
+            let subject = subject.large
+            try await each(of: [.replaced, .removed], subject, []) { change, server, probe, source in
+                let name: Comment = "\(subject.testDescription), \(change.rawValue)"
+                let id = try await self.change(change, subject, server, probe, source)
+                try await probe.wait(for: id, "completed")
+                expectOld(server, subject, isWhole: true, name)
+            }
+        }
+
+        /// What is there is the old version, or the beginning of it.
+        @Sendable private func expectOld(
+            _ server: UploadServer, _ subject: UploadFaultSubject, isWhole: Bool, _ name: Comment
+        ) {
             subject.expectNoMixture(server, name)
-            #expect(server.files.all.values.allSatisfy { !$0.isComplete || subject.kind == .s3 }, name)
+            let size = subject.content.size
+            for (path, entry) in server.files.all where entry.isComplete && !path.hasPrefix("/part/") {
+                #expect(entry.bytes.count >= size, name)
+            }
+            #expect(server.files.all.values.contains { $0.isComplete && $0.bytes.count >= size } == isWhole, name)
         }
-    }
-
-    private static let large = Content(seed: 82, size: 4 << 20)
-
-    @Test(.timeLimit(.minutes(1)), .enabled(if: UploadKillRun.isLong), arguments: UploadFaultSubject.all)
-    func anAttemptStopsAtTheChange(_ subject: UploadFaultSubject) async throws {
-        let changes = Change.allCases.filter { $0 != .replaced && $0 != .removed }
-        try await each(of: changes, subject, Self.large, []) { change, server, probe, source in
-            let name: Comment = "\(subject.testDescription), \(change.rawValue)"
-            let id = try await probe.add([
-                subject.spec(server, source: source, options(subject, server))
-            ])[0]
-            #expect(await eventually(every: 0.005) { server.received > 100_000 }, name)
-            try change.happen(to: source)
-            let task = try await probe.wait(for: id, "failed")
-            #expect(task.errorCode == "source.changed", name)
-            expectOld(server, subject, isWhole: false, name)
-        }
-    }
-
-    @Test(.timeLimit(.minutes(1)), .enabled(if: UploadKillRun.isLong), arguments: UploadFaultSubject.all)
-    func anAttemptEndsWithTheVersionThatItOpened(_ subject: UploadFaultSubject) async throws {
-        try await each(of: [.replaced, .removed], subject, Self.large, []) { change, server, probe, source in
-            let name: Comment = "\(subject.testDescription), \(change.rawValue)"
-            let id = try await probe.add([
-                subject.spec(server, source: source, options(subject, server))
-            ])[0]
-            #expect(await eventually(every: 0.005) { server.received > 100_000 }, name)
-            try change.happen(to: source)
-            try await probe.wait(for: id, "completed")
-            expectOld(server, subject, isWhole: true, name)
-        }
-    }
-
-    /// Slow; to S3 in four parts of 1 MiB.
-    @Sendable private func options(_ subject: UploadFaultSubject, _ server: UploadServer) -> [String: JSONValue] {
-        guard subject.kind == .s3 else { return ["rateLimit": 4_000_000] }
-        return [
-            "rateLimit": 4_000_000,
-            "s3": [
-                "partSize": .integer(1 << 20), "completeURL": .string(server.url(PartRules.completionPath)),
-                "partURLs": .array((1...4).map { .string(server.url(PartRules.partPath($0))) }),
-            ],
-        ]
-    }
-
-    /// What is there is the old version, or the beginning of it.
-    @Sendable private func expectOld(
-        _ server: UploadServer, _ subject: UploadFaultSubject, isWhole: Bool, _ name: Comment
-    ) {
-        let old = Self.large.bytes
-        for (path, entry) in server.files.all {
-            let start = path.hasPrefix("/part/") ? ((Int(path.dropFirst(6)) ?? 1) - 1) << 20 : 0
-            let bytes = subject.kind == .multipart ? UploadFaultSubject.filePart(entry.bytes) : entry.bytes
-            #expect(old[start...].starts(with: bytes), name)
-            if entry.isComplete, !path.hasPrefix("/part/") { #expect(bytes.count == old.count, name) }
-        }
-        #expect(server.files.all.values.contains { $0.isComplete && $0.bytes.count >= old.count } == isWhole, name)
     }
 }

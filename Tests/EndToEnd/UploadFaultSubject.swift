@@ -29,12 +29,14 @@ struct UploadFaultSubject: Sendable, CustomTestStringConvertible {
         static let all: Kind = [.resuming, .s3, .plain]
     }
 
-    static let content = Content(seed: 81, size: 600_000)
-    static let size = content.size
-    static let partSize = 250_000
+    static let size = 600_000
+    /// More than the sockets of both sides take in, so that no request is over before its server has read on.
+    static let largeSize = 6_000_000
 
     var testDescription: String
     var kind: Kind
+    var content = Content(seed: 81, size: size)
+    private(set) var partSize = 250_000
     private var options: [String: JSONValue] = [:]
     private var path = "/files/"
     private let makeRules: @Sendable () -> any UploadRules
@@ -76,6 +78,14 @@ struct UploadFaultSubject: Sendable, CustomTestStringConvertible {
 
     static func named(_ kind: Kind) -> UploadFaultSubject? { all.first { $0.kind == kind } }
 
+    /// The same with a file, and parts, of which something is always left while the server does not read.
+    var large: UploadFaultSubject {
+        var subject = self
+        subject.content = Content(seed: 82, size: Self.largeSize)
+        subject.partSize = 2_500_000
+        return subject
+    }
+
     private var protocolName: String {
         if kind.isSubset(of: .drafts) { return "resumable" }
         return kind == .s3 ? "s3Multipart" : testDescription
@@ -90,7 +100,7 @@ struct UploadFaultSubject: Sendable, CustomTestStringConvertible {
         ]
         if kind == .s3 {
             spec["s3"] = [
-                "partSize": .integer(Int64(Self.partSize)),
+                "partSize": .integer(Int64(partSize)),
                 "completeURL": .string(server.url(PartRules.completionPath)),
                 "partURLs": .array((1...3).map { .string(server.url(PartRules.partPath($0))) }),
             ]
@@ -104,7 +114,7 @@ struct UploadFaultSubject: Sendable, CustomTestStringConvertible {
     func expectNoMixture(_ server: UploadServer, _ name: Comment) {
         for (path, entry) in server.files.all {
             let bytes = kind == .multipart ? Self.filePart(entry.bytes) : entry.bytes
-            #expect(Self.slice(at: path, bytes.count) == bytes, name)
+            #expect(slice(at: path, bytes.count) == bytes, name)
         }
     }
 
@@ -117,12 +127,12 @@ struct UploadFaultSubject: Sendable, CustomTestStringConvertible {
             case .multipart: live.values.first.map { Self.filePart($0.bytes) }
             default: live.values.first?.bytes
             }
-        #expect(found == Self.content.bytes, name)
+        #expect(found == content.bytes, name)
         #expect(kind == .s3 || live.count == 1, name)
     }
 
     /// The bytes of the file that belong to an entry of this length.
-    private static func slice(at path: String, _ count: Int) -> [UInt8] {
+    private func slice(at path: String, _ count: Int) -> [UInt8] {
         let part = path.hasPrefix("/part/") ? path.split(separator: "/").last.flatMap { Int($0) } ?? 1 : 1
         return Array(content.bytes.dropFirst((part - 1) * partSize).prefix(count))
     }

@@ -7,10 +7,11 @@ import TransferModel
 struct UploadKillRestartTests {
     private typealias Run = UploadKillRun
 
-    private func run(_ name: String, _ method: String) -> UploadKillRun {
-        var run = Run(name: name, content: Run.small)
+    private func run(_ name: String, _ method: String, _ server: UploadServer) -> UploadKillRun {
+        var run = Run(name: name, content: Run.small, server: server)
         run.pace = 2
         run.isContinued = false
+        run.attempts = { server.requests().count }
         guard method == "POST" else { return run }
         // A POST may have been acted on: the task says so, and its user decides.
         run.afterwards = { probe, id in
@@ -42,10 +43,10 @@ struct UploadKillRestartTests {
         #expect(requests.last?.received == length)
     }
 
-    @Test(.timeLimit(.minutes(5)), .enabled(if: UploadKillRun.isLong))
+    @Test(.timeLimit(.minutes(5)))
     func put() async throws {
         let server = try UploadServer(PlainRules())
-        let ending = try await run("put", "PUT")
+        let ending = try await run("put", "PUT", server)
             .run(to: server.url("/file"), ["uploadProtocol": "put"]) { arriving(server) }
         #expect(ending.resumed.isEmpty)
         expectWholeAtTheEnd(server, length: Run.small.size)
@@ -53,10 +54,10 @@ struct UploadKillRestartTests {
         #expect(isIdentical)
     }
 
-    @Test(.timeLimit(.minutes(5)), .enabled(if: UploadKillRun.isLong))
+    @Test(.timeLimit(.minutes(5)))
     func post() async throws {
         let server = try UploadServer(PlainRules())
-        let ending = try await run("post", "POST")
+        let ending = try await run("post", "POST", server)
             .run(to: server.url("/file"), ["uploadProtocol": "post"]) { arriving(server) }
         #expect(ending.resumed.isEmpty)
         expectWholeAtTheEnd(server, length: Run.small.size)
@@ -64,10 +65,10 @@ struct UploadKillRestartTests {
         #expect(isIdentical)
     }
 
-    @Test(.timeLimit(.minutes(5)), .enabled(if: UploadKillRun.isLong))
+    @Test(.timeLimit(.minutes(5)))
     func multipart() async throws {
         let server = try UploadServer(PlainRules())
-        let ending = try await run("multipart", "POST").run(
+        let ending = try await run("multipart", "POST", server).run(
             to: server.url("/form"), ["uploadProtocol": "multipart", "formFields": ["a": "b"]]
         ) { arriving(server) }
         let body = try #require(server.files["/form"]?.bytes)

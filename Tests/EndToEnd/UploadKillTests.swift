@@ -38,7 +38,7 @@ struct UploadKillTests {
     @Test(.timeLimit(.minutes(5)))
     func tus() async throws {
         let server = try UploadServer(TusRules())
-        let ending = try await Run(name: "tus", content: Run.large)
+        let ending = try await Run(name: "tus", content: Run.large, server: server)
             .run(to: server.url(), ["uploadProtocol": "tus"]) { server.files.total }
         ending.expectContinued(Run.large)
         expectOne(server, Run.large)
@@ -50,7 +50,7 @@ struct UploadKillTests {
     @Test(.timeLimit(.minutes(5)), arguments: [8, 6, 5, 3])
     func resumable(version: Int) async throws {
         let server = try UploadServer(DraftRules(version: version))
-        let ending = try await Run(name: "resumable \(version)", content: Run.medium).run(
+        let ending = try await Run(name: "resumable \(version)", content: Run.medium, server: server).run(
             to: server.url(), ["uploadProtocol": "resumable", "interopVersion": .integer(Int64(version))]
         ) { server.files.total }
         ending.expectContinued(Run.medium)
@@ -63,7 +63,7 @@ struct UploadKillTests {
     @Test(.timeLimit(.minutes(5)), arguments: [8, 6])
     func resumableCreatedWithItsContent(version: Int) async throws {
         let server = try UploadServer(DraftRules(version: version, announces: true))
-        var run = Run(name: "optimistic \(version)", content: Run.medium)
+        var run = Run(name: "optimistic \(version)", content: Run.medium, server: server)
         // Before the place that the 104 named is stored, nobody could know what became of the request.
         run.isReady = { try await $0.daemon.stores("upload-1") }
         let ending = try await run.run(
@@ -83,7 +83,7 @@ struct UploadKillTests {
     @Test(.timeLimit(.minutes(5)))
     func contentRange() async throws {
         let server = try UploadServer(ContentRangeRules())
-        let ending = try await Run(name: "contentRange", content: Run.medium)
+        let ending = try await Run(name: "contentRange", content: Run.medium, server: server)
             .run(to: server.url(), ["uploadProtocol": "contentRange"]) { server.files.total }
         ending.expectContinued(Run.medium)
         expectOne(server, Run.medium)
@@ -91,12 +91,12 @@ struct UploadKillTests {
         #expect(server.received("PUT") == Run.medium.size)
     }
 
-    @Test(.enabled(if: UploadKillRun.isLong), .timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(5)))
     func s3Multipart() async throws {
         let server = try UploadServer(PartRules())
         let content = Run.medium
         let partSize = content.size / 24
-        let ending = try await Run(name: "s3Multipart", content: content).run(
+        let ending = try await Run(name: "s3Multipart", content: content, server: server).run(
             to: server.url(),
             [
                 "uploadProtocol": "s3Multipart",

@@ -6,12 +6,21 @@ package final class ListeningSocket: Sendable {
     package let port: UInt16
     private let descriptor: Int32
 
-    /// - Parameter port: 0 for a free one.
-    package init(host: String = "127.0.0.1", port: UInt16 = 0) throws {
+    /// - Parameters:
+    ///   - port: 0 for a free one.
+    ///   - isNarrow: whether connections take in no more than some 100 KB that nobody reads, on both sides together. The
+    ///     loopback's own segments of 64 KiB would let a sender put megabytes into its socket at once.
+    package init(host: String = "127.0.0.1", port: UInt16 = 0, isNarrow: Bool = false) throws {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw SupportError("socket: errno \(errno)") }
         var on: Int32 = 1
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))
+        if isNarrow {
+            var (segment, window) = (Int32(1400), Int32(1 << 15))
+            setsockopt(
+                descriptor, Int32(IPPROTO_TCP), TCP_MAXSEG, &segment, socklen_t(MemoryLayout<Int32>.size))
+            setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &window, socklen_t(MemoryLayout<Int32>.size))
+        }
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian

@@ -31,7 +31,7 @@ package final class UploadServer: Sendable {
     ///   - rules: how requests are answered.
     ///   - script: what goes wrong.
     package init(_ rules: any UploadRules, _ script: [UploadFault] = []) throws {
-        let listener = try ListeningSocket()
+        let listener = try ListeningSocket(isNarrow: true)
         port = listener.port
         let shared = Shared(script)
         self.shared = shared
@@ -66,6 +66,11 @@ package final class UploadServer: Sendable {
 
     package var received: Int { requests().reduce(0) { $0 + $1.received } }
 
+    /// Reads no further than the gate until `release()`: what a test does meanwhile meets an upload that is under way,
+    /// however long it takes.
+    package func hold(_ gate: UploadGate) { shared.state.withLock { $0.gate = gate } }
+    package func release() { shared.state.withLock { $0.gate = nil } }
+
     /// Ends every open connection; the server goes on listening.
     package func dropConnections() { shared.dropConnections() }
 
@@ -74,6 +79,7 @@ package final class UploadServer: Sendable {
             var records: [Record] = []
             var connections: Set<Int32> = []
             var isStopping = false
+            var gate: UploadGate?
         }
         let state = Guarded(State())
         private let script: [UploadFault]
@@ -81,6 +87,7 @@ package final class UploadServer: Sendable {
         init(_ script: [UploadFault]) { self.script = script }
 
         var isStopping: Bool { state.withLock { $0.isStopping } }
+        var gate: UploadGate? { state.withLock { $0.gate } }
         func opened(_ socket: Int32) { state.withLock { _ = $0.connections.insert(socket) } }
 
         func closed(_ socket: Int32) {
@@ -97,7 +104,10 @@ package final class UploadServer: Sendable {
         }
 
         func stop() {
-            state.withLock { $0.isStopping = true }
+            state.withLock { state in
+                state.isStopping = true
+                state.gate = nil
+            }
             dropConnections()
         }
 
@@ -166,7 +176,19 @@ package final class UploadExchange {
         if let stop = disturbance.stop, taken >= stop { isShort = left > 0 }
         guard left > 0, !isShort else { return nil }
         let limits = [disturbance.cut, disturbance.kept, disturbance.stop].compactMap(\.self).map { $0 - taken }
-        return try take(atMost: limits.reduce(left, min))
+        return try take(atMost: limits.reduce(min(left, room(after: taken)), min))
+    }
+
+    /// Bytes that may be read now, at least one: waits at a closed gate until it opens or the client has closed its side;
+    /// what that had sent before can still be read.
+    private func room(after taken: Int) -> Int {
+        while let gate = connection.shared.gate {
+            let room = gate.room(taken: taken, held: files.total)
+            if room > 0 { return room }
+            usleep(2000)
+            guard LoopbackPeer.isOpen(of: connection.socket) else { return left }
+        }
+        return left
     }
 
     private func take(atMost limit: Int) throws -> ArraySlice<UInt8> {
