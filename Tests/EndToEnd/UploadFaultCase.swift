@@ -115,7 +115,8 @@ struct UploadFaultRun {
         case .completed:
             #expect(task["state"] == "completed", seen)
             #expect(task["bytesSent"]?.integerValue == Int64(subject.content.size), comment)
-            subject.expectWhole(server, comment)
+            let asked = server.requests().map { "\($0.method) \($0.path) \($0.status)" }
+            subject.expectWhole(server, "\(comment): \(asked)")
         case .failed(let code, let status):
             #expect(task["state"] == "failed", seen)
             #expect(task.errorCode == code, seen)

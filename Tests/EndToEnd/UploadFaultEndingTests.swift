@@ -95,7 +95,7 @@ extension EndToEnd {
             stage.server.release()
             try await stage.scene.probe.wait(for: stage.id, "completed")
             let whole = stage.server.files.all.values.filter(\.isComplete)
-            #expect(whole.map(\.bytes) == [subject.large.content.bytes])
+            #expect(whole.map(\.content) == [subject.large.content])
             #expect(stage.server.files.all.count == 2)
             #expect(try await stage.scene.daemon.terminate() == 0)
         }
@@ -120,7 +120,7 @@ extension EndToEnd {
             #expect(try await stage.scene.probe.control("retry", stage.id))
             stage.server.release()
             try await stage.scene.probe.wait(for: stage.id, "completed")
-            #expect(stage.server.files.all.values.map(\.bytes) == [subject.large.content.bytes])
+            #expect(stage.server.files.all.values.map(\.content) == [subject.large.content])
             #expect(stage.server.received("PATCH") == subject.large.content.size)
             try await stage.passTime()
             #expect(stage.terminations == 0)
@@ -136,7 +136,7 @@ extension EndToEnd {
             try await stage.scene.probe.call(
                 "task.update", ["id": .integer(stage.id), "url": .string(new.url())])
             try await stage.scene.probe.wait(for: stage.id, "completed")
-            #expect(new.files.all.values.map(\.bytes) == [subject.large.content.bytes])
+            #expect(new.files.all.values.map(\.content) == [subject.large.content])
             #expect(await eventually { stage.isEnded })
             #expect(stage.server.files.all.count == 1)
             #expect(stage.terminations == 2)

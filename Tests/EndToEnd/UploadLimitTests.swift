@@ -39,7 +39,7 @@ extension EndToEnd {
                 try await scene.probe.call("task.update", ["id": .integer(slow), "rateLimit": 0])
             }
             try await scene.probe.wait(for: slow, "completed")
-            #expect(server.files["/slow"]?.bytes == content.bytes)
+            #expect(server.files["/slow"]?.content == content)
             #expect(received() == content.size)
         }
     }

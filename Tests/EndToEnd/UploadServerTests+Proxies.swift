@@ -19,7 +19,7 @@ extension EndToEnd.UploadServers {
             try await scene.probe.call("task.update", ["id": .integer(id), "rateLimit": 0])
             let task = try await scene.probe.wait(for: id, "completed")
             #expect(task["bytesSent"]?.integerValue == Int64(content.size))
-            #expect(server.files.all.values.map(\.bytes) == [content.bytes])
+            #expect(server.files.all.values.map(\.content) == [content])
             #expect(server.files.all.values.allSatisfy { $0.isComplete })
             #expect(server.requests("POST").count == 1)
             #expect(!server.requests("HEAD").isEmpty)
@@ -60,7 +60,7 @@ extension EndToEnd.UploadServers {
             let scene = try await Scene()
             let id = try await scene.upload(content, to: proxy.url("files/"), ["uploadProtocol": "auto"])
             try await scene.probe.wait(for: id, "completed")
-            #expect(server.files.all.values.map(\.bytes) == [content.bytes])
+            #expect(server.files.all.values.map(\.content) == [content])
             #expect(server.requests().map(\.method) == ["OPTIONS", "POST", "PATCH"])
         }
     }

@@ -86,7 +86,7 @@ extension EndToEnd {
             ])
             #expect(sent.status == 0, "\(sent)")
             #expect(server.files["/in/a%20b"]?.bytes == Array("first".utf8))
-            #expect(server.files["/in/c"]?.bytes == content.bytes)
+            #expect(server.files["/in/c"]?.content == content)
             let fetched = try await scene.daemon.dlctl(["fetch", "-d", "who is there?", server.url("/echo")])
             #expect(fetched.status == 0, "\(fetched)")
             #expect(fetched.output == "who is there?")

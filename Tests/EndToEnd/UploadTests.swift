@@ -28,7 +28,7 @@ extension EndToEnd {
             ] {
                 let id = try await scene.upload(content, to: server.url(path))
                 try await scene.probe.wait(for: id, "completed")
-                #expect(server.files.all.values.map(\.bytes) == [content.bytes])
+                #expect(server.files.all.values.map(\.content) == [content])
             }
         }
 
@@ -45,7 +45,7 @@ extension EndToEnd {
             #expect(try await scene.probe.control("retry", id))
             try await scene.probe.call("task.update", ["id": .integer(id), "rateLimit": 0])
             try await scene.probe.wait(for: id, "completed")
-            #expect(server.files.all.values.filter { !$0.isDeleted }.map(\.bytes) == [content.bytes])
+            #expect(server.files.all.values.filter { !$0.isDeleted }.map(\.content) == [content])
         }
 
         @Test(.timeLimit(.minutes(1)))
@@ -57,7 +57,7 @@ extension EndToEnd {
             try await scene.probe.call(
                 "task.update", ["id": .integer(id), "url": .string(new.url()), "rateLimit": 0])
             try await scene.probe.wait(for: id, "completed")
-            #expect(new.files.all.values.map(\.bytes) == [content.bytes])
+            #expect(new.files.all.values.map(\.content) == [content])
         }
 
         @Test(.timeLimit(.minutes(1)))
@@ -87,7 +87,7 @@ extension EndToEnd {
             #expect(try await scene.probe.control("resume", id))
             try await scene.probe.call("task.update", ["id": .integer(id), "rateLimit": 0])
             try await scene.probe.wait(for: id, "completed")
-            #expect(server.files.all.values.map(\.bytes) == [content.bytes])
+            #expect(server.files.all.values.map(\.content) == [content])
             #expect(server.received("PATCH") == content.size)
         }
 
@@ -194,8 +194,8 @@ extension EndToEnd {
                 try await scene.probe.control("resume", id)
                 try await scene.probe.wait(for: id, "completed")
             }
-            #expect(server.files["/small-0"]?.bytes == small.bytes)
-            #expect(server.files["/large-1"]?.bytes == large.bytes)
+            #expect(server.files["/small-0"]?.content == small)
+            #expect(server.files["/large-1"]?.content == large)
             utimes(scene.file("large"), nil)
             try await scene.probe.control("resume", ids[2])
             #expect(try await scene.probe.wait(for: ids[2], "failed").errorCode == "source.changed")
@@ -271,7 +271,7 @@ extension EndToEnd {
             #expect(try await scene.daemon.dlctl(["limit", "--up", "none"]).status == 0)
             for (name, id) in zip(["a", "b", "c"], ids) {
                 try await scene.probe.wait(for: id, "completed")
-                #expect(server.files["/\(name)"]?.bytes == content.bytes)
+                #expect(server.files["/\(name)"]?.content == content)
             }
             // No request was begun anew for it.
             #expect(server.requests("PUT").count == 3)

@@ -51,6 +51,9 @@ extension Reactor {
         // An end noted by the callback, or an error, is only returned here: libcurl does not report it as done.
         if let ending = transfer.ending {
             conclude(transfer, ending)
+        } else if code == CURLE_BAD_FUNCTION_ARGUMENT {
+            // Its connection has ended in this very round. Nothing is left to let go on, and how it ended is
+            // reported as done.
         } else if code != CURLE_OK {
             conclude(transfer, failure(code, transfer))
         }

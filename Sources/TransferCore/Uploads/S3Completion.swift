@@ -27,13 +27,28 @@ enum S3Completion {
     ) -> AttemptFailure {
         let isTransient = transient.contains(code) || FailureClassifier.transientStatuses.contains(status)
         let said = message.map { ": \($0.prefix(300))" } ?? ""
-        let advice = isTransient ? "it is tried again." : "check the presigned URLs; they may have expired."
+        let advice = isTransient ? "it is tried again." : advice(code)
         let error = TransferError(
             .httpStatus, "The store answered \(code.prefix(60))\(said); \(advice)", retryable: isTransient,
             details: ["status": .integer(Int64(status)), "s3": .string(String(code.prefix(60)))])
         return AttemptFailure(
             error: error,
             disposition: isTransient ? .transient(after: FailureClassifier.retryAfter(head, now: now)) : .permanent)
+    }
+
+    /// What to do about an error that stays.
+    private static func advice(_ code: String) -> String {
+        switch code {
+        case "EntityTooSmall": "every part but the last must have 5 MiB or more: choose a larger partSize."
+        case "EntityTooLarge": "no part may have more than 5 GiB: choose a smaller partSize."
+        case "NoSuchUpload": "it was ended or completed; begin another multipart upload for the file."
+        case "NoSuchBucket": "check the bucket's name in the presigned URLs."
+        case "SignatureDoesNotMatch", "AuthorizationQueryParametersError", "InvalidRequest":
+            "the URLs must be signed for this method, for these headers and for nothing else."
+        case "AccessDenied", "ExpiredToken", "RequestExpired", "InvalidAccessKeyId", "InvalidToken":
+            "check that the presigned URLs have not expired and that their key may write there."
+        default: "see what the store's manual says of this error, and add the task again."
+        }
     }
 
     /// Name of the outermost element, without a prefix.

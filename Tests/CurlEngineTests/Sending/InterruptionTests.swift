@@ -1,3 +1,4 @@
+import CCurl
 import Foundation
 import Testing
 import Threading
@@ -169,6 +170,37 @@ import TransferModel
         let outcome = await bench.request("PUT", server.url("/x"), Self.payload, sending: source)
         #expect(outcome.end == .finished)
         #expect(outcome.head?.status == 413)
+        await bench.engine.shutdown()
+    }
+
+    /// A held body is let go on in the very round in which its connection broke: that it broke is what is told.
+    @Test func aConnectionThatBreaksWhileItsBodyIsLetGoOnIsLost() async throws {
+        let bench = try Bench()
+        let (breaks, isBroken) = (Guarded(false), Guarded(false))
+        let server = try UploadServer { connection in
+            guard let head = connection.readHead() else { return }
+            guard head.method == "PUT" else { return connection.answer(200, [], "x") }
+            connection.goOn(head)
+            _ = connection.read(1)
+            while !breaks.withLock({ $0 }) { usleep(1000) }
+            connection.reset()
+            isBroken.withLock { $0 = true }
+        }
+        let source = try bench.source(Self.content)
+        bench.engine.setUploadRateLimit(task: bench.task, 1)
+        let running = Task { await bench.request("PUT", server.url("/x"), Self.payload, sending: source) }
+        try await eventually("the first piece is sent") { bench.counters.bytesSent > 0 }
+        // Another answer keeps the engine busy until both have happened, so it meets them in this order.
+        let judge = Judge { _ in
+            breaks.withLock { $0 = true }
+            while !isBroken.withLock({ $0 }) { usleep(1000) }
+            bench.engine.setUploadRateLimit(task: bench.task, .unlimited)
+            return .stop(.failure(TransferError(.httpStatus, "not wanted"), retryAfter: nil))
+        }
+        _ = await bench.perform(server.url("/other"), into: nil, judge: judge)
+        let outcome = await running.value
+        guard case .transport(let code, _) = outcome.end else { throw TestFailure("\(outcome.end)") }
+        #expect(code == Int(CURLE_RECV_ERROR.rawValue) || code == Int(CURLE_SEND_ERROR.rawValue))
         await bench.engine.shutdown()
     }
 }

@@ -86,6 +86,12 @@ final class UploadServer: Sendable {
             return Glibc.poll(&poll, 1, milliseconds) > 0 && fill()
         }
 
+        /// Breaks the connection (tcp(7); connect(2) to no address does what a close without lingering would).
+        func reset() {
+            var nowhere = sockaddr(sa_family: sa_family_t(AF_UNSPEC), sa_data: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
+            connect(descriptor, &nowhere, socklen_t(MemoryLayout<sockaddr>.size))
+        }
+
         private func fill() -> Bool {
             var chunk = [UInt8](repeating: 0, count: 256 << 10)
             let count = recv(descriptor, &chunk, chunk.count, 0)

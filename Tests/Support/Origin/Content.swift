@@ -38,6 +38,16 @@ package final class Content: Sendable {
     }
 }
 
+/// Told apart without printing every byte of what differs.
+extension Content: Equatable, CustomStringConvertible {
+    package static func == (one: Content, other: Content) -> Bool { one.bytes == other.bytes }
+
+    package var description: String {
+        let sum = bytes.withUnsafeBytes { bytes in bytes.reduce(UInt32(5381)) { $0 &* 33 &+ UInt32($1) } }
+        return "\(size) bytes that add up to \(sum)"
+    }
+}
+
 /// One version of a resource, with what the server says of it.
 package struct Resource: Sendable {
     package var content: Content

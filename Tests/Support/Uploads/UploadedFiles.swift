@@ -5,6 +5,7 @@ import Threading
 package final class UploadedFiles: Sendable {
     package struct Entry: Sendable {
         package var bytes: [UInt8] = []
+        package var content: Content { Content(bytes: bytes) }
         /// Length it will have; nil while unknown.
         package var length: Int?
         package var isComplete = false

@@ -1,4 +1,5 @@
 import Testing
+import TransferModel
 
 @testable import TransferCore
 
@@ -18,6 +19,18 @@ struct S3CompletionTests {
         #expect(found?.code == "SlowDown")
         #expect(found?.message == nil)
         #expect(S3Completion.error(Array("<Error/>".utf8))?.code == "unknown")
+    }
+
+    @Test(arguments: [
+        ("EntityTooSmall", "partSize"), ("EntityTooLarge", "partSize"), ("NoSuchUpload", "another multipart upload"),
+        ("NoSuchBucket", "bucket"), ("SignatureDoesNotMatch", "signed"), ("ExpiredToken", "expired"),
+        ("AccessDenied", "expired"), ("SomethingNew", "manual"),
+    ])
+    func eachErrorSaysWhatToDo(code: String, advice: String) {
+        let failure = S3Completion.failure(code, "Why.", 400, ResponseHead(url: ""), now: Timestamp(milliseconds: 0))
+        #expect(failure.error.message.hasPrefix("The store answered \(code): Why.; "))
+        #expect(failure.error.message.contains(advice))
+        #expect(!failure.error.retryable)
     }
 
     @Test func entityTagsAreEscaped() {
