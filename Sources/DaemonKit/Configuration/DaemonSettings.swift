@@ -41,6 +41,8 @@ package struct SessionDefaults: Hashable, Sendable {
     package var retryLongestDelay: Seconds = 600
     package var httpMaximumConnectionsPerHost: Int?
     package var maximumConcurrentTasks: Int?
+    package var connectionsPerDownload: Int?
+    package var durability: Durability = .full
     package var allowsArbitraryLoads = true
     package var launchInterval: Seconds = 60
     package var proxy: String?
@@ -63,6 +65,8 @@ package struct SessionDefaults: Hashable, Sendable {
         filled.retry = retry
         filled.httpMaximumConnectionsPerHost = filled.httpMaximumConnectionsPerHost ?? httpMaximumConnectionsPerHost
         filled.maximumConcurrentTasks = filled.maximumConcurrentTasks ?? maximumConcurrentTasks
+        filled.connectionsPerDownload = filled.connectionsPerDownload ?? connectionsPerDownload
+        filled.durability = filled.durability ?? durability
         filled.allowsArbitraryLoads = filled.allowsArbitraryLoads ?? allowsArbitraryLoads
         filled.launchInterval = filled.launchInterval ?? launchInterval
         filled.proxy = filled.proxy ?? proxy

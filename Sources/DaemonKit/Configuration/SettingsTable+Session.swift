@@ -41,6 +41,13 @@ extension SettingsTable {
             default: "the global maximumConcurrentTasks",
             "Tasks of one session that run at one time; the smaller of this and the global value holds."),
         Setting(
+            "session.connectionsPerDownload", .integer(1...64), .optionalInteger(\.session.connectionsPerDownload),
+            example: "8", default: "one, and up to 4 where more are faster",
+            "Connections that each download over http and https opens at once, where the server gives parts."),
+        Setting(
+            "session.durability", .choice(of: Durability.self), .choice(\.session.durability), example: "relaxed",
+            "Whether delivery waits until file and folder are on the disk (full), or leaves that to the system."),
+        Setting(
             "session.allowsArbitraryLoads", .boolean, .boolean(\.session.allowsArbitraryLoads), example: "false",
             "False refuses plain http and ftp, also as the target of a redirect (policy.plaintext_refused)."),
         Setting(

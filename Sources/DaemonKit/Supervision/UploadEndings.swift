@@ -14,7 +14,8 @@ final class UploadEndings: Sendable {
     static let width = 8
 
     private struct State {
-        var running: [Int64: Task<Void, Never>] = [:]
+        var runs = EndingRuns(width: UploadEndings.width)
+        var tasks: [Int64: Task<Void, Never>] = [:]
         var isStopped = false
     }
 
@@ -45,25 +46,30 @@ final class UploadEndings: Sendable {
     /// Begins the requests that are due and have room, and returns at once.
     /// - Returns: when the next one is due; nil where none is, or none before one of these ends.
     func begin() async throws -> Timestamp? {
-        let pending = try await patience.store.read { try $0.uploadEndings(limit: 2 * Self.width) }
+        state.withLock { $0.runs.willRead() }
+        let pending: [UploadEnding]
+        do {
+            pending = try await patience.store.read { try $0.uploadEndings(limit: 2 * Self.width) }
+        } catch {
+            state.withLock { _ = $0.runs.didRead([], at: time.reading().wall) }
+            throw error
+        }
         let now = time.reading().wall
         return state.withLock { state in
-            for ending in pending where state.running[ending.id] == nil {
-                guard ending.nextAttemptAt <= now else { return ending.nextAttemptAt }
-                guard state.running.count < Self.width, !state.isStopped else { return nil }
-                state.running[ending.id] = Task { await perform(ending) }
-            }
-            return nil
+            guard !state.isStopped else { return nil }
+            let turn = state.runs.didRead(pending, at: now)
+            for ending in turn.begun { state.tasks[ending.id] = Task { await perform(ending) } }
+            return turn.next
         }
     }
 
     /// Stops what runs; the next daemon takes it up.
     func stop() {
-        let running = state.withLock { state in
+        let tasks = state.withLock { state in
             state.isStopped = true
-            return Array(state.running.values)
+            return Array(state.tasks.values)
         }
-        for task in running { task.cancel() }
+        for task in tasks { task.cancel() }
     }
 
     private func perform(_ ending: UploadEnding) async {
@@ -77,7 +83,10 @@ final class UploadEndings: Sendable {
                 "cannot end an upload at its server", metadata: ["task": "\(ending.task)", "error": "\(error)"])
             try? await postpone(ending, RetryPolicy(), after: nil)
         }
-        state.withLock { $0.running[ending.id] = nil }
+        state.withLock { state in
+            state.runs.didEnd(ending.id)
+            state.tasks[ending.id] = nil
+        }
         onEnd()
     }
 

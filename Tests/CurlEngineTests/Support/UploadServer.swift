@@ -88,7 +88,8 @@ final class UploadServer: Sendable {
 
         /// Breaks the connection (tcp(7); connect(2) to no address does what a close without lingering would).
         func reset() {
-            var nowhere = sockaddr(sa_family: sa_family_t(AF_UNSPEC), sa_data: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
+            var nowhere = sockaddr()
+            nowhere.sa_family = sa_family_t(AF_UNSPEC)
             connect(descriptor, &nowhere, socklen_t(MemoryLayout<sockaddr>.size))
         }
 

@@ -137,6 +137,8 @@ import TransferModel
               directory: ~/in
               conflictPolicy: overwrite
               proxy: none
+              connectionsPerDownload: 8
+              durability: relaxed
               retry: {attempts: 3, firstDelay: 2s}
             """, to: fixture.userFile)
         var session = SessionConfiguration()
@@ -147,6 +149,8 @@ import TransferModel
         #expect(filled.conflictPolicy == .fail)
         #expect(filled.directory == "\(fixture.root)/home/in")
         #expect(filled.proxy == "none")
+        #expect(filled.connectionsPerDownload == 8)
+        #expect(filled.durability == .relaxed)
         #expect(filled.retry?.attempts == 9)
         #expect(filled.retry?.firstDelay == 2)
         #expect(filled.retry?.longestDelay == 600)

@@ -6,11 +6,14 @@ package final class ListeningSocket: Sendable {
     package let port: UInt16
     private let descriptor: Int32
 
-    /// - Parameters:
-    ///   - port: 0 for a free one.
-    ///   - isNarrow: whether connections take in no more than some 100 KB that nobody reads, on both sides together. The
-    ///     loopback's own segments of 64 KiB would let a sender put megabytes into its socket at once.
-    package init(host: String = "127.0.0.1", port: UInt16 = 0, isNarrow: Bool = false) throws {
+    /// A port that no other socket of these tests has or had (see `freePort`).
+    /// - Parameter isNarrow: whether connections take in little that nobody reads, on both sides together: less than
+    ///   2 MB. The loopback's own segments of 64 KiB would let a sender put four times as much into its socket.
+    package convenience init(host: String = "127.0.0.1", isNarrow: Bool = false) throws {
+        try self.init(host: host, port: try Self.freePort(on: host), isNarrow: isNarrow)
+    }
+
+    package init(host: String = "127.0.0.1", port: UInt16, isNarrow: Bool = false) throws {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw SupportError("socket: errno \(errno)") }
         var on: Int32 = 1
@@ -63,14 +66,15 @@ package final class ListeningSocket: Sendable {
 
     private static let given = Guarded(Set<UInt16>())
 
-    /// A port of the loopback that is free, for a program that binds it later. It is given once, and is none that the
-    /// kernel gives to connections and to sockets without a port (ip_local_port_range), so nobody else takes it meanwhile.
-    package static func freePort() throws -> UInt16 {
+    /// A port that is free, for somebody who binds it later. It is given once, so that nothing meant for a server that is
+    /// gone reaches another one, and is none that the kernel gives to connections and to sockets without a port
+    /// (ip_local_port_range), so nobody else takes it meanwhile.
+    package static func freePort(on host: String = "127.0.0.1") throws -> UInt16 {
         for _ in 0..<1000 {
             let port = UInt16.random(in: 10_000..<32_000)
-            guard given.withLock({ $0.insert(port).inserted }), (try? ListeningSocket(port: port)) != nil else {
-                continue
-            }
+            guard given.withLock({ $0.insert(port).inserted }),
+                (try? ListeningSocket(host: host, port: port)) != nil
+            else { continue }
             return port
         }
         throw SupportError("no free port was found")

@@ -9,10 +9,12 @@ package final class MisbehavingOrigin: Sendable {
     package let port: UInt16
     private let shared: Shared
 
-    /// - Parameter host: IPv4 address to listen on.
-    package init(host: String = "127.0.0.1", port: UInt16 = 0) throws {
+    /// - Parameters:
+    ///   - host: IPv4 address to listen on.
+    ///   - port: one of its own without.
+    package init(host: String = "127.0.0.1", port: UInt16? = nil) throws {
         self.host = host
-        let listener = try ListeningSocket(host: host, port: port)
+        let listener = try ListeningSocket(host: host, port: port ?? ListeningSocket.freePort(on: host))
         self.port = listener.port
         let shared = Shared()
         self.shared = shared

@@ -38,7 +38,7 @@ package final class UploadServer: Sendable {
         let files = files
         try Threads.start {
             while let connection = listener.accept(until: { shared.isStopping }) {
-                shared.opened(connection)
+                guard shared.opened(connection) else { break }
                 do {
                     try Threads.start {
                         UploadConnection(socket: connection, shared: shared, rules: rules, files: files).serve()
@@ -88,7 +88,17 @@ package final class UploadServer: Sendable {
 
         var isStopping: Bool { state.withLock { $0.isStopping } }
         var gate: UploadGate? { state.withLock { $0.gate } }
-        func opened(_ socket: Int32) { state.withLock { _ = $0.connections.insert(socket) } }
+        /// False, and closed, where the server is to stop.
+        func opened(_ socket: Int32) -> Bool {
+            state.withLock { state in
+                guard !state.isStopping else {
+                    close(socket)
+                    return false
+                }
+                state.connections.insert(socket)
+                return true
+            }
+        }
 
         func closed(_ socket: Int32) {
             state.withLock { state in
