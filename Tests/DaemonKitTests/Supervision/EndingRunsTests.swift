@@ -10,7 +10,8 @@ struct EndingRunsTests {
     private func ending(_ id: Int64, due: Timestamp? = nil) -> UploadEnding {
         UploadEnding(
             id: id, task: TaskID(id), session: .shared(of: UserID(1)), spec: TaskSpec(),
-            progress: UploadProgress(uploadProtocol: .tus, source: nil, createdAt: now), failures: 0, recordedAt: now, nextAttemptAt: due ?? now)
+            progress: UploadProgress(uploadProtocol: .tus, source: nil, createdAt: now), failures: 0, recordedAt: now,
+            nextAttemptAt: due ?? now)
     }
 
     private func turn(_ runs: inout EndingRuns, _ pending: [UploadEnding]) -> EndingRuns.Turn {
