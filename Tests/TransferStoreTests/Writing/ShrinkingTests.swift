@@ -30,9 +30,8 @@ import TransferModel
         let full = try await pages(store)
         #expect(full > 8 * Shrinking.kept)
         try await store.write { try $0.delete(ids) }
-        #expect(try await eventually { try await pages(store) < full / 8 })
-        let free = try await store.read { try $0.freePages() }
-        #expect(free == 0)
+        #expect(try await eventually { try await store.read { try $0.freePages() } == 0 })
+        #expect(try await pages(store) < full / 8)
     }
 
     @Test func oneTaskIsNoReasonToShrink() async throws {
