@@ -6,6 +6,8 @@
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 const int DLD_O_TMPFILE = O_TMPFILE;
@@ -16,6 +18,22 @@ int dld_reserve(int fd, int64_t offset, int64_t length) {
     do result = fallocate(fd, FALLOC_FL_KEEP_SIZE, offset, length);
     while (result != 0 && errno == EINTR);
     return result;
+}
+
+int dld_reports_whole_syncs(int fd) {
+    struct utsname system;
+    int major = 0, minor = 0;
+    if (uname(&system) != 0 || sscanf(system.release, "%d.%d", &major, &minor) != 2) return 0;
+    struct statfs status;
+    if (major < 5 || (major == 5 && minor < 8) || fstatfs(fd, &status) != 0) return 0;
+    switch ((unsigned long)status.f_type) {
+    case 0xEF53:      // ext2, ext3, ext4
+    case 0x58465342:  // XFS
+    case 0x9123683E:  // btrfs
+        return 1;
+    default:
+        return 0;
+    }
 }
 
 int dld_rename_noreplace(int old_folder, const char *old_name, int new_folder, const char *new_name) {

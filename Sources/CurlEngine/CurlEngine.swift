@@ -51,9 +51,9 @@ package final class CurlEngine: Sendable {
             throw TransferError(.internal, "libcurl cannot be initialized.")
         }
         journal = try? OffsetJournal(path: configuration.journalPath, slots: max(2048, configuration.maximumTransfers))
-        lanes = DeviceLanes()
-        homeDirectory = configuration.homeDirectory
         ledger = SinkLedger()
+        lanes = DeviceLanes(ledger: ledger)
+        homeDirectory = configuration.homeDirectory
         let buffers = BufferPool(bound: Int(configuration.bufferBound.rawValue))
         let waker = BufferWaker()
         sinks = SinkFactory(lanes: lanes, journal: journal, buffers: buffers, ledger: ledger, waker: waker)

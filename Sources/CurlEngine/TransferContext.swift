@@ -58,7 +58,7 @@ package protocol TransferObserver: Sendable {
     func transferResponded(_ head: ResponseHead, verdict: Verdict)
     /// The part file is open and takes bytes from the checkpoint's offset on; not called for a body that is gathered.
     func transferReachedFile(_ checkpoint: Checkpoint)
-    /// The exchange has lasted for a tenth of a second and goes on; called about ten times a second from then on.
+    /// The exchange has lasted for a tenth of a second and goes on; called again now and then.
     func transferLingers()
     /// Bytes before the checkpoint's offset are synced: soon after the first bytes, every 1 s or 64 MiB while bytes
     /// flow, and at the end of the exchange.

@@ -9,6 +9,10 @@
 /// Reserves blocks without changing the size: fallocate(2) with FALLOC_FL_KEEP_SIZE.
 int dld_reserve(int fd, int64_t offset, int64_t length);
 
+/// Whether syncfs(2) tells of a failed write to any file since `fd` was opened (Linux 5.8), on a file system that is
+/// known to note it and to flush the disk's own memory. Not FUSE, whose server hears nothing of it.
+int dld_reports_whole_syncs(int fd);
+
 /// renameat2(2) with RENAME_NOREPLACE: EEXIST where the new name is taken, EINVAL where the file system cannot.
 int dld_rename_noreplace(int old_folder, const char *old_name, int new_folder, const char *new_name);
 

@@ -9,7 +9,8 @@ final class Buffer: @unchecked Sendable {
 
     init(capacity: Int) {
         self.capacity = capacity
-        bytes = .allocate(byteCount: capacity, alignment: 4096)
+        // A page of its own would double what a tiny one takes.
+        bytes = .allocate(byteCount: capacity, alignment: capacity < BufferPool.smallSize ? 16 : 4096)
     }
 
     deinit { bytes.deallocate() }
@@ -24,17 +25,46 @@ final class Buffer: @unchecked Sendable {
 
 /// Bounds the memory that bodies take before they reach their files, and spares an allocation per chunk.
 final class BufferPool: Sendable {
-    /// Small for slow transfers, of which there may be thousands; large where bytes come fast.
+    /// Tiny for slow transfers, of which there may be thousands; large where bytes come fast.
+    enum Size: Int, CaseIterable, Sendable {
+        case tiny, small, large
+
+        var bytes: Int {
+            switch self {
+            case .tiny: BufferPool.tinySize
+            case .small: BufferPool.smallSize
+            case .large: BufferPool.largeSize
+            }
+        }
+
+        /// Buffers that are kept for the next who asks.
+        fileprivate var kept: Int {
+            switch self {
+            case .tiny: 256
+            case .small: 128
+            case .large: 16
+            }
+        }
+
+        /// What follows where this one fills, and where it stays nearly empty.
+        var larger: Size { Size(rawValue: rawValue + 1) ?? .large }
+        var smaller: Size { Size(rawValue: rawValue - 1) ?? .tiny }
+    }
+
+    static let tinySize = 8 << 10
     static let smallSize = 64 << 10
     static let largeSize = 512 << 10
-    private static let keptSmall = 128
-    private static let keptLarge = 16
 
     private struct State {
-        var small: [Buffer] = []
-        var large: [Buffer] = []
+        /// By size.
+        var free = [[Buffer]](repeating: [], count: Size.allCases.count)
         var lent = 0
         var starved = false
+
+        mutating func take(_ size: Size) -> Buffer {
+            lent += size.bytes
+            return free[size.rawValue].popLast() ?? Buffer(capacity: size.bytes)
+        }
     }
     private let state = Guarded(State())
     private let bound: Int
@@ -42,19 +72,15 @@ final class BufferPool: Sendable {
     /// At most `bound` bytes are lent at once.
     init(bound: Int) { self.bound = bound }
 
-    /// An empty buffer; a small one where no large one is free, nil where the bound is reached.
-    func acquire(large: Bool) -> Buffer? {
+    /// An empty buffer of a size; a small one where no large one is free, nil where the bound is reached.
+    func acquire(_ size: Size) -> Buffer? {
         state.withLock { state in
-            if large, state.lent + Self.largeSize <= bound {
-                state.lent += Self.largeSize
-                return state.large.popLast() ?? Buffer(capacity: Self.largeSize)
-            }
-            guard state.lent + Self.smallSize <= bound else {
+            let wanted = size == .large && state.lent + Self.largeSize > bound ? .small : size
+            guard state.lent + wanted.bytes <= bound else {
                 state.starved = true
                 return nil
             }
-            state.lent += Self.smallSize
-            return state.small.popLast() ?? Buffer(capacity: Self.smallSize)
+            return state.take(wanted)
         }
     }
 
@@ -63,10 +89,10 @@ final class BufferPool: Sendable {
         buffer.count = 0
         return state.withLock { state in
             state.lent -= buffer.capacity
-            if buffer.capacity == Self.largeSize {
-                if state.large.count < Self.keptLarge { state.large.append(buffer) }
-            } else if state.small.count < Self.keptSmall {
-                state.small.append(buffer)
+            if let size = Size.allCases.first(where: { $0.bytes == buffer.capacity }),
+                state.free[size.rawValue].count < size.kept
+            {
+                state.free[size.rawValue].append(buffer)
             }
             defer { state.starved = false }
             return state.starved

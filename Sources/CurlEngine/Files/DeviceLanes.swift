@@ -4,6 +4,8 @@ import TransferModel
 /// What a sync thread makes durable.
 protocol Synchronizing: Sendable {
     func synchronize()
+    /// Takes part in a sync of many files; nil where nothing is due.
+    func joinRound(at now: Int64) -> SyncShare?
 }
 
 extension PartSink: Synchronizing {}
@@ -14,6 +16,8 @@ final class DeviceLane: Sendable {
         case begin(PartSink)
         case bytes(PartSink, Buffer)
         case finish(PartSink)
+        /// Everything that was posted before is written: many files are to be synced.
+        case round(DeviceLane)
     }
 
     /// A piece of a file that is being uploaded.
@@ -27,41 +31,56 @@ final class DeviceLane: Sendable {
     private let writer: WorkQueue<Write>
     private let syncer: WorkQueue<any Synchronizing>
     private let reader: WorkQueue<Reading>
+    private let rounds: WorkQueue<SyncRound>
+    let round: SyncRound
 
-    init(device: UInt64) {
+    init(device: UInt64, ledger: SinkLedger = SinkLedger()) {
+        round = SyncRound(ledger: ledger)
         writer = WorkQueue(name: "dld-write", threads: 1) { job in
             switch job {
             case .begin(let sink): sink.begin()
             case .bytes(let sink, let buffer): sink.write(buffer)
             case .finish(let sink): sink.finishWriting()
+            case .round(let lane): lane.rounds.post(lane.round)
             }
         }
         syncer = WorkQueue(name: "dld-sync", threads: Self.syncThreads) { $0.synchronize() }
+        rounds = WorkQueue(name: "dld-round", threads: 1) { $0.synchronize() }
         reader = WorkQueue(name: "dld-read", threads: Self.readThreads) { $0.feed.fill($0.piece) }
     }
 
     func post(_ job: Write) { writer.post(job) }
     func sync(_ file: any Synchronizing) { syncer.post(file) }
+    /// Syncs what is posted by now, of all files, once it is written; not while the last round lasts.
+    func beginRound() { if round.begin() { writer.post(.round(self)) } }
     func read(_ piece: PayloadFeed.Piece, for feed: PayloadFeed) { reader.post(Reading(piece: piece, feed: feed)) }
 
     func close() {
         writer.close()
         syncer.close()
         reader.close()
+        rounds.close()
     }
 }
 
 /// One lane per device number, made when its first part file comes.
 final class DeviceLanes: Sendable {
     private let lanes = Guarded<[UInt64: DeviceLane]>([:])
+    private let ledger: SinkLedger
+
+    init(ledger: SinkLedger) { self.ledger = ledger }
 
     func lane(for device: UInt64) -> DeviceLane {
         lanes.withLock { lanes in
             if let lane = lanes[device] { return lane }
-            let lane = DeviceLane(device: device)
+            let lane = DeviceLane(device: device, ledger: ledger)
             lanes[device] = lane
             return lane
         }
+    }
+
+    func beginRounds() {
+        for lane in lanes.withLock({ Array($0.values) }) { lane.beginRound() }
     }
 
     func close() {

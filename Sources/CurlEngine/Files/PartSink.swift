@@ -21,6 +21,7 @@ final class PartSink: @unchecked Sendable {
         var journal: OffsetJournal?
         var buffers: BufferPool
         var ledger: SinkLedger
+        var crowd = Crowd()
         /// A buffer came back while somebody had been refused one.
         var onBuffersFreed: @Sendable () -> Void
     }
@@ -49,6 +50,8 @@ final class PartSink: @unchecked Sendable {
         /// False where the bytes will be delivered (and synced) at once.
         var syncAtEnd = true
         var ended = false
+        /// When the file was ready for this exchange's bytes.
+        var opened: Int64 = .max
     }
 
     static let checkpointInterval: Int64 = 1_000_000_000
@@ -57,19 +60,19 @@ final class PartSink: @unchecked Sendable {
     static let checkpointPatience: Int64 = 1_800_000_000
     /// Buffers given to the writer while the next one fills.
     static let buffersInFlight = 1
-    private static let announceBytes: Int64 = 256 << 10
+    static let announceBytes: Int64 = 256 << 10
     static let announceDelay: Int64 = 100_000_000
     private static let reserveThreshold: Int64 = 256 << 10
-    private static let smallEnding: Int64 = 4 << 20
+    static let smallEnding: Int64 = 4 << 20
 
     let part: PartFile
     let acceptance: Acceptance
     let context: TransferContext
     let services: Services
     /// Where the file is written in several places at once; nil where this sink has it alone.
-    private let board: SegmentBoard?
+    let board: SegmentBoard?
     let start: Int64
-    private let began: Int64
+    let began: Int64
     let state: Guarded<State>
     /// The reader may go on, or the file failed; called on any thread.
     let onChange: @Sendable () -> Void
@@ -109,10 +112,9 @@ final class PartSink: @unchecked Sendable {
 
     /// Whether another buffer may be handed over now; where not, `onChange` tells when to ask again.
     func admits(at now: Int64) -> Bool {
-        let boardIsLate = board?.isLate(at: now) ?? false
+        let boardIsLate = board?.isLate(at: now)
         return state.withLock { state in
-            let late =
-                boardIsLate || state.syncing && state.oldestUnsynced.map { now - $0 > Self.checkpointPatience } ?? false
+            let late = boardIsLate ?? state.oldestUnsynced.map { now - $0 > Self.checkpointPatience } ?? false
             guard state.buffersOutstanding >= Self.buffersInFlight || late else { return true }
             state.readerWaits = true
             return false
@@ -164,6 +166,7 @@ final class PartSink: @unchecked Sendable {
         if status.st_size > off_t(start), ftruncate(part.fileDescriptor, off_t(start)) != 0 {
             return fail(LocalFailure("ftruncate"))
         }
+        state.withLock { $0.opened = dld_monotonic_nanoseconds() }
         context.counters.setReceived(ByteCount(start))
         context.observer.transferReachedFile(Self.checkpoint(part, acceptance, offset: start))
         if let total = acceptance.total?.rawValue { reserve(from: start, to: total) }
@@ -269,88 +272,9 @@ final class PartSink: @unchecked Sendable {
         journal.write(entry, to: slot)
     }
 
-    // MARK: Checkpoints
+    // MARK: The end
 
-    /// Starts a checkpoint where one is due; any thread.
-    func checkpointIfDue(at now: Int64) {
-        if let board { return board.checkpointIfDue(at: now) }
-        enum Due { case nothing, announcement(Int64), sync }
-        let due: Due = state.withLock { state in
-            guard state.failure == nil, state.finishing == nil, !state.ended else { return .nothing }
-            if !state.announced, state.written - start >= Self.announceBytes || now - began >= Self.announceDelay {
-                state.announced = true
-                state.syncStarted = now
-                return .announcement(state.durable)
-            }
-            guard !state.syncing, state.written > state.durable,
-                now - max(state.syncStarted, began) >= Self.checkpointInterval
-                    || state.written - state.durable >= Self.checkpointBytes
-            else { return .nothing }
-            state.syncing = true
-            state.syncStarted = now
-            return .sync
-        }
-        switch due {
-        case .nothing: break
-        case .announcement(let offset):
-            context.observer.transferCheckpointed(Self.checkpoint(part, acceptance, offset: offset))
-        case .sync: services.lane.sync(self)
-        }
-    }
-
-    /// fdatasync, then the checkpoint; on a sync thread.
-    func synchronize() {
-        let now = dld_monotonic_nanoseconds()
-        let (offset, crc) = state.withLock { ($0.written, $0.crcWritten) }
-        let failure = fdatasync(part.fileDescriptor) == 0 ? nil : LocalFailure("fdatasync")
-        if failure == nil {
-            // A journal that is behind a checkpoint would veto it.
-            state.withLock { state in
-                guard state.crcUnknown else { return }
-                state.durable = offset
-                claim(state)
-            }
-            context.observer.transferCheckpointed(Self.checkpoint(part, acceptance, offset: offset))
-        }
-        let (waited, ends) = state.withLock { state in
-            state.syncing = false
-            if let failure {
-                state.failure = failure
-            } else {
-                state.announced = true
-                state.durable = offset
-                state.crcDurable = crc
-                state.oldestUnsynced = state.written > offset ? now : nil
-                claim(state)
-            }
-            defer { state.readerWaits = false }
-            return (state.readerWaits || failure != nil, state.finishing != nil)
-        }
-        if waited { onChange() }
-        if ends { services.lane.post(.finish(self)) }
-    }
-
-    /// All buffers are written: makes them durable where asked, and ends.
-    func finishWriting() {
-        if let board { return end(on: board) }
-        enum Next { case wait, sync, end }
-        let next: Next = state.withLock { state in
-            if state.syncing { return .wait }
-            let unsynced = state.written - state.durable
-            let sound = state.failure?.sparesWritten ?? true
-            let wanted = state.syncAtEnd || state.failure != nil || unsynced > Self.smallEnding
-            guard sound, unsynced > 0, wanted else { return .end }
-            state.syncing = true
-            return .sync
-        }
-        switch next {
-        case .wait: break
-        case .sync: services.lane.sync(self)
-        case .end: end()
-        }
-    }
-
-    private func end() {
+    func end() {
         let failure = state.withLock { $0.failure }
         if let failure, !failure.sparesWritten {
             // What the kernel holds beyond the last checkpoint may be lost or unwritten: it must be written again.

@@ -19,6 +19,7 @@ struct SinkFactory: Sendable {
     var buffers: BufferPool
     var ledger: SinkLedger
     var waker: BufferWaker
+    let crowd = Crowd()
 
     /// `onChange` is called, on any thread, when the sink takes bytes again or its file failed.
     func make(
@@ -32,7 +33,7 @@ struct SinkFactory: Sendable {
 
     func services(for part: PartFile) -> PartSink.Services {
         PartSink.Services(
-            lane: lanes.lane(for: part.device), journal: journal, buffers: buffers, ledger: ledger
+            lane: lanes.lane(for: part.device), journal: journal, buffers: buffers, ledger: ledger, crowd: crowd
         ) { [waker] in waker.wake() }
     }
 }

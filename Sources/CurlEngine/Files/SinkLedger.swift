@@ -12,6 +12,12 @@ final class SinkLedger: Sendable {
 
     func add(_ sink: PartSink) { state.withLock { $0.sinks[ObjectIdentifier(sink)] = sink } }
     func remove(_ sink: PartSink) { state.withLock { $0.sinks[ObjectIdentifier(sink)] = nil } }
+    func files(of round: SyncRound) -> [any Synchronizing] {
+        state.withLock { state in
+            state.sinks.values.filter { $0.services.lane.round === round }
+                + state.boards.values.filter { $0.services.lane.round === round }
+        }
+    }
     func add(_ local: LocalExchange) { state.withLock { $0.locals[ObjectIdentifier(local)] = local } }
     func remove(_ local: LocalExchange) { state.withLock { $0.locals[ObjectIdentifier(local)] = nil } }
 

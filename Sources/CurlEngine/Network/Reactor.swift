@@ -33,7 +33,7 @@ final class Reactor: @unchecked Sendable {
     private let mailbox: Mailbox<Command>
     private let epoll: Int32
     private let timer: Int32
-    private let multi: UnsafeMutableRawPointer
+    let multi: UnsafeMutableRawPointer
 
     private(set) var now = dld_monotonic_nanoseconds()
     var transfers: [ObjectIdentifier: Transfer] = [:]
@@ -51,9 +51,12 @@ final class Reactor: @unchecked Sendable {
     var rateDeadline: Int64?
     private var stopped: (@Sendable () -> Void)?
 
-    private static let tick: Int64 = 100_000_000
-    private static let flushAge: Int64 = 90_000_000
-    private static let discardTime: Int64 = 2_000_000_000
+    var crowd: Crowd { sinks.crowd }
+    /// Transfers that the present round has not come to, and when the next one begins.
+    var round: [Transfer] = []
+    var nextRound: Int64 = 0
+
+    static let tick: Int64 = 100_000_000
     private static let idleHandleLimit = 64
 
     init?(
@@ -99,6 +102,7 @@ final class Reactor: @unchecked Sendable {
             now = dld_monotonic_nanoseconds()
             for index in 0..<max(0, Int(count)) { handle(ready[index]) }
             runTimers()
+            continueRound()
             collectFinished()
         }
         dld_multi_set_callbacks(multi, nil, nil, nil)
@@ -166,9 +170,11 @@ final class Reactor: @unchecked Sendable {
     private func arm() -> Bool {
         if transfers.isEmpty {
             tickDeadline = nil
+            _ = crowd.note(0)
         } else if tickDeadline == nil {
             tickDeadline = now + Self.tick
         }
+        guard round.isEmpty else { return false }
         let next = min(curlDeadline ?? .max, tickDeadline ?? .max, rateDeadline ?? .max)
         guard next < .max else { return true }
         guard next > now else { return false }
@@ -192,18 +198,11 @@ final class Reactor: @unchecked Sendable {
         if let deadline = rateDeadline, deadline <= now { wakeRateWaiters() }
         if let deadline = tickDeadline, deadline <= now {
             tickDeadline = now + Self.tick
-            for transfer in Array(transfers.values) { inspect(transfer) }
-            stepMissedEvents()
+            beginRoundIfDue()
+            let restless = transfers.values.filter { !$0.isInRounds }
+            for transfer in restless { inspect(transfer) }
+            stepMissedEvents(of: restless)
         }
-    }
-
-    /// The data connection of FTPS, and of an FTP upload, and the commands beside it overtake each other now and then,
-    /// and libcurl 7.88 then watches the wrong socket (its own program polls once a second and does not notice).
-    private func stepMissedEvents() {
-        let mayMiss = transfers.values.contains { transfer in
-            transfer.request.url.scheme == "ftps" || transfer.request.url.scheme == "ftp" && transfer.isSending
-        }
-        if mayMiss { dld_multi_step_all(multi) }
     }
 
     fileprivate func setCurlTimer(_ milliseconds: Int) {
@@ -359,7 +358,7 @@ final class Reactor: @unchecked Sendable {
     }
 
     /// Goes on to where a redirect points.
-    private func follow(_ transfer: Transfer) {
+    func follow(_ transfer: Transfer) {
         guard let status = transfer.parser.status, let location = transfer.parser.redirectTarget else {
             return conclude(transfer, failure(CURLE_WEIRD_SERVER_REPLY, transfer))
         }
@@ -372,24 +371,6 @@ final class Reactor: @unchecked Sendable {
         transfer.context.observer.transferRedirected(to: transfer.request.url.text, status: status)
         transfer.prepareNextRequest()
         send(transfer)
-    }
-
-    // MARK: Inspection
-
-    /// What has to be looked after ten times a second: old bytes in buffers, checkpoints, silence.
-    private func inspect(_ transfer: Transfer) {
-        transfer.settle(self, age: Self.flushAge)
-        if now - transfer.began >= Self.tick { transfer.context.observer.transferLingers() }
-        if let sink = transfer.sink {
-            transfer.flush(sink, now: now, age: Self.flushAge)
-            sink.checkpointIfDue(at: now)
-        }
-        if let since = transfer.discardingSince, now - since > Self.discardTime { return follow(transfer) }
-        transfer.measureSending()
-        let limit = transfer.exchange.network.stallTimeout
-        guard limit > 0, transfer.holds.isEmpty, now - transfer.lastActivity > limit.milliseconds * 1_000_000
-        else { return }
-        conclude(transfer, .stalled)
     }
 }
 

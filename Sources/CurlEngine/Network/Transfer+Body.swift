@@ -99,6 +99,7 @@ extension Transfer {
 
     private func beginBody(_ part: PartFile, _ acceptance: Acceptance, _ reactor: Reactor) {
         use = .store(reactor.makeSink(self, part, acceptance))
+        if reactor.crowd.isCrowded { bufferSize = .tiny }
         guard let segment, let head else { return }
         permittedEnd = nextOffset
         segment.bound.begin(at: nextOffset)
@@ -178,6 +179,7 @@ extension Transfer {
         nextOffset += Int64(wanted)
         received += Int64(wanted)
         remaining = remaining.map { $0 - Int64(wanted) }
+        if lowWater > 1 { setLowWater(isCrowded: true) }
         reactor.spend(wanted, of: limits)
         if endsSegment(wanted, of: announced) {
             ending = .finished
@@ -209,13 +211,14 @@ extension Transfer {
     private func hasRoom(for count: Int, _ reactor: Reactor) -> Bool {
         if let buffer, buffer.room >= count { return true }
         if case .gather = use, buffer == nil {
-            buffer = reactor.buffers.acquire(large: false)
+            let whole = acceptance?.total ?? Self.gatheredLength
+            buffer = reactor.buffers.acquire(whole.rawValue > BufferPool.tinySize ? .small : .tiny)
             return buffer != nil
         }
         if case .gather = use { moveToFile(reactor) }
         guard let sink, buffer == nil || sink.admits(at: reactor.now) else { return false }
-        if buffer != nil { isFast = true }
-        guard let fresh = reactor.buffers.acquire(large: isFast) else { return false }
+        if let full = buffer { bufferSize = Self.size(of: full).larger }
+        guard let fresh = reactor.buffers.acquire(bufferSize.bytes < count ? .small : bufferSize) else { return false }
         if let full = buffer { sink.submit(full) }
         buffer = fresh
         return true
@@ -230,8 +233,16 @@ extension Transfer {
     /// Hands over a partly filled buffer once it is old enough that its bytes should be safe from a crash.
     func flush(_ sink: PartSink, now: Int64, age: Int64) {
         guard let buffer, buffer.count > 0, now - bufferedSince >= age, sink.admits(at: now) else { return }
-        if buffer.capacity == BufferPool.largeSize, buffer.count < BufferPool.smallSize { isFast = false }
+        let size = Self.size(of: buffer)
+        // In a crowd bytes wait for the next round, and many of them at the same time.
+        if size == .large || reactor?.crowd.isCrowded ?? false, buffer.count < size.smaller.bytes {
+            bufferSize = size.smaller
+        }
         self.buffer = nil
         sink.submit(buffer)
+    }
+
+    private static func size(of buffer: Buffer) -> BufferPool.Size {
+        buffer.capacity >= BufferPool.largeSize ? .large : buffer.capacity >= BufferPool.smallSize ? .small : .tiny
     }
 }

@@ -112,8 +112,12 @@ final class Transfer: @unchecked Sendable {
     /// When the first byte in `buffer` arrived.
     var bufferedSince: Int64 = 0
     var discardingSince: Int64?
-    /// Fills whole buffers before they are flushed for age: gets large ones.
-    var isFast = false
+    /// Of the next buffer: the faster bytes come, the larger.
+    var bufferSize = BufferPool.Size.small
+    /// Reports no byte before so many have arrived (SO_RCVLOWAT): rounds fetch what comes more slowly.
+    var lowWater: Int32 = 1
+    /// Rounds look after it; the tick needs not.
+    var isInRounds = false
 
     init(
         exchange: Exchange, part: PartFile?, context: TransferContext, request: RequestState, keys: SSHKeys?,

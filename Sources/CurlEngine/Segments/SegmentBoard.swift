@@ -24,6 +24,8 @@ package final class SegmentBoard: Sendable {
         var syncStarted: Int64 = 0
         /// When the oldest byte that is not durable was written.
         var oldestUnsynced: Int64?
+        /// When the file was ready for this attempt's bytes.
+        var opened: Int64 = .max
         var failure: LocalFailure?
         var settling: (@Sendable () -> Void)?
         var syncsAtEnd = false
@@ -34,7 +36,7 @@ package final class SegmentBoard: Sendable {
 
     package let part: PartFile
     private let context: TransferContext
-    private let services: PartSink.Services
+    let services: PartSink.Services
     private let began = dld_monotonic_nanoseconds()
     private let state: Guarded<State>
 
@@ -73,6 +75,7 @@ package final class SegmentBoard: Sendable {
             // A later answer may know more of the same version: its length, a digest.
             if begins || state.sinks.isEmpty && state.version?.total == nil { state.version = sink.acceptance }
             state.sinks.append(sink)
+            state.opened = min(state.opened, dld_monotonic_nanoseconds())
             return (state.identity, begins, slots)
         }
         for slot in slots { services.journal?.release(slot, task: context.task, keeping: false) }
@@ -114,15 +117,16 @@ package final class SegmentBoard: Sendable {
         checkpointIfDue(at: now)
     }
 
-    /// Whether a sync is so late that nothing more should be read.
+    /// Whether what was written is not durable for so long that nothing more should be read.
     func isLate(at now: Int64) -> Bool {
         state.withLock { state in
-            state.syncing && state.oldestUnsynced.map { now - $0 > PartSink.checkpointPatience } ?? false
+            state.oldestUnsynced.map { now - $0 > PartSink.checkpointPatience } ?? false
         }
     }
 
-    /// Starts a checkpoint where one is due; any thread.
+    /// Starts a checkpoint where one is due; any thread. In a crowd, rounds see to those that are due by time.
     func checkpointIfDue(at now: Int64) {
+        let isCrowded = services.crowd.isCrowded
         enum Due { case nothing, announcement(Checkpoint?), sync }
         let due: Due = state.withLock { state in
             guard state.failure == nil, state.settling == nil, state.oldestUnsynced != nil, !state.syncing else {
@@ -133,7 +137,7 @@ package final class SegmentBoard: Sendable {
                 return .announcement(checkpoint(state, state.held))
             }
             guard
-                now - max(state.syncStarted, began) >= PartSink.checkpointInterval
+                !isCrowded && now - max(state.syncStarted, began) >= PartSink.checkpointInterval
                     || state.unsynced >= PartSink.checkpointBytes
             else { return .nothing }
             state.syncing = true
@@ -265,15 +269,43 @@ package final class SegmentBoard: Sendable {
 }
 
 extension SegmentBoard: Synchronizing {
+    /// How far each sink was when a sync began.
+    private struct Marks: Sendable {
+        var began: Int64
+        var extents: [(sink: PartSink, extent: PartSink.Extent)]
+
+        init(of state: State, at now: Int64) {
+            began = now
+            extents = state.sinks.map { (sink: $0, extent: $0.extent) }
+        }
+    }
+
     /// fdatasync, then the checkpoint; on a sync thread.
     func synchronize() {
         let now = dld_monotonic_nanoseconds()
-        let marks = state.withLock { $0.sinks }.map { (sink: $0, extent: $0.extent) }
-        if fdatasync(part.fileDescriptor) == 0 {
-            succeeded(marks, at: now)
-        } else {
-            failed(LocalFailure("fdatasync"))
+        let marks = state.withLock { Marks(of: $0, at: now) }
+        settle(marks, fdatasync(part.fileDescriptor) == 0 ? nil : LocalFailure("fdatasync"))
+    }
+
+    func joinRound(at now: Int64) -> SyncShare? {
+        let joined: (marks: Marks, opened: Int64)? = state.withLock { state in
+            guard state.failure == nil, state.settling == nil, state.oldestUnsynced != nil, !state.syncing,
+                state.unsynced > 0
+            else { return nil }
+            state.syncing = true
+            state.syncStarted = now
+            return (Marks(of: state, at: now), state.opened)
         }
+        guard let joined else { return nil }
+        return SyncShare(fileDescriptor: part.fileDescriptor, opened: joined.opened) {
+            self.settle(joined.marks, nil)
+        } syncAlone: {
+            self.services.lane.sync(self)
+        }
+    }
+
+    private func settle(_ marks: Marks, _ failure: LocalFailure?) {
+        if let failure { failed(failure) } else { succeeded(marks.extents, at: marks.began) }
         let sinks = state.withLock { state in
             state.syncing = false
             return state.sinks

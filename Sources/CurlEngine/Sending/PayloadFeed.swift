@@ -178,7 +178,9 @@ final class PayloadFeed: @unchecked Sendable {
         }
         let left = sourceLength - nextRead
         let wanted = Int(min(Int64(piece), left))
-        guard mayRead, let buffer = services.buffers.acquire(large: wanted > BufferPool.smallSize) else { return }
+        guard mayRead, let buffer = services.buffers.acquire(wanted > BufferPool.smallSize ? .large : .small) else {
+            return
+        }
         // Where less is wanted than fits, the rest of the buffer is never touched and costs nothing.
         let count = min(buffer.capacity, wanted)
         let piece = Piece(buffer: buffer, generation: generation, offset: sourceOffset + nextRead, count: count)

@@ -10,6 +10,7 @@ struct AttemptTools: Sendable {
     let files: TransferFiles
     let transitions: TaskTransitions
     let completions: Completions
+    let checkpoints: CheckpointKeeper
     let time: any TimeSource
     let minimumFreeSpace: @Sendable () -> ByteCount
     let hosts: HostConnections

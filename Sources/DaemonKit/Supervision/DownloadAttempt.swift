@@ -57,7 +57,8 @@ struct DownloadAttempt: TransferAttempt {
 
     private func transfer(_ hand: PartInHand, _ place: PartPlace) async throws -> AttemptEnding {
         let recorder = RunRecorder(
-            record: record, run: run, keepsAnswers: true, patience: tools.patience, time: tools.time, logger: logger)
+            record: record, run: run, keepsAnswers: true, patience: tools.patience, keeper: tools.checkpoints,
+            time: tools.time, logger: logger)
         do {
             guard var whole = try await arrival(hand, place, recorder) else {
                 await recorder.settle()

@@ -33,7 +33,8 @@ final class RequestExchanges: Sendable {
     /// - Throws: `AttemptFailure`, `TransferError`.
     func perform() async throws -> UploadResult? {
         let recorder = RunRecorder(
-            record: record, run: run, keepsAnswers: false, patience: tools.patience, time: tools.time, logger: logger)
+            record: record, run: run, keepsAnswers: false, patience: tools.patience, keeper: tools.checkpoints,
+            time: tools.time, logger: logger)
         let result: Result<UploadResult?, any Error>
         do {
             result = .success(try await exchanges(recorder))

@@ -8,7 +8,8 @@ import TransferStore
 /// Carries what the engine observes of one run into the store, in order, without making the engine wait.
 ///
 /// Of an exchange that is over at once nothing is stored on the way: its notes go with the change of state that ends
-/// the run. Checkpoints that come faster than the store commits are merged: only the last one matters.
+/// the run. Checkpoints that come faster than the store commits are merged: only the last one matters. Those that come
+/// alone go into one transaction with other runs'.
 final class RunRecorder: TransferObserver {
     private enum Note: Sendable {
         case redirected(to: String, status: Int)
@@ -29,6 +30,8 @@ final class RunRecorder: TransferObserver {
         var isDraining = false
         var closer: CheckedContinuation<Void, Never>?
         var known: Checkpoint?
+        /// On its way into the store, by way of `keeper`.
+        var taken: Checkpoint?
     }
 
     private let record: TaskRecord
@@ -36,18 +39,20 @@ final class RunRecorder: TransferObserver {
     /// False where nothing is written to a file: then only the last answer counts, and whoever asked stores it.
     private let keepsAnswers: Bool
     private let patience: StorePatience
+    private let keeper: CheckpointKeeper
     private let time: any TimeSource
     private let logger: Logger
     private let state: Guarded<State>
 
     init(
-        record: TaskRecord, run: TransferRun, keepsAnswers: Bool, patience: StorePatience, time: any TimeSource,
-        logger: Logger
+        record: TaskRecord, run: TransferRun, keepsAnswers: Bool, patience: StorePatience,
+        keeper: CheckpointKeeper, time: any TimeSource, logger: Logger
     ) {
         self.record = record
         self.run = run
         self.keepsAnswers = keepsAnswers
         self.patience = patience
+        self.keeper = keeper
         self.time = time
         self.logger = logger
         state = Guarded(State(known: record.checkpoint))
@@ -77,11 +82,26 @@ final class RunRecorder: TransferObserver {
     }
 
     func transferCheckpointed(_ checkpoint: Checkpoint) {
-        let isNew = state.withLock { state in
-            defer { state.latest = checkpoint }
-            return state.latest == nil
+        enum Next { case nothing, keep, drain }
+        let next: Next = state.withLock { state in
+            let isNew = state.latest == nil
+            state.isPrompt = true
+            // As it is said of a file that is still empty.
+            if isNew, !state.isDraining, state.notes.isEmpty, state.known == checkpoint { return .nothing }
+            state.latest = checkpoint
+            guard isNew else { return .nothing }
+            if !state.isDraining, state.notes.isEmpty {
+                state.isDraining = true
+                return .keep
+            }
+            state.notes.append(.checkpoint)
+            return Self.mayDrain(&state) ? .drain : .nothing
         }
-        if isNew { take(.checkpoint, promptly: true) }
+        switch next {
+        case .nothing: break
+        case .keep: keeper.keep(self)
+        case .drain: Task { await drain() }
+        }
     }
 
     func transferRestarting(_ checkpoint: Checkpoint, proceed: @escaping @Sendable () -> Void) {
@@ -189,5 +209,37 @@ final class RunRecorder: TransferObserver {
             }
         }
         return pending
+    }
+}
+
+extension RunRecorder: CheckpointSource {
+    func takeCheckpoint() -> CheckpointChange? {
+        state.withLock { state in
+            guard let latest = state.latest else { return nil }
+            state.latest = nil
+            state.taken = latest
+            return CheckpointChange(record.id, latest, after: state.known)
+        }
+    }
+
+    func checkpointStored(_ isStored: Bool) {
+        enum Next { case rest(CheckedContinuation<Void, Never>?), keep, drain }
+        let next: Next = state.withLock { state in
+            if isStored, let taken = state.taken { state.known = taken }
+            state.taken = nil
+            if state.notes.isEmpty {
+                state.isDraining = false
+                defer { state.closer = nil }
+                return .rest(state.closer)
+            }
+            guard state.notes.count == 1, case .checkpoint = state.notes[0] else { return .drain }
+            state.notes = []
+            return .keep
+        }
+        switch next {
+        case .rest(let closer): closer?.resume()
+        case .keep: keeper.keep(self)
+        case .drain: Task { await drain() }
+        }
     }
 }

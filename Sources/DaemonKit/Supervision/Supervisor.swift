@@ -23,6 +23,7 @@ package final class Supervisor: Sendable {
     let conditions: Conditions
     let launches: any LaunchServing
     private let completions: Completions
+    private let checkpoints: CheckpointKeeper
     let endings: UploadEndings
     private let stopping: Guarded<Bool>
     private let dispatcherBox = Guarded<Dispatcher?>(nil)
@@ -52,6 +53,7 @@ package final class Supervisor: Sendable {
         self.stopping = stopping
         patience = StorePatience(store: store) { stopping.withLock { $0 } }
         completions = Completions(patience: patience, transitions: transitions)
+        checkpoints = CheckpointKeeper(store: store, logger: logger)
         endings = UploadEndings(
             patience: patience, engine: engine, files: files, policy: transitions.policy, time: time, logger: logger
         ) { [alarmsBox] in alarmsBox.withLock { $0 }?.rearm() }
@@ -60,7 +62,8 @@ package final class Supervisor: Sendable {
     private var tools: AttemptTools {
         AttemptTools(
             patience: patience, engine: engine, files: files, transitions: transitions, completions: completions,
-            time: time, minimumFreeSpace: { [configuration] in configuration().global.minimumFreeSpace }, hosts: hosts)
+            checkpoints: checkpoints, time: time,
+            minimumFreeSpace: { [configuration] in configuration().global.minimumFreeSpace }, hosts: hosts)
     }
 
     var isStopping: Bool { stopping.withLock { $0 } }

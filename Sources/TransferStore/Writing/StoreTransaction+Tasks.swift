@@ -52,6 +52,20 @@ extension StoreTransaction {
             ])
     }
 
+    /// Stores checkpoints of tasks, one for each; those that only moved on take a fraction of the others.
+    package func setCheckpoints(_ changes: [CheckpointChange]) throws {
+        let moves = changes.filter(\.onlyMoves)
+        let met = try Self.checkpointMoves.run(moves.count, in: database) { row, index in
+            row.set(1, moves[index].checkpoint.offset.rawValue)
+            row.set(2, moves[index].id.rawValue)
+        }
+        // Somebody removed what was known to be stored.
+        let all = met < moves.count
+        for change in changes where all || !change.onlyMoves { try setCheckpoint(change.id, change.checkpoint) }
+    }
+
+    private static let checkpointMoves = RowUpdate("checkpoint", set: ["part_offset"], where: ["task"])
+
     /// Stores the server's answer; nil forgets it.
     package func setResponse(_ id: TaskID, _ response: ResponseInfo?) throws {
         guard let response else {

@@ -5,11 +5,11 @@ import Testing
 @Suite struct BufferPoolTests {
     @Test func lendsNoMoreThanItsBound() throws {
         let pool = BufferPool(bound: BufferPool.largeSize + BufferPool.smallSize)
-        let large = try #require(pool.acquire(large: true))
-        let small = try #require(pool.acquire(large: true))
+        let large = try #require(pool.acquire(.large))
+        let small = try #require(pool.acquire(.large))
         #expect(large.capacity == BufferPool.largeSize)
         #expect(small.capacity == BufferPool.smallSize)
-        #expect(pool.acquire(large: false) == nil)
+        #expect(pool.acquire(.small) == nil)
         #expect(pool.release(small))
         #expect(!pool.release(large))
         #expect(pool.lentBytes == 0)
@@ -17,10 +17,10 @@ import Testing
 
     @Test func handsOutEmptyBuffersAgain() throws {
         let pool = BufferPool(bound: 1 << 20)
-        let first = try #require(pool.acquire(large: false))
+        let first = try #require(pool.acquire(.small))
         first.append([1, 2, 3], 3)
         _ = pool.release(first)
-        let second = try #require(pool.acquire(large: false))
+        let second = try #require(pool.acquire(.small))
         #expect(first === second)
         #expect(second.count == 0)
     }

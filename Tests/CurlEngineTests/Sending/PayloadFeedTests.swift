@@ -91,7 +91,7 @@ import TransferModel
 
     @Test func waitsForABufferWhereNoneIsFree() throws {
         let tight = BufferPool(bound: BufferPool.smallSize)
-        let taken = try #require(tight.acquire(large: false))
+        let taken = try #require(tight.acquire(.small))
         let feed = feed(.source(offset: 0, length: 10), try open(), tight)
         let calls = Notes<Int>()
         feed.start { calls.add(1) }

@@ -21,7 +21,8 @@ import TransferStore
             record = try await fixture.apply(.claimed, to: task.id).record
             recorder = RunRecorder(
                 record: record, run: TransferRun(record, directHost: nil), keepsAnswers: true,
-                patience: StorePatience(store: fixture.store) { false }, time: fixture.time,
+                patience: StorePatience(store: fixture.store) { false },
+                keeper: CheckpointKeeper(store: fixture.store, logger: Logger(label: "test")), time: fixture.time,
                 logger: Logger(label: "test"))
         }
 

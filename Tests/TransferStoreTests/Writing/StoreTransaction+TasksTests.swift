@@ -40,6 +40,45 @@ import TransferModel
         offset: 5, total: 10, validators: Validators(etag: "\"e\"", lastModified: "L", date: "D"),
         contentCoding: "gzip", partPath: "/d/.part", device: .max, inode: 1 << 63, serverDigests: ["sha-256": "ab"])
 
+    /// Whether its row is there, is another, or is gone: what is stored is what was given.
+    @Test(arguments: [1, 9, 70]) func checkpointsOfManyTasksAreStored(count: Int) async throws {
+        let store = try fixture.open()
+        let ids = try await store.write { transaction in
+            try (0..<count).map { _ in try transaction.insert(newTask()).id }
+        }
+        func expect(_ checkpoints: [Checkpoint?]) async throws {
+            for (id, checkpoint) in zip(ids, checkpoints) {
+                #expect(try await store.read { try $0.task(id)?.checkpoint } == checkpoint)
+            }
+        }
+        let checkpoint = checkpoint
+        let first = ids.map { CheckpointChange($0, checkpoint, after: nil) }
+        #expect(first.allSatisfy { !$0.onlyMoves })
+        try await store.write { try $0.setCheckpoints(first) }
+        try await expect(ids.map { _ in checkpoint })
+
+        let second = ids.map { id in
+            var moved = checkpoint
+            moved.offset = ByteCount(6 + id.rawValue)
+            if id == ids[0] { moved.ranges = [ByteRange(8, 9)] }
+            return CheckpointChange(id, moved, after: checkpoint)
+        }
+        #expect(second.map(\.onlyMoves) == ids.map { $0 != ids[0] })
+        try await store.write { try $0.setCheckpoints(second) }
+        try await expect(second.map(\.checkpoint))
+
+        let last = second.map { change in
+            var moved = change.checkpoint
+            moved.offset = 10
+            return CheckpointChange(change.id, moved, after: change.checkpoint)
+        }
+        try await store.write { transaction in
+            try transaction.setCheckpoint(ids[count - 1], nil)
+            try transaction.setCheckpoints(last)
+        }
+        try await expect(last.map(\.checkpoint))
+    }
+
     @Test func everythingOfATaskComesBack() async throws {
         let store = try fixture.open()
         var new = NewTask(session: .shared(of: alice), spec: fullSpec, status: fullStatus, host: "https://a:443")

@@ -1,0 +1,122 @@
+import CLinux
+import Glibc
+
+/// What of a file survives power loss: synced first, then told.
+extension PartSink {
+    /// How far the file was written when a sync of it began.
+    struct Mark: Sendable {
+        var offset: Int64
+        var crc: UInt32
+        var began: Int64
+        /// When the file was ready for this exchange's bytes.
+        var opened: Int64
+
+        init(at now: Int64, _ state: State) {
+            offset = state.written
+            crc = state.crcWritten
+            began = now
+            opened = state.opened
+        }
+    }
+
+    /// Starts a checkpoint where one is due; any thread. In a crowd, rounds see to those that are due by time.
+    func checkpointIfDue(at now: Int64) {
+        if let board { return board.checkpointIfDue(at: now) }
+        enum Due { case nothing, announcement(Int64), sync }
+        let isCrowded = services.crowd.isCrowded
+        let due: Due = state.withLock { state in
+            guard state.failure == nil, state.finishing == nil, !state.ended else { return .nothing }
+            if !state.announced, state.written - start >= Self.announceBytes || now - began >= Self.announceDelay {
+                state.announced = true
+                state.syncStarted = now
+                return .announcement(state.durable)
+            }
+            guard !state.syncing, state.written > state.durable,
+                !isCrowded && now - max(state.syncStarted, began) >= Self.checkpointInterval
+                    || state.written - state.durable >= Self.checkpointBytes
+            else { return .nothing }
+            state.syncing = true
+            state.syncStarted = now
+            return .sync
+        }
+        switch due {
+        case .nothing: break
+        case .announcement(let offset):
+            context.observer.transferCheckpointed(Self.checkpoint(part, acceptance, offset: offset))
+        case .sync: services.lane.sync(self)
+        }
+    }
+
+    /// fdatasync, then the checkpoint; on a sync thread.
+    func synchronize() {
+        let mark = state.withLock { Mark(at: dld_monotonic_nanoseconds(), $0) }
+        let failure = fdatasync(part.fileDescriptor) == 0 ? nil : LocalFailure("fdatasync")
+        settle(mark, failure)
+    }
+
+    func joinRound(at now: Int64) -> SyncShare? {
+        let mark: Mark? = state.withLock { state in
+            guard board == nil, state.failure == nil, state.finishing == nil, !state.ended, !state.syncing,
+                state.written > state.durable
+            else { return nil }
+            state.syncing = true
+            state.syncStarted = now
+            return Mark(at: now, state)
+        }
+        guard let mark else { return nil }
+        return SyncShare(fileDescriptor: part.fileDescriptor, opened: mark.opened) {
+            self.settle(mark, nil)
+        } syncAlone: {
+            self.services.lane.sync(self)
+        }
+    }
+
+    /// What was written up to `mark` is durable, or will never be.
+    func settle(_ mark: Mark, _ failure: LocalFailure?) {
+        if failure == nil {
+            // A journal that is behind a checkpoint would veto it.
+            state.withLock { state in
+                guard state.crcUnknown else { return }
+                state.durable = mark.offset
+                claim(state)
+            }
+            context.observer.transferCheckpointed(Self.checkpoint(part, acceptance, offset: mark.offset))
+        }
+        let (waited, ends) = state.withLock { state in
+            state.syncing = false
+            if let failure {
+                state.failure = failure
+            } else {
+                state.announced = true
+                state.durable = mark.offset
+                state.crcDurable = mark.crc
+                state.oldestUnsynced = state.written > mark.offset ? mark.began : nil
+                claim(state)
+            }
+            defer { state.readerWaits = false }
+            return (state.readerWaits || failure != nil, state.finishing != nil)
+        }
+        if waited { onChange() }
+        if ends { services.lane.post(.finish(self)) }
+    }
+
+    /// All buffers are written: makes them durable where asked, and ends.
+    func finishWriting() {
+        if let board { return end(on: board) }
+        enum Next { case wait, sync, end }
+        let next: Next = state.withLock { state in
+            if state.syncing { return .wait }
+            let unsynced = state.written - state.durable
+            let sound = state.failure?.sparesWritten ?? true
+            let wanted = state.syncAtEnd || state.failure != nil || unsynced > Self.smallEnding
+            guard sound, unsynced > 0, wanted else { return .end }
+            state.syncing = true
+            return .sync
+        }
+        switch next {
+        case .wait: break
+        case .sync: services.lane.sync(self)
+        case .end: end()
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import Logging
+import Threading
+import TransferModel
+import TransferStore
+
+/// Whose checkpoint is to be stored.
+protocol CheckpointSource: AnyObject, Sendable {
+    /// The latest checkpoint, to be stored now; nil where none is left.
+    func takeCheckpoint() -> CheckpointChange?
+    /// What was taken is durable, or, with false, is not: the next one covers it.
+    func checkpointStored(_ isStored: Bool)
+}
+
+/// Gathers the checkpoints that come while others are being stored: a thousand slow transfers need not be a thousand
+/// bodies of transactions each second.
+final class CheckpointKeeper: Sendable {
+    private struct State {
+        var waiting: [any CheckpointSource] = []
+        var isStoring = false
+    }
+
+    /// Most checkpoints in one body: bounds how long others wait for the store.
+    private static let most = 512
+
+    private let store: TransferStore
+    private let logger: Logger
+    private let state = Guarded(State())
+
+    init(store: TransferStore, logger: Logger) {
+        self.store = store
+        self.logger = logger
+    }
+
+    /// Stores the latest checkpoint of `source` soon, and tells it.
+    func keep(_ source: any CheckpointSource) {
+        let starts = state.withLock { state in
+            state.waiting.append(source)
+            defer { state.isStoring = true }
+            return !state.isStoring
+        }
+        if starts { Task { await storeAll() } }
+    }
+
+    private func storeAll() async {
+        while let sources = next() { await store(sources) }
+    }
+
+    private func next() -> [any CheckpointSource]? {
+        state.withLock { state in
+            guard !state.waiting.isEmpty else {
+                state.isStoring = false
+                return nil
+            }
+            let sources = Array(state.waiting.prefix(Self.most))
+            state.waiting.removeFirst(sources.count)
+            return sources
+        }
+    }
+
+    /// A store that fails loses checkpoints, never a byte: the next ones cover them.
+    private func store(_ sources: [any CheckpointSource]) async {
+        let changes = sources.compactMap { $0.takeCheckpoint() }
+        do {
+            if !changes.isEmpty { try await store.write { try $0.setCheckpoints(changes) } }
+            for source in sources { source.checkpointStored(true) }
+        } catch {
+            logger.warning(
+                "cannot record progress", metadata: ["tasks": "\(changes.count)", "error": "\(error)"])
+            for source in sources { source.checkpointStored(false) }
+        }
+    }
+}
