@@ -141,6 +141,7 @@ package final class CurlEngine: Sendable {
         }
     }
 
+    @inline(never)  // Kept off the frames that wait.
     private func copy(
         _ exchange: Exchange, _ part: PartFile?, _ context: TransferContext
     ) async -> ExchangeOutcome {
@@ -175,6 +176,7 @@ package final class CurlEngine: Sendable {
         }
     }
 
+    @inline(never)  // Kept off the frames that wait.
     private func findKeys(_ knownHosts: String?) async -> SSHKeys {
         let home = homeDirectory
         return await errand {

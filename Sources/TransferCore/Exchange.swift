@@ -40,7 +40,7 @@ package struct Exchange: Sendable {
     /// FTP (REST), SFTP and file: where to start reading; HTTP says it in `headers`. Bytes are written from here
     /// unless the judge says otherwise.
     package var startOffset: ByteCount = 0
-    package var network = NetworkOptions()
+    @Boxed package var network = NetworkOptions()
     /// Judges each answer before its first body byte reaches the file; called on the engine's thread, so pure and quick.
     package var judge: any ResponseJudge
 
@@ -244,7 +244,7 @@ extension TransferStrategy {
     package var upload: UploadProgress? { nil }
 }
 
-package enum Step: Sendable {
+package indirect enum Step: Sendable {
     case run(Exchange)
     /// Everything arrived; `verified` is false where only the connection's close ended a body of unknown length.
     case finished(Arrival)

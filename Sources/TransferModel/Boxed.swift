@@ -1,10 +1,11 @@
-/// Keeps a large value that seldom changes in one place, so that copies of what holds it are small: hundreds of transfers
-/// that wait hold dozens of such copies each.
+/// Keeps a large value in one place, so that copies of what holds it are small: thousands of transfers that wait hold
+/// dozens of such copies each. It is copied where a copy is changed.
 @propertyWrapper
 public struct Boxed<Value: Sendable>: Sendable {
+    /// Changed only while one box alone refers to it.
     @usableFromInline
-    final class Storage: Sendable {
-        @usableFromInline let value: Value
+    final class Storage: @unchecked Sendable {
+        @usableFromInline var value: Value
 
         @usableFromInline
         init(_ value: Value) { self.value = value }
@@ -12,11 +13,18 @@ public struct Boxed<Value: Sendable>: Sendable {
 
     @usableFromInline var storage: Storage
 
+    @inlinable
     public init(wrappedValue: Value) { storage = Storage(wrappedValue) }
 
     @inlinable public var wrappedValue: Value {
         get { storage.value }
-        set { storage = Storage(newValue) }
+        _modify {
+            if !isKnownUniquelyReferenced(&storage) { storage = Storage(storage.value) }
+            yield &storage.value
+        }
+        set {
+            if isKnownUniquelyReferenced(&storage) { storage.value = newValue } else { storage = Storage(newValue) }
+        }
     }
 }
 
@@ -29,3 +37,23 @@ extension Boxed: Equatable where Value: Equatable {
 extension Boxed: Hashable where Value: Hashable {
     public func hash(into hasher: inout Hasher) { hasher.combine(wrappedValue) }
 }
+
+/// As `Boxed`, of a value that is often not there; then there is no box either.
+@propertyWrapper
+public struct BoxedOptional<Value: Sendable>: Sendable {
+    @usableFromInline var box: Boxed<Value>?
+
+    @inlinable
+    public init() { box = nil }
+
+    @inlinable
+    public init(wrappedValue: Value?) { box = wrappedValue.map { Boxed(wrappedValue: $0) } }
+
+    @inlinable public var wrappedValue: Value? {
+        get { box?.wrappedValue }
+        set { box = newValue.map { Boxed(wrappedValue: $0) } }
+    }
+}
+
+extension BoxedOptional: Equatable where Value: Equatable {}
+extension BoxedOptional: Hashable where Value: Hashable {}

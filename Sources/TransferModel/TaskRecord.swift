@@ -56,20 +56,20 @@ public struct TaskRecord: Hashable, Sendable {
     public var id: TaskID
     public var session: SessionKey
     @Boxed public var spec: TaskSpec
-    public var status: TaskStatus
+    @Boxed public var status: TaskStatus
     /// Scheme, host name and port in lower case: `https://example.org:443`; the unit of per-host slots.
     public var host: String
     /// Order among tasks of one priority; smaller first. `task.update` with `position` changes it.
     public var position: Double
     /// Device of the destination folder when the task was added.
     public var destinationDevice: UInt64?
-    public var checkpoint: Checkpoint?
+    @BoxedOptional public var checkpoint: Checkpoint?
     /// Where an upload stands at its server.
-    public var upload: UploadProgress?
+    @BoxedOptional public var upload: UploadProgress?
     /// The file that the task sends, as it was when the task was added.
-    public var source: SourceIdentity?
-    public var response: ResponseInfo?
-    public var result: TaskResult?
+    @BoxedOptional public var source: SourceIdentity?
+    @BoxedOptional public var response: ResponseInfo?
+    @BoxedOptional public var result: TaskResult?
 
     public init(id: TaskID, session: SessionKey, spec: TaskSpec, status: TaskStatus, host: String, position: Double) {
         self.id = id
@@ -109,7 +109,7 @@ public struct SessionRecord: Hashable, Sendable {
     public var key: SessionKey
     public var kind: SessionKind
     public var state: SessionState
-    public var configuration: SessionConfiguration
+    @Boxed public var configuration: SessionConfiguration
     public var createdAt: Timestamp
 
     public init(

@@ -129,6 +129,8 @@ final class Reactor: @unchecked Sendable {
             dld_eventfd_drain(ready.fd)
             mailbox.collect(into: &batch)
             for command in batch { perform(command) }
+            // The next batch may come late: nothing of this one is kept until then.
+            batch.removeAll(keepingCapacity: true)
         case timer:
             dld_timerfd_drain(ready.fd)
             armed = 0

@@ -247,7 +247,15 @@ package final class SegmentBoard: Sendable {
     /// The claims stay readable: should the daemon die before the file is delivered, they prove its bytes.
     private func end(_ settled: @Sendable () -> Void) {
         services.ledger.remove(self)
-        let (slots, isSound) = state.withLock { (slotsHeld(&$0), $0.failure == nil) }
+        let (slots, isSound) = state.withLock { state in
+            let slots = slotsHeld(&state)
+            // Sinks speak to their transfers, and these to this board: without this they would keep each other.
+            for sink in state.sinks {
+                state.held.insert(ByteRange(ByteCount(sink.start), ByteCount(sink.extent.written)))
+            }
+            state.sinks = []
+            return (slots, state.failure == nil)
+        }
         for slot in slots { services.journal?.release(slot, task: context.task, keeping: isSound) }
         settled()
     }

@@ -19,6 +19,7 @@ struct AttemptTools: Sendable {
     /// - Parameters:
     ///   - notes: what was observed on the way and is not stored yet.
     ///   - hasCheckpoint: the store may have one of this task.
+    @inline(never)  // Kept off the frames that wait.
     func complete(
         _ record: TaskRecord, with result: TaskResult, after notes: PendingNotes? = nil, hasCheckpoint: Bool = true
     ) async throws -> AttemptEnding {
@@ -32,6 +33,7 @@ struct AttemptTools: Sendable {
     /// Tells the store, however long that takes, that an upload or a data task is done: what was sent must not be sent
     /// again.
     /// - Parameter body: response body that `task.body` serves.
+    @inline(never)  // Kept off the frames that wait.
     func complete(
         _ record: TaskRecord, with result: TaskResult, _ answer: UploadResult, keeping body: [UInt8]? = nil
     ) async throws -> AttemptEnding {

@@ -21,11 +21,8 @@ extension DownloadAttempt {
         var place = choice.first
         while true {
             do {
-                let base = base(hand.held, pinned)
-                let request = base.directed(to: origins.places[place])
-                    .continuing(hand.held.checkpoint, sharesBytes: sharesBytes(hand.held.checkpoint))
-                let others = others(base, origins, place, avoided)
-                return try await exchanges(request, beside: others, hand.held, recorder) { asked, brought in
+                let inquiry = inquiry(at: place, of: origins, avoiding: avoided, hand, pinned)
+                return try await exchanges(inquiry, hand.held, recorder) { asked, brought in
                     choice.tried(Set(origins.places.indices.filter { asked.contains(origins.places[$0].name) }))
                     hand.note(brought)
                 }
@@ -39,7 +36,19 @@ extension DownloadAttempt {
         }
     }
 
+    /// What is asked of one place.
+    @inline(never)  // Kept off the frames that wait.
+    private func inquiry(
+        at place: Int, of origins: Origins, avoiding avoided: Set<String?>, _ hand: PartInHand, _ pinned: PinnedFiles
+    ) -> Inquiry {
+        let base = base(hand.held, pinned)
+        let request = base.directed(to: origins.places[place])
+            .continuing(hand.held.checkpoint, sharesBytes: sharesBytes(hand.held.checkpoint))
+        return Inquiry(request: request, others: others(base, origins, place, avoided))
+    }
+
     /// The task's places, and those that the server named in its last answer: a digest must be there to trust them.
+    @inline(never)  // Kept off the frames that wait.
     private func origins(_ held: Checkpoint?) -> Origins {
         var origins = Origins(record.spec)
         if sharesBytes(held), let response = record.response {
@@ -59,6 +68,7 @@ extension DownloadAttempt {
     }
 
     /// Where to go on after a place failed; the part is then opened as it is now.
+    @inline(never)  // Kept off the frames that wait.
     private func next(
         _ choice: inout OriginChoice, after failure: AttemptFailure, of place: Int, _ hand: PartInHand,
         _ part: PartPlace, _ recorder: RunRecorder
@@ -111,5 +121,16 @@ extension DownloadAttempt {
         request.spec.url = pinned.url
         request.trustedDigest = hasDigest || held.checkpoint?.serverDigests.isEmpty == false
         return request
+    }
+}
+
+/// The request to one place, and where else the file is; one object, because transfers that wait hold it.
+final class Inquiry: Sendable {
+    let request: StrategyRequest
+    let others: OtherOrigins
+
+    init(request: StrategyRequest, others: OtherOrigins) {
+        self.request = request
+        self.others = others
     }
 }

@@ -6,7 +6,7 @@ import TransferStore
 
 /// One attempt at one download: opens the part file, lets the strategy say which exchange comes next, verifies and
 /// delivers what arrived.
-struct DownloadAttempt: TransferAttempt {
+final class DownloadAttempt: TransferAttempt {
     let record: TaskRecord
     let policy: EffectivePolicy
     let run: TransferRun
@@ -19,6 +19,14 @@ struct DownloadAttempt: TransferAttempt {
         var gathered: [UInt8]?
         /// What was computed of the part file as it is.
         var digests: [DigestAlgorithm: String]?
+    }
+
+    init(record: TaskRecord, policy: EffectivePolicy, run: TransferRun, tools: AttemptTools, logger: Logger) {
+        self.record = record
+        self.policy = policy
+        self.run = run
+        self.tools = tools
+        self.logger = logger
     }
 
     func perform() async -> AttemptEnding {
@@ -88,13 +96,22 @@ struct DownloadAttempt: TransferAttempt {
 
     /// Runs exchanges with one place until its strategy has everything; nil where the run was stopped.
     func exchanges(
-        _ request: StrategyRequest, beside others: OtherOrigins?, _ held: HeldPart, _ recorder: RunRecorder,
+        _ inquiry: Inquiry, _ held: HeldPart, _ recorder: RunRecorder,
         asked: (Set<String?>, [String?: ByteRangeSet]) -> Void
     ) async throws -> Whole? {
-        if let segmented = try StrategyRegistry.segmented(for: request, beside: others, policy.connections) {
-            return try await segments(segmented, held, recorder, asked: asked)
+        if let conductor = try conductor(inquiry, held, recorder) {
+            return try await segments(conductor, held, asked: asked)
         }
-        var strategy = try StrategyRegistry.strategy(for: request)
+        return try await sequence(inquiry, held, recorder, asked: asked)
+    }
+
+    /// Runs one exchange after the other.
+    @inline(never)  // Kept off the frames that wait.
+    private func sequence(
+        _ inquiry: Inquiry, _ held: HeldPart, _ recorder: RunRecorder,
+        asked: (Set<String?>, [String?: ByteRangeSet]) -> Void
+    ) async throws -> Whole? {
+        var strategy = try StrategyRegistry.strategy(for: inquiry.request)
         let context = TransferContext(
             task: record.id, session: record.session, counters: run.counters, observer: recorder)
         var stored = record.upload
@@ -130,7 +147,8 @@ struct DownloadAttempt: TransferAttempt {
                 exchange, into: held.part, sending: sending?.file, context: context)
             gathered = outcome.gathered
             let first = max(.zero, outcome.offset - outcome.received)
-            asked([request.origin], [request.origin: ByteRangeSet([ByteRange(first, outcome.offset)])])
+            let origin = inquiry.request.origin
+            asked([origin], [origin: ByteRangeSet([ByteRange(first, outcome.offset)])])
             step = strategy.next(after: outcome)
             if case .aborted = outcome.end {
                 if strategy.upload != stored { try await keep(strategy.upload) }
@@ -139,32 +157,50 @@ struct DownloadAttempt: TransferAttempt {
         }
     }
 
-    /// As `exchanges`, for several at a time.
+    /// What runs several exchanges at a time; nil where one stream is all that is possible or wanted.
+    @inline(never)  // Kept off the frames that wait.
+    private func conductor(
+        _ inquiry: Inquiry, _ held: HeldPart, _ recorder: RunRecorder
+    ) throws -> SegmentConductor? {
+        let machine = try StrategyRegistry.segmented(
+            for: inquiry.request, beside: inquiry.others, policy.connections)
+        return machine.map { machine in
+            SegmentConductor(
+                machine, held: held, recorder: recorder, run: run, engine: tools.engine, hosts: tools.hosts,
+                time: tools.time
+            ) { [files = tools.files] in try await files.write($0, to: held.part) }
+        }
+    }
+
+    /// As `sequence`, for several at a time.
     private func segments(
-        _ machine: SegmentedDownload, _ held: HeldPart, _ recorder: RunRecorder,
+        _ conductor: SegmentConductor, _ held: HeldPart,
         asked: (Set<String?>, [String?: ByteRangeSet]) -> Void
     ) async throws -> Whole? {
-        // What the journal alone knew is stored before its claims give way to those of this attempt.
-        if let checkpoint = held.checkpoint, checkpoint != record.checkpoint {
-            let id = record.id
-            try await tools.patience.persistently { try $0.setCheckpoint(id, checkpoint) }
-        }
-        if held.checkpoint != nil { tools.engine.journal?.forget(record.id) }
-        let conductor = SegmentConductor(
-            machine, held: held, recorder: recorder, run: run, engine: tools.engine, hosts: tools.hosts,
-            time: tools.time
-        ) { [files = tools.files] in try await files.write($0, to: held.part) }
+        if let checkpoint = held.checkpoint { try await adopt(checkpoint) }
         defer { asked(conductor.asked, conductor.brought) }
         let arrived = try await conductor.arrival { try await restart(held.part, because: $0, keeping: nil) }
         return arrived.map { Whole(arrival: $0.arrival, gathered: $0.gathered) }
     }
 
+    /// What the journal alone knew is stored before its claims give way to those of this attempt.
+    @inline(never)  // Kept off the frames that wait.
+    private func adopt(_ checkpoint: Checkpoint) async throws {
+        if checkpoint != record.checkpoint {
+            let id = record.id
+            try await tools.patience.persistently { try $0.setCheckpoint(id, checkpoint) }
+        }
+        tools.engine.journal?.forget(record.id)
+    }
+
     /// Stores, or forgets, that a request is under way which must not be made twice.
+    @inline(never)  // Kept off the frames that wait.
     private func keep(_ begun: UploadProgress?) async throws {
         let id = record.id
         try await tools.patience.persistently { try $0.setUpload(id, begun) }
     }
 
+    @inline(never)  // Kept off the frames that wait.
     private func restart(_ part: PartFile, because cause: TransferError, keeping begun: UploadProgress?) async throws {
         try await tools.files.truncate(part)
         run.restarted()
@@ -183,6 +219,7 @@ struct DownloadAttempt: TransferAttempt {
 
     // MARK: Delivery
 
+    @inline(never)  // Kept off the frames that wait.
     private func deliver(
         _ whole: Whole, _ held: HeldPart, _ plan: DestinationPlan, _ folder: Folder, _ recorder: RunRecorder
     ) async throws -> AttemptEnding {

@@ -7,6 +7,7 @@ struct StorePatience: Sendable {
     let isStopping: @Sendable () -> Bool
 
     /// Tries again each second while the state folder is full or fails; gives up only when the daemon stops.
+    @inline(never)  // Kept off the frames that wait.
     func persistently<T: Sendable>(
         _ body: @escaping @Sendable (StoreTransaction) throws -> T
     ) async throws -> T {

@@ -182,6 +182,7 @@ package final class Supervisor: Sendable {
         }
     }
 
+    @inline(never)  // Kept off the frames that wait.
     private func finish(
         _ run: TransferRun, _ record: TaskRecord, _ policy: EffectivePolicy, _ ending: AttemptEnding
     ) async {

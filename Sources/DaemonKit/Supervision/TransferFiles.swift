@@ -122,6 +122,7 @@ struct TransferFiles: Sendable {
     }
 
     /// The destination's folder, shared with other attempts that have it open.
+    @inline(never)  // Kept off the frames that wait.
     func open(_ plan: DestinationPlan, for record: TaskRecord) async throws -> Folder {
         let owner = record.session.owner
         if let folder = folders.folder(at: plan.folder, owner: owner) {
@@ -138,6 +139,7 @@ struct TransferFiles: Sendable {
     func forget(_ folder: Folder, for record: TaskRecord) { folders.forget(folder, owner: record.session.owner) }
 
     /// The part file with what is proven of it, or one that is planned.
+    @inline(never)  // Kept off the frames that wait.
     func openPart(
         of record: TaskRecord, _ plan: DestinationPlan, in folder: Folder, engine: CurlEngine
     ) async throws -> HeldPart {
@@ -176,12 +178,14 @@ struct TransferFiles: Sendable {
     }
 
     /// Opens, in system mode, the local files that a task names, so that no path is followed twice.
+    @inline(never)  // Kept off the frames that wait.
     func pinned(_ network: NetworkOptions, _ url: String, owner: UserID) async throws -> PinnedFiles {
         guard access.isConfined else { return try PinnedFiles(network, url, access, owner: owner) }
         return try await pool.run { [access] in try PinnedFiles(network, url, access, owner: owner) }
     }
 
     /// - Throws: `disk.full` where less than `minimum` bytes would stay free.
+    @inline(never)  // Kept off the frames that wait.
     func requireSpace(in folder: Folder, leaving minimum: ByteCount) async throws {
         guard minimum > .zero else { return }
         try await pool.run {
@@ -203,6 +207,7 @@ struct TransferFiles: Sendable {
     // MARK: When it arrived
 
     /// A file that an earlier daemon delivered without living to tell.
+    @inline(never)  // Kept off the frames that wait.
     func alreadyDelivered(
         _ plan: DestinationPlan, _ folder: Folder, _ record: TaskRecord, _ policy: EffectivePolicy
     ) async throws -> TaskResult? {
@@ -296,6 +301,7 @@ struct TransferFiles: Sendable {
     }
 
     /// A part without a byte is not worth its name: a failed task leaves nothing behind.
+    @inline(never)  // Kept off the frames that wait.
     func removeIfEmpty(_ part: PartFile, from folder: Folder) async {
         guard part.isOpen else { return }
         await pool.run {

@@ -94,6 +94,8 @@ final class TransferRun: Sendable {
     func ended() {
         let waiters = state.withLock { state in
             state.stage = .ended
+            // What it took of memory goes with it, whoever keeps this run.
+            state.work = nil
             defer { state.waiters = [:] }
             return state.waiters
         }

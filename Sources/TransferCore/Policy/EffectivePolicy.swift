@@ -2,7 +2,7 @@ import TransferModel
 
 /// Everything a task inherits, resolved once: the task's own value, else its session's, else the daemon's.
 package struct EffectivePolicy: Sendable {
-    package var network: NetworkOptions
+    @Boxed package var network: NetworkOptions
     /// From the first queueing, paused time excluded.
     package var resourceTimeout: Seconds
     package var retry: RetryPolicy

@@ -49,7 +49,7 @@ package struct SegmentedDownload: Sendable {
     /// What the whole file must hash to, as far as it is known, by algorithm.
     var digests: [String: String] = [:]
     private let policy: ConnectionPolicy
-    let checkpoint: Checkpoint?
+    @BoxedOptional private(set) var checkpoint: Checkpoint?
     package internal(set) var plan: SegmentPlan?
     private var givesParts = true
     private var partRestarts = 0

@@ -7,7 +7,7 @@ package struct HTTPDownload: TransferStrategy {
     /// Answers that cannot be continued, in one attempt, before the server is given a rest.
     static let restartLimit = 3
 
-    private let url: ParsedURL
+    @Boxed private var url: ParsedURL
     let origin: String?
     private let size: ByteCount?
     private let names: [String]
@@ -15,20 +15,20 @@ package struct HTTPDownload: TransferStrategy {
     private let payload: Payload
     private let wantsContinue: Bool
     private let baseHeaders: [HeaderField]
-    private let network: NetworkOptions
+    @Boxed private var network: NetworkOptions
     private let now: Timestamp
     private let trustedDigest: Bool
     /// Bytes held when the attempt began.
     private let startOffset: ByteCount
 
-    private var held: HeldBytes?
-    private var judge: HTTPJudge
+    @BoxedOptional private var held: HeldBytes?
+    @Boxed private var judge: HTTPJudge
     private var restarts = 0
     var resolvedAgain = false
-    private let begun: UploadProgress
-    package internal(set) var progress: Acceptance?
+    @Boxed private var begun: UploadProgress
+    @BoxedOptional package internal(set) var progress: Acceptance?
     /// Set while a request is under way that must not be made twice.
-    package private(set) var upload: UploadProgress?
+    @BoxedOptional package private(set) var upload: UploadProgress?
 
     /// - Throws: `request.bad_field` for a method, headers or a body that cannot be sent, `source.changed`.
     init(_ request: StrategyRequest, _ url: ParsedURL) throws(TransferError) {

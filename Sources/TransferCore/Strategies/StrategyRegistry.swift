@@ -2,18 +2,18 @@ import TransferModel
 
 /// What a strategy is given: the task, what is held of it, and how to reach the server.
 package struct StrategyRequest: Sendable {
-    package var spec: TaskSpec
+    @Boxed package var spec: TaskSpec
     /// Its offset was verified against the part file; nil where nothing is held.
-    package var checkpoint: Checkpoint?
-    package var network: NetworkOptions
+    @BoxedOptional package var checkpoint: Checkpoint?
+    @Boxed package var network: NetworkOptions
     /// The finished file is checked against a digest of the caller, so no splice can go unnoticed.
     package var trustedDigest: Bool
     package var sessionHeaders: [HeaderField]
     package var now: Timestamp
     /// The open source of an upload, or the file of a request's body; nil where there is none.
-    package var source: SourceIdentity?
+    @BoxedOptional package var source: SourceIdentity?
     /// What was stored of the upload; nil for one that never began.
-    package var upload: UploadProgress?
+    @BoxedOptional package var upload: UploadProgress?
     /// Nobody can guess it: multipart boundaries are made of it. Letters and digits; nil = a new one where it is needed.
     package var nonce: String?
     /// Longest answer of a data request.
@@ -157,9 +157,10 @@ extension StrategyRegistry {
             let url = try? URLRules.parse(request.spec.url ?? "")
         else { return nil }
         var request = request
-        request.source = request.source ?? upload.source
+        let source = request.source ?? upload.source
+        request.source = source
         // The file may have changed; the upload is to end all the same.
-        request.upload?.source = request.source
+        request.upload?.source = source
         guard let context = try? UploadRequest(request, url) else { return nil }
         switch upload.uploadProtocol {
         case .tus: return TusUpload.cancellation(context, resource)

@@ -66,6 +66,44 @@ import TransferModel
         }
     }
 
+    @Test func aRoundSpeaksOfWhatWasWrittenWhenItBegan() throws {
+        let table = try Table()
+        #expect(table.board.joinRound(at: 1) == nil)
+        let (first, second) = (table.sink(from: 0), table.sink(from: 500_000))
+        table.write(10_000, to: first)
+        table.write(20_000, to: second)
+        let share = try #require(table.board.joinRound(at: 1))
+        // Not twice at once.
+        #expect(table.board.joinRound(at: 2) == nil)
+        table.write(5000, to: second)
+        share.settle()
+        let checkpoint = try #require(table.bench.observer.heard.checkpoints.last)
+        #expect(checkpoint.offset == 10_000)
+        #expect(checkpoint.ranges == [ByteRange(500_000, 520_000)])
+        #expect(second.extent.durable == 520_000)
+        #expect(table.board.joinRound(at: 3) != nil)
+    }
+
+    /// What its end needs are figures; a sink would keep its transfer, and that the board.
+    @Test func aBoardKeepsNoSinksBeyondItsEnd() async throws {
+        let table = try Table()
+        weak var kept: PartSink?
+        do {
+            let sink = table.sink(from: 0)
+            kept = sink
+            table.write(10_000, to: sink)
+            _ = await withCheckedContinuation { continuation in
+                sink.finish(syncing: false) { continuation.resume(returning: $0) }
+            }
+        }
+        await table.board.settle(syncing: false)
+        #expect(table.board.written == ByteRangeSet([ByteRange(0, 10_000)]))
+        #expect(table.board.received == 10_000)
+        // The writer's thread may hold it for a moment yet.
+        for _ in 0..<5000 where kept != nil { try await Task.sleep(for: .milliseconds(2)) }
+        #expect(kept == nil)
+    }
+
     @Test func oneCheckpointSpeaksOfAll() throws {
         let table = try Table()
         let (first, second) = (table.sink(from: 0), table.sink(from: 500_000))
