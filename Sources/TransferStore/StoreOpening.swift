@@ -18,6 +18,17 @@ enum StoreOpening {
         }
     }
 
+    /// Checkpoints of the pool's log, made on a connection of their own.
+    static func checkpoints(_ folder: StateFolder, of pool: DatabasePool) throws -> Checkpointing {
+        do {
+            let checkpointing = try Checkpointing(path: folder.database)
+            pool.writeWithoutTransaction { checkpointing.follow($0) }
+            return checkpointing
+        } catch let error as DatabaseError {
+            throw refusal(of: folder.database, error)
+        }
+    }
+
     /// Reads the schema through a read-only connection, which neither checkpoints nor deletes the WAL.
     private static func inspect(_ path: String) throws {
         var info = stat()
@@ -53,7 +64,7 @@ enum StoreOpening {
             sql: """
                 PRAGMA synchronous = FULL;
                 PRAGMA temp_store = MEMORY;
-                PRAGMA wal_autocheckpoint = 1000;
+                PRAGMA wal_autocheckpoint = 0;
                 PRAGMA journal_size_limit = 16777216;
                 """)
     }

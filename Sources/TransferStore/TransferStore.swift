@@ -20,7 +20,8 @@ package final class TransferStore: Sendable {
     private let lock: InstanceLock
     private let reserve: Reserve
     private let committer: GroupCommitter
-    private let shrinking: Shrinking
+    let checkpointing: Checkpointing
+    private let tidying: Tidying
     private let isClosed = Guarded(false)
 
     /// Locks `folder/lock`, opens `folder/dld.sqlite` and migrates it; missing folders are created with mode 0700.
@@ -33,12 +34,13 @@ package final class TransferStore: Sendable {
         reserve = Reserve(path: folder.reserve)
         (pool, identifier) = try StoreOpening.open(folder)
         reserve.restore()
-        committer = GroupCommitter(pool: pool, reserve: reserve)
-        shrinking = Shrinking(committer)
-        committer.observeFreedPages { [shrinking] in shrinking.note() }
+        checkpointing = try StoreOpening.checkpoints(folder, of: pool)
+        committer = GroupCommitter(pool: pool, reserve: reserve, checkpointing: checkpointing)
+        tidying = Tidying(committer, checkpointing: checkpointing)
+        committer.observeUntidiness { [tidying] in tidying.note() }
         committer.start()
         // What the last daemon did not come to.
-        if try pool.read({ try StoreSnapshot($0).freePages() }) > Shrinking.kept { shrinking.note() }
+        if try pool.read({ try StoreSnapshot($0).freePages() }) > Tidying.kept { tidying.note() }
     }
 
     deinit {
@@ -80,8 +82,8 @@ package final class TransferStore: Sendable {
     /// Writes that wait for the next commit.
     package var queuedWrites: Int { committer.queueLength }
 
-    /// Whether pages that deleted rows held are being given back, or are to be looked for.
-    var isShrinking: Bool { shrinking.isActive }
+    /// Whether something is being given back to the file system, or is to be looked for.
+    var isTidying: Bool { tidying.isActive }
 
     /// Takes the reserve again where there is room now.
     /// - Returns: whether adds are accepted from now on.
@@ -98,8 +100,9 @@ package final class TransferStore: Sendable {
             return !closed
         }
         guard first else { return }
-        shrinking.stop()
+        tidying.stop()
         committer.close()
+        checkpointing.close()
         // A reader that still runs keeps its connection; SQLite then leaves the WAL for the next start.
         try? pool.close()
         lock.release()

@@ -22,7 +22,7 @@ final class GroupCommitter: Sendable {
     /// A function by itself in a generic box would be wrapped once more by each look at it (see `Guarded`).
     private struct Observer {
         var events: (@Sendable ([EventRecord]) -> Void)?
-        var freedPages: (@Sendable () -> Void)?
+        var untidiness: (@Sendable () -> Void)?
     }
 
     /// Most bodies in one transaction: bounds how long the first of them waits.
@@ -30,12 +30,14 @@ final class GroupCommitter: Sendable {
 
     private let pool: DatabasePool
     private let reserve: Reserve
+    private let checkpointing: Checkpointing
     private let state = ConditionLock(State())
     private let observer = Guarded(Observer())
 
-    init(pool: DatabasePool, reserve: Reserve) {
+    init(pool: DatabasePool, reserve: Reserve, checkpointing: Checkpointing) {
         self.pool = pool
         self.reserve = reserve
+        self.checkpointing = checkpointing
     }
 
     /// Without a thread every write is refused.
@@ -49,9 +51,9 @@ final class GroupCommitter: Sendable {
         observer.withLock { $0.events = body }
     }
 
-    /// Calls `body` after each commit that deleted rows; as quick as the other one.
-    func observeFreedPages(_ body: @escaping @Sendable () -> Void) {
-        observer.withLock { $0.freedPages = body }
+    /// Calls `body` after each commit that leaves something to be given back; as quick as the other one.
+    func observeUntidiness(_ body: @escaping @Sendable () -> Void) {
+        observer.withLock { $0.untidiness = body }
     }
 
     /// Runs `body` in the next group and returns when that is durable.
@@ -105,7 +107,8 @@ final class GroupCommitter: Sendable {
             let outcome = try commitReleasingReserve(group)
             let observer = observer.withLock { $0 }
             if !outcome.events.isEmpty { observer.events?(outcome.events) }
-            if outcome.freesPages { observer.freedPages?() }
+            let isLong = checkpointing.hasGrownLong()
+            if outcome.freesPages || isLong { observer.untidiness?() }
             for write in group { write.finish() }
         } catch {
             for write in group { write.fail(error) }
@@ -129,6 +132,7 @@ final class GroupCommitter: Sendable {
                 for write in group { try run(write, in: database, into: &outcome) }
                 return .commit
             }
+            checkpointing.finishIfDue(database)
             return outcome
         }
     }

@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import TestSupport
 import Testing
@@ -6,7 +7,7 @@ import TransferModel
 
 @testable import TransferStore
 
-@Suite struct ShrinkingTests {
+@Suite struct TidyingTests {
     private let fixture = Fixture()
 
     private func pages(_ store: TransferStore) async throws -> Int {
@@ -28,7 +29,7 @@ import TransferModel
         let store = try fixture.open()
         let ids = try await fill(store)
         let full = try await pages(store)
-        #expect(full > 8 * Shrinking.kept)
+        #expect(full > 8 * Tidying.kept)
         try await store.write { try $0.delete(ids) }
         #expect(try await eventually { try await store.read { try $0.freePages() } == 0 })
         #expect(try await pages(store) < full / 8)
@@ -40,7 +41,7 @@ import TransferModel
         let full = try await pages(store)
         try await store.write { _ = try $0.delete(ids[0]) }
         // What would shrink the file is over, whether it did or not.
-        #expect(await eventually { !store.isShrinking })
+        #expect(await eventually { !store.isTidying })
         #expect(try await pages(store) == full)
     }
 
@@ -52,6 +53,13 @@ import TransferModel
         first.close()
         let second = try fixture.open()
         #expect(try await eventually { try await pages(second) < full / 8 })
+    }
+
+    @Test func theLogIsEmptiedAfterMuchWasWritten() async throws {
+        let store = try fixture.open()
+        let log = fixture.database + "-wal"
+        _ = try await fill(store)
+        #expect(try await eventually { try FileManager.default.attributesOfItem(atPath: log)[.size] as? Int == 0 })
     }
 
     @Test func aStepIsBounded() async throws {

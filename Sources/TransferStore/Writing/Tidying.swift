@@ -1,8 +1,8 @@
 import Threading
 
-/// Gives the pages that deleted rows held back to the file system: in steps of some milliseconds that queue up like any
-/// other write, begun once little else is written, so that nobody waits for more than one of them.
-final class Shrinking: Sendable {
+/// Gives back to the file system what the files hold no more, once little is written: pages of deleted rows, in steps of
+/// some milliseconds that queue up like any other write, so that nobody waits for more than one of them; then the log.
+final class Tidying: Sendable {
     private struct State {
         var task: Task<Void, Never>?
         var isWanted = false
@@ -13,17 +13,21 @@ final class Shrinking: Sendable {
     static let kept = 256
     /// Pages of one step: 1 MiB, some milliseconds of the writer.
     static let step = 256
-    /// Nothing was written for so long: whoever deletes may be done.
+    /// Nothing was written for so long: whoever wrote much may be done.
     static let quiet: Duration = .milliseconds(300)
     /// How often it waits for `quiet` at most, and between two steps while others write.
     static let patience = 20
 
     private let committer: GroupCommitter
+    private let checkpointing: Checkpointing
     private let state = Guarded(State())
 
-    init(_ committer: GroupCommitter) { self.committer = committer }
+    init(_ committer: GroupCommitter, checkpointing: Checkpointing) {
+        self.committer = committer
+        self.checkpointing = checkpointing
+    }
 
-    /// The file may have pages to give back; returns at once.
+    /// There may be something to give back; returns at once.
     func note() {
         state.withLock { state in
             guard !state.isStopped else { return }
@@ -44,13 +48,14 @@ final class Shrinking: Sendable {
 
     private func run() async {
         while takeWish() {
-            await waitForQuiet()
+            let isQuiet = await waitForQuiet()
             // A full disk or a store that closes; the next deletion, or the next daemon, tries again.
-            _ = try? await shrink()
+            try? await shrink()
+            if isQuiet { await checkpointing.truncate() }
         }
     }
 
-    /// False, and the task is over, where nothing was deleted since the last look.
+    /// False, and the task is over, where nothing came since the last look.
     private func takeWish() -> Bool {
         state.withLock { state in
             guard state.isWanted, !state.isStopped else {
@@ -62,12 +67,15 @@ final class Shrinking: Sendable {
         }
     }
 
-    private func waitForQuiet() async {
+    /// False where others write all the time.
+    private func waitForQuiet() async -> Bool {
         for _ in 0..<Self.patience {
             let count = committer.writeCount
             try? await Task.sleep(for: Self.quiet)
-            if Task.isCancelled || committer.writeCount == count { return }
+            if Task.isCancelled { return false }
+            if committer.writeCount == count { return true }
         }
+        return false
     }
 
     private func shrink() async throws {

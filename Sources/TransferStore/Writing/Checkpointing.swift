@@ -1,0 +1,117 @@
+import GRDB
+import GRDBSQLite
+import Threading
+
+/// Copies the write-ahead log into the database on a connection of its own, beside the thread that writes: a commit does
+/// not wait for it.
+///
+/// A log can begin anew only where all of it was copied, which never happens while somebody writes all the time. So
+/// once the log is `longest`, the writer copies the last of it between two commits: what came during the copy beside it.
+final class Checkpointing: Sendable {
+    private struct State {
+        /// Length of the log after the last commit, in pages.
+        var length = 0
+        /// As much of it as is known to be copied.
+        var copied = 0
+        var isCopying = false
+        var mustFinish = false
+        var hasGrown = false
+        var isClosed = false
+    }
+
+    /// Pages that are copied together: 4 MiB.
+    static let due = 1000
+    /// Pages after which the log must begin anew: 32 MiB.
+    static let longest = 8192
+
+    let queue: DatabaseQueue
+    private let state = Guarded(State())
+
+    /// - Parameter path: of a database in WAL mode.
+    init(path: String) throws {
+        var configuration = Configuration()
+        configuration.label = "dld-checkpoint"
+        configuration.busyMode = .immediateError
+        configuration.prepareDatabase { database in
+            try database.execute(
+                sql: "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = 16")
+        }
+        queue = try DatabaseQueue(path: path, configuration: configuration)
+    }
+
+    /// Hears of every commit of the connection that writes, and takes the place of its own checkpoints. For as long as
+    /// that connection is open this must be kept.
+    func follow(_ database: Database) {
+        sqlite3_wal_hook(
+            database.sqliteConnection,
+            { context, _, _, length in
+                guard let context else { return SQLITE_OK }
+                Unmanaged<Checkpointing>.fromOpaque(context).takeUnretainedValue().committed(length: Int(length))
+                return SQLITE_OK
+            }, Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    /// The log has so many pages now.
+    private func committed(length: Int) {
+        let starts = state.withLock { state in
+            if length < state.length { state.copied = 0 }  // it began anew
+            state.length = length
+            state.hasGrown = true
+            guard length - state.copied >= Self.due, !state.isCopying, !state.mustFinish, !state.isClosed else {
+                return false
+            }
+            state.isCopying = true
+            return true
+        }
+        guard starts else { return }
+        queue.asyncWriteWithoutTransaction { [weak self] database in self?.copied(try? database.checkpoint(.passive)) }
+    }
+
+    /// - Parameter result: nil where nothing could be copied, as on a full disk: the next commit tries again.
+    func copied(_ result: (walFrameCount: Int, checkpointedFrameCount: Int)?) {
+        state.withLock { state in
+            state.isCopying = false
+            guard let result else { return }
+            state.copied = result.checkpointedFrameCount
+            state.mustFinish =
+                result.walFrameCount >= Self.longest && result.checkpointedFrameCount < result.walFrameCount
+        }
+    }
+
+    /// After a commit, on the thread that made it: copies what is left of a log that is too long.
+    func finishIfDue(_ database: Database) {
+        let isDue = state.withLock { state in
+            guard state.mustFinish, !state.isCopying else { return false }
+            state.mustFinish = false
+            return true
+        }
+        guard isDue, let result = try? database.checkpoint(.passive) else { return }
+        state.withLock { $0.copied = result.checkpointedFrameCount }
+    }
+
+    /// Copies all of the log and empties its file, where nobody reads or writes just now.
+    func truncate() async {
+        let isEmptied: ()? = try? await queue.writeWithoutTransaction { database in
+            // So that what locks writers out has little to do.
+            _ = try database.checkpoint(.passive)
+            _ = try database.checkpoint(.truncate)
+        }
+        if isEmptied != nil { state.withLock { ($0.length, $0.copied) = (0, 0) } }
+    }
+
+    /// Pages of the log after the last commit.
+    var length: Int { state.withLock { $0.length } }
+
+    /// Whether commits since the last look left a log whose file is worth emptying.
+    func hasGrownLong() -> Bool {
+        state.withLock { state in
+            defer { state.hasGrown = false }
+            return state.hasGrown && state.length >= Self.due
+        }
+    }
+
+    func close() {
+        state.withLock { $0.isClosed = true }
+        try? queue.close()
+    }
+}

@@ -1,0 +1,64 @@
+import Foundation
+import GRDB
+import TestSupport
+import Testing
+import TransferModel
+
+@testable import TransferStore
+
+@Suite struct CheckpointingTests {
+    private let fixture = Fixture()
+
+    /// Writes about so many pages.
+    private func write(_ store: TransferStore, pages: Int) async throws {
+        try await store.write { transaction in
+            var new = newTask(.paused)
+            new.spec.description = String(repeating: "x", count: 4096 * pages / 2)  // the spec has it once more
+            try transaction.insert(new)
+        }
+    }
+
+    @Test func commitsDoNotWaitForACheckpoint() async throws {
+        let store = try fixture.open()
+        let held = DispatchSemaphore(value: 0)
+        store.checkpointing.queue.asyncWriteWithoutTransaction { _ in held.wait() }
+        for _ in 0..<6 { try await write(store, pages: Checkpointing.due / 2) }
+        // All of it was answered, and none of it is in the database yet.
+        #expect(store.checkpointing.length >= 2 * Checkpointing.due)
+        let size = try FileManager.default.attributesOfItem(atPath: fixture.database)[.size] as? Int ?? 0
+        #expect(size < 4096 * Checkpointing.due)
+        held.signal()
+        #expect(
+            try await eventually {
+                let size = try FileManager.default.attributesOfItem(atPath: fixture.database)[.size] as? Int ?? 0
+                return size > 4096 * 2 * Checkpointing.due
+            })
+    }
+
+    @Test func aLogThatIsTooLongIsFinishedByTheWriter() async throws {
+        let store = try fixture.open()
+        try await write(store, pages: 300)
+        let length = store.checkpointing.length
+        #expect(length >= 300)
+        // As where others wrote all the time while it was copied.
+        store.checkpointing.copied((walFrameCount: Checkpointing.longest, checkpointedFrameCount: 0))
+        try await write(store, pages: 1)
+        try await write(store, pages: 1)
+        #expect(store.checkpointing.length < length)
+    }
+
+    @Test func aLogIsLeftAloneWhileItIsShort() async throws {
+        let store = try fixture.open()
+        try await write(store, pages: 300)
+        let length = store.checkpointing.length
+        try await write(store, pages: 1)
+        #expect(store.checkpointing.length > length)
+    }
+
+    @Test func aStoreMayBeClosedWhileItsLogIsCopied() async throws {
+        let store = try fixture.open()
+        try await write(store, pages: 3 * Checkpointing.due)
+        store.close()
+        #expect(try await fixture.open().read { try $0.counts() }[.paused] == 1)
+    }
+}
