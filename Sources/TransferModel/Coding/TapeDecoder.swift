@@ -59,6 +59,7 @@ private struct TapeMembers<Key: CodingKey>: KeyedDecodingContainerProtocol {
     init(_ reader: TapeReader, _ object: Int) throws {
         self.reader = reader
         self.object = object
+        if reader.hasFewPlainNames(object) { return }
         var names: Set<String> = []
         try forEachMember { name, _ in
             if !names.insert(name).inserted { reader.isUnusual = true }

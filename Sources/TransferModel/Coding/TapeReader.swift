@@ -7,8 +7,8 @@ final class TapeReader {
     let tape: JSONTape
     let isLenient: Bool
     /// The result does not count.
-    var isUnusual = false
-    private var tables: [ObjectIdentifier: KeyTable?] = [:]
+    @exclusivity(unchecked) var isUnusual = false
+    @exclusivity(unchecked) private var tables: [ObjectIdentifier: KeyTable?] = [:]
 
     /// - Parameter isLenient: members that a type does not know are passed over.
     init(_ tape: JSONTape, isLenient: Bool) {
@@ -133,6 +133,33 @@ extension TapeReader {
             index = Int(entries[index + 1].next)
         }
         return true
+    }
+
+    /// Whether the object has so few members, with names in plain ASCII, that comparing each with each is quicker than a set
+    /// of them, and no name is there twice. Where not, somebody else has to look.
+    func hasFewPlainNames(_ object: Int) -> Bool {
+        let entries = tape.entries
+        guard entries[object].count <= 16 else { return false }
+        let end = Int(entries[object].next)
+        return tape.bytes.withUnsafeBufferPointer { bytes in
+            var index = object + 1
+            while index < end {
+                let name = bytes[Int(entries[index].start)..<Int(entries[index].end)]
+                guard entries[index].count == 0, name.allSatisfy({ $0 < 0x80 }) else { return false }
+                var other = object + 1
+                while other < index {
+                    let before = entries[other]
+                    if Int(before.end - before.start) == name.count,
+                        bytes[Int(before.start)..<Int(before.end)].elementsEqual(name)
+                    {
+                        return false
+                    }
+                    other = Int(entries[other + 1].next)
+                }
+                index = Int(entries[index + 1].next)
+            }
+            return true
+        }
     }
 
     /// The same, one name after the other.

@@ -55,14 +55,21 @@ extension HeaderField {
     public var masked: HeaderField { isSecret ? HeaderField(name, Self.mask) : self }
 
     private var isSecret: Bool {
-        let name = Array(name.lowercased().utf8)
-        return Self.exact.contains(name) || name.suffix(Self.ending.count).elementsEqual(Self.ending)
-            || Self.telling.contains { firstRange(of: $0, in: name) != nil }
+        var name = name
+        let lowercased = name.withUTF8 { bytes -> [UInt8]? in
+            guard bytes.allSatisfy({ $0 < 0x80 }) else { return nil }
+            return bytes.map { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 ? $0 | 0x20 : $0 }
+        }
+        return (lowercased ?? Array(name.lowercased().utf8)).withUnsafeBufferPointer { name in
+            Self.exact.contains { $0.count == name.count && $0.elementsEqual(name) }
+                || name.suffix(Self.ending.count).elementsEqual(Self.ending)
+                || Self.telling.contains { firstRange(of: $0, in: name) != nil }
+        }
     }
 
-    private static let exact = Set(
-        ["authorization", "proxy-authorization", "cookie", "set-cookie", "cookie2", "authentication-info"]
-            .map { Array($0.utf8) })
+    private static let exact = [
+        "authorization", "proxy-authorization", "cookie", "set-cookie", "cookie2", "authentication-info",
+    ].map { Array($0.utf8) }
     private static let ending = Array("-authorization".utf8)
     private static let telling = ["token", "secret", "api-key", "apikey", "password", "credential", "session-id"]
         .map { Array($0.utf8) }
@@ -70,20 +77,25 @@ extension HeaderField {
 
 /// `url` without the user info of its authority (RFC 3986 section 3.2.1); works on text that is no valid URL too.
 func removingUserInfo(_ url: String) -> String {
+    guard url.utf8.contains(0x40) else { return url }
     let bytes = Array(url.utf8)
-    guard let scheme = firstRange(of: Array("://".utf8), in: bytes) else { return url }
+    guard let scheme = bytes.withUnsafeBufferPointer({ firstRange(of: Array("://".utf8), in: $0) }) else { return url }
     let start = scheme + 3
     let end = bytes[start...].firstIndex { [0x2F, 0x3F, 0x23].contains($0) } ?? bytes.count
     guard let at = bytes[start..<end].lastIndex(of: 0x40) else { return url }
     return String(decoding: bytes[..<start] + bytes[(at + 1)...], as: UTF8.self)
 }
 
-/// Offset of the first occurrence.
-private func firstRange(of pattern: [UInt8], in bytes: [UInt8]) -> Int? {
+/// Offset of the first occurrence. A page of a listing asks this some ten thousand times.
+private func firstRange(of pattern: [UInt8], in bytes: UnsafeBufferPointer<UInt8>) -> Int? {
     guard let first = pattern.first, bytes.count >= pattern.count else { return nil }
     var start = 0
     while start <= bytes.count - pattern.count {
-        if bytes[start] == first, bytes[start..<start + pattern.count].elementsEqual(pattern) { return start }
+        if bytes[start] == first {
+            var place = 1
+            while place < pattern.count, bytes[start + place] == pattern[place] { place += 1 }
+            if place == pattern.count { return start }
+        }
         start += 1
     }
     return nil
