@@ -26,6 +26,9 @@ public struct Boxed<Value: Sendable>: Sendable {
             if isKnownUniquelyReferenced(&storage) { storage.value = newValue } else { storage = Storage(newValue) }
         }
     }
+
+    /// The box itself, to be shared.
+    public var projectedValue: Boxed { self }
 }
 
 extension Boxed: Equatable where Value: Equatable {

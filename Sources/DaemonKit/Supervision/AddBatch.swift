@@ -2,10 +2,11 @@ import TransferCore
 import TransferModel
 import TransferStore
 
-/// The tasks of one `task.add` on their way into one transaction: rows and events are gathered and stored together,
-/// which costs a third of storing them one by one.
-struct AddBatch {
+/// The tasks of one `task.add` on their way into one transaction: rows and events are made ready before it and stored
+/// together, so that the one thread that writes does little but bind and step.
+struct AddBatch: Sendable {
     let key: SessionKey
+    /// Of the session, as it was when the batch was made ready.
     let configuration: SessionConfiguration
     let now: ClockReading
     let transitions: TaskTransitions
@@ -18,87 +19,96 @@ struct AddBatch {
         case new(Int)
     }
 
-    private var places: [Place] = []
     private var tasks: [NewTask] = []
-    /// One list a task.
-    private var events: [[EventRecord]] = []
-    /// Places of the tokens that this call brought itself.
-    private var tokens: [String: Int] = [:]
-    private var expiries: [Lifetime: Timestamp?] = [:]
-
-    /// What a new task's expiry depends on.
-    private struct Lifetime: Hashable {
-        var timeout: Seconds?
-        var counts: Bool
-    }
+    /// In order.
+    private var events: [EventRecord] = []
+    /// For each event the index of its task.
+    private var authors: [Int] = []
+    /// nil where each of `tasks` is new and stands where the call has it.
+    private var places: [Place]?
 
     init(
-        key: SessionKey, configuration: SessionConfiguration, now: ClockReading, transitions: TaskTransitions,
-        storeID: String
+        _ admitted: [AdmittedTask], key: SessionKey, configuration: SessionConfiguration, now: ClockReading,
+        transitions: TaskTransitions, storeID: String
     ) {
         self.key = key
         self.configuration = configuration
         self.now = now
         self.transitions = transitions
         self.storeID = storeID
+        tasks.reserveCapacity(admitted.count)
+        events.reserveCapacity(admitted.count)
+        authors.reserveCapacity(admitted.count)
+        var births = Births(batch: self)
+        for task in admitted { take(task, births.birth(of: task.spec)) }
     }
 
-    mutating func take(_ task: AdmittedTask, in transaction: StoreTransaction) throws {
-        if let token = task.spec.clientToken {
-            if let place = tokens[token] {
-                places.append(.new(place))
-                return
-            }
-            if let known = try known(token, in: transaction) {
-                places.append(.known(known))
-                return
-            }
-            tokens[token] = tasks.count
-        }
-        places.append(.new(tasks.count))
-        let (status, effects) = TaskMachine.added(
-            startPaused: task.spec.startPaused ?? false, earliestBeginAt: task.spec.earliestBeginAt, at: now)
-        var new = NewTask(session: key, spec: task.spec, status: status, host: task.host)
+    private mutating func take(_ task: AdmittedTask, _ birth: Birth) {
+        var new = NewTask(session: key, spec: task.$spec, status: birth.status, host: task.host)
         new.specText = task.specText
         new.destinationDevice = task.destinationDevice
-        new.checkpoint = try handedOver(task.checkpoint, in: transaction)
+        new.checkpoint = task.checkpoint
         new.source = task.source
         new.requestBody = task.requestBody
-        new.resourceTimeoutAt = expiry(of: task.spec, status)
-        tasks.append(new)
-        var published: [EventRecord] = []
-        for case .publish(let type, let payload) in effects {
-            published.append(EventRecord(time: now.wall, type: type, session: key, payload: payload))
+        new.resourceTimeoutAt = birth.expiry
+        for event in birth.events {
+            events.append(event)
+            authors.append(tasks.count)
         }
-        events.append(published)
+        tasks.append(new)
     }
 
-    /// - Returns: one entry for each task taken, in order.
+    /// - Returns: one entry for each task of the call, in order.
     func store(in transaction: StoreTransaction) throws -> [AddedTask] {
-        let ids = try transaction.insert(tasks)
-        var log: [EventRecord] = []
-        log.reserveCapacity(events.count)
-        for (id, published) in zip(ids, events) {
-            for var event in published {
-                event.task = id
-                log.append(event)
-            }
-        }
-        try transaction.append(log)
+        var batch = self
+        try batch.settle(in: transaction)
+        let ids = try transaction.insert(batch.tasks)
+        for index in batch.events.indices { batch.events[index].task = ids[batch.authors[index]] }
+        try transaction.append(batch.events)
+        func added(_ index: Int) -> AddedTask { AddedTask(id: ids[index], state: batch.tasks[index].status.state) }
+        guard let places = batch.places else { return ids.indices.map(added) }
         return places.map { place in
             switch place {
             case .known(let task): task
-            case .new(let index): AddedTask(id: ids[index], state: tasks[index].status.state)
+            case .new(let index): added(index)
             }
         }
     }
 
-    private mutating func expiry(of spec: TaskSpec, _ status: TaskStatus) -> Timestamp? {
-        let lifetime = Lifetime(timeout: spec.timeoutIntervalForResource, counts: status.budgetMark != nil)
-        if let expiry = expiries[lifetime] { return expiry }
-        let expiry = transitions.expiry(of: spec, status, configuration, at: now)
-        expiries[lifetime] = .some(expiry)
-        return expiry
+    /// Leaves out what client tokens added before, and takes over parts that resume data brought.
+    private mutating func settle(in transaction: StoreTransaction) throws {
+        if tasks.contains(where: { $0.spec.clientToken != nil }) { try settleTokens(in: transaction) }
+        for index in tasks.indices where tasks[index].checkpoint != nil {
+            tasks[index].checkpoint = try handedOver(tasks[index].checkpoint, in: transaction)
+        }
+    }
+
+    private mutating func settleTokens(in transaction: StoreTransaction) throws {
+        var places: [Place] = []
+        var kept: [Int] = []
+        /// Places of the tokens that this call brought itself.
+        var tokens: [String: Int] = [:]
+        for index in tasks.indices {
+            if let token = tasks[index].spec.clientToken {
+                if let place = tokens[token] {
+                    places.append(.new(place))
+                    continue
+                }
+                if let known = try known(token, in: transaction) {
+                    places.append(.known(known))
+                    continue
+                }
+                tokens[token] = kept.count
+            }
+            places.append(.new(kept.count))
+            kept.append(index)
+        }
+        self.places = places
+        let moved = Dictionary(uniqueKeysWithValues: kept.enumerated().map { ($1, $0) })
+        let told = events.indices.filter { moved[authors[$0]] != nil }
+        tasks = kept.map { tasks[$0] }
+        events = told.map { events[$0] }
+        authors = told.compactMap { moved[authors[$0]] }
     }
 
     private func known(_ token: String, in transaction: StoreTransaction) throws -> AddedTask? {
@@ -123,5 +133,44 @@ struct AddBatch {
         guard record.status.state.isFinal else { return nil }
         try transaction.setCheckpoint(holder, nil)
         return checkpoint
+    }
+}
+
+/// How a task begins.
+private struct Birth {
+    var status: TaskStatus
+    /// Without the task's id.
+    var events: [EventRecord]
+    var expiry: Timestamp?
+}
+
+/// Beginnings of the tasks of one call, most of which are the same.
+private struct Births {
+    private struct Kind: Hashable {
+        var startPaused: Bool
+        var earliestBeginAt: Timestamp?
+        var timeout: Seconds?
+    }
+
+    let batch: AddBatch
+    private var known: [Kind: Birth] = [:]
+
+    init(batch: AddBatch) { self.batch = batch }
+
+    mutating func birth(of spec: TaskSpec) -> Birth {
+        let kind = Kind(
+            startPaused: spec.startPaused ?? false, earliestBeginAt: spec.earliestBeginAt,
+            timeout: spec.timeoutIntervalForResource)
+        if let birth = known[kind] { return birth }
+        let (status, effects) = TaskMachine.added(
+            startPaused: kind.startPaused, earliestBeginAt: kind.earliestBeginAt, at: batch.now)
+        let events = effects.compactMap { effect -> EventRecord? in
+            guard case .publish(let type, let payload) = effect else { return nil }
+            return EventRecord(time: batch.now.wall, type: type, session: batch.key, payload: payload)
+        }
+        let expiry = batch.transitions.expiry(of: spec, status, batch.configuration, at: batch.now)
+        let birth = Birth(status: status, events: events, expiry: expiry)
+        known[kind] = birth
+        return birth
     }
 }

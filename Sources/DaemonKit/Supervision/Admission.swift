@@ -6,7 +6,7 @@ import TransferStore
 
 /// A task that may be stored: its destination is settled and everything it names was looked at.
 struct AdmittedTask: Sendable {
-    var spec: TaskSpec
+    @Boxed var spec: TaskSpec
     var host: String
     var destinationDevice: UInt64?
     /// Where a download is to go.
@@ -102,12 +102,11 @@ struct Admission {
             let brought = try await unpackResumeData(&spec, path: path)
             let url = try given ?? URLRules.parse(spec.url ?? "")
             try await files.checkReadable(Self.localFiles(of: spec, url, path: path), owner: owner)
+            if spec.kind == .download { spec.destination = try settledDestination(of: spec) }
             var task = AdmittedTask(
                 spec: spec, host: url.hostKey, destinationDevice: nil, checkpoint: brought)
             switch spec.kind {
-            case .download:
-                task.spec.destination = try settledDestination(of: spec)
-                task.plan = try DestinationPlan(task.spec.destination, directory: nil)
+            case .download: task.plan = try DestinationPlan(spec.destination, directory: nil)
             case .upload:
                 if let source = spec.source {
                     task.source = try await files.admitSource(source.path, owner: owner)

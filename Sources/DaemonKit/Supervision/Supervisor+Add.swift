@@ -25,7 +25,7 @@ extension Supervisor: TaskServing {
         }
         // Also where the store is full: the alarms then look for room.
         defer { kick() }
-        return try await insert(admitted, key)
+        return try await insert(admitted, admission.session)
     }
 
     private static func checkTakesTasks(_ session: SessionRecord?) throws {
@@ -36,10 +36,13 @@ extension Supervisor: TaskServing {
     }
 
     /// All or none, in one transaction; what a client token already added is returned as it stands.
-    private func insert(_ tasks: [AdmittedTask], _ key: SessionKey) async throws -> [AddedTask] {
-        let now = time.reading()
-        let transitions = transitions
-        let storeID = store.identifier
+    private func insert(_ tasks: [AdmittedTask], _ seen: SessionRecord) async throws -> [AddedTask] {
+        let (key, now, transitions, storeID) = (seen.key, time.reading(), transitions, store.identifier)
+        @Sendable func batch(_ configuration: SessionConfiguration) -> AddBatch {
+            AddBatch(
+                tasks, key: key, configuration: configuration, now: now, transitions: transitions, storeID: storeID)
+        }
+        let ready = batch(seen.configuration)
         return try await store.write { transaction in
             let session: SessionRecord
             if let known = try transaction.session(key) {
@@ -49,10 +52,9 @@ extension Supervisor: TaskServing {
                 session = SessionRecord(key: key, createdAt: now.wall)
                 try transaction.insertSession(session)
             }
-            var batch = AddBatch(
-                key: key, configuration: session.configuration, now: now, transitions: transitions, storeID: storeID)
-            for task in tasks { try batch.take(task, in: transaction) }
-            return try batch.store(in: transaction)
+            // It may have been changed since it was read.
+            let isCurrent = session.configuration == ready.configuration
+            return try (isCurrent ? ready : batch(session.configuration)).store(in: transaction)
         }
     }
 

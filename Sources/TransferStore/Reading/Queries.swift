@@ -118,7 +118,7 @@ package struct EventQuery: Sendable {
 /// A task to be stored.
 package struct NewTask: Sendable {
     package var session: SessionKey
-    package var spec: TaskSpec
+    @Boxed package var spec: TaskSpec
     package var status: TaskStatus
     package var host: String
     /// nil = behind all others.
@@ -136,8 +136,12 @@ package struct NewTask: Sendable {
     package var specText: String?
 
     package init(session: SessionKey, spec: TaskSpec, status: TaskStatus, host: String) {
+        self.init(session: session, spec: Boxed(wrappedValue: spec), status: status, host: host)
+    }
+
+    package init(session: SessionKey, spec: Boxed<TaskSpec>, status: TaskStatus, host: String) {
         self.session = session
-        self.spec = spec
+        _spec = spec
         self.status = status
         self.host = host
     }

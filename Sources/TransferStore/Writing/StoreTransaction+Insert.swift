@@ -102,9 +102,20 @@ private struct TaskPlaces {
 
     private var sessions: [SessionKey: Int64] = [:]
     private var lanes: [Lane: Int64] = [:]
+    /// Of the task before: most calls are for one host.
+    private var last: (session: SessionKey, host: String, place: (session: Int64, lane: Int64))?
 
     mutating func place(
         of task: NewTask, in transaction: StoreTransaction
+    ) throws -> (session: Int64, lane: Int64) {
+        if let last, last.host == task.host, last.session == task.session { return last.place }
+        let place = try find(task, in: transaction)
+        last = (task.session, task.host, place)
+        return place
+    }
+
+    private mutating func find(
+        _ task: NewTask, in transaction: StoreTransaction
     ) throws -> (session: Int64, lane: Int64) {
         let session = try sessions[task.session] ?? transaction.existingSession(task.session)
         sessions[task.session] = session

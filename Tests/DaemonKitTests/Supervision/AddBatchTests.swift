@@ -23,10 +23,10 @@ struct AddBatchTests {
             if try transaction.session(key) == nil {
                 try transaction.insertSession(SessionRecord(key: key, createdAt: now.wall))
             }
-            var batch = AddBatch(
-                key: key, configuration: SessionConfiguration(), now: now, transitions: transitions, storeID: "store")
-            for task in tasks { try batch.take(task, in: transaction) }
-            return try batch.store(in: transaction)
+            return try AddBatch(
+                tasks, key: key, configuration: SessionConfiguration(), now: now, transitions: transitions,
+                storeID: "store"
+            ).store(in: transaction)
         }
     }
 
@@ -53,6 +53,21 @@ struct AddBatchTests {
         #expect(try await fixture.store.read { try $0.counts()[.queued] } == 3)
         let last = try await fixture.store.read { try $0.task(second[2].id) }
         #expect(last?.spec.clientToken == "u" && last?.spec.url == "https://example.org/d")
+    }
+
+    /// A task that a token added before takes its events along when it is left out.
+    @Test func eventsStayWithTheirTasksWhereSomeAreLeftOut() async throws {
+        let known = try await add([task("https://example.org/a", token: "t")])
+        let added = try await add([
+            task("https://example.org/b", token: "t", paused: true), task("https://example.org/c", paused: true),
+            task("https://example.org/d"),
+        ])
+        #expect(added.map(\.state) == [.queued, .paused, .queued])
+        #expect(added[0] == known[0])
+        let events = try await fixture.events().filter { $0.task != known[0].id && $0.task != nil }
+        #expect(events.map(\.type) == [.taskAdded, .taskPaused, .taskAdded])
+        #expect(events.map(\.task) == [added[1].id, added[1].id, added[2].id])
+        #expect(events.map(\.payload) == [["state": "paused"], [:], ["state": "queued"]])
     }
 
     @Test func everyTaskHasItsEventsInOrder() async throws {
