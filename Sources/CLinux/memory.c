@@ -6,7 +6,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-void dld_limit_heaps(int count) { mallopt(M_ARENA_MAX, count); }
+void dld_limit_heaps(int count, int threshold) {
+    mallopt(M_ARENA_MAX, count);
+    mallopt(M_MMAP_THRESHOLD, threshold);
+    mallopt(M_TRIM_THRESHOLD, threshold);
+}
 
 void dld_trim_heaps(void) { malloc_trim(0); }
 

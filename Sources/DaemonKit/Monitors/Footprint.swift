@@ -21,7 +21,7 @@ package final class Footprint: Sendable {
 
     /// Before there are threads. With two heaps the threads that add tasks waited for each other (a futex call for
     /// each task); the default, eight for each processor, is more than a daemon has busy threads.
-    package static func prepare() { dld_limit_heaps(8) }
+    package static func prepare() { dld_limit_heaps(8, 256 << 10) }
 
     /// Once it is quiet: free memory goes back, and with it the code that ran and may not run again for long.
     package static func settle() {
