@@ -1,3 +1,4 @@
+import Glibc
 import TestSupport
 import Testing
 import TransferModel
@@ -37,25 +38,26 @@ extension EndToEnd.Mirrors {
             #expect(sent <= Int64(Self.size + sentTwice), "\(sent)")
         }
 
-        @Test(.timeLimit(.minutes(1)))
+        /// The first place crawls and gives no further part until the mirror has given some.
+        private func serveSlowly(_ scene: Scene, _ resource: Resource) {
+            scene.origin.script(
+                "/file", [.good(resource, rate: 256 << 10), .waiting(for: mirror, "/copy", bytes: 1 << 20, resource)])
+        }
+
+        @Test(.timeLimit(.minutes(2)))
         func partsComeFromBoth() async throws {
             let scene = try await Scene()
-            scene.origin.serve("/file", .good(own(), rate: 2 << 20))
-            mirror.serve("/copy", .good(copy, rate: 2 << 20))
+            serveSlowly(scene, own())
+            mirror.serve("/copy", .good(copy))
             let id = try await add(scene)
-            try await scene.probe.wait(for: id, bytes: Self.size / 2)
-            let segments = try await scene.probe.task(id)["segments"]?.arrayValue ?? []
-            let urls = Set(segments.compactMap { $0["url"]?.stringValue })
-            #expect(urls.isSubset(of: [scene.origin.url("/file"), mirror.url("/copy")]) && !urls.isEmpty)
             let task = try await scene.probe.wait(for: id, "completed")
             expectWhole(scene)
             #expect(task["verified"] == true)
             let parts = mirror.requests("/copy")
-            #expect(parts.count >= 2 && parts.allSatisfy { $0.status == 206 })
+            #expect(mirror.bytesSent("/copy") >= 1 << 20 && parts.allSatisfy { $0.status == 206 })
             #expect(parts.first?.header("If-Range") == nil)
             #expect(parts.dropFirst().allSatisfy { $0.header("If-Range") == copy.etag })
             #expect(scene.origin.requests("/file").dropFirst().allSatisfy { $0.header("If-Range") == "\"own\"" })
-            #expect(mirror.bytesSent("/copy") > Self.size / 8)
         }
 
         @Test(.timeLimit(.minutes(1)))
@@ -95,6 +97,11 @@ extension EndToEnd.Mirrors {
             scene.origin.serve("/file", .good(own(), rate: 8 << 20))
             mirror.serve("/copy", .stalling(copy, after: 100_000))
             let id = try await add(scene, connections: 2, ["timeoutIntervalForRequest": 3600])
+            let isShown = try await eventually {
+                let segments = try await scene.probe.task(id)["segments"]?.arrayValue ?? []
+                return segments.contains { $0["url"]?.stringValue == mirror.url("/copy") }
+            }
+            #expect(isShown)
             let task = try await scene.probe.wait(for: id, "completed")
             expectWhole(scene)
             #expect(task["attempts"]?.integerValue == 1)
@@ -143,21 +150,21 @@ extension EndToEnd.Mirrors {
             try await scene.probe.wait(for: id, "completed")
             // For each kill and connection: socket buffers and what had not reached the file.
             expectWhole(scene, sentTwice: 3 * 4 * (1 << 20))
-            #expect(mirror.bytesSent("/copy") > Self.size / 8)
+            if firstPlaceIsGone { #expect(mirror.bytesSent("/copy") > Self.size / 8) }
             #expect(try await scene.restartCodes(id).isEmpty)
         }
 
-        @Test(.timeLimit(.minutes(1)), arguments: [true, false])
+        @Test(.timeLimit(.minutes(2)), arguments: [true, false])
         func linksOfTheAnswerAddMirrors(_ isServersDigest: Bool) async throws {
             let scene = try await Scene()
             var headers = [(name: "Link", value: "<\(mirror.url("/copy"))>; rel=duplicate; pri=1")]
             if isServersDigest { headers.append((name: "Repr-Digest", value: "sha-256=:\(content.base64Digest):")) }
-            scene.origin.serve("/file", .good(own(headers), rate: 2 << 20))
-            mirror.serve("/copy", .good(copy, rate: 2 << 20))
+            serveSlowly(scene, own(headers))
+            mirror.serve("/copy", .good(copy))
             let id = try await add(scene, named: false, isServersDigest ? ["checksum": .null] : [:])
             try await scene.probe.wait(for: id, "completed")
             expectWhole(scene)
-            #expect(mirror.bytesSent("/copy") > Self.size / 8)
+            #expect(mirror.bytesSent("/copy") >= 1 << 20)
         }
 
         @Test(.timeLimit(.minutes(1)))
@@ -170,6 +177,17 @@ extension EndToEnd.Mirrors {
             try await scene.probe.wait(for: id, "completed")
             expectWhole(scene)
             #expect(mirror.requests().isEmpty)
+        }
+    }
+}
+
+extension Behaviour {
+    /// Answers rightly, once so many bytes of a path were sent elsewhere.
+    static func waiting(for other: MisbehavingOrigin, _ path: String, bytes: Int64, _ resource: Resource) -> Behaviour {
+        .choose { _ in
+            let deadline = ContinuousClock.now + .seconds(60)
+            while other.bytesSent(path) < bytes, ContinuousClock.now < deadline { usleep(10_000) }
+            return .good(resource)
         }
     }
 }

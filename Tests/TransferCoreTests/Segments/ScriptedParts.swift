@@ -56,6 +56,8 @@ struct ScriptedParts {
     var acceptRanges: String? = "bytes"
     private(set) var exchanges: [Exchange] = []
     private(set) var bytesSent = 0
+    /// Body bytes by URL.
+    private(set) var sent: [String: Int] = [:]
     private(set) var peak = 0
     private(set) var overwritten = ByteCount.zero
     private var file: [UInt8] = []
@@ -243,6 +245,7 @@ struct ScriptedParts {
             min(pace[state.url] ?? .max, Int64(Int.random(in: 1...600_000, using: &generator))),
             Int64(state.body.count), max(0, room))
         if count > 0 {
+            sent[state.url, default: 0] += Int(count)
             write(state.body.prefix(Int(count)), at: Int(state.offset))
             state.body = state.body.dropFirst(Int(count))
             state.offset += count

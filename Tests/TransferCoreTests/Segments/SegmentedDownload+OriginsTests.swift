@@ -126,6 +126,7 @@ struct SegmentedDownloadOriginsTests {
         #expect(attempt.arrival != nil && origin.holdsExactly == Self.right)
         let slow = origin.exchanges.filter { $0.url == Self.mirror }
         #expect(slow.count == 1)
+        #expect(origin.sent[Self.mirror] ?? 0 < 64 << 10)
     }
 
     @Test func whereAllFailTheAttemptSaysSo() throws {
