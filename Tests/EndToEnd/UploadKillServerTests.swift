@@ -22,7 +22,7 @@ struct UploadKillServerTests {
     func sftp() async throws {
         let server = try await SFTPServer.start(isRecording: true)
         let path = server.folder.file("www/file")
-        var run = Run(name: "sftp", content: Run.medium, pace: 16)
+        var run = Run(name: "sftp", content: Run.medium, pace: Run.isLong ? 60 : 16)
         run.environment = ["HOME": server.home]
         let ending = try await run.run(to: server.url("file")) { Int(Files.status(path)?.st_size ?? 0) }
         await expectFile(ending, at: path) { server.uploads }
@@ -32,7 +32,7 @@ struct UploadKillServerTests {
     func ftp() async throws {
         let server = try await FTPServer.start()
         let path = server.folder.file("www/incoming/file")
-        let ending = try await Run(name: "ftp", content: Run.medium, pace: 16)
+        let ending = try await Run(name: "ftp", content: Run.medium, pace: Run.isLong ? 60 : 16)
             .run(to: server.url("incoming/file")) { Int(Files.status(path)?.st_size ?? 0) }
         await expectFile(ending, at: path) { server.uploads }
     }
