@@ -78,6 +78,13 @@ package enum Files {
 
     package static func text(_ path: String) throws -> String { String(decoding: try read(path), as: UTF8.self) }
 
+    /// An executable file. Another process writes it: one that a test beside this one is just forking would hold it open
+    /// for writing, and then execve(2) refuses it with ETXTBSY.
+    package static func program(_ path: String, _ text: String) async throws {
+        try write(path + ".text", text)
+        try await Program.require(["/usr/bin/install", "-m", "755", path + ".text", path])
+    }
+
     package static func write(_ path: String, _ bytes: some Collection<UInt8>, mode: mode_t = 0o644) throws {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode)
         guard descriptor >= 0 else { throw SupportError("create \(path): errno \(errno)") }

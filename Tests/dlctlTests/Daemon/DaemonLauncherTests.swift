@@ -16,10 +16,8 @@ import Testing
 
     private var environment: [String: String] { ["HOME": folder.path, "PATH": folder.path + "/bin:/usr/bin:/bin"] }
 
-    private func install(_ script: String) throws {
-        let file = folder.appending(path: "bin/fake-dld")
-        try Data(("#!/bin/sh\n" + script).utf8).write(to: file)
-        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: file.path)
+    private func install(_ script: String) async throws {
+        try await Files.program(folder.appending(path: "bin/fake-dld").path, "#!/bin/sh\n" + script)
     }
 
     private func launcher(patience: Duration = .seconds(20)) -> DaemonLauncher {
@@ -42,7 +40,7 @@ import Testing
 
     @Test func itIsDetachedAndToldItsSocket() async throws {
         let mark = folder.appending(path: "mark").path
-        try install(
+        try await install(
             "echo hello >&2; ps -o pid=,sid= -p $$ > \(mark).new; echo \"$@\" >> \(mark).new; pwd >> \(mark).new; mv \(mark).new \(mark); exec sleep 60"
         )
         let text: String = try await launcher().start { try? String(contentsOfFile: mark, encoding: .utf8) }
@@ -59,7 +57,7 @@ import Testing
     }
 
     @Test func aDaemonThatEndsIsQuoted() async throws {
-        try install("echo old words; for i in 1 2 3 4 5 6 7 8 9 10 11 12; do echo line $i >&2; done; exit 7")
+        try await install("echo old words; for i in 1 2 3 4 5 6 7 8 9 10 11 12; do echo line $i >&2; done; exit 7")
         let text = await failure(launcher())
         #expect(text.contains("dld ended with status 7"))
         #expect(text.contains("line 12") && text.contains("line 3") && !text.contains("line 2\n"))
@@ -67,7 +65,7 @@ import Testing
 
     @Test func aSilentDaemonIsNotWaitedForEver() async throws {
         let mark = folder.appending(path: "pid").path
-        try install("echo $$ > \(mark); exec sleep 60")
+        try await install("echo $$ > \(mark); exec sleep 60")
         let text = await failure(launcher(patience: .milliseconds(300)))
         #expect(text.contains("does not answer within"))
         let pid = (try? String(contentsOfFile: mark, encoding: .utf8)).flatMap { Int32($0.dropLast()) }
