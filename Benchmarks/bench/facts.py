@@ -33,7 +33,7 @@ def facts(context):
     commit = line_of(["git", "-C", str(checkout), "rev-parse", "--short", "HEAD"])
     return [
         f"{os.cpu_count()} cores ({field('/proc/cpuinfo', 'model name')}), {gibibytes:.0f} GiB, {release()}, Linux "
-        f"{platform.release()}; files on {line_of(['stat', '-f', '-c', '%T', str(context.work)])}; servers on "
+        f"{platform.release().split('-')[0]}; files on {line_of(['stat', '-f', '-c', '%T', str(context.work)])}; servers on "
         "loopback share the cores with whoever is measured",
         f"dld {info['version']} at {commit}, release build, libcurl {info['libcurl']}, SQLite {info['sqlite']}; "
         f"{context.rounds} rounds{', small sizes' if context.small else ''}",
