@@ -21,8 +21,8 @@ final class Checkpointing: Sendable {
 
     /// Pages that are copied together: 4 MiB.
     static let due = 1000
-    /// Pages after which the log must begin anew: 32 MiB.
-    static let longest = 8192
+    /// Pages after which the log must begin anew: 8 MiB, so that on a full disk the reserve has room for it.
+    static let longest = 2048
 
     let queue: DatabaseQueue
     private let state = Guarded(State())

@@ -54,7 +54,7 @@ private final class SmallDisk: Sendable {
 
     @Test(.enabled(if: SmallDisk.isPossible, "needs the right to mount a tmpfs"))
     func aFullDiskRefusesAddsAndKeepsStateChanges() async throws {
-        let disk = try #require(SmallDisk(mebibytes: 24))
+        let disk = try #require(SmallDisk(mebibytes: 32))
         let store = try TransferStore(folder: disk.path + "/state")
         let ids = try await store.write { transaction in
             try (0..<200).map { _ in try transaction.insert(newTask()).id }
