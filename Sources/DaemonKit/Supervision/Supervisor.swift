@@ -177,8 +177,8 @@ package final class Supervisor: Sendable {
     ) -> any TransferAttempt {
         switch record.spec.kind {
         case .download: DownloadAttempt(record: record, policy: policy, run: run, tools: tools, logger: logger)
-        case .upload: UploadAttempt(record: record, policy: policy, run: run, tools: tools, logger: logger)
-        case .data: DataAttempt(record: record, policy: policy, run: run, tools: tools, logger: logger)
+        case .upload, .data:
+            RequestAttempt(record: record, policy: policy, run: run, tools: tools, logger: logger)
         }
     }
 
