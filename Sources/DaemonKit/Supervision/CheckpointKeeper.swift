@@ -14,17 +14,12 @@ protocol CheckpointSource: AnyObject, Sendable {
 /// Gathers the checkpoints that come while others are being stored: a thousand slow transfers need not be a thousand
 /// bodies of transactions each second.
 final class CheckpointKeeper: Sendable {
-    private struct State {
-        var waiting: [any CheckpointSource] = []
-        var isStoring = false
-    }
-
     /// Most checkpoints in one body: bounds how long others wait for the store.
     private static let most = 512
 
     private let store: TransferStore
     private let logger: Logger
-    private let state = Guarded(State())
+    private let line = Guarded(WaitingLine<any CheckpointSource>())
 
     init(store: TransferStore, logger: Logger) {
         self.store = store
@@ -33,28 +28,11 @@ final class CheckpointKeeper: Sendable {
 
     /// Stores the latest checkpoint of `source` soon, and tells it.
     func keep(_ source: any CheckpointSource) {
-        let starts = state.withLock { state in
-            state.waiting.append(source)
-            defer { state.isStoring = true }
-            return !state.isStoring
-        }
-        if starts { Task { await storeAll() } }
+        if line.withLock({ $0.add(source) }) { Task { await storeAll() } }
     }
 
     private func storeAll() async {
-        while let sources = next() { await store(sources) }
-    }
-
-    private func next() -> [any CheckpointSource]? {
-        state.withLock { state in
-            guard !state.waiting.isEmpty else {
-                state.isStoring = false
-                return nil
-            }
-            let sources = Array(state.waiting.prefix(Self.most))
-            state.waiting.removeFirst(sources.count)
-            return sources
-        }
+        while let sources = line.withLock({ $0.take(atMost: Self.most) }) { await store(sources) }
     }
 
     /// A store that fails loses checkpoints, never a byte: the next ones cover them.

@@ -12,17 +12,12 @@ final class Completions: Sendable {
         var continuation: CheckedContinuation<Result<TaskTransitions.Outcome, any Error>, Never>
     }
 
-    private struct State {
-        var waiting: [Item] = []
-        var isStoring = false
-    }
-
     /// Most ends in one body: bounds how long others wait for the store.
     private static let most = 256
 
     private let patience: StorePatience
     private let transitions: TaskTransitions
-    private let state = Guarded(State())
+    private let line = Guarded(WaitingLine<Item>())
 
     init(patience: StorePatience, transitions: TaskTransitions) {
         self.patience = patience
@@ -33,29 +28,13 @@ final class Completions: Sendable {
     /// - Throws: `task.not_found`, `task.wrong_state`; what the store throws when the daemon stops.
     func store(_ run: CompletedRun) async throws -> TaskTransitions.Outcome {
         try await withCheckedContinuation { continuation in
-            let starts = state.withLock { state in
-                state.waiting.append(Item(run: run, continuation: continuation))
-                defer { state.isStoring = true }
-                return !state.isStoring
-            }
-            if starts { Task { await storeAll() } }
+            let item = Item(run: run, continuation: continuation)
+            if line.withLock({ $0.add(item) }) { Task { await storeAll() } }
         }.get()
     }
 
     private func storeAll() async {
-        while let items = next() { await store(items) }
-    }
-
-    private func next() -> [Item]? {
-        state.withLock { state in
-            guard !state.waiting.isEmpty else {
-                state.isStoring = false
-                return nil
-            }
-            let items = Array(state.waiting.prefix(Self.most))
-            state.waiting.removeFirst(items.count)
-            return items
-        }
+        while let items = line.withLock({ $0.take(atMost: Self.most) }) { await store(items) }
     }
 
     private func store(_ items: [Item]) async {
