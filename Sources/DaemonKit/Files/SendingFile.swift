@@ -31,11 +31,11 @@ struct SendingFile: Sendable {
     }
 
     private static func temporary(in folder: String) throws(TransferError) -> Int32 {
-        let (descriptor, code) = retrying { Glibc.open(folder, DLD_O_TMPFILE | O_RDWR | O_CLOEXEC, 0o600) }
+        let (descriptor, _) = retrying { Glibc.open(folder, DLD_O_TMPFILE | O_RDWR | O_CLOEXEC, 0o600) }
         if descriptor >= 0 { return descriptor }
         // Not every file system has files without names.
         var template = Array("\(folder)/body-XXXXXX".utf8CString)
-        let named = mkstemp(&template)
+        let (named, code) = retrying { mkstemp(&template) }
         guard named >= 0 else {
             throw TransferError.disk(errno: code, "spool a body in", folder)
                 ?? TransferError(.diskIO, "Cannot spool a body in \(folder): \(errorText(code)).")

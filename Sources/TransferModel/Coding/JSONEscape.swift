@@ -35,7 +35,7 @@ enum JSONEscape {
         return bytes
     }
 
-    /// The character of `\uXXXX`, or of the two that make a pair, after the first `\u`.
+    /// The character of `\u` and four digits, or of the two that make a pair, after the first `\u`.
     private static func scalar(_ rest: inout ArraySlice<UInt8>) -> Unicode.Scalar? {
         let first = unit(&rest)
         if let scalar = Unicode.Scalar(first) { return scalar }
