@@ -56,25 +56,18 @@ extension EndToEnd {
             #expect(server.files["/turn-2"]?.content == question)
         }
 
-        @Test(.timeLimit(.minutes(1)), arguments: ["touched", "replaced", "truncated", "removed"])
-        func aBodyThatChangedBetweenAttemptsIsNotSent(how: String) async throws {
+        @Test(.timeLimit(.minutes(1)), arguments: SourceChange.allCases)
+        func aBodyThatChangedBetweenAttemptsIsNotSent(change: SourceChange) async throws {
             let server = try UploadServer(Counting(first: [503]))
             let scene = try await Scene()
             let slow: [String: JSONValue] = ["retry": ["firstDelay": 3600, "longestDelay": 3600]]
             let id = try await scene.probe.add(
                 server.url("/ask"), to: scene.file("answer"), try spec(scene, server.url("/ask"), slow))
             try await scene.probe.wait(for: id, "waiting")
-            switch how {
-            case "touched": utimes(scene.file("question"), nil)
-            case "truncated": truncate(scene.file("question"), 2 << 20)
-            case "replaced":
-                try Files.write(scene.file("other"), Content(seed: 52, size: Self.size).bytes)
-                rename(scene.file("other"), scene.file("question"))
-            default: unlink(scene.file("question"))
-            }
+            try change.happen(to: scene.file("question"))
             try await scene.probe.control("retry", id)
             let task = try await scene.probe.wait(for: id, "failed")
-            #expect(task.errorCode == (how == "removed" ? "source.unreadable" : "source.changed"))
+            #expect(task.errorCode == change.code)
             #expect(server.requests("POST").count == 1)
             #expect(!Files.exists(scene.file("answer")))
         }

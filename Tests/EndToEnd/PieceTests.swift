@@ -34,12 +34,9 @@ extension EndToEnd.Mirrors {
         private func add(
             _ scene: Scene, connections: Int64 = 1, mirrored: Bool = true, _ more: [String: JSONValue] = [:]
         ) async throws -> Int64 {
-            var members = Scene.quickRetry
-            members["connections"] = .integer(connections)
-            members["checksum"] = right.checksum
-            members["pieces"] = pieces
-            if mirrored { members["mirrors"] = [.string(mirror.url("/copy"))] }
-            return try await scene.add("/file", to: "file", members.merging(more) { $1 })
+            try await scene.add(
+                right, mirror: mirrored ? mirror : nil, connections: connections,
+                ["pieces": pieces].merging(more) { $1 })
         }
 
         private func wrongPieces(_ scene: Scene, _ id: Int64) async throws -> [JSONValue] {

@@ -39,6 +39,15 @@ struct Scene {
             origin.url(path), to: file(name), Self.quickRetry.merging(more) { $1 }, session: session)
     }
 
+    /// Adds a download of `/file` under its digest, with `/copy` of a mirror where there is one.
+    func add(
+        _ content: Content, mirror: MisbehavingOrigin?, connections: Int64, _ more: [String: JSONValue] = [:]
+    ) async throws -> Int64 {
+        var members: [String: JSONValue] = ["connections": .integer(connections), "checksum": content.checksum]
+        if let mirror { members["mirrors"] = [.string(mirror.url("/copy"))] }
+        return try await add("/file", to: "file", members.merging(more) { $1 })
+    }
+
     /// Writes a file and adds its upload, retried without much delay.
     func upload(
         _ content: Content, to url: String, _ more: [String: JSONValue] = [:], from name: String = "source"

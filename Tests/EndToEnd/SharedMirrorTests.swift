@@ -23,11 +23,7 @@ extension EndToEnd.Mirrors {
         private func add(
             _ scene: Scene, connections: Int64 = 4, named: Bool = true, _ more: [String: JSONValue] = [:]
         ) async throws -> Int64 {
-            var members = Scene.quickRetry
-            members["connections"] = .integer(connections)
-            members["checksum"] = content.checksum
-            if named { members["mirrors"] = [.string(mirror.url("/copy"))] }
-            return try await scene.add("/file", to: "file", members.merging(more) { $1 })
+            try await scene.add(content, mirror: named ? mirror : nil, connections: connections, more)
         }
 
         /// Everything arrived, and hardly anything twice.

@@ -1,4 +1,3 @@
-import Glibc
 import TestSupport
 import Testing
 import TransferModel
@@ -7,32 +6,10 @@ extension EndToEnd {
     /// Sources that change while they are uploaded, in every protocol: what the server gets is one version or a beginning of
     /// it.
     struct UploadFaultSourceTests {
-        enum Change: String, CaseIterable, Sendable {
-            case truncated, extended, touched, written, replaced, removed
-
-            func happen(to path: String) throws {
-                switch self {
-                case .truncated: truncate(path, 300_000)
-                case .extended: truncate(path, (Files.status(path)?.st_size ?? 0) + 5)
-                case .touched: utimes(path, nil)
-                case .written:
-                    let file = open(path, O_WRONLY | O_CLOEXEC)
-                    defer { close(file) }
-                    _ = pwrite(file, "another version", 15, off_t(Files.status(path)?.st_size ?? 0) / 2)
-                case .replaced:
-                    try Files.write(path + ".new", Content(seed: 99, size: UploadFaultSubject.size).bytes)
-                    rename(path + ".new", path)
-                case .removed: unlink(path)
-                }
-            }
-
-            var code: String { self == .removed ? "source.unreadable" : "source.changed" }
-        }
-
         /// Each change with a source and a server of its own, all with one daemon.
         private func each(
-            of changes: [Change], _ subject: UploadFaultSubject, _ script: [UploadFault],
-            _ body: @escaping @Sendable (Change, UploadServer, RPCProbe, String) async throws -> Void
+            of changes: [SourceChange], _ subject: UploadFaultSubject, _ script: [UploadFault],
+            _ body: @escaping @Sendable (SourceChange, UploadServer, RPCProbe, String) async throws -> Void
         ) async throws {
             let scene = try await Scene()
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -55,7 +32,7 @@ extension EndToEnd {
             let rest = UploadFault.Act.answer(503, [("Retry-After", "2000")])
             let script: [UploadFault] =
                 isWhole ? [.on(.append, rest)] : [.on(.append, .keep(200_000)), .on(.append, 2, rest)]
-            try await each(of: Change.allCases, subject, script) {
+            try await each(of: SourceChange.allCases, subject, script) {
                 change, server, probe, source in
                 let name: Comment = "\(subject.testDescription), \(change.rawValue)"
                 let id = try await probe.add([subject.spec(server, source: source)])[0]
@@ -73,7 +50,8 @@ extension EndToEnd {
 
         /// Lets the upload begin, changes its source while the server does not read on, and lets it go on.
         @Sendable private func change(
-            _ change: Change, _ subject: UploadFaultSubject, _ server: UploadServer, _ probe: RPCProbe, _ source: String
+            _ change: SourceChange, _ subject: UploadFaultSubject, _ server: UploadServer, _ probe: RPCProbe,
+            _ source: String
         ) async throws -> Int64 {
             server.hold(.body(100_000))
             let id = try await probe.add([subject.spec(server, source: source)])[0]
@@ -86,7 +64,7 @@ extension EndToEnd {
         @Test(.timeLimit(.minutes(1)), arguments: UploadFaultSubject.all)
         func anAttemptStopsAtTheChange(_ subject: UploadFaultSubject) async throws {
             let subject = subject.large
-            let changes = Change.allCases.filter { $0 != .replaced && $0 != .removed }
+            let changes = SourceChange.allCases.filter { $0 != .replaced && $0 != .removed }
             try await each(of: changes, subject, []) { change, server, probe, source in
                 let name: Comment = "\(subject.testDescription), \(change.rawValue)"
                 let id = try await self.change(change, subject, server, probe, source)

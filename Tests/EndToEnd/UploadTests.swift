@@ -93,8 +93,8 @@ extension EndToEnd {
 
         // MARK: The source
 
-        @Test(.timeLimit(.minutes(1)), arguments: ["truncated", "touched", "replaced", "removed"])
-        func aSourceThatChangesBetweenAttemptsIsNotSent(how: String) async throws {
+        @Test(.timeLimit(.minutes(1)), arguments: SourceChange.allCases)
+        func aSourceThatChangesWhileItsUploadIsPausedIsNotSent(change: SourceChange) async throws {
             let server = try UploadServer(TusRules())
             let scene = try await Scene()
             let id = try await scene.upload(
@@ -102,17 +102,10 @@ extension EndToEnd {
             #expect(await eventually { (server.files.all.values.first?.bytes.count ?? 0) > 100_000 })
             try await scene.probe.control("pause", id)
             let before = server.files.all.values.first?.bytes.count
-            switch how {
-            case "truncated": truncate(scene.file("source"), 5 << 20)
-            case "touched": utimes(scene.file("source"), nil)
-            case "replaced":
-                try Files.write(scene.file("other"), Content(seed: 99, size: content.size).bytes)
-                rename(scene.file("other"), scene.file("source"))
-            default: unlink(scene.file("source"))
-            }
+            try change.happen(to: scene.file("source"))
             try await scene.probe.control("resume", id)
             let task = try await scene.probe.wait(for: id, "failed")
-            #expect(task.errorCode == (how == "removed" ? "source.unreadable" : "source.changed"))
+            #expect(task.errorCode == change.code)
             #expect(server.files.all.values.first?.bytes.count == before)
             #expect(server.files.all.values.first?.isComplete == false)
         }

@@ -8,13 +8,7 @@ struct SpecRulesMirrorsTests {
         var spec = TaskSpec()
         spec.url = "https://example.org/f"
         spec.mirrors = ["https://mirror.example.org/f", "ftp://old.example.org/f", "sftp://u@h/f"]
-        change(&spec)
-        do throws(TransferError) {
-            try SpecRules(path: "tasks[3]").check(spec)
-            return nil
-        } catch {
-            return error
-        }
+        return TransferCoreTests.refusal(of: spec, change)
     }
 
     @Test func mirrorsOfADownloadPass() {

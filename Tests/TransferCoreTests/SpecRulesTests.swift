@@ -7,13 +7,7 @@ struct SpecRulesTests {
     private func refusal(_ change: (inout TaskSpec) -> Void) -> TransferError? {
         var spec = TaskSpec()
         spec.url = "https://example.org/f"
-        change(&spec)
-        do throws(TransferError) {
-            try SpecRules(path: "tasks[3]").check(spec)
-            return nil
-        } catch {
-            return error
-        }
+        return TransferCoreTests.refusal(of: spec, change)
     }
 
     @Test func aPlainTaskPasses() {

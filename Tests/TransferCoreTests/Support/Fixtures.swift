@@ -54,3 +54,15 @@ struct SeededGenerator: RandomNumberGenerator {
         return z ^ (z >> 31)
     }
 }
+
+/// Why a task with this description is refused; nil where it is not. It stands at `tasks[3]`.
+func refusal(of spec: TaskSpec, _ change: (inout TaskSpec) -> Void) -> TransferError? {
+    var spec = spec
+    change(&spec)
+    do throws(TransferError) {
+        try SpecRules(path: "tasks[3]").check(spec)
+        return nil
+    } catch {
+        return error
+    }
+}
