@@ -5,9 +5,19 @@ package final class WorkQueue<Job: Sendable>: Sendable {
         var head = 0
         var threads = 0
         var idle = 0
+        /// One was called and has not come yet; it calls the next one if there is need.
+        var isCalling = false
         var isClosed = false
 
         var waiting: Int { jobs.count - head }
+
+        /// Whether an idle thread is to be called now. One at a time: jobs are often done before the second has woken, and
+        /// threads that wake for nothing wait for each other at the lock.
+        mutating func calls() -> Bool {
+            guard waiting > 0, idle > 0, !isCalling else { return false }
+            isCalling = true
+            return true
+        }
 
         mutating func take() -> Job? {
             guard head < jobs.count else { return nil }
@@ -41,7 +51,7 @@ package final class WorkQueue<Job: Sendable>: Sendable {
             state.jobs.append(job)
             let starts = state.waiting > state.idle && state.threads < threadLimit
             if starts { state.threads += 1 }
-            return (starts, state.idle > 0)
+            return (starts, state.calls())
         }
         if wakes { state.signal() }
         if starts, !NamedThread.start(name, { self.run() }) { threadMissing() }
@@ -54,16 +64,22 @@ package final class WorkQueue<Job: Sendable>: Sendable {
     }
 
     private func run() {
-        while let job = next() { perform(job) }
+        while let (job, calls) = next() {
+            if calls { state.signal() }
+            perform(job)
+        }
     }
 
-    /// Waits for a job; nil once the queue is closed and empty.
-    private func next() -> Job? {
+    /// Waits for a job, and says whether another thread is to be called; nil once the queue is closed and empty.
+    private func next() -> (Job, calls: Bool)? {
         var isIdle = false
-        return state.wait { state -> Job?? in
-            if isIdle { state.idle -= 1 }
+        return state.wait { state -> (Job, calls: Bool)?? in
+            if isIdle {
+                state.idle -= 1
+                state.isCalling = false
+            }
             isIdle = false
-            if let job = state.take() { return .some(job) }
+            if let job = state.take() { return .some((job, state.calls())) }
             if state.isClosed {
                 state.threads -= 1
                 return .some(nil)

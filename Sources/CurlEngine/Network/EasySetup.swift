@@ -39,15 +39,21 @@ struct EasySetup {
         if result == CURLE_OK, let value { result = dld_easy_set_string(easy, option, value) }
     }
 
+    /// Bytes read at a time of what may come fast. A little less than what malloc maps by itself (`Footprint.prepare`):
+    /// libcurl takes and frees one for each transfer, and mapping, touching and unmapping it costs more than a small file's
+    /// recv(2).
+    private static let fastBuffer = 248 << 10
+    /// Answers to requests are short.
+    private static let slowBuffer = 16 << 10
+
     private mutating func common(_ transfer: Transfer) {
         let network = transfer.exchange.network
         set(CURLOPT_URL, transfer.request.url.text)
         set(CURLOPT_NOSIGNAL, 1)
         // Without it removing a handle waits for an unanswered name server.
         set(CURLOPT_QUICK_EXIT, 1)
-        // Large only for what may come fast; answers to requests are short.
         let isFast = transfer.exchange.kind == .download && transfer.limits.isEmpty
-        set(CURLOPT_BUFFERSIZE, isFast ? 256 << 10 : 16 << 10)
+        set(CURLOPT_BUFFERSIZE, isFast ? Self.fastBuffer : Self.slowBuffer)
         set(CURLOPT_CONNECTTIMEOUT_MS, max(1, Int(network.connectTimeout.milliseconds)))
         set(CURLOPT_FOLLOWLOCATION, 0)
         set(CURLOPT_PROTOCOLS_STR, "http,https,ftp,ftps,sftp")
