@@ -109,9 +109,11 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(name: "ThreadingTests", dependencies: ["Threading"], swiftSettings: strict),
-        .testTarget(name: "TransferModelTests", dependencies: ["TransferModel"], swiftSettings: strict),
+        .testTarget(name: "TransferModelTests", dependencies: ["TestSupport", "TransferModel"], swiftSettings: strict),
         .testTarget(name: "TransferCoreTests", dependencies: ["TransferCore", "TransferModel"], swiftSettings: strict),
-        .testTarget(name: "TransferRPCTests", dependencies: ["TransferRPC", "TransferModel"], swiftSettings: strict),
+        .testTarget(
+            name: "TransferRPCTests", dependencies: ["TestSupport", "TransferRPC", "TransferModel"],
+            swiftSettings: strict),
         .testTarget(
             name: "JSONRPCTests",
             dependencies: [

@@ -72,9 +72,16 @@ public struct TaskRecord: Hashable, Sendable {
     @BoxedOptional public var result: TaskResult?
 
     public init(id: TaskID, session: SessionKey, spec: TaskSpec, status: TaskStatus, host: String, position: Double) {
+        let spec = Boxed(wrappedValue: spec)
+        self.init(id: id, session: session, spec: spec, status: status, host: host, position: position)
+    }
+
+    package init(
+        id: TaskID, session: SessionKey, spec: Boxed<TaskSpec>, status: TaskStatus, host: String, position: Double
+    ) {
         self.id = id
         self.session = session
-        self.spec = spec
+        _spec = spec
         self.status = status
         self.host = host
         self.position = position

@@ -103,6 +103,16 @@ struct HandlerTable {
         add(replying: method) { Reply(try await body($0, $1)) }
     }
 
+    /// Adds a method whose result another type writes, to the letter as `M.Result` would.
+    mutating func add<M: RPCMethod, Written: Encodable & Sendable>(
+        _ method: M.Type, writing _: Written.Type,
+        _ body: @escaping @Sendable (M.Parameters, RequestContext) async throws -> Written
+    ) {
+        handlers[M.name] = { text, context in
+            Reply(try WireCoding.encode(try await body(try WireCoding.parameters(of: method, from: text), context)))
+        }
+    }
+
     /// Adds a method that has something to do after its answer.
     mutating func add<M: RPCMethod>(
         replying method: M.Type,

@@ -28,10 +28,10 @@ struct TaskHandlers {
                 }, of: record
             )
         }
-        table.add(ListTasks.self) { parameters, context in
+        table.add(ListTasks.self, writing: ListedPage.self) { parameters, context in
             let query = try Self.query(parameters, scope: try context.scope(parameters.owner))
             let page = try await services.store.read { try $0.page(query) }
-            return ListTasks.Result(tasks: page.records.map { Self.view($0, services) }, nextCursor: page.nextCursor)
+            return ListedPage(tasks: try page.tasks.map { try Self.listed($0, services) }, nextCursor: page.nextCursor)
         }
         table.add(UpdateTask.self) { parameters, context in
             Self.view(try await services.tasks.update(parameters, by: context.peer), services)
@@ -48,15 +48,24 @@ struct TaskHandlers {
     }
 
     static func view(_ record: TaskRecord, _ services: Services) -> TaskView {
+        TaskView(record, live: live(record, services))
+    }
+
+    private static func listed(_ task: ListedTask, _ services: Services) throws -> ListedTaskView {
+        guard let members = TaskSpec.shareable(task.specText) else {
+            return ListedTaskView(view(try task.whole(), services))
+        }
+        return ListedTaskView(task.record, members: members, live: live(task.record, services))
+    }
+
+    private static func live(_ record: TaskRecord, _ services: Services) -> TaskView.Live? {
         let live = record.status.state == .running ? services.tasks.live(record.id) : nil
-        return TaskView(
-            record,
-            live: live.map {
-                TaskView.Live(
-                    phase: $0.phase, bytesReceived: $0.bytesReceived, bytesExpected: $0.bytesExpected,
-                    rate: ByteRate($0.rate), eta: $0.eta.flatMap { $0.isFinite ? Seconds($0) : nil },
-                    resumedFrom: $0.resumedFrom, bytesSent: $0.bytesSent, bytesToSend: $0.bytesToSend)
-            })
+        return live.map {
+            TaskView.Live(
+                phase: $0.phase, bytesReceived: $0.bytesReceived, bytesExpected: $0.bytesExpected,
+                rate: ByteRate($0.rate), eta: $0.eta.flatMap { $0.isFinite ? Seconds($0) : nil },
+                resumedFrom: $0.resumedFrom, bytesSent: $0.bytesSent, bytesToSend: $0.bytesToSend)
+        }
     }
 
     /// - Throws: `request.bad_field`.

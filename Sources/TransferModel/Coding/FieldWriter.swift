@@ -1,32 +1,96 @@
 /// Writes an object's members, those that are nil left out; the counterpart of `StrictFields`.
 ///
 /// A keyed container costs a box and a call for each member that a type could have; here only those count that it has.
-struct FieldWriter<Key: CodingKey> {
-    private enum Target {
-        case text(JSONTextWriter, depth: Int)
-        case container(KeyedEncodingContainer<Key>)
-    }
+/// Members that are one word have functions of their own, inlined so that nobody looks up what `Key` is: what encodes
+/// itself costs ten times as much.
+package struct FieldWriter<Key: CodingKey> {
+    /// Where members are written as text; else there is a container.
+    @usableFromInline let text: TextObject?
+    @usableFromInline var container: KeyedEncodingContainer<Key>?
 
-    private var target: Target
-
-    init(_ encoder: any Encoder, _: Key.Type = Key.self) {
+    package init(_ encoder: any Encoder, _: Key.Type = Key.self) {
         if let encoder = encoder as? JSONTextEncoder {
             encoder.writer.openObject(at: encoder.depth)
-            target = .text(encoder.writer, depth: encoder.depth)
+            text = TextObject(writer: encoder.writer, depth: encoder.depth)
         } else {
-            target = .container(encoder.container(keyedBy: Key.self))
+            text = nil
+            container = encoder.container(keyedBy: Key.self)
         }
     }
 
-    mutating func write<T: Encodable>(_ value: T?, _ key: Key) throws {
+    @inlinable
+    package mutating func write<T: Encodable>(_ value: T?, _ key: Key) throws {
         guard let value else { return }
-        switch target {
-        case .text(let writer, let depth):
-            writer.name(key.stringValue, at: depth)
-            try writer.write(value)
-        case .container(var container):
-            try container.encode(value, forKey: key)
-            target = .container(container)
-        }
+        if let text { try text.write(value, key.stringValue) } else { try container?.encode(value, forKey: key) }
+    }
+
+    @inlinable
+    package mutating func write(_ value: String?, _ key: Key) throws {
+        guard let value else { return }
+        if let text { text.write(value, key.stringValue) } else { try container?.encode(value, forKey: key) }
+    }
+
+    @inlinable
+    package mutating func write(_ value: Int64?, _ key: Key) throws {
+        guard let value else { return }
+        if let text { text.write(value, key.stringValue) } else { try container?.encode(value, forKey: key) }
+    }
+
+    /// - Throws: `EncodingError` for numbers that JSON does not have.
+    @inlinable
+    package mutating func write(_ value: Double?, _ key: Key) throws {
+        guard let value else { return }
+        if let text { try text.write(value, key.stringValue) } else { try container?.encode(value, forKey: key) }
+    }
+
+    @inlinable
+    package mutating func write(_ value: Bool?, _ key: Key) throws {
+        guard let value else { return }
+        if let text { text.write(value, key.stringValue) } else { try container?.encode(value, forKey: key) }
+    }
+
+    /// Writes members that are text already.
+    /// - Returns: false where the encoder takes no text: they must be written one by one.
+    package func splice(_ members: JSONMembers) -> Bool {
+        guard let text else { return false }
+        text.writer.splice(members, at: text.depth)
+        return true
+    }
+}
+
+/// An object that is being written as text.
+@usableFromInline
+struct TextObject {
+    let writer: JSONTextWriter
+    let depth: Int
+
+    @usableFromInline
+    func write(_ value: some Encodable, _ name: String) throws {
+        writer.name(name, at: depth)
+        try writer.write(value)
+    }
+
+    @usableFromInline
+    func write(_ value: String, _ name: String) {
+        writer.name(name, at: depth)
+        writer.string(value)
+    }
+
+    @usableFromInline
+    func write(_ value: Int64, _ name: String) {
+        writer.name(name, at: depth)
+        writer.integer(value)
+    }
+
+    @usableFromInline
+    func write(_ value: Double, _ name: String) throws {
+        writer.name(name, at: depth)
+        try writer.double(value)
+    }
+
+    @usableFromInline
+    func write(_ value: Bool, _ name: String) {
+        writer.name(name, at: depth)
+        writer.bool(value)
     }
 }

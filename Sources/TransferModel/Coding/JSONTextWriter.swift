@@ -61,6 +61,14 @@ final class JSONTextWriter {
         bytes.append(UInt8(ascii: ":"))
     }
 
+    /// Writes members that are text already into the object at `depth`.
+    func splice(_ members: JSONMembers, at depth: Int) {
+        let bytes = members.bytes
+        if bytes.isEmpty { return }
+        element(at: depth)
+        self.bytes.append(contentsOf: bytes)
+    }
+
     /// The value at `depth` is one word.
     func scalar(at depth: Int) {
         guard depth == levels.count, levels.last?.shape == .nothing else { return refuse() }
@@ -84,6 +92,8 @@ final class JSONTextWriter {
             throw EncodingError.invalidValue(
                 value, EncodingError.Context(codingPath: [], debugDescription: "JSON has no number \(value)."))
         }
+        // Positions and priorities are mostly whole; finding the shortest text of a number is dear.
+        if let whole = Int64(exactly: value), whole != 0, whole.magnitude < 1 << 50 { return integer(whole) }
         var text = value.description
         if text.hasSuffix(".0") { text.removeLast(2) }
         bytes.append(contentsOf: text.utf8)

@@ -210,15 +210,14 @@ extension TapeReader {
 }
 
 /// The names of one type's members, found by length and first byte.
-private final class KeyTable {
+final class KeyTable: Sendable {
     private let names: [[UInt8]]
-    private var places: [Int: [Int]] = [:]
+    private let places: [Int: [Int]]
 
     init(_ names: [String]) {
-        self.names = names.map { Array($0.utf8) }
-        for (place, name) in self.names.enumerated() {
-            places[Self.hash(name[...]), default: []].append(place)
-        }
+        let names = names.map { Array($0.utf8) }
+        self.names = names
+        places = Dictionary(grouping: names.indices) { Self.hash(names[$0][...]) }
     }
 
     func place(of name: ArraySlice<UInt8>) -> Int? {

@@ -26,6 +26,31 @@ extension TaskSpec {
     }
 }
 
+extension TaskSpec {
+    /// The members of a stored spec, where clients may see all of them as they are; nil where `withoutSecrets` has
+    /// something to take away, or might.
+    package static func shareable(_ text: String) -> JSONMembers? {
+        JSONMembers(of: Array(text.utf8), names: names) { key, value in
+            switch key {
+            case .kind, .method, .destination, .conflictPolicy, .source, .uploadProtocol, .formField, .fileName,
+                .contentType, .uploadMetadata, .interopVersion, .uploadCreation, .uploadChecksum, .checksum, .size,
+                .priority, .startPaused, .earliestBeginAt, .deadlineAt, .rateLimit, .connections, .username, .netrc,
+                .httpVersion, .preserveTime, .description, .tags, .caFile, .tlsMinimumVersion,
+                .timeoutIntervalForRequest, .timeoutIntervalForResource, .retry, .durability, .allowsArbitraryLoads,
+                .requestCachePolicy:
+                true
+            // May hold user info, whose end is an at sign, be it written as an escape.
+            case .url, .mirrors, .proxy: !value.contains(UInt8(ascii: "@")) && !value.contains(UInt8(ascii: "\\"))
+            case .headers, .body, .formFields, .s3, .pieces, .password, .bearer, .clientToken, .resumeData,
+                .clientCertificate:
+                false
+            }
+        }
+    }
+
+    private static let names = JSONNames(CodingKeys.self)
+}
+
 extension SessionConfiguration {
     /// The configuration that may leave the daemon.
     public var withoutSecrets: SessionConfiguration {

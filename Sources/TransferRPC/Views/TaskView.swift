@@ -3,7 +3,7 @@ import TransferModel
 /// A task as clients see it: its spec without secrets, and where it stands.
 public struct TaskView: Hashable, Sendable {
     /// Without passwords, tokens, secret header values, body content, `resumeData` and `clientToken`.
-    public var spec: TaskSpec
+    @Boxed public var spec: TaskSpec
     public var id: TaskID
     public var session: String
     public var owner: UserID
@@ -61,8 +61,13 @@ public struct TaskView: Hashable, Sendable {
 
     /// What a client may see of a stored task, with `live` while it runs.
     public init(_ record: TaskRecord, live: Live? = nil) {
+        self.init(record, showing: Boxed(wrappedValue: record.spec.withoutSecrets), live: live)
+    }
+
+    /// - Parameter spec: holds no secrets.
+    init(_ record: TaskRecord, showing spec: Boxed<TaskSpec>, live: Live?) {
         let status = record.status
-        spec = record.spec.withoutSecrets
+        _spec = spec
         id = record.id
         session = record.session.identifier
         owner = record.session.owner
@@ -124,7 +129,7 @@ extension TaskView: WireObject {
 
     public init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: StatusKeys.self)
-        spec = try TaskSpec(from: decoder)
+        _spec = Boxed(wrappedValue: try TaskSpec(from: decoder))
         id = try fields.decode(TaskID.self, forKey: .id)
         session = try fields.decode(String.self, forKey: .session)
         owner = try fields.decode(UserID.self, forKey: .owner)
@@ -154,32 +159,37 @@ extension TaskView: WireObject {
 
     public func encode(to encoder: any Encoder) throws {
         try spec.encode(to: encoder)
-        var fields = encoder.container(keyedBy: StatusKeys.self)
-        try fields.encode(id, forKey: .id)
-        try fields.encode(session, forKey: .session)
-        try fields.encode(owner, forKey: .owner)
-        try fields.encode(state, forKey: .state)
-        try fields.encodeIfPresent(phase, forKey: .phase)
-        try fields.encodeIfPresent(reason, forKey: .reason)
-        try fields.encode(bytesReceived, forKey: .bytesReceived)
-        try fields.encode(bytesExpected, forKey: .bytesExpected)
-        try fields.encode(bytesSent, forKey: .bytesSent)
-        try fields.encode(bytesToSend, forKey: .bytesToSend)
-        try fields.encodeIfPresent(resumedFrom, forKey: .resumedFrom)
-        try fields.encode(rate, forKey: .rate)
-        try fields.encodeIfPresent(eta, forKey: .eta)
-        try fields.encode(attempts, forKey: .attempts)
-        try fields.encodeIfPresent(nextAttemptAt, forKey: .nextAttemptAt)
-        try fields.encode(createdAt, forKey: .createdAt)
-        try fields.encodeIfPresent(startedAt, forKey: .startedAt)
-        try fields.encodeIfPresent(finishedAt, forKey: .finishedAt)
-        try fields.encode(position, forKey: .position)
-        try fields.encodeIfPresent(file, forKey: .file)
-        try fields.encodeIfPresent(sha256, forKey: .sha256)
-        try fields.encodeIfPresent(verified, forKey: .verified)
-        try fields.encodeIfPresent(response, forKey: .response)
-        try fields.encodeIfPresent(error, forKey: .error)
-        try fields.encodeIfPresent(segments, forKey: .segments)
+        var fields = FieldWriter(encoder, StatusKeys.self)
+        try writeStatus(&fields)
+    }
+
+    /// Writes everything but the spec.
+    func writeStatus(_ fields: inout FieldWriter<StatusKeys>) throws {
+        try fields.write(id.rawValue, .id)
+        try fields.write(session, .session)
+        try fields.write(Int64(owner.rawValue), .owner)
+        try fields.write(state.rawValue, .state)
+        try fields.write(phase?.rawValue, .phase)
+        try fields.write(reason?.rawValue, .reason)
+        try fields.write(bytesReceived, .bytesReceived)
+        try fields.write(bytesExpected, .bytesExpected)
+        try fields.write(bytesSent, .bytesSent)
+        try fields.write(bytesToSend, .bytesToSend)
+        try fields.write(resumedFrom, .resumedFrom)
+        try fields.write(rate.rawValue, .rate)
+        try fields.write(eta?.rawValue, .eta)
+        try fields.write(Int64(attempts), .attempts)
+        try fields.write(nextAttemptAt?.description, .nextAttemptAt)
+        try fields.write(createdAt.description, .createdAt)
+        try fields.write(startedAt?.description, .startedAt)
+        try fields.write(finishedAt?.description, .finishedAt)
+        try fields.write(position, .position)
+        try fields.write(file, .file)
+        try fields.write(sha256, .sha256)
+        try fields.write(verified, .verified)
+        try fields.write(response, .response)
+        try fields.write(error, .error)
+        try fields.write(segments, .segments)
     }
 
     public static let wireName = "Task"

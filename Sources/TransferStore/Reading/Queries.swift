@@ -33,7 +33,7 @@ package struct TaskQuery: Sendable {
 }
 
 package struct TaskPage: Sendable {
-    package var records: [TaskRecord]
+    package var tasks: [ListedTask]
     /// Continues after the last record; nil on the last page.
     package var nextCursor: String?
 }

@@ -5,7 +5,7 @@ extension StoreSnapshot {
     /// One page of tasks.
     /// - Throws: `request.bad_field` where the cursor is not one of this store for this order.
     package func list(_ query: TaskQuery) throws -> [TaskRecord] {
-        try page(query).records
+        try page(query).tasks.map { try $0.whole() }
     }
 
     /// One page of tasks, and the cursor of the next. Where text is searched for, a page ends after `mostSearched`
@@ -14,7 +14,7 @@ extension StoreSnapshot {
     package func page(_ query: TaskQuery) throws -> TaskPage {
         let store = try storeIdentifier()
         let start = try query.cursor.map { try PageCursor($0, order: query.order, store: store).key }
-        guard query.limit > 0 else { return TaskPage(records: []) }
+        guard query.limit > 0 else { return TaskPage(tasks: []) }
         let searches = query.match.map { !$0.isEmpty } ?? false
         var listing = TaskListing(
             self, cells: try cells(query), order: query.order, after: start, match: query.match, limit: query.limit)
@@ -24,14 +24,14 @@ extension StoreSnapshot {
         while let (key, matches) = try listing.next() {
             if found.count == query.limit || (searches && seen == Self.mostSearched) {
                 return TaskPage(
-                    records: try tasks(found),
+                    tasks: try listed(found),
                     nextCursor: last.map { PageCursor(order: query.order, key: $0).text(store: store) })
             }
             seen += 1
             last = key
             if matches { found.append(key.id) }
         }
-        return TaskPage(records: try tasks(found))
+        return TaskPage(tasks: try listed(found))
     }
 
     /// Tasks that one page looks at for a text, which no index finds: bounds how long a call takes.

@@ -17,17 +17,25 @@ extension StoreSnapshot {
     /// Those of the tasks that exist, in the order asked for.
     package func tasks(_ ids: [TaskID]) throws -> [TaskRecord] {
         guard ids.count > 1 else { return try ids.compactMap { try task($0) } }
-        // CROSS JOIN: the list is the outer loop, so that its order is the answer's.
-        let sql = """
-            SELECT \(TaskRow.columns) FROM json_each(?) AS wanted CROSS JOIN task ON task.id = wanted.value \
-            \(TaskRow.joins) ORDER BY wanted.key
-            """
-        let rows = try Row.fetchCursor(try statement(sql), arguments: [Self.list(ids)])
-        var records: [TaskRecord] = []
-        records.reserveCapacity(ids.count)
-        while let row = try rows.next() { records.append(try TaskRow.record(row)) }
-        return records
+        return try rows(of: ids, TaskRow.record)
     }
+
+    /// The same for a page.
+    func listed(_ ids: [TaskID]) throws -> [ListedTask] { try rows(of: ids, TaskRow.listed) }
+
+    private func rows<Value>(of ids: [TaskID], _ value: (Row) throws -> Value) throws -> [Value] {
+        let rows = try Row.fetchCursor(try statement(Self.wantedSQL), arguments: [Self.list(ids)])
+        var values: [Value] = []
+        values.reserveCapacity(ids.count)
+        while let row = try rows.next() { values.append(try value(row)) }
+        return values
+    }
+
+    /// CROSS JOIN: the list is the outer loop, so that its order is the answer's.
+    private static let wantedSQL = """
+        SELECT \(TaskRow.columns) FROM json_each(?) AS wanted CROSS JOIN task ON task.id = wanted.value \
+        \(TaskRow.joins) ORDER BY wanted.key
+        """
 
     /// Every task that is `running`, by id.
     package func running() throws -> [TaskRecord] {

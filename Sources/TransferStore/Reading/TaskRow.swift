@@ -12,7 +12,7 @@ enum TaskRow {
         checkpoint.response_date, checkpoint.content_coding, checkpoint.part_path, checkpoint.device, \
         checkpoint.inode, checkpoint.server_digests, response.document, \
         upload.progress, source.device, source.inode, source.size, source.modified_ns, checkpoint.ranges, \
-        checkpoint.origin
+        checkpoint.origin, task.kind
         """
 
     static let joins = """
@@ -25,11 +25,20 @@ enum TaskRow {
         """
 
     static func record(_ row: Row) throws -> TaskRecord {
+        try record(row, spec: Boxed(wrappedValue: try JSONColumn.decode(row[3])))
+    }
+
+    /// The task with the text of its spec in place of the spec.
+    static func listed(_ row: Row) throws -> ListedTask {
+        ListedTask(record: try record(row, spec: ListedTask.spec(try JSONColumn.word(row[42]))), specText: row[3])
+    }
+
+    private static func record(_ row: Row, spec: Boxed<TaskSpec>) throws -> TaskRecord {
         let position: Double = row[18]
         var record = TaskRecord(
             id: TaskID(row[0] as Int64),
             session: SessionKey(owner: UserID(row[1] as UInt32), identifier: row[2]),
-            spec: try JSONColumn.decode(row[3]), status: try status(row, from: 4), host: row[17], position: position)
+            spec: spec, status: try status(row, from: 4), host: row[17], position: position)
         record.destinationDevice = (row[19] as Int64?).map { UInt64(bitPattern: $0) }
         record.result = (row[21] as Int64?).map { bytes in
             TaskResult(file: row[20], bytes: ByteCount(bytes), sha256: row[22], verified: row[23])

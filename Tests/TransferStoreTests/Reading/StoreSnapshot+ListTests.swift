@@ -35,8 +35,8 @@ import TransferModel
         var records: [TaskRecord] = []
         while true {
             let page = try await store.read { [query] in try $0.page(query) }
-            #expect(page.records.count <= query.limit)
-            records += page.records
+            #expect(page.tasks.count <= query.limit)
+            records += try page.tasks.map { try $0.whole() }
             guard let next = page.nextCursor else { return records }
             query.cursor = next
         }
@@ -54,6 +54,17 @@ import TransferModel
                 let (x, y) = (a.status.finishedAt?.rawValue ?? -1, b.status.finishedAt?.rawValue ?? -1)
                 return x == y ? a.id > b.id : x > y
             }
+        }
+    }
+
+    @Test func aPageHasSpecsAsTheirText() async throws {
+        let store = try await filledStore()
+        let page = try await store.read { try $0.page(TaskQuery()) }
+        for task in page.tasks {
+            let whole = try await store.read { try $0.task(task.record.id) }
+            let spec = try #require(whole?.spec)
+            #expect(try task.whole() == whole && task.specText == StoredSpec.text(spec))
+            #expect(task.record.spec.kind == spec.kind && task.record.spec.url == nil)
         }
     }
 
@@ -174,16 +185,16 @@ import TransferModel
         var query = TaskQuery()
         query.match = "needle"
         let first = try await store.read { [query] in try $0.page(query) }
-        #expect(first.records.map(\.id) == [TaskID(5)])
+        #expect(first.tasks.map(\.record.id) == [TaskID(5)])
         query.cursor = first.nextCursor
         #expect(query.cursor != nil)
         let second = try await store.read { [query] in try $0.page(query) }
-        #expect(second.records.map(\.id) == [TaskID(Int64(total))])
+        #expect(second.tasks.map(\.record.id) == [TaskID(Int64(total))])
         #expect(second.nextCursor == nil)
         query.match = "nowhere"
         query.cursor = nil
         let empty = try await store.read { [query] in try $0.page(query) }
-        #expect(empty.records.isEmpty && empty.nextCursor != nil)
+        #expect(empty.tasks.isEmpty && empty.nextCursor != nil)
     }
 
     @Test func aForgedCursorIsHarmless() async throws {

@@ -1,0 +1,47 @@
+import TransferModel
+
+/// A task of a page as clients get it: written as `TaskView` is, with the stored text of a spec that hides nothing.
+package struct ListedTaskView: Sendable {
+    private let view: TaskView
+    /// Of the spec, where the view has none.
+    private let members: JSONMembers?
+
+    /// - Parameters:
+    ///   - record: of its spec the kind is enough.
+    ///   - members: its spec.
+    package init(_ record: TaskRecord, members: JSONMembers, live: TaskView.Live? = nil) {
+        view = TaskView(record, showing: record.$spec, live: live)
+        self.members = members
+    }
+
+    package init(_ view: TaskView) {
+        self.view = view
+        members = nil
+    }
+}
+
+extension ListedTaskView: Encodable {
+    package func encode(to encoder: any Encoder) throws {
+        guard let members else { return try view.encode(to: encoder) }
+        var fields = FieldWriter(encoder, TaskView.StatusKeys.self)
+        if !fields.splice(members) { try members.value(TaskSpec.self).encode(to: encoder) }
+        try view.writeStatus(&fields)
+    }
+}
+
+/// What `task.list` answers, written without making a `ListTasks.Result` first.
+package struct ListedPage: Encodable, Sendable {
+    private let tasks: [ListedTaskView]
+    private let nextCursor: String?
+
+    package init(tasks: [ListedTaskView], nextCursor: String?) {
+        self.tasks = tasks
+        self.nextCursor = nextCursor
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var fields = FieldWriter(encoder, ListTasks.Result.CodingKeys.self)
+        try fields.write(tasks, .tasks)
+        try fields.write(nextCursor, .nextCursor)
+    }
+}

@@ -1,0 +1,37 @@
+import TransferModel
+
+/// A task of a page. Its spec is left as text, which mostly goes to a client as it is: reading and writing all its members
+/// again was half of what a page costs.
+package struct ListedTask: Sendable {
+    /// Of its spec it has the kind alone.
+    package var record: TaskRecord
+    /// The spec as `StoredSpec.text` wrote it. Holds secrets.
+    package var specText: String
+
+    /// The task with its spec.
+    /// - Throws: `internal` where the stored text cannot be read.
+    package func whole() throws -> TaskRecord {
+        var whole = record
+        whole.spec = try JSONColumn.decode(specText)
+        return whole
+    }
+
+    /// What stands in place of a spec of this kind.
+    static func spec(_ kind: TaskKind) -> Boxed<TaskSpec> {
+        switch kind {
+        case .download: download
+        case .upload: upload
+        case .data: data
+        }
+    }
+
+    private static let download = nothing(but: .download)
+    private static let upload = nothing(but: .upload)
+    private static let data = nothing(but: .data)
+
+    private static func nothing(but kind: TaskKind) -> Boxed<TaskSpec> {
+        var spec = TaskSpec()
+        spec.kind = kind
+        return Boxed(wrappedValue: spec)
+    }
+}

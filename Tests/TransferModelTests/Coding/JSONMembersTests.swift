@@ -1,0 +1,58 @@
+import Foundation
+import Testing
+
+@testable import TransferModel
+
+struct JSONMembersTests {
+    private enum Key: String, CodingKey, CaseIterable { case first, second, third }
+
+    /// As `FieldWriter` is used: members that are text, then further ones.
+    private struct Spliced: Encodable {
+        var members: JSONMembers
+
+        func encode(to encoder: any Encoder) throws {
+            var fields = FieldWriter(encoder, Key.self)
+            try fields.write("before", .first)
+            #expect(fields.splice(members) == (encoder is JSONTextEncoder))
+            try fields.write(-7, .third)
+        }
+    }
+
+    private func parsed(_ text: String, where mayPass: (Key, String) -> Bool = { _, _ in true }) -> JSONMembers? {
+        JSONMembers(of: Array(text.utf8), names: JSONNames(Key.self)) { key, value in
+            mayPass(key, String(decoding: value, as: UTF8.self))
+        }
+    }
+
+    @Test func areWrittenAsTheyStandBetweenOthers() throws {
+        let members = try #require(parsed(#"{"second":[1,{"a":"b,}"}]}"#))
+        let text = try JSONCoding.encode([Spliced(members: members), Spliced(members: members)])
+        let one = #"{"first":"before","second":[1,{"a":"b,}"}],"third":-7}"#
+        #expect(String(decoding: text, as: UTF8.self) == "[\(one),\(one)]")
+    }
+
+    @Test func noneLeaveNoComma() throws {
+        let text = try JSONCoding.encode(Spliced(members: try #require(parsed("{}"))))
+        #expect(String(decoding: text, as: UTF8.self) == #"{"first":"before","third":-7}"#)
+    }
+
+    @Test func otherEncodersTakeNoText() throws {
+        let members = try #require(parsed(#"{"second":1}"#))
+        let value = try JSONDecoder().decode(JSONValue.self, from: try JSONEncoder().encode(Spliced(members: members)))
+        #expect(value == ["first": "before", "third": -7])
+        #expect(try members.value([String: Int].self) == ["second": 1])
+    }
+
+    @Test(arguments: [
+        "", "[]", "7", "{", #"{"second":}"#, #" {"second":1}"#, "{\"second\":1}\n", #"{"second":1}}"#,
+        #"{"unknown":1}"#, #"{"secon\u0064":1}"#, #"{"second":1,"second":2}"#,
+    ])
+    func refusesWhatIsNotPlain(_ text: String) { #expect(parsed(text) == nil) }
+
+    @Test func asksAboutEachMemberButNotWithin() {
+        let text = #"{"first":{"second":"x"},"third":"y"}"#
+        #expect(parsed(text) { key, _ in key != .second } != nil)
+        #expect(parsed(text) { key, _ in key != .third } == nil)
+        #expect(parsed(text) { _, value in !value.contains("x") } == nil)
+    }
+}
