@@ -5,10 +5,17 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/xattr.h>
 
 int dld_syncfs(int descriptor);
+// preadv2(2) with RWF_NOWAIT: reads what the page cache holds and never waits for a disk. -1 with EAGAIN where it holds
+// nothing of it, with EOPNOTSUPP where the file system cannot tell.
+ssize_t dld_read_cached(int descriptor, void *buffer, size_t count, int64_t offset);
+// Device, inode, size and modification time of an open file as the kernel has them in memory (statx(2) with
+// AT_STATX_DONT_SYNC): asks no server. -1 and errno on failure.
+int dld_stat_cached(int descriptor, struct stat *status);
 // Sets the modification time only; -1 and errno on failure.
 int dld_set_modification_time(int descriptor, int64_t seconds);
 short dld_spawn_setsid(void);

@@ -129,6 +129,8 @@ struct EasySetup {
         headers(transfer)
     }
 
+    /// Fewer rounds than with 64 KiB; more would leave the caches between the copy into it and the one out of it.
+    private static let largestUploadBuffer = 256 << 10
     private static let freshSeconds = 5
     /// Milliseconds for which a 100 is waited for.
     private static let expectationPatience = 1000
@@ -147,8 +149,8 @@ struct EasySetup {
             result = dld_easy_set_offset(easy, CURLOPT_INFILESIZE_LARGE, curl_off_t(feed.length + skipped))
         }
         // libcurl's own takes 64 KiB, and 16 at least.
-        let buffer = transfer.sendLimits.isEmpty ? feed.piece : Transfer.limitedPiece
-        if buffer < 64 << 10 { set(CURLOPT_UPLOAD_BUFFERSIZE, buffer) }
+        let buffer = transfer.sendLimits.isEmpty ? min(feed.piece, Self.largestUploadBuffer) : Transfer.limitedPiece
+        if buffer != 64 << 10 { set(CURLOPT_UPLOAD_BUFFERSIZE, buffer) }
     }
 
     private func httpVersion(_ transfer: Transfer) -> Int {

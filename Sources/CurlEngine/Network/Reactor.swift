@@ -7,7 +7,7 @@ import TransferModel
 
 /// The one thread that runs libcurl: epoll, a timer, and a mailbox for everybody else (curl_multi_socket_action(3)).
 ///
-/// It never touches the file system and never waits for anything but epoll. Everything below `post` belongs to its thread.
+/// It never waits for the file system, nor for anything but epoll. Everything below `post` belongs to its thread.
 final class Reactor: @unchecked Sendable {
     enum Command: Sendable {
         case start(Transfer)

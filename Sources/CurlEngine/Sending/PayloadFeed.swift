@@ -3,11 +3,13 @@ import Threading
 import TransferCore
 import TransferModel
 
-/// Hands a payload to libcurl in order while a reader thread fetches the next piece of the file.
+/// Hands a payload to libcurl in order: what the page cache holds of the file is read where it is sent, the rest by a reader
+/// thread while the piece before it goes out.
 ///
-/// The memory of an upload is one small buffer where there are many, else two large ones: one is emptied by the reactor
-/// while the next is being read or waits. Reads are checked against the file's identity, so no byte of another version
-/// ever leaves. Everything but `fill` belongs to the reactor's thread.
+/// A piece that another core has read must be fetched from that core's cache to be sent, which costs as much as reading
+/// it. The memory of an upload is one small buffer where there are many, else two large ones, and none as long as the page
+/// cache has it all. Reads are checked against the file's identity, so no byte of another version ever leaves. Everything
+/// but `fill` belongs to the reactor's thread.
 final class PayloadFeed: @unchecked Sendable {
     enum Read: Equatable {
         /// 0 = the payload's end.
@@ -26,6 +28,10 @@ final class PayloadFeed: @unchecked Sendable {
         var onBuffersFreed: @Sendable () -> Void
         /// The feed is no longer in use.
         var onEnd: @Sendable () -> Void
+        /// Reads what needs no waiting.
+        var readCached: @Sendable (UploadSource, UnsafeMutableRawPointer, Int, Int64) -> UploadSource.CachedRead = {
+            $0.readCached(into: $1, $2, at: $3)
+        }
     }
 
     /// One piece of the source on its way into a buffer.
@@ -64,10 +70,18 @@ final class PayloadFeed: @unchecked Sendable {
     private var consumed = 0
     /// Where the next piece begins, counted from `sourceOffset`.
     private var nextRead: Int64 = 0
+    /// Pieces for the reader thread before the page cache is asked again; a file that comes from a disk would else lose
+    /// the reading ahead.
+    private var piecesToRead = 0
+    private var triesCache: Bool
+
+    /// Pieces that the reader thread fetches where the page cache had nothing.
+    static let piecesAtATime = 16
 
     init(_ payload: Payload, source: UploadSource?, services: Services) {
         self.source = source
         self.services = services
+        triesCache = source != nil
         switch payload {
         case .none: (head, tail) = ([], [])
         case .bytes(let bytes): (head, tail) = (bytes, [])
@@ -124,6 +138,7 @@ final class PayloadFeed: @unchecked Sendable {
         // Between the look for a buffer and this one the reader brought it,
         if arrived { return read(into: target, room) }
         // or ended a piece of before a seek, and would never call.
+        if isIdle, asksCache { return read(into: target, room) }
         if isIdle { prefetch() }
         return .wait
     }
@@ -132,7 +147,9 @@ final class PayloadFeed: @unchecked Sendable {
         let offset = position - Int64(head.count)
         if offset < 0 { return Self.copy(head, from: Int(position), to: target, room) }
         if offset >= sourceLength { return Self.copy(tail, from: Int(offset - sourceLength), to: target, room) }
-        guard let buffer = nextBuffer() else { return 0 }
+        guard let buffer = nextBuffer() else {
+            return copyCached(target, Int(min(Int64(room), sourceLength - offset)), at: offset)
+        }
         let count = min(room, buffer.count - consumed)
         target.copyMemory(from: buffer.bytes + consumed, byteCount: count)
         consumed += count
@@ -143,6 +160,27 @@ final class PayloadFeed: @unchecked Sendable {
         }
         return count
     }
+
+    /// Reads on this thread where no piece is there or on its way; 0 where the reader thread has to.
+    private func copyCached(_ target: UnsafeMutableRawPointer, _ count: Int, at offset: Int64) -> Int {
+        guard let source, asksCache, state.withLock({ !$0.isReading && $0.ready == nil && $0.failure == nil }) else {
+            return 0
+        }
+        switch services.readCached(source, target, count, sourceOffset + offset) {
+        case .bytes(let count):
+            nextRead = offset + Int64(count)
+            return count
+        case .changed:
+            state.withLock { $0.failure = .stopped(.failure(source.changed(), retryAfter: nil)) }
+            return 0
+        case .absent: piecesToRead = Self.piecesAtATime
+        case .impossible: triesCache = false
+        }
+        prefetch()
+        return 0
+    }
+
+    private var asksCache: Bool { triesCache && piecesToRead == 0 }
 
     private static func copy(_ bytes: [UInt8], from: Int, to target: UnsafeMutableRawPointer, _ room: Int) -> Int {
         let count = min(room, bytes.count - from)
@@ -170,9 +208,9 @@ final class PayloadFeed: @unchecked Sendable {
         if let buffer, services.buffers.release(buffer) { services.onBuffersFreed() }
     }
 
-    /// Has the next piece read, unless one is on its way or no buffer is free.
+    /// Has the next piece read, unless one is on its way, no buffer is free or the page cache is asked first.
     func prefetch() {
-        guard let lane = services.lane, nextRead < sourceLength else { return }
+        guard let lane = services.lane, nextRead < sourceLength, !asksCache else { return }
         let (mayRead, generation) = state.withLock { state in
             (!state.isReading && state.ready == nil && state.failure == nil && !state.ended, state.generation)
         }
@@ -185,6 +223,7 @@ final class PayloadFeed: @unchecked Sendable {
         let count = min(buffer.capacity, wanted)
         let piece = Piece(buffer: buffer, generation: generation, offset: sourceOffset + nextRead, count: count)
         nextRead += Int64(count)
+        piecesToRead = max(0, piecesToRead - 1)
         state.withLock { $0.isReading = true }
         lane.read(piece, for: self)
     }

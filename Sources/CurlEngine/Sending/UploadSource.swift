@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import TransferModel
 
@@ -47,6 +48,28 @@ package final class UploadSource: Sendable {
     package func identityNow() -> SourceIdentity? {
         var status = stat()
         return fstat(fileDescriptor, &status) == 0 ? SourceIdentity(status) : nil
+    }
+
+    /// What the memory of the system gave of a file.
+    enum CachedRead: Equatable {
+        /// Bytes read, fewer where the rest is not in memory; they are of the version that was opened.
+        case bytes(Int)
+        /// They are on the disk.
+        case absent
+        /// This file system cannot say without waiting.
+        case impossible
+        /// The file is not the one that was opened any more.
+        case changed
+    }
+
+    /// Reads what the page cache holds, and never waits for a disk or a server.
+    func readCached(into target: UnsafeMutableRawPointer, _ count: Int, at offset: Int64) -> CachedRead {
+        let got = dld_read_cached(fileDescriptor, target, count, offset)
+        guard got >= 0 else { return errno == EAGAIN || errno == EINTR ? .absent : .impossible }
+        var status = stat()
+        guard dld_stat_cached(fileDescriptor, &status) == 0 else { return .impossible }
+        // After the reading: what was written meanwhile shows in size or time.
+        return got > 0 && SourceIdentity(status) == identity ? .bytes(got) : .changed
     }
 
     /// source.changed, for this file.

@@ -1,6 +1,7 @@
 import Foundation
 import TestSupport
 import Testing
+import Threading
 import TransferCore
 import TransferModel
 
@@ -18,13 +19,42 @@ import TransferModel
         try folder.write("file", content)
     }
 
+    /// What the page cache has of the file.
+    enum Cache: CaseIterable, Sendable {
+        case nothing, everything, some, cannotTell
+    }
+
     private func feed(
-        _ payload: Payload, _ source: UploadSource?, _ buffers: BufferPool? = nil, piece: Int = BufferPool.smallSize
+        _ payload: Payload, _ source: UploadSource?, _ buffers: BufferPool? = nil, piece: Int = BufferPool.smallSize,
+        cache: Cache = .nothing
     ) -> PayloadFeed {
-        PayloadFeed(
+        let asked = Guarded(0)
+        return PayloadFeed(
             payload, source: source,
             services: .init(
-                lane: lane, buffers: buffers ?? self.buffers, piece: { piece }, onBuffersFreed: {}, onEnd: {}))
+                lane: lane, buffers: buffers ?? self.buffers, piece: { piece }, onBuffersFreed: {}, onEnd: {},
+                readCached: { source, target, count, offset in
+                    switch cache {
+                    case .nothing: return .absent
+                    case .cannotTell: return .impossible
+                    case .everything: return Self.inMemory(source, target, count, offset)
+                    case .some:
+                        let turn = asked.withLock { asked in
+                            asked += 1
+                            return asked
+                        }
+                        if turn % 3 == 0 { return .absent }
+                        return Self.inMemory(source, target, (count + 1) / 2, offset)
+                    }
+                }))
+    }
+
+    /// As a file system would that has all of the file in memory.
+    private static func inMemory(
+        _ source: UploadSource, _ target: UnsafeMutableRawPointer, _ count: Int, _ offset: Int64
+    ) -> UploadSource.CachedRead {
+        let got = pread(source.fileDescriptor, target, count, off_t(offset))
+        return got > 0 && source.identityNow() == source.identity ? .bytes(got) : .changed
     }
 
     private func open() throws -> UploadSource { try UploadSource.open(path: folder.file("file")) }
@@ -45,9 +75,10 @@ import TransferModel
         return bytes
     }
 
-    @Test func handsOutARangeBetweenTwoTexts() throws {
+    @Test(arguments: Cache.allCases)
+    func handsOutARangeBetweenTwoTexts(cache: Cache) throws {
         let payload = Payload.framed(head: Array("<<".utf8), offset: 3, length: 200_000, tail: Array(">>>".utf8))
-        let feed = feed(payload, try open())
+        let feed = feed(payload, try open(), cache: cache)
         feed.start {}
         #expect(feed.length == 200_005)
         #expect(drain(feed) == Array("<<".utf8) + content[3..<200_003] + Array(">>>".utf8))
@@ -55,10 +86,11 @@ import TransferModel
         #expect(buffers.lentBytes == 0)
     }
 
-    @Test func goesBackAndForthAnywhere() throws {
+    @Test(arguments: Cache.allCases)
+    func goesBackAndForthAnywhere(cache: Cache) throws {
         let payload = Payload.framed(head: Array("head".utf8), offset: 0, length: 300_001, tail: Array("tail".utf8))
         let whole = Array("head".utf8) + content + Array("tail".utf8)
-        let feed = feed(payload, try open())
+        let feed = feed(payload, try open(), cache: cache)
         feed.start {}
         for offset in [0, 100_000, 2, 0, 4, 300_005, 300_007, 299_999, 300_009, 65_540] {
             #expect(feed.seek(to: Int64(offset)))
@@ -105,10 +137,37 @@ import TransferModel
         feed.end()
     }
 
-    @Test(arguments: [0, 299_000])
-    func stopsAtAnotherVersion(read: Int) throws {
+    @Test func whatThePageCacheHasNeedsNoBuffer() throws {
+        let none = BufferPool(bound: 0)
+        let feed = feed(.source(offset: 1, length: 300_000), try open(), none, cache: .everything)
+        feed.start {}
+        #expect(drain(feed) == Array(content[1...]))
+        feed.end()
+    }
+
+    @Test func thePageCacheIsAskedAgainAfterSomePieces() throws {
+        let size = 2 * (PayloadFeed.piecesAtATime + 2) * BufferPool.smallSize
+        try folder.write("file", pattern(size))
+        let asked = Guarded([Int64]())
+        let services = PayloadFeed.Services(
+            lane: lane, buffers: buffers, piece: { BufferPool.smallSize }, onBuffersFreed: {}, onEnd: {},
+            readCached: { _, _, _, offset in
+                asked.withLock { $0.append(offset) }
+                return .absent
+            })
+        let feed = PayloadFeed(
+            .source(offset: 0, length: ByteCount(Int64(size))), source: try open(), services: services)
+        feed.start {}
+        #expect(drain(feed, room: 50_000) == pattern(size))
+        let step = Int64(PayloadFeed.piecesAtATime * BufferPool.smallSize)
+        #expect(asked.withLock { $0 } == [0, step, 2 * step])
+        feed.end()
+    }
+
+    @Test(arguments: [0, 299_000], [Cache.nothing, .everything])
+    func stopsAtAnotherVersion(read: Int, cache: Cache) throws {
         let source = try open()
-        let feed = feed(.source(offset: 0, length: 300_001), source)
+        let feed = feed(.source(offset: 0, length: 300_001), source, cache: cache)
         if read > 0 { #expect(truncate(folder.file("file"), off_t(read)) == 0) }
         if read == 0 { try folder.write("file", pattern(300_001, seed: 3)) }
         feed.start {}

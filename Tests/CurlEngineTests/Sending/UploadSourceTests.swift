@@ -32,6 +32,34 @@ import TransferModel
         #expect(file.identityNow() != file.identity)
     }
 
+    @Test func readsWhatIsInMemoryAndSeesAnotherVersion() throws {
+        let folder = try TemporaryFolder()
+        let content = pattern(1000)
+        try folder.write("file", content)
+        let file = try UploadSource.open(path: folder.file("file"))
+        let target = UnsafeMutableRawPointer.allocate(byteCount: 600, alignment: 1)
+        defer { target.deallocate() }
+        // A file system that cannot tell, or memory that is short just now, is nobody's fault.
+        let first = file.readCached(into: target, 600, at: 300)
+        #expect([.bytes(600), .absent, .impossible].contains(first))
+        if first == .bytes(600) {
+            #expect(UnsafeRawBufferPointer(start: target, count: 600).elementsEqual(content[300..<900]))
+        }
+        var times = [timeval(tv_sec: 1, tv_usec: 5), timeval(tv_sec: 1, tv_usec: 5)]
+        #expect(utimes(folder.file("file"), &times) == 0)
+        #expect([.changed, .absent, .impossible].contains(file.readCached(into: target, 600, at: 300)))
+    }
+
+    @Test func theEndOfAFileThatWasCutIsAnotherVersion() throws {
+        let folder = try TemporaryFolder()
+        try folder.write("file", pattern(1000))
+        let file = try UploadSource.open(path: folder.file("file"))
+        #expect(truncate(folder.file("file"), 10) == 0)
+        let target = UnsafeMutableRawPointer.allocate(byteCount: 10, alignment: 1)
+        defer { target.deallocate() }
+        #expect([.changed, .impossible].contains(file.readCached(into: target, 10, at: 500)))
+    }
+
     /// Another file under the same name does not reach an upload that is running, and shows when it is opened again.
     @Test func aReplacedFileIsAnother() throws {
         let folder = try TemporaryFolder()
