@@ -10,16 +10,22 @@ struct ListedTaskViewTests {
     ]
 
     /// What a client reads of the task: by itself, and on a page as the handler makes it.
-    private func expectSame(_ spec: TaskSpec, isText: Bool) throws {
+    private func expectSame(_ spec: TaskSpec, isText: Bool, response: ResponseInfo? = nil) throws {
         var record = Samples.record
         record.spec = spec
+        record.response = response
         let stored = String(decoding: try JSONCoding.encode(spec), as: UTF8.self)
         let members = TaskSpec.shareable(stored)
         #expect((members != nil) == isText, "\(stored)")
         var bare = record
         bare.spec = TaskSpec()
         bare.spec.kind = spec.kind
-        let listed = members.map { ListedTaskView(bare, members: $0) } ?? ListedTaskView(TaskView(record))
+        bare.response = nil
+        let text = try response.map { String(decoding: try JSONCoding.encode($0), as: UTF8.self) }
+        let shared = text.flatMap { ResponseInfo.Shareable($0) }
+        #expect((shared == nil) == (text == nil))
+        let listed =
+            members.map { ListedTaskView(bare, members: $0, response: shared) } ?? ListedTaskView(TaskView(record))
         let page = try WireCoding.encode(ListedPage(tasks: [listed, listed], nextCursor: "next"))
         let view = TaskView(record)
         let expected = ListTasks.Result(tasks: [view, view], nextCursor: "next")
@@ -46,6 +52,30 @@ struct ListedTaskViewTests {
         var spec = TaskSpec()
         spec.mirrors = ["https://example.org/", url]
         try expectSame(spec, isText: false)
+    }
+
+    @Test func answersGoOutAsTheyAreStored() throws {
+        var response = ResponseInfo(
+            url: "https://example.org/f", status: 200, statusText: "OK \"\u{1}\u{e4}", mimeType: "text/plain",
+            textEncoding: "utf-8", expectedLength: 1 << 40, suggestedFilename: "f")
+        try expectSame(TaskSpec(), isText: true, response: response)
+        response.headers = [HeaderField("ETag", "\"@\""), HeaderField("Content-Type", "text/plain")]
+        response.resumedFrom = 5
+        response.body = ResponseBody(text: "hello \"you\"", base64: nil, truncated: true)
+        try expectSame(TaskSpec(), isText: true, response: response)
+    }
+
+    @Test func answersWithSecretsAreLookedAt() throws {
+        func isShareable(_ change: (inout ResponseInfo) -> Void) throws -> Bool {
+            var response = ResponseInfo(url: "https://example.org/f", headers: [HeaderField("ETag", "1")])
+            change(&response)
+            return ResponseInfo.Shareable(String(decoding: try JSONCoding.encode(response), as: UTF8.self)) != nil
+        }
+        #expect(try isShareable { _ in })
+        #expect(try !isShareable { $0.url = "https://u:p@example.org/f" })
+        for name in ["Set-Cookie", "AUTHORIZATION", "X-My-Token", "Proxy-Authorization", "X\u{e4}-Secret", "a\"b"] {
+            #expect(try !isShareable { $0.headers.append(HeaderField(name, "x")) }, "\(name)")
+        }
     }
 
     @Test func emptyPagesAndLastOnesHaveNoCursor() throws {

@@ -52,10 +52,11 @@ struct TaskHandlers {
     }
 
     private static func listed(_ task: ListedTask, _ services: Services) throws -> ListedTaskView {
-        guard let members = TaskSpec.shareable(task.specText) else {
+        let response = task.responseText.flatMap { ResponseInfo.Shareable($0) }
+        guard let members = TaskSpec.shareable(task.specText), (response == nil) == (task.responseText == nil) else {
             return ListedTaskView(view(try task.whole(), services))
         }
-        return ListedTaskView(task.record, members: members, live: live(task.record, services))
+        return ListedTaskView(task.record, members: members, response: response, live: live(task.record, services))
     }
 
     private static func live(_ record: TaskRecord, _ services: Services) -> TaskView.Live? {

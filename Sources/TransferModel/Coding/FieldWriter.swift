@@ -49,6 +49,14 @@ package struct FieldWriter<Key: CodingKey> {
         if let text { text.write(value, key.stringValue) } else { try container?.encode(value, forKey: key) }
     }
 
+    /// Writes an object that is text already.
+    /// - Parameter type: what it is, for encoders that take no text.
+    /// - Throws: what `type` throws where it decodes itself.
+    package mutating func write<T: Codable>(_ object: JSONMembers, _ key: Key, as type: T.Type) throws {
+        if let text { return text.write(object, key.stringValue) }
+        try container?.encode(object.value(type), forKey: key)
+    }
+
     /// Writes members that are text already.
     /// - Returns: false where the encoder takes no text: they must be written one by one.
     package func splice(_ members: JSONMembers) -> Bool {
@@ -92,5 +100,10 @@ struct TextObject {
     func write(_ value: Bool, _ name: String) {
         writer.name(name, at: depth)
         writer.bool(value)
+    }
+
+    func write(_ object: JSONMembers, _ name: String) {
+        writer.name(name, at: depth)
+        writer.object(object)
     }
 }

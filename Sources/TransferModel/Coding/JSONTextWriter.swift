@@ -69,6 +69,9 @@ final class JSONTextWriter {
         self.bytes.append(contentsOf: bytes)
     }
 
+    /// Writes an object that is text already, after its name.
+    func object(_ members: JSONMembers) { bytes.append(contentsOf: members.object) }
+
     /// The value at `depth` is one word.
     func scalar(at depth: Int) {
         guard depth == levels.count, levels.last?.shape == .nothing else { return refuse() }

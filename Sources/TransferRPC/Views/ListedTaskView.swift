@@ -1,22 +1,30 @@
 import TransferModel
 
-/// A task of a page as clients get it: written as `TaskView` is, with the stored text of a spec that hides nothing.
+/// A task of a page as clients get it: written as `TaskView` is, with the stored text of a spec and an answer that hide
+/// nothing.
 package struct ListedTaskView: Sendable {
     private let view: TaskView
     /// Of the spec, where the view has none.
     private let members: JSONMembers?
+    private let response: JSONMembers?
 
     /// - Parameters:
-    ///   - record: of its spec the kind is enough.
+    ///   - record: of its spec the kind is enough, and it needs no answer.
     ///   - members: its spec.
-    package init(_ record: TaskRecord, members: JSONMembers, live: TaskView.Live? = nil) {
+    ///   - response: its answer, if it has one.
+    package init(
+        _ record: TaskRecord, members: JSONMembers, response: ResponseInfo.Shareable?, live: TaskView.Live? = nil
+    ) {
+        var record = record
+        record.response = response?.figures
         view = TaskView(record, showing: record.$spec, live: live)
         self.members = members
+        self.response = response?.members
     }
 
     package init(_ view: TaskView) {
         self.view = view
-        members = nil
+        (members, response) = (nil, nil)
     }
 }
 
@@ -25,7 +33,7 @@ extension ListedTaskView: Encodable {
         guard let members else { return try view.encode(to: encoder) }
         var fields = FieldWriter(encoder, TaskView.StatusKeys.self)
         if !fields.splice(members) { try members.value(TaskSpec.self).encode(to: encoder) }
-        try view.writeStatus(&fields)
+        try view.writeStatus(&fields, response: response)
     }
 }
 

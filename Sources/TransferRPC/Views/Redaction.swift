@@ -39,8 +39,7 @@ extension TaskSpec {
                 .timeoutIntervalForRequest, .timeoutIntervalForResource, .retry, .durability, .allowsArbitraryLoads,
                 .requestCachePolicy:
                 true
-            // May hold user info, whose end is an at sign, be it written as an escape.
-            case .url, .mirrors, .proxy: !value.contains(UInt8(ascii: "@")) && !value.contains(UInt8(ascii: "\\"))
+            case .url, .mirrors, .proxy: hasNoUserInfo(value)
             case .headers, .body, .formFields, .s3, .pieces, .password, .bearer, .clientToken, .resumeData,
                 .clientCertificate:
                 false
@@ -70,6 +69,33 @@ extension ResponseInfo {
         response.headers = headers.map(\.masked)
         return response
     }
+
+    /// A stored answer that clients may see as it is.
+    package struct Shareable: Sendable {
+        package let members: JSONMembers
+        /// What others of a task's members are made of.
+        let figures: ResponseInfo
+
+        /// nil where `withoutSecrets` has something to take away, or might.
+        package init?(_ text: String) {
+            var figures = ResponseInfo(url: "")
+            let members = JSONMembers(of: Array(text.utf8), names: Self.names) { key, value in
+                switch key {
+                case .url: return hasNoUserInfo(value)
+                case .headers: return value.beginnings { !HeaderField.isSecret(name: $0) }
+                case .expectedLength: figures.expectedLength = value.integer ?? -1
+                case .resumedFrom: figures.resumedFrom = value.integer
+                case .status, .statusText, .mimeType, .textEncoding, .suggestedFilename, .body: break
+                }
+                return true
+            }
+            guard let members else { return nil }
+            self.members = members
+            self.figures = figures
+        }
+
+        private static let names = JSONNames(CodingKeys.self)
+    }
 }
 
 extension HeaderField {
@@ -81,11 +107,16 @@ extension HeaderField {
 
     private var isSecret: Bool {
         var name = name
-        let lowercased = name.withUTF8 { bytes -> [UInt8]? in
-            guard bytes.allSatisfy({ $0 < 0x80 }) else { return nil }
-            return bytes.map { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 ? $0 | 0x20 : $0 }
-        }
-        return (lowercased ?? Array(name.lowercased().utf8)).withUnsafeBufferPointer { name in
+        return name.withUTF8 { Self.isSecret(name: $0) }
+    }
+
+    /// Whether a field of this name, as UTF-8, holds a credential.
+    fileprivate static func isSecret(name: some Collection<UInt8>) -> Bool {
+        let lowercased =
+            name.allSatisfy { $0 < 0x80 }
+            ? name.map { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 ? $0 | 0x20 : $0 }
+            : Array(String(decoding: name, as: UTF8.self).lowercased().utf8)
+        return lowercased.withUnsafeBufferPointer { name in
             Self.exact.contains { $0.count == name.count && $0.elementsEqual(name) }
                 || name.suffix(Self.ending.count).elementsEqual(Self.ending)
                 || Self.telling.contains { firstRange(of: $0, in: name) != nil }
@@ -98,6 +129,13 @@ extension HeaderField {
     private static let ending = Array("-authorization".utf8)
     private static let telling = ["token", "secret", "api-key", "apikey", "password", "credential", "session-id"]
         .map { Array($0.utf8) }
+}
+
+/// Whether the text of a member that is a URL, or several, surely has none: its end would be an at sign, be it written as
+/// an escape.
+private func hasNoUserInfo(_ value: JSONMembers.Value) -> Bool {
+    let text = value.text
+    return !text.contains(UInt8(ascii: "@")) && !text.contains(UInt8(ascii: "\\"))
 }
 
 /// `url` without the user info of its authority (RFC 3986 section 3.2.1); works on text that is no valid URL too.

@@ -164,7 +164,8 @@ extension TaskView: WireObject {
     }
 
     /// Writes everything but the spec.
-    func writeStatus(_ fields: inout FieldWriter<StatusKeys>) throws {
+    /// - Parameter shared: goes out in place of `response`.
+    func writeStatus(_ fields: inout FieldWriter<StatusKeys>, response shared: JSONMembers? = nil) throws {
         try fields.write(id.rawValue, .id)
         try fields.write(session, .session)
         try fields.write(Int64(owner.rawValue), .owner)
@@ -187,7 +188,11 @@ extension TaskView: WireObject {
         try fields.write(file, .file)
         try fields.write(sha256, .sha256)
         try fields.write(verified, .verified)
-        try fields.write(response, .response)
+        if let shared {
+            try fields.write(shared, .response, as: ResponseInfo.self)
+        } else {
+            try fields.write(response, .response)
+        }
         try fields.write(error, .error)
         try fields.write(segments, .segments)
     }

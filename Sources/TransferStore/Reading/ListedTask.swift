@@ -1,18 +1,21 @@
 import TransferModel
 
-/// A task of a page. Its spec is left as text, which mostly goes to a client as it is: reading and writing all its members
-/// again was half of what a page costs.
+/// A task of a page. Its spec and its answer are left as text, which mostly goes to a client as it is: reading and writing
+/// all their members again was half of what a page costs.
 package struct ListedTask: Sendable {
-    /// Of its spec it has the kind alone.
+    /// Of its spec it has the kind alone, and it has no answer.
     package var record: TaskRecord
     /// The spec as `StoredSpec.text` wrote it. Holds secrets.
     package var specText: String
+    /// The answer, if there is one. Holds secrets.
+    package var responseText: String?
 
-    /// The task with its spec.
-    /// - Throws: `internal` where the stored text cannot be read.
+    /// The task with its spec and its answer.
+    /// - Throws: `internal` where a stored text cannot be read.
     package func whole() throws -> TaskRecord {
         var whole = record
         whole.spec = try JSONColumn.decode(specText)
+        whole.response = try responseText.map { try JSONColumn.decode($0) }
         return whole
     }
 

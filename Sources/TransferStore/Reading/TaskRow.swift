@@ -25,12 +25,15 @@ enum TaskRow {
         """
 
     static func record(_ row: Row) throws -> TaskRecord {
-        try record(row, spec: Boxed(wrappedValue: try JSONColumn.decode(row[3])))
+        var record = try record(row, spec: Boxed(wrappedValue: try JSONColumn.decode(row[3])))
+        record.response = try (row[34] as String?).map { try JSONColumn.decode($0) }
+        return record
     }
 
-    /// The task with the text of its spec in place of the spec.
+    /// The task with the text of its spec and its answer in place of both.
     static func listed(_ row: Row) throws -> ListedTask {
-        ListedTask(record: try record(row, spec: ListedTask.spec(try JSONColumn.word(row[42]))), specText: row[3])
+        let record = try record(row, spec: ListedTask.spec(try JSONColumn.word(row[42])))
+        return ListedTask(record: record, specText: row[3], responseText: row[34])
     }
 
     private static func record(_ row: Row, spec: Boxed<TaskSpec>) throws -> TaskRecord {
@@ -44,7 +47,6 @@ enum TaskRow {
             TaskResult(file: row[20], bytes: ByteCount(bytes), sha256: row[22], verified: row[23])
         }
         record.checkpoint = try checkpoint(row)
-        record.response = try (row[34] as String?).map { try JSONColumn.decode($0) }
         record.upload = try (row[35] as String?).map { try JSONColumn.decode($0) }
         record.source = source(row)
         return record

@@ -20,7 +20,7 @@ struct JSONMembersTests {
 
     private func parsed(_ text: String, where mayPass: (Key, String) -> Bool = { _, _ in true }) -> JSONMembers? {
         JSONMembers(of: Array(text.utf8), names: JSONNames(Key.self)) { key, value in
-            mayPass(key, String(decoding: value, as: UTF8.self))
+            mayPass(key, String(decoding: value.text, as: UTF8.self))
         }
     }
 
@@ -29,6 +29,38 @@ struct JSONMembersTests {
         let text = try JSONCoding.encode([Spliced(members: members), Spliced(members: members)])
         let one = #"{"first":"before","second":[1,{"a":"b,}"}],"third":-7}"#
         #expect(String(decoding: text, as: UTF8.self) == "[\(one),\(one)]")
+    }
+
+    @Test func anObjectIsWrittenAfterItsName() throws {
+        struct Holder: Encodable {
+            var members: JSONMembers
+            func encode(to encoder: any Encoder) throws {
+                var fields = FieldWriter(encoder, Key.self)
+                try fields.write(members, .first, as: [String: Int].self)
+                try fields.write(true, .third)
+            }
+        }
+        let holder = Holder(members: try #require(parsed(#"{"second":1}"#)))
+        let text = String(decoding: try JSONCoding.encode(holder), as: UTF8.self)
+        #expect(text == #"{"first":{"second":1},"third":true}"#)
+        let other = try JSONDecoder().decode(JSONValue.self, from: try JSONEncoder().encode(holder))
+        #expect(other == ["first": ["second": 1], "third": true])
+    }
+
+    @Test func listsOfListsAreLookedThroughByTheirBeginnings() {
+        func seen(_ text: String, _ holds: (String) -> Bool = { _ in true }) -> [String]? {
+            var names: [String] = []
+            let members = JSONMembers(of: Array("{\"first\":\(text)}".utf8), names: JSONNames(Key.self)) { _, value in
+                value.beginnings { name in
+                    names.append(String(decoding: name, as: UTF8.self))
+                    return holds(names.last ?? "")
+                }
+            }
+            return members == nil ? nil : names
+        }
+        #expect(seen("[]") == [] && seen(#"[["a","x"],["b",["c"]],["d"]]"#) == ["a", "b", "d"])
+        #expect(seen(#"[["a"],["b"]]"#) { $0 != "b" } == nil)
+        for text in ["7", "{}", "[7]", "[[]]", "[[7]]", #"[["\u0061"]]"#] { #expect(seen(text) == nil) }
     }
 
     @Test func noneLeaveNoComma() throws {

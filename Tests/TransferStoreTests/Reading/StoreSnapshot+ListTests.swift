@@ -64,7 +64,7 @@ import TransferModel
             let whole = try await store.read { try $0.task(task.record.id) }
             let spec = try #require(whole?.spec)
             #expect(try task.whole() == whole && task.specText == StoredSpec.text(spec))
-            #expect(task.record.spec.kind == spec.kind && task.record.spec.url == nil)
+            #expect(task.record.spec.kind == spec.kind && task.record.spec.url == nil && task.record.response == nil)
         }
     }
 
