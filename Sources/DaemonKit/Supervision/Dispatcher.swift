@@ -15,13 +15,9 @@ actor Dispatcher {
     private let begin: @Sendable (TaskRecord, SessionRecord) -> Void
     private let logger: Logger
 
-    private struct Hosts {
-        var breaker = CircuitBreaker()
-        /// Hosts of queued tasks that the breaker holds back.
-        var held: Set<String> = []
-    }
-
-    private let hosts = Guarded(Hosts())
+    private let breaker = Guarded(CircuitBreaker())
+    /// No lane is marked for what a daemon before this one knew of its host.
+    private var hasForgottenMarks = false
     /// A kick is on its way, and whether it is for more than free slots.
     private struct Call {
         var isPending = false
@@ -95,19 +91,36 @@ actor Dispatcher {
 
     nonisolated func report(_ report: HostReport, host: String, task: TaskID) {
         let now = time.reading()
-        hosts.withLock { hosts in
+        breaker.withLock { breaker in
             switch report {
-            case .answered: hosts.breaker.recordSuccess(host: host)
-            case .failed: hosts.breaker.recordFailure(host: host, task: task, at: now)
-            case .nothing: hosts.breaker.ended(host: host, task: task)
+            case .answered: breaker.recordSuccess(host: host)
+            case .failed: breaker.recordFailure(host: host, task: task, at: now)
+            case .nothing: breaker.ended(host: host, task: task)
             }
-            if !hosts.breaker.isOpen(host: host) { hosts.held.remove(host) }
         }
     }
 
     /// When a host that is held back may be probed next (boot clock, milliseconds).
     nonisolated func nextProbe() -> Int64? {
-        hosts.withLock { hosts in hosts.held.compactMap { hosts.breaker.nextProbe(host: $0) }.min() }
+        breaker.withLock { $0.nextProbe() }
+    }
+
+    /// Lanes whose hosts are held back no longer are walked over again. Where that cannot be stored just now, the others go
+    /// on, and the next round tries again.
+    private func releaseLanes(_ now: ClockReading) async {
+        let released = breaker.withLock { $0.takeReleased(at: now) }
+        guard !released.isEmpty || !hasForgottenMarks else { return }
+        let isFirst = !hasForgottenMarks
+        do {
+            try await store.write { transaction in
+                if isFirst { try transaction.releaseAllLanes() } else { try transaction.release(hosts: released) }
+            }
+            hasForgottenMarks = true
+            ahead.forget()
+        } catch {
+            breaker.withLock { $0.putBack(released) }
+            logger.warning("cannot release hosts", metadata: ["error": "\(error)"])
+        }
     }
 
     /// One round; true where another may start more.
@@ -119,6 +132,8 @@ actor Dispatcher {
             perLane: min(limits.maximumConcurrentTasks, limits.maximumConcurrentTasksPerHost) + 1,
             limit: limits.maximumConcurrentTasks + 1)
         query.excludedTasks = Set(active.map(\.task))
+        query.isHeld = { [breaker] host in breaker.withLock { $0.isHeld(host: host, at: now) } }
+        await releaseLanes(now)
         if let started = try await startFromAhead(query, active, limits, now) { return started }
         var isFirst = true
         while true {
@@ -157,15 +172,10 @@ actor Dispatcher {
     private func decide(
         _ candidates: [QueuedTask], _ active: [TransferRun], _ limits: SlotLimits, _ now: ClockReading
     ) -> Scheduler.Decision {
-        let breaker = hosts.withLock { hosts in
-            for candidate in candidates where hosts.breaker.isOpen(host: candidate.host) {
-                hosts.held.insert(candidate.host)
-            }
-            return hosts.breaker
-        }
-        return Scheduler.pick(
+        Scheduler.pick(
             candidates: candidates.map(Scheduler.Candidate.init), running: active.map(Scheduler.Candidate.init),
-            stopping: Set(active.filter(\.isAborting).map(\.task)), limits: limits, breaker: breaker, at: now)
+            stopping: Set(active.filter(\.isAborting).map(\.task)), limits: limits,
+            breaker: breaker.withLock { $0 }, at: now)
     }
 
     /// False where none of `ids` may be claimed just now.
@@ -177,7 +187,7 @@ actor Dispatcher {
         guard !wanted.isEmpty else { return false }
         defer { runs.claims.leave(wanted) }
         for record in try await claim(wanted, sessions) {
-            hosts.withLock { $0.breaker.started(host: record.host, task: record.id) }
+            breaker.withLock { $0.started(host: record.host, task: record.id) }
             begin(record, sessions[record.session] ?? SessionRecord(key: record.session, createdAt: now.wall))
         }
         return true
@@ -198,12 +208,17 @@ actor Dispatcher {
     private func ask(
         _ query: CandidateQuery, _ hasRuns: Bool
     ) async throws -> ([QueuedTask], [SessionKey: SessionRecord]) {
-        try await store.read { snapshot in
+        let (candidates, sessions) = try await store.read { snapshot in
             let candidates = try snapshot.candidates(query)
             let running = hasRuns ? try snapshot.sessions(owner: nil).map(\.key) : []
-            let sessions = try Set(candidates.map(\.session)).union(running).compactMap { try snapshot.session($0) }
+            let keys = Set(candidates.tasks.map(\.session)).union(running)
+            let sessions = try keys.compactMap { try snapshot.session($0) }
             return (candidates, Dictionary(uniqueKeysWithValues: sessions.map { ($0.key, $0) }))
         }
+        let held = candidates.heldLanes
+        // Without the mark they are read again the next time.
+        if !held.isEmpty { try? await store.write { try $0.hold(held) } }
+        return (candidates.tasks, sessions)
     }
 
     private func claim(
@@ -242,7 +257,8 @@ extension CandidateQuery {
 extension Scheduler.Candidate {
     init(_ task: QueuedTask) {
         self.init(
-            id: task.id, session: task.session, host: task.host, priority: task.priority, position: task.position)
+            id: task.id, session: task.session, host: task.host, priority: task.priority, position: task.position,
+            hasFailed: task.hasFailed)
     }
 
     init(_ run: TransferRun) {

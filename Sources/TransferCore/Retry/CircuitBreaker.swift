@@ -4,7 +4,18 @@ import TransferModel
 ///
 /// Tasks that failed themselves served their own back-off and are never held longer by the breaker; it holds
 /// those that have not tried yet. Times are milliseconds of the boot clock.
+///
+/// Thousands of hosts may be held at a time. So nobody goes through them: which one may be tried again is told once
+/// (`takeReleased`), and in the order of their times.
 package struct CircuitBreaker: Sendable {
+    /// What a task may do.
+    package enum Permission: Sendable {
+        case free
+        /// One task of the host may, to see how it does.
+        case asProbe
+        case held
+    }
+
     package static let failuresToOpen = 5
     package static let tasksToOpen = 2
     /// Failed tasks remembered for each host; one that was forgotten is held like a new one.
@@ -22,6 +33,12 @@ package struct CircuitBreaker: Sendable {
     }
 
     private var hosts: [String: Host] = [:]
+    /// When hosts may be probed; an entry whose host has another time by now does not count.
+    private var probes = TimeQueue<String>()
+    /// Hosts that are held no longer, until they are taken.
+    private var released: [String] = []
+    /// Hosts at which the old ones are looked for: going through all of them must be rare.
+    private var forgetsAt = Self.rememberedHosts
     private let policy: RetryPolicy
 
     /// - Parameter policy: its ceilings are the time between probes.
@@ -30,10 +47,45 @@ package struct CircuitBreaker: Sendable {
     }
 
     /// Whether `task` may try `host` now.
+    /// - Parameter hasFailed: its own back-off is over.
+    package func permission(
+        host: String, task: TaskID, hasFailed: Bool = false, at now: ClockReading
+    ) -> Permission {
+        guard let state = hosts[host], state.isOpen else { return .free }
+        if hasFailed || state.failed.contains(task) { return .free }
+        return isHeld(host: host, at: now) ? .held : .asProbe
+    }
+
     package func allows(host: String, task: TaskID, at now: ClockReading) -> Bool {
-        guard let state = hosts[host], state.isOpen else { return true }
-        if state.failed.contains(task) { return true }
-        return state.probe == nil && now.boot >= state.nextProbeAt
+        permission(host: host, task: task, at: now) != .held
+    }
+
+    /// Whether tasks of `host` that have not failed themselves must wait.
+    package func isHeld(host: String, at now: ClockReading) -> Bool {
+        guard let state = hosts[host], state.isOpen else { return false }
+        return state.probe != nil || now.boot < state.nextProbeAt
+    }
+
+    /// Hosts that were held and are not any more since this was asked last: they answered, or may be probed.
+    package mutating func takeReleased(at now: ClockReading) -> [String] {
+        while let (time, host) = probes.first, time <= now.boot {
+            probes.removeFirst()
+            if nextProbe(host: host) == time { released.append(host) }
+        }
+        defer { released = [] }
+        return released
+    }
+
+    /// What was taken could not be made use of.
+    package mutating func putBack(_ hosts: [String]) { released += hosts }
+
+    /// When the next host that is held may be probed (boot clock, milliseconds); nil where none waits for its time.
+    package mutating func nextProbe() -> Int64? {
+        while let (time, host) = probes.first {
+            if nextProbe(host: host) == time { return time }
+            probes.removeFirst()
+        }
+        return nil
     }
 
     package func isOpen(host: String) -> Bool { hosts[host]?.isOpen ?? false }
@@ -52,12 +104,14 @@ package struct CircuitBreaker: Sendable {
 
     /// The attempt ended without saying anything about the host (pause, cancel, preemption, disk).
     package mutating func ended(host: String, task: TaskID) {
-        if hosts[host]?.probe == task { hosts[host]?.probe = nil }
+        guard hosts[host]?.probe == task else { return }
+        hosts[host]?.probe = nil
+        released.append(host)
     }
 
     /// The host answered: everything is allowed again.
     package mutating func recordSuccess(host: String) {
-        hosts[host] = nil
+        if hosts.removeValue(forKey: host)?.isOpen ?? false { released.append(host) }
     }
 
     /// The host failed (connection, silence, 5xx); what the user or the disk did is not the host's failure.
@@ -69,10 +123,16 @@ package struct CircuitBreaker: Sendable {
         let wait = policy.ceiling(failuresInRow: max(1, state.failuresInRow - Self.failuresToOpen + 1))
         state.nextProbeAt = now.boot + wait.milliseconds
         hosts[host] = state
-        if hosts.count > Self.rememberedHosts { forgetOldHosts(now) }
+        if state.isOpen { probes.insert(host, at: state.nextProbeAt) }
+        if hosts.count > forgetsAt { forgetOldHosts(now) }
     }
 
     private mutating func forgetOldHosts(_ now: ClockReading) {
-        hosts = hosts.filter { $0.value.probe != nil || $0.value.nextProbeAt + Self.memory.milliseconds > now.boot }
+        let old = hosts.filter { $0.value.probe == nil && $0.value.nextProbeAt + Self.memory.milliseconds <= now.boot }
+        for (host, state) in old {
+            hosts[host] = nil
+            if state.isOpen { released.append(host) }
+        }
+        forgetsAt = max(Self.rememberedHosts, 2 * hosts.count)
     }
 }

@@ -11,8 +11,13 @@ package struct Scheduler: Sendable {
         package var priority: Double
         /// Order among tasks of one priority, smaller first.
         package var position: Double
+        /// It failed before, and its own back-off is over.
+        package var hasFailed: Bool
 
-        package init(id: TaskID, session: SessionKey, host: String, priority: Double, position: Double) {
+        package init(
+            id: TaskID, session: SessionKey, host: String, priority: Double, position: Double, hasFailed: Bool = false
+        ) {
+            self.hasFailed = hasFailed
             self.id = id
             self.session = session
             self.host = host
@@ -109,7 +114,9 @@ private struct Round {
     private var now: SlotUse
     private var soon: SlotUse
     private var keeping: [Candidate]
-    private var breaker: CircuitBreaker
+    private let breaker: CircuitBreaker
+    /// Hosts that are held back and got a task in this round.
+    private var tried: Set<String> = []
     private let time: ClockReading
     private(set) var decision = Scheduler.Decision()
 
@@ -168,7 +175,11 @@ private struct Round {
     }
 
     private mutating func place(_ task: Candidate) {
-        guard breaker.allows(host: task.host, task: task.id, at: time) else { return }
+        switch breaker.permission(host: task.host, task: task.id, hasFailed: task.hasFailed, at: time) {
+        case .free: break
+        case .asProbe: if tried.contains(task.host) { return }
+        case .held: return
+        }
         if soon.fits(task) {
             if now.fits(task) {
                 now.add(task)
@@ -182,7 +193,7 @@ private struct Round {
             return
         }
         soon.add(task)
-        breaker.started(host: task.host, task: task.id)
+        if breaker.isOpen(host: task.host) { tried.insert(task.host) }
     }
 
     /// The least important running task of a strictly lower priority whose slot is the one needed.

@@ -63,7 +63,8 @@ package struct CandidateQuery: Sendable {
     package var perLane = 6
     /// In all.
     package var limit = 64
-    package var excludedHosts: Set<String> = []
+    /// Whether only those tasks of a host count that failed themselves.
+    package var isHeld: @Sendable (String) -> Bool = { _ in false }
     package var excludedSessions: Set<SessionKey> = []
     /// Tasks of the look-ahead that the caller already holds.
     package var excludedTasks: Set<TaskID> = []
@@ -83,6 +84,22 @@ package struct QueuedTask: Sendable, Hashable {
     package var host: String
     package var priority: Double
     package var position: Double
+    /// It failed before, and its own back-off is over.
+    package var hasFailed = false
+}
+
+/// What the scheduler chooses from.
+package struct Candidates: Sendable {
+    /// Best first.
+    package var tasks: [QueuedTask] = []
+    /// Lanes of hosts that are held, in which no task may run. They need not be read again until one may:
+    /// `StoreTransaction.hold`.
+    package var heldLanes: [LaneID] = []
+}
+
+/// The tasks of one session on one host.
+package struct LaneID: Sendable, Hashable {
+    let rawValue: Int64
 }
 
 /// When something falls due next; nil where nothing does.

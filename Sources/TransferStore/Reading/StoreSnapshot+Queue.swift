@@ -5,22 +5,24 @@ extension StoreSnapshot {
     /// The best queued tasks of each lane that is not excluded, best first over all.
     ///
     /// Lanes are walked in the order of their heads and the walk ends once no further head can be among the answer:
-    /// its cost depends on `limit` and on the excluded lanes, not on the length of the queue.
-    package func candidates(_ query: CandidateQuery) throws -> [QueuedTask] {
+    /// its cost depends on `limit` and on excluded lanes, not on the length of the queue. Lanes that are marked as held
+    /// are in no index that it goes through.
+    package func candidates(_ query: CandidateQuery) throws -> Candidates {
         let lanes = try Row.fetchCursor(
             try statement(Self.lanesSQL), arguments: [query.abovePriority ?? -1])
-        var best: [QueuedTask] = []
+        var found = Candidates()
         while let row = try lanes.next() {
             let lane = Lane(row)
-            guard !query.excludedHosts.contains(lane.host), !query.excludedSessions.contains(lane.session) else {
-                continue
-            }
-            if best.count == query.limit, let last = best.last, !lane.canPrecede(last) { break }
-            best.append(contentsOf: try heads(of: lane, query))
-            best.sort(by: Self.precedes)
-            best.removeLast(max(0, best.count - query.limit))
+            guard !query.excludedSessions.contains(lane.session) else { continue }
+            if found.tasks.count == query.limit, let last = found.tasks.last, !lane.canPrecede(last) { break }
+            let isHeld = query.isHeld(lane.host)
+            let heads = try heads(of: lane, query, among: isHeld ? Self.againSQL : Self.headsSQL)
+            if isHeld, heads.isEmpty { found.heldLanes.append(LaneID(rawValue: lane.id)) }
+            found.tasks.append(contentsOf: heads)
+            found.tasks.sort(by: Self.precedes)
+            found.tasks.removeLast(max(0, found.tasks.count - query.limit))
         }
-        return best
+        return found
     }
 
     private struct Lane {
@@ -48,14 +50,14 @@ extension StoreSnapshot {
         a.priority == b.priority ? (a.position, a.id) < (b.position, b.id) : a.priority > b.priority
     }
 
-    private func heads(of lane: Lane, _ query: CandidateQuery) throws -> [QueuedTask] {
+    private func heads(of lane: Lane, _ query: CandidateQuery, among sql: String) throws -> [QueuedTask] {
         let rows = try Row.fetchCursor(
-            try statement(Self.headsSQL), arguments: [lane.id, query.abovePriority ?? -1])
+            try statement(sql), arguments: [lane.id, query.abovePriority ?? -1])
         var heads: [QueuedTask] = []
         while heads.count < query.perLane, let row = try rows.next() {
             let task = QueuedTask(
                 id: TaskID(row[0] as Int64), session: lane.session, host: lane.host, priority: row[1],
-                position: row[2])
+                position: row[2], hasFailed: row[3])
             if !query.excludedTasks.contains(task.id) { heads.append(task) }
         }
         return heads
@@ -64,12 +66,19 @@ extension StoreSnapshot {
     static let lanesSQL = """
         SELECT lane.id, session.owner, session.identifier, lane.host, head_priority, head_position \
         FROM lane INDEXED BY lane_head CROSS JOIN session ON session.id = lane.session \
-        WHERE queued > 0 AND head_priority > ? ORDER BY head_priority DESC, head_position
+        WHERE queued > 0 AND held = 0 AND head_priority > ? ORDER BY head_priority DESC, head_position
         """
 
     static let headsSQL = """
-        SELECT id, priority, position FROM task INDEXED BY task_queue \
+        SELECT id, priority, position, failures_in_row > 0 FROM task INDEXED BY task_queue \
         WHERE lane = ? AND state = 'queued' AND priority > ? ORDER BY priority DESC, position, id
+        """
+
+    /// Those that failed themselves: at a host that is held back they may run.
+    static let againSQL = """
+        SELECT id, priority, position, 1 FROM task INDEXED BY task_again \
+        WHERE lane = ? AND state = 'queued' AND failures_in_row > 0 AND priority > ? \
+        ORDER BY priority DESC, position, id
         """
 
     /// When the next attempt, deadline and resource timeout after `time` fall due.

@@ -64,6 +64,49 @@ import TransferStore
         #expect(stage.startedIDs == [tasks[30].id])
     }
 
+    /// The store says which lanes it would read for the next claim.
+    @Test func hostsThatAreHeldBackAreReadOnceUntilOneOfTheirTasksMayRun() async throws {
+        let fixture = try SupervisionFixture()
+        let tasks = try await fixture.add(hosts: (0..<40).map { "dead\($0)" } + ["alive", "alive"])
+        let stage = Stage(fixture)
+        for task in tasks.prefix(40) {
+            for other in 1...5 {
+                stage.dispatcher.report(.failed, host: task.host, task: TaskID(task.id.rawValue + Int64(other) * 1000))
+            }
+        }
+        stage.limits.withLock { $0.maximumConcurrentTasks = 3 }
+        await stage.dispatcher.kick()
+        #expect(stage.startedIDs == tasks.suffix(2).map(\.id))
+        let everything = CandidateQuery(perLane: 10, limit: 100)
+        #expect(try await fixture.store.read { try $0.candidates(everything) }.tasks.isEmpty)
+        // One answers, and the next probe of the others is not due yet.
+        stage.dispatcher.report(.answered, host: tasks[7].host, task: TaskID(9000))
+        await stage.dispatcher.kick()
+        #expect(stage.startedIDs.last == tasks[7].id && stage.startedIDs.count == 3)
+        // A failure of its own, and its back-off is over.
+        try await fixture.store.write { transaction in
+            var status = tasks[20].status
+            (status.state, status.reason, status.failuresInRow) = (.waiting, .retry, 1)
+            _ = try transaction.update(tasks[20].id, from: .queued, to: status)
+        }
+        _ = try await fixture.apply(.conditionCleared, to: tasks[20].id)
+        stage.limits.withLock { $0.maximumConcurrentTasks = 4 }
+        await stage.dispatcher.kick()
+        #expect(stage.startedIDs.last == tasks[20].id && stage.startedIDs.count == 4)
+    }
+
+    @Test func marksOfADaemonBeforeThisOneMeanNothing() async throws {
+        let fixture = try SupervisionFixture()
+        let task = try await fixture.add(hosts: ["a"])[0]
+        var query = CandidateQuery()
+        query.isHeld = { _ in true }
+        let lanes = try await fixture.store.read { [query] in try $0.candidates(query) }.heldLanes
+        try await fixture.store.write { try $0.hold(lanes) }
+        let stage = Stage(fixture)
+        await stage.dispatcher.kick()
+        #expect(stage.startedIDs == [task.id])
+    }
+
     @Test func fullHostsStarveNobody() async throws {
         let fixture = try SupervisionFixture()
         let busy = (0..<6).flatMap { host in Array(repeating: "busy\(host)", count: 10) }

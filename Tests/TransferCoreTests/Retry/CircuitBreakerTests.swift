@@ -73,6 +73,52 @@ struct CircuitBreakerTests {
         #expect(breaker.nextProbe(host: host) == nil)
     }
 
+    @Test func aHostIsReleasedOnceWhenItMayBeProbed() {
+        var breaker = opened()
+        #expect(breaker.isHeld(host: host, at: reading()) && breaker.takeReleased(at: reading()) == [])
+        #expect(breaker.nextProbe() == reading(1).boot)
+        #expect(breaker.takeReleased(at: reading(1)) == [host] && breaker.nextProbe() == nil)
+        #expect(!breaker.isHeld(host: host, at: reading(1)) && breaker.takeReleased(at: reading(2)) == [])
+        breaker.putBack([host])
+        #expect(breaker.takeReleased(at: reading(2)) == [host])
+        breaker.started(host: host, task: TaskID(10))
+        #expect(breaker.isHeld(host: host, at: reading(2)))
+        breaker.recordFailure(host: host, task: TaskID(10), at: reading(3))
+        #expect(breaker.nextProbe() == reading(5).boot && breaker.takeReleased(at: reading(4)) == [])
+        #expect(breaker.takeReleased(at: reading(5)) == [host])
+    }
+
+    @Test func aHostIsReleasedWhenItAnswersAndWhenItsProbeSaidNothing() {
+        var breaker = opened()
+        breaker.started(host: host, task: TaskID(10))
+        breaker.ended(host: host, task: TaskID(11))
+        #expect(breaker.takeReleased(at: reading()) == [])
+        breaker.ended(host: host, task: TaskID(10))
+        #expect(breaker.takeReleased(at: reading()) == [host])
+        breaker.recordSuccess(host: host)
+        #expect(breaker.takeReleased(at: reading()) == [host])
+        // What was noted for it means nothing any more.
+        #expect(breaker.nextProbe() == nil && breaker.takeReleased(at: reading(1000)) == [])
+        breaker.recordSuccess(host: host)
+        #expect(breaker.takeReleased(at: reading(1000)) == [])
+    }
+
+    @Test func whoFailedInAnEarlierLifeIsNotHeldEither() {
+        let breaker = opened()
+        #expect(breaker.permission(host: host, task: TaskID(50), hasFailed: true, at: reading()) == .free)
+        #expect(breaker.permission(host: host, task: TaskID(50), at: reading()) == .held)
+        #expect(breaker.permission(host: host, task: TaskID(50), at: reading(1)) == .asProbe)
+    }
+
+    @Test func forgottenHostsAreReleased() {
+        var breaker = opened(at: 0)
+        _ = breaker.takeReleased(at: reading(1))
+        for number in 0...CircuitBreaker.rememberedHosts {
+            breaker.recordFailure(host: "http://h\(number):80", task: TaskID(1), at: reading(10_000))
+        }
+        #expect(breaker.takeReleased(at: reading(10_000)) == [host])
+    }
+
     @Test func forgetsHostsThatWereQuietForLong() {
         var breaker = opened(at: 0)
         for number in 0...CircuitBreaker.rememberedHosts {

@@ -95,6 +95,16 @@ struct SchedulerTests {
         #expect(start.filter { $0 > 6 }.count == 3)
     }
 
+    @Test func whoseOwnBackOffIsOverTriesAHostThatIsHeldBack() {
+        var breaker = CircuitBreaker()
+        for id in 100...104 { breaker.recordFailure(host: "a", task: TaskID(Int64(id)), at: reading()) }
+        var queue = (1...4).map { task($0, host: "a") }
+        #expect(pick(queue, breaker: breaker).start.isEmpty)
+        queue[1].hasFailed = true
+        queue[3].hasFailed = true
+        #expect(pick(queue, breaker: breaker).start == [2, 4])
+    }
+
     @Test func limitsHoldWhateverComes() {
         var generator = SeededGenerator(state: 3)
         for _ in 0..<200 {

@@ -23,23 +23,23 @@ import TransferModel
                 newTask(owner: bob, host: "b", priority: 0.7),
             ].map { try transaction.insert($0).id }
         }
-        let all = try await store.read { try $0.candidates(CandidateQuery()) }
+        let all = try await store.read { try $0.candidates(CandidateQuery()).tasks }
         #expect(all.map(\.id) == [ids[1], ids[6], ids[0], ids[2], ids[3], ids[4]])
         #expect(all[1] == QueuedTask(id: ids[6], session: .shared(of: bob), host: "b", priority: 0.7, position: 7))
-        let two = try await store.read { try $0.candidates(CandidateQuery(perLane: 1, limit: 2)) }
+        let two = try await store.read { try $0.candidates(CandidateQuery(perLane: 1, limit: 2)).tasks }
         #expect(two.map(\.id) == [ids[1], ids[6]])
         var query = CandidateQuery(perLane: 1)
-        query.excludedHosts = ["a"]
+        query.isHeld = { $0 == "a" }
         query.excludedTasks = [ids[3]]
-        let others = try await store.read { [query] in try $0.candidates(query) }
+        let others = try await store.read { [query] in try $0.candidates(query).tasks }
         #expect(others.map(\.id) == [ids[6], ids[4]])
         query = CandidateQuery()
         query.excludedSessions = [.shared(of: alice)]
-        let bobs = try await store.read { [query] in try $0.candidates(query) }
+        let bobs = try await store.read { [query] in try $0.candidates(query).tasks }
         #expect(bobs.map(\.id) == [ids[6]])
         query = CandidateQuery()
         query.abovePriority = 0.5
-        let higher = try await store.read { [query] in try $0.candidates(query) }
+        let higher = try await store.read { [query] in try $0.candidates(query).tasks }
         #expect(higher.map(\.id) == [ids[1], ids[6]])
     }
 
@@ -56,7 +56,7 @@ import TransferModel
                 try transaction.insert(new)
             }
         }
-        let everything = try await store.read { try $0.candidates(CandidateQuery(perLane: 1000, limit: 1000)) }
+        let everything = try await store.read { try $0.candidates(CandidateQuery(perLane: 1000, limit: 1000)).tasks }
         #expect(everything.count == 600)
         for (perLane, limit) in [(1, 5), (2, 7), (6, 64), (3, 200), (100, 10)] {
             var taken: [String: Int] = [:]
@@ -64,7 +64,8 @@ import TransferModel
                 taken[task.host, default: 0] += 1
                 return taken[task.host, default: 0] <= perLane
             }.prefix(limit)
-            let found = try await store.read { try $0.candidates(CandidateQuery(perLane: perLane, limit: limit)) }
+            let query = CandidateQuery(perLane: perLane, limit: limit)
+            let found = try await store.read { try $0.candidates(query).tasks }
             #expect(found.map(\.id) == expected.map(\.id))
         }
     }
@@ -76,6 +77,8 @@ import TransferModel
         #expect(!lanes.contains("TEMP B-TREE"))
         let heads = try await plan(store, StoreSnapshot.headsSQL, [1, -1])
         #expect(heads == "SEARCH task USING INDEX task_queue (lane=? AND priority>?)")
+        let again = try await plan(store, StoreSnapshot.againSQL, [1, -1])
+        #expect(again == "SEARCH task USING INDEX task_again (lane=? AND priority>?)")
     }
 
     @Test func whatFallsDueIsFoundByItsIndex() async throws {

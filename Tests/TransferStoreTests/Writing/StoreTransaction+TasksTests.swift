@@ -177,7 +177,7 @@ import TransferModel
         let store = try fixture.open()
         let id = try await store.add(newTask(host: "https://old:443"))
         try await store.write { [fullSpec] in try $0.setSpec(id, fullSpec, host: "https://new:443") }
-        let (task, heads) = try await store.read { (try $0.task(id), try $0.candidates(CandidateQuery())) }
+        let (task, heads) = try await store.read { (try $0.task(id), try $0.candidates(CandidateQuery()).tasks) }
         #expect(task?.spec == fullSpec)
         #expect(task?.host == "https://new:443")
         #expect(heads.map(\.host) == ["https://new:443"])
