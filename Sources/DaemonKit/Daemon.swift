@@ -130,7 +130,16 @@ package final class Daemon: Sendable {
             progressInterval: { settings.current.global.progressInterval }, logger: logger)
         self.feed = feed
         subscribers.follow(feed)
-        store.onCommit(feed.committed)
+        // The store keeps what is called at its commits.
+        let footprint = Footprint { [weak store] in
+            store?.releaseMemory()
+            try? await Task.sleep(for: .milliseconds(100))
+            Footprint.settle()
+        }
+        store.onCommit { events in
+            feed.committed(events)
+            footprint.note(events: events.count)
+        }
         try await feed.start()
 
         let services = Services(

@@ -11,7 +11,6 @@ package struct Services: Sendable {
     package var feed: EventFeed
     package var settings: any SettingsServing
     package var facts: DaemonFacts
-    package let footprint: Footprint
 
     package init(
         tasks: any TaskServing, sessions: any SessionServing, store: TransferStore, feed: EventFeed,
@@ -23,11 +22,6 @@ package struct Services: Sendable {
         self.feed = feed
         self.settings = settings
         self.facts = facts
-        footprint = Footprint { [store] in
-            store.releaseMemory()
-            try? await Task.sleep(for: .milliseconds(100))
-            Footprint.settle()
-        }
     }
 }
 

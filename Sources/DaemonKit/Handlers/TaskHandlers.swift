@@ -8,15 +8,12 @@ struct TaskHandlers {
 
     func register(in table: inout HandlerTable) {
         let services = services
-        table.add(replying: AddTasks.self) { parameters, context in
+        table.add(AddTasks.self) { parameters, context in
             guard !parameters.tasks.isEmpty else {
                 throw TransferError(.badField, "tasks: name at least one task.", details: ["field": "tasks"])
             }
             let added = try await services.tasks.add(parameters.tasks, session: parameters.session, by: context.peer)
-            let footprint = added.count >= Footprint.burst ? services.footprint : nil
-            return Reply(AddTasks.Result(tasks: added.map { .init(id: $0.id, state: $0.state) })) {
-                footprint?.noteBurst()
-            }
+            return AddTasks.Result(tasks: added.map { .init(id: $0.id, state: $0.state) })
         }
         table.add(GetTask.self) { parameters, context in
             let record = try await services.tasks.record(parameters.id, for: context.peer)

@@ -1,17 +1,21 @@
 import CLinux
 import Threading
 
-/// Keeps the daemon small between its bursts: what a thousand tasks in one call needed for a moment goes back to the
-/// kernel once it is quiet.
+/// Keeps the daemon small between its bursts: what a thousand tasks needed for a moment, while they were added or while
+/// they ran, goes back to the kernel once it is quiet.
 package final class Footprint: Sendable {
     private struct State {
         var trimmer: Task<Void, Never>?
         var wasUsed = false
+        /// Events since the last burst began.
+        var events = 0
     }
 
-    /// Calls that add fewer tasks leave nothing that is worth a visit to every heap.
+    /// Fewer events leave nothing that is worth a visit to every heap.
     static let burst = 100
     static let quiet: Duration = .milliseconds(500)
+    /// How often it waits for `quiet` at most: where there is a little to do all the time, it is never quite quiet.
+    static let patience = 60
 
     private let trim: @Sendable () async -> Void
     private let state = Guarded(State())
@@ -29,28 +33,31 @@ package final class Footprint: Sendable {
         dld_forget_code()
     }
 
-    /// A call needed much memory and has been answered.
-    package func noteBurst() {
+    /// So many things happened to tasks. Many small calls, and transfers that end, leave as much as a large call does.
+    package func note(events: Int) {
         state.withLock { state in
             state.wasUsed = true
-            guard state.trimmer == nil else { return }
+            state.events += events
+            guard state.trimmer == nil, state.events >= Self.burst else { return }
             state.trimmer = Task { await self.trimWhenQuiet() }
         }
     }
 
     private func trimWhenQuiet() async {
-        repeat {
+        for round in 1...Self.patience {
             state.withLock { $0.wasUsed = false }
             try? await Task.sleep(for: Self.quiet)
-        } while !isQuiet()
+            if isOver(round) { break }
+        }
         await trim()
     }
 
-    /// Whether no burst came meanwhile; the next one starts anew then.
-    private func isQuiet() -> Bool {
+    /// Whether nothing happened meanwhile, or it was waited for long enough; the next burst starts anew then.
+    private func isOver(_ round: Int) -> Bool {
         state.withLock { state in
-            if !state.wasUsed { state.trimmer = nil }
-            return !state.wasUsed
+            guard !state.wasUsed || round == Self.patience else { return false }
+            (state.trimmer, state.events) = (nil, 0)
+            return true
         }
     }
 }
