@@ -78,6 +78,7 @@ actor Dispatcher {
                 if try await fill() { isKicked = true }
             } catch {
                 logger.error("cannot start tasks", metadata: ["error": "\(error)"])
+                ahead.forget()
                 return
             }
         }
@@ -125,6 +126,7 @@ actor Dispatcher {
 
     /// One round; true where another may start more.
     private func fill() async throws -> Bool {
+        if ahead.isEmpty { return false }
         let now = time.reading()
         let limits = settings()
         let active = runs.all

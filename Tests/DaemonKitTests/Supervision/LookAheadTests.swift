@@ -50,8 +50,12 @@ import TransferModel
         var ahead = ahead(of: tasks(1...3), CandidateQuery(perLane: 12, limit: 40))
         let query = CandidateQuery(perLane: 6, limit: 10)
         #expect(ahead.candidates(query)?.count == 3)
+        #expect(!ahead.isEmpty)
         ahead.remove([TaskID(1), TaskID(2), TaskID(3)])
         #expect(ahead.candidates(query) == [])
+        #expect(ahead.isEmpty)
+        ahead.forget()
+        #expect(!ahead.isEmpty)
     }
 
     @Test func aLaneThatWasCutIsNotTakenForEmpty() {
@@ -61,6 +65,8 @@ import TransferModel
         #expect(ahead.candidates(query) == answer(queue, query))
         ahead.remove([TaskID(1), TaskID(2)])
         #expect(ahead.candidates(query) == nil)
+        ahead.remove(Set((1...52).map { TaskID($0) }))
+        #expect(!ahead.isEmpty)
     }
 
     @Test func nothingIsKnownBeforeTheFirstAnswerAndAfterAChange() {
