@@ -25,12 +25,18 @@ final class Buffer: @unchecked Sendable {
 
 /// Bounds the memory that bodies take before they reach their files, and spares an allocation per chunk.
 final class BufferPool: Sendable {
-    /// Tiny for slow transfers, of which there may be thousands; large where bytes come fast.
-    enum Size: Int, CaseIterable, Sendable {
-        case tiny, small, large
+    /// Scraps and tiny ones for slow transfers, of which there may be thousands; large where bytes come fast.
+    enum Size: Int, CaseIterable, Comparable, Sendable {
+        case scrap, tiny, small, large
+
+        /// The smallest that so many bytes fit in, or the largest there is.
+        init(holding count: Int) { self = Self.allCases.first { $0.bytes >= count } ?? .large }
+
+        static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 
         var bytes: Int {
             switch self {
+            case .scrap: BufferPool.scrapSize
             case .tiny: BufferPool.tinySize
             case .small: BufferPool.smallSize
             case .large: BufferPool.largeSize
@@ -40,7 +46,8 @@ final class BufferPool: Sendable {
         /// Buffers that are kept for the next who asks.
         fileprivate var kept: Int {
             switch self {
-            case .tiny: 256
+            case .scrap: 256
+            case .tiny: 128
             case .small: 128
             case .large: 16
             }
@@ -48,9 +55,10 @@ final class BufferPool: Sendable {
 
         /// What follows where this one fills, and where it stays nearly empty.
         var larger: Size { Size(rawValue: rawValue + 1) ?? .large }
-        var smaller: Size { Size(rawValue: rawValue - 1) ?? .tiny }
+        var smaller: Size { Size(rawValue: rawValue - 1) ?? .scrap }
     }
 
+    static let scrapSize = 2 << 10
     static let tinySize = 8 << 10
     static let smallSize = 64 << 10
     static let largeSize = 512 << 10

@@ -99,7 +99,7 @@ extension Transfer {
 
     private func beginBody(_ part: PartFile, _ acceptance: Acceptance, _ reactor: Reactor) {
         use = .store(reactor.makeSink(self, part, acceptance))
-        if reactor.crowd.isCrowded { bufferSize = .tiny }
+        if reactor.transfers.count >= Crowd.begins { bufferSize = .scrap }
         guard let segment, let head else { return }
         permittedEnd = nextOffset
         segment.bound.begin(at: nextOffset)
@@ -212,13 +212,14 @@ extension Transfer {
         if let buffer, buffer.room >= count { return true }
         if case .gather = use, buffer == nil {
             let whole = acceptance?.total ?? Self.gatheredLength
-            buffer = reactor.buffers.acquire(whole.rawValue > BufferPool.tinySize ? .small : .tiny)
+            buffer = reactor.buffers.acquire(BufferPool.Size(holding: Int(whole.rawValue)))
             return buffer != nil
         }
         if case .gather = use { moveToFile(reactor) }
         guard let sink, buffer == nil || sink.admits(at: reactor.now) else { return false }
         if let full = buffer { bufferSize = Self.size(of: full).larger }
-        guard let fresh = reactor.buffers.acquire(bufferSize.bytes < count ? .small : bufferSize) else { return false }
+        let size = max(bufferSize, BufferPool.Size(holding: count))
+        guard let fresh = reactor.buffers.acquire(size) else { return false }
         if let full = buffer { sink.submit(full) }
         buffer = fresh
         return true
@@ -243,6 +244,6 @@ extension Transfer {
     }
 
     private static func size(of buffer: Buffer) -> BufferPool.Size {
-        buffer.capacity >= BufferPool.largeSize ? .large : buffer.capacity >= BufferPool.smallSize ? .small : .tiny
+        BufferPool.Size(holding: buffer.capacity)
     }
 }

@@ -15,6 +15,14 @@ import Testing
         #expect(pool.lentBytes == 0)
     }
 
+    @Test func aSizeHoldsWhatItIsAskedFor() {
+        for size in BufferPool.Size.allCases {
+            #expect(BufferPool.Size(holding: size.bytes) == size)
+            #expect(BufferPool.Size(holding: size.bytes + 1) == size.larger)
+        }
+        #expect(BufferPool.Size(holding: 0) == .scrap)
+    }
+
     @Test func handsOutEmptyBuffersAgain() throws {
         let pool = BufferPool(bound: 1 << 20)
         let first = try #require(pool.acquire(.small))
