@@ -91,53 +91,80 @@ package final class CurlEngine: Sendable {
     /// The part must stay open until this returns. `source` is what the exchange's payload takes its bytes from; where
     /// it is not any more what it was when it was opened, the exchange is stopped with source.changed.
     package func perform(
-        _ exchange: Exchange, into part: PartFile?, sending source: UploadSource? = nil, as segment: Segment? = nil,
-        context: TransferContext
+        _ exchange: Exchange, into part: PartFile?, sending source: UploadSource? = nil, context: TransferContext
     ) async -> ExchangeOutcome {
-        if segment == nil { context.counters.setTransferring(false) }
+        context.counters.setTransferring(false)
         if LocalExchange.handles(exchange.url) { return await copy(exchange, part, context) }
+        switch request(exchange) {
+        case .success(let request):
+            let keys = request.url.scheme == "sftp" ? await findKeys(exchange.network.knownHostsPath) : nil
+            return await run(exchange, part, source, context, request, keys)
+        case .failure(let refusal): return refusal.outcome
+        }
+    }
+
+    /// Begins one exchange over HTTP, a part of a file; nothing waits for it but `completion`, which is called once, on any
+    /// thread, maybe before this returns. The part must stay open until then.
+    package func begin(
+        _ exchange: Exchange, into part: PartFile, as segment: Segment, context: TransferContext,
+        _ completion: @escaping @Sendable (ExchangeOutcome) -> Void
+    ) -> RunningExchange {
+        let running = RunningExchange()
+        switch request(exchange) {
+        case .success(let request):
+            run(
+                Transfer(
+                    exchange: exchange, part: part, context: context, request: request, keys: nil,
+                    feed: feeds.make(exchange, source: nil), segment: segment, report: completion), running)
+        case .failure(let refusal): completion(refusal.outcome)
+        }
+        return running
+    }
+
+    /// Why an exchange never reaches the network.
+    private struct Refusal: Error {
+        var outcome: ExchangeOutcome
+    }
+
+    private func request(_ exchange: Exchange) -> Result<RequestState, Refusal> {
         guard let url = CurlURL(exchange.url) else {
             let code = Int(CURLE_URL_MALFORMAT.rawValue)
-            return ExchangeOutcome(
-                end: .transport(code: code, message: "the URL is malformed"), offset: exchange.startOffset)
+            return .failure(
+                Refusal(
+                    outcome: ExchangeOutcome(
+                        end: .transport(code: code, message: "the URL is malformed"), offset: exchange.startOffset)))
         }
-        let request: RequestState
-        do {
-            request = try RequestState(exchange, url: url)
+        do throws(TransferError) {
+            return .success(try RequestState(exchange, url: url))
         } catch {
-            return ExchangeOutcome(end: .refusedRedirect(error), offset: exchange.startOffset)
+            return .failure(
+                Refusal(outcome: ExchangeOutcome(end: .refusedRedirect(error), offset: exchange.startOffset)))
         }
-        let keys = url.scheme == "sftp" ? await findKeys(exchange.network.knownHostsPath) : nil
-        return await run(exchange, part, source, segment, context, request, keys)
+    }
+
+    private func run(_ transfer: Transfer, _ running: RunningExchange) {
+        if running.carries(transfer, on: reactor) {
+            reactor.post(.start(transfer))
+        } else {
+            transfer.refuse(.aborted)
+        }
     }
 
     private func run(
-        _ exchange: Exchange, _ part: PartFile?, _ source: UploadSource?, _ segment: Segment?,
-        _ context: TransferContext, _ request: RequestState, _ keys: SSHKeys?
+        _ exchange: Exchange, _ part: PartFile?, _ source: UploadSource?, _ context: TransferContext,
+        _ request: RequestState, _ keys: SSHKeys?
     ) async -> ExchangeOutcome {
-        let running = Guarded<(transfer: Transfer?, cancelled: Bool)>((nil, false))
+        let running = RunningExchange()
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let transfer = Transfer(
-                    exchange: exchange, part: part, context: context, request: request, keys: keys, source: source,
-                    feed: feeds.make(exchange, source: source), segment: segment
-                ) { continuation.resume(returning: $0) }
-                let cancelled = running.withLock { state in
-                    state.transfer = transfer
-                    return state.cancelled
-                }
-                if cancelled {
-                    transfer.refuse(.aborted)
-                } else {
-                    reactor.post(.start(transfer))
-                }
+                run(
+                    Transfer(
+                        exchange: exchange, part: part, context: context, request: request, keys: keys, source: source,
+                        feed: feeds.make(exchange, source: source)
+                    ) { continuation.resume(returning: $0) }, running)
             }
         } onCancel: {
-            let transfer = running.withLock { state in
-                state.cancelled = true
-                return state.transfer
-            }
-            if let transfer { reactor.post(.abort(transfer)) }
+            running.cancel()
         }
     }
 

@@ -40,13 +40,16 @@ package struct Exchange: Sendable {
     /// FTP (REST), SFTP and file: where to start reading; HTTP says it in `headers`. Bytes are written from here
     /// unless the judge says otherwise.
     package var startOffset: ByteCount = 0
-    @Boxed package var network = NetworkOptions()
+    @Boxed package var network: NetworkOptions
     /// Judges each answer before its first body byte reaches the file; called on the engine's thread, so pure and quick.
     package var judge: any ResponseJudge
 
-    package init(url: String, judge: any ResponseJudge) {
+    package init(
+        url: String, judge: any ResponseJudge, network: Boxed<NetworkOptions> = Boxed(wrappedValue: NetworkOptions())
+    ) {
         self.url = url
         self.judge = judge
+        _network = network
     }
 
     /// Everything that goes into the request's head.

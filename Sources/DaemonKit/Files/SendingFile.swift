@@ -82,9 +82,12 @@ extension SourceIdentity {
 }
 
 extension TaskSpec {
+    /// The body is in the store.
+    var isBodyKept: Bool { body.map { $0 == RequestBody() } ?? false }
+
     /// As strategies see it: a body that the store keeps is a file to them.
     var namingKeptBody: TaskSpec {
-        guard let body, body == RequestBody() else { return self }
+        guard isBodyKept else { return self }
         var spec = self
         spec.body?.file = "/body"
         return spec

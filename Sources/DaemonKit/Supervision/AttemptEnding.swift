@@ -1,8 +1,8 @@
 import TransferCore
 import TransferModel
 
-/// How one attempt at a task ended, whatever its kind.
-enum AttemptEnding: Sendable {
+/// How one attempt at a task ended, whatever its kind; indirect, because every frame on its way has room for it.
+indirect enum AttemptEnding: Sendable {
     /// Done, and stored so.
     case completed(TaskTransitions.Outcome)
     case failed(AttemptFailure)
@@ -14,9 +14,19 @@ enum AttemptEnding: Sendable {
     var isCompleted: Bool { if case .completed = self { true } else { false } }
 }
 
-/// What the supervisor runs: one attempt at one task.
+/// What the supervisor runs: one attempt at one task, in two pieces of work.
 protocol TransferAttempt: Sendable {
-    func perform() async -> AttemptEnding
+    var record: TaskRecord { get }
+    var policy: EffectivePolicy { get }
+    /// What needs no answer from the network.
+    func begin() async -> AttemptProgress
+}
+
+/// How far an attempt is.
+enum AttemptProgress: Sendable {
+    case ended(AttemptEnding)
+    /// The rest of it, once what was begun is over; at once where nothing was.
+    case goesOn(after: (any Awaited)?, _ ending: @Sendable () async -> AttemptEnding)
 }
 
 extension AttemptEnding {
@@ -24,14 +34,19 @@ extension AttemptEnding {
     static func of(_ body: () async throws -> AttemptEnding) async -> AttemptEnding {
         do {
             return try await body()
-        } catch let failure as AttemptFailure {
-            return .failed(failure)
-        } catch let error as TransferError {
-            return AttemptEnding(error)
-        } catch is CancellationError {
-            return .aborted
         } catch {
-            return .failed(AttemptFailure(error: TransferError(.internal, "\(error)"), disposition: .permanent))
+            return AttemptEnding(of: error)
+        }
+    }
+
+    /// What an error means that ends an attempt.
+    init(of error: any Error) {
+        switch error {
+        case let failure as AttemptFailure: self = .failed(failure)
+        case let error as TransferError: self = AttemptEnding(error)
+        case is CancellationError: self = .aborted
+        default:
+            self = .failed(AttemptFailure(error: TransferError(.internal, "\(error)"), disposition: .permanent))
         }
     }
 

@@ -3,8 +3,8 @@ import TransferCore
 import TransferModel
 import TransferStore
 
-/// What an attempt works with; narrow, so that it can be tested without a daemon.
-struct AttemptTools: Sendable {
+/// What an attempt works with; narrow, so that it can be tested without a daemon. One object for all of them.
+final class AttemptTools: Sendable {
     let patience: StorePatience
     let engine: CurlEngine
     let files: TransferFiles
@@ -14,6 +14,22 @@ struct AttemptTools: Sendable {
     let time: any TimeSource
     let minimumFreeSpace: @Sendable () -> ByteCount
     let hosts: HostConnections
+
+    init(
+        patience: StorePatience, engine: CurlEngine, files: TransferFiles, transitions: TaskTransitions,
+        completions: Completions, checkpoints: CheckpointKeeper, time: any TimeSource,
+        minimumFreeSpace: @escaping @Sendable () -> ByteCount, hosts: HostConnections
+    ) {
+        self.patience = patience
+        self.engine = engine
+        self.files = files
+        self.transitions = transitions
+        self.completions = completions
+        self.checkpoints = checkpoints
+        self.time = time
+        self.minimumFreeSpace = minimumFreeSpace
+        self.hosts = hosts
+    }
 
     /// Tells the store, however long that takes, that a download is delivered: it must not be fetched again.
     /// - Parameters:

@@ -20,6 +20,8 @@ final class CheckpointKeeper: Sendable {
     private let store: TransferStore
     private let logger: Logger
     private let line = Guarded(WaitingLine<any CheckpointSource>())
+    /// Tasks at one time that store notes of runs: of a thousand that begin together each would wait with its own.
+    private let storing = Turnstile(width: 256)
 
     init(store: TransferStore, logger: Logger) {
         self.store = store
@@ -29,6 +31,16 @@ final class CheckpointKeeper: Sendable {
     /// Stores the latest checkpoint of `source` soon, and tells it.
     func keep(_ source: any CheckpointSource) {
         if line.withLock({ $0.add(source) }) { Task { await storeAll() } }
+    }
+
+    /// Stores what is more than a checkpoint, soon.
+    func store(_ notes: @escaping @Sendable () async -> Void) {
+        storing.enter { [self] in
+            Task {
+                await notes()
+                storing.leave()
+            }
+        }
     }
 
     private func storeAll() async {

@@ -5,35 +5,43 @@ import TransferModel
 /// Goes from one place that has the file to the next where one fails.
 extension DownloadAttempt {
     /// The whole file, from wherever it comes; nil where the run was stopped.
-    /// - Parameter avoided: places that are asked only where no other is left.
+    /// - Parameters:
+    ///   - begun: goes on with what was begun.
+    ///   - avoided: places that are asked only where no other is left.
     func arrival(
-        _ hand: PartInHand, _ part: PartPlace, _ recorder: RunRecorder, avoiding avoided: Set<String?> = []
+        _ hand: PartInHand, _ part: PartPlace, _ recorder: RunRecorder, begun: BegunDownload? = nil,
+        avoiding avoided: Set<String?> = []
     ) async throws -> Whole? {
+        var conductor = begun?.conductor
+        var known = begun?.search
+        if known == nil { known = try await search(hand, avoiding: avoided) }
+        guard let search = known else { return nil }
+        while true {
+            do {
+                return try await exchanges(search, hand, recorder, conductor)
+            } catch  where search.origins.count > 1 {
+                conductor = nil
+                let failure = try Self.failure(error)
+                guard try await goOn(search, after: failure, hand, part, recorder) else {
+                    throw search.failure ?? failure
+                }
+            }
+        }
+    }
+
+    /// Where the file may come from, and what is asked of the place that is first.
+    @inline(never)  // Kept off the frames that wait.
+    func search(_ hand: PartInHand, avoiding avoided: Set<String?> = []) async throws -> OriginSearch {
         let origins = origins(hand.held.checkpoint)
         let pinned = try await tools.files.pinned(
-            policy.network, record.spec.url ?? "", owner: record.session.owner)
-        defer { withExtendedLifetime(pinned) {} }
-        var choice = OriginChoice(
+            policy.$network, record.spec.url ?? "", owner: record.session.owner)
+        let choice = OriginChoice(
             count: origins.count, held: origins.place(of: hand.held.checkpoint),
             avoided: Set(origins.places.indices.filter { avoided.contains(origins.places[$0].name) }),
             sharesBytes: sharesBytes(hand.held.checkpoint), failuresInRow: record.status.failuresInRow,
             integrityRestarts: record.status.integrityRestarts)
-        var place = choice.first
-        while true {
-            do {
-                let inquiry = inquiry(at: place, of: origins, avoiding: avoided, hand, pinned)
-                return try await exchanges(inquiry, hand.held, recorder) { asked, brought in
-                    choice.tried(Set(origins.places.indices.filter { asked.contains(origins.places[$0].name) }))
-                    hand.note(brought)
-                }
-            } catch  where origins.count > 1 {
-                let failure = try Self.failure(error)
-                guard let next = try await next(&choice, after: failure, of: place, hand, part, recorder) else {
-                    throw choice.failure ?? failure
-                }
-                place = next
-            }
-        }
+        let inquiry = inquiry(at: choice.first, of: origins, avoiding: avoided, hand, pinned)
+        return OriginSearch(origins, pinned, choice, inquiry, avoided: avoided)
     }
 
     /// What is asked of one place.
@@ -67,23 +75,23 @@ extension DownloadAttempt {
             mustNotMix: record.status.integrityRestarts > 0 && record.spec.pieces == nil, avoided: avoided)
     }
 
-    /// Where to go on after a place failed; the part is then opened as it is now.
+    /// Turns to another place after one failed, with the part opened as it is now; false where there is none.
     @inline(never)  // Kept off the frames that wait.
-    private func next(
-        _ choice: inout OriginChoice, after failure: AttemptFailure, of place: Int, _ hand: PartInHand,
-        _ part: PartPlace, _ recorder: RunRecorder
-    ) async throws -> Int? {
+    private func goOn(
+        _ search: OriginSearch, after failure: AttemptFailure, _ hand: PartInHand, _ part: PartPlace,
+        _ recorder: RunRecorder
+    ) async throws -> Bool {
         let id = record.id
         let now = try await stored(recorder)
         let holdsBytes = (now.checkpoint?.held ?? .zero) > .zero
-        guard let next = choice.next(after: failure, of: place, holdsBytes: holdsBytes), !run.isAborting else {
-            return nil
-        }
+        guard let next = search.next(after: failure, holdsBytes: holdsBytes), !run.isAborting else { return false }
         logger.info(
             "goes to another mirror",
             metadata: ["task": "\(id)", "code": "\(failure.error.code.rawValue)", "mirror": "\(next)"])
         hand.replace(with: try await tools.files.openPart(of: now, part.plan, in: part.folder, engine: tools.engine))
-        return next
+        search.turn(
+            to: next, inquiry(at: next, of: search.origins, avoiding: search.avoided, hand, search.pinned))
+        return true
     }
 
     /// The task with the checkpoint that the store has now.
@@ -117,20 +125,9 @@ extension DownloadAttempt {
 
     /// The request as the task's own URL is asked.
     private func base(_ held: HeldPart, _ pinned: PinnedFiles) -> StrategyRequest {
-        var request = StrategyRequest(record, policy, pinned.network, tools.time)
-        request.spec.url = pinned.url
+        var request = StrategyRequest(record, policy, pinned, tools.time)
+        if request.spec.url != pinned.url { request.spec.url = pinned.url }
         request.trustedDigest = hasDigest || held.checkpoint?.serverDigests.isEmpty == false
         return request
-    }
-}
-
-/// The request to one place, and where else the file is; one object, because transfers that wait hold it.
-final class Inquiry: Sendable {
-    let request: StrategyRequest
-    let others: OtherOrigins
-
-    init(request: StrategyRequest, others: OtherOrigins) {
-        self.request = request
-        self.others = others
     }
 }

@@ -29,46 +29,67 @@ final class DownloadAttempt: TransferAttempt {
         self.logger = logger
     }
 
-    func perform() async -> AttemptEnding {
-        await .of {
+    func begin() async -> AttemptProgress {
+        do {
             let plan = try DestinationPlan(record.spec.destination, directory: nil)
             let folder = try await tools.files.open(plan, for: record)
             do {
-                return try await perform(plan, folder)
+                return try await begin(PartPlace(plan: plan, folder: folder))
             } catch {
                 tools.files.forget(folder, for: record)
+                throw error
+            }
+        } catch {
+            return .ended(AttemptEnding(of: error))
+        }
+    }
+
+    // MARK: Beginning
+
+    /// Does all that needs no answer, and puts the first exchanges on the network.
+    private func begin(_ place: PartPlace) async throws -> AttemptProgress {
+        if let delivered = try await tools.files.alreadyDelivered(place.plan, place.folder, record, policy) {
+            return .ended(try await tools.complete(record, with: delivered))
+        }
+        try await tools.files.requireSpace(in: place.folder, leaving: tools.minimumFreeSpace())
+        let hand = PartInHand(
+            try await tools.files.openPart(of: record, place.plan, in: place.folder, engine: tools.engine))
+        if let checkpoint = hand.held.checkpoint { run.holds(checkpoint.held, of: checkpoint.total) }
+        let recorder = RunRecorder(
+            record: record, run: run, keepsAnswers: true, patience: tools.patience, keeper: tools.checkpoints,
+            time: tools.time, logger: logger)
+        // What fails here fails again, where it is known what follows.
+        let search = try? await search(hand)
+        var conductor: SegmentConductor?
+        if let search { conductor = try? await self.conductor(search, hand, recorder) }
+        let begun = BegunDownload(place: place, hand: hand, recorder: recorder, search: search, conductor: conductor)
+        conductor?.begin()
+        return .goesOn(after: conductor) { await self.end(begun) }
+    }
+
+    // MARK: Transfer
+
+    @inline(never)  // Kept off the frames that wait.
+    private func end(_ download: BegunDownload) async -> AttemptEnding {
+        await .of {
+            let (hand, place) = (download.hand, download.place)
+            defer { hand.close() }
+            do {
+                let ending = try await transfer(download)
+                if case .aborted = ending { await tools.files.removeIfEmpty(hand.held.part, from: place.folder) }
+                return ending
+            } catch {
+                await tools.files.removeIfEmpty(hand.held.part, from: place.folder)
+                tools.files.forget(place.folder, for: record)
                 throw error
             }
         }
     }
 
-    private func perform(_ plan: DestinationPlan, _ folder: Folder) async throws -> AttemptEnding {
-        if let delivered = try await tools.files.alreadyDelivered(plan, folder, record, policy) {
-            return try await tools.complete(record, with: delivered)
-        }
-        try await tools.files.requireSpace(in: folder, leaving: tools.minimumFreeSpace())
-        let place = PartPlace(plan: plan, folder: folder)
-        let hand = PartInHand(try await tools.files.openPart(of: record, plan, in: folder, engine: tools.engine))
-        defer { hand.close() }
-        if let checkpoint = hand.held.checkpoint { run.holds(checkpoint.held, of: checkpoint.total) }
+    private func transfer(_ download: BegunDownload) async throws -> AttemptEnding {
+        let (hand, place, recorder) = (download.hand, download.place, download.recorder)
         do {
-            let ending = try await transfer(hand, place)
-            if case .aborted = ending { await tools.files.removeIfEmpty(hand.held.part, from: folder) }
-            return ending
-        } catch {
-            await tools.files.removeIfEmpty(hand.held.part, from: folder)
-            throw error
-        }
-    }
-
-    // MARK: Transfer
-
-    private func transfer(_ hand: PartInHand, _ place: PartPlace) async throws -> AttemptEnding {
-        let recorder = RunRecorder(
-            record: record, run: run, keepsAnswers: true, patience: tools.patience, keeper: tools.checkpoints,
-            time: tools.time, logger: logger)
-        do {
-            guard var whole = try await arrival(hand, place, recorder) else {
+            guard var whole = try await arrival(hand, place, recorder, begun: download) else {
                 await recorder.settle()
                 return .aborted
             }
@@ -95,22 +116,26 @@ final class DownloadAttempt: TransferAttempt {
     }
 
     /// Runs exchanges with one place until its strategy has everything; nil where the run was stopped.
+    /// - Parameter conductor: what was begun with it.
     func exchanges(
-        _ inquiry: Inquiry, _ held: HeldPart, _ recorder: RunRecorder,
-        asked: (Set<String?>, [String?: ByteRangeSet]) -> Void
+        _ search: OriginSearch, _ hand: PartInHand, _ recorder: RunRecorder, _ begun: SegmentConductor?
     ) async throws -> Whole? {
-        if let conductor = try conductor(inquiry, held, recorder) {
-            return try await segments(conductor, held, asked: asked)
+        var running = begun
+        if running == nil {
+            running = try await conductor(search, hand, recorder)
+            running?.begin()
         }
-        return try await sequence(inquiry, held, recorder, asked: asked)
+        guard let running else { return try await sequence(search, hand, recorder) }
+        defer { search.asked(running.asked, running.brought, hand) }
+        let part = hand.held.part
+        let arrived = try await running.arrival { try await restart(part, because: $0, keeping: nil) }
+        return arrived.map { Whole(arrival: $0.arrival, gathered: $0.gathered) }
     }
 
     /// Runs one exchange after the other.
     @inline(never)  // Kept off the frames that wait.
-    private func sequence(
-        _ inquiry: Inquiry, _ held: HeldPart, _ recorder: RunRecorder,
-        asked: (Set<String?>, [String?: ByteRangeSet]) -> Void
-    ) async throws -> Whole? {
+    private func sequence(_ search: OriginSearch, _ hand: PartInHand, _ recorder: RunRecorder) async throws -> Whole? {
+        let (inquiry, held) = (search.inquiry, hand.held)
         var strategy = try StrategyRegistry.strategy(for: inquiry.request)
         let context = TransferContext(
             task: record.id, session: record.session, counters: run.counters, observer: recorder)
@@ -148,7 +173,7 @@ final class DownloadAttempt: TransferAttempt {
             gathered = outcome.gathered
             let first = max(.zero, outcome.offset - outcome.received)
             let origin = inquiry.request.origin
-            asked([origin], [origin: ByteRangeSet([ByteRange(first, outcome.offset)])])
+            search.asked([origin], [origin: ByteRangeSet([ByteRange(first, outcome.offset)])], hand)
             step = strategy.next(after: outcome)
             if case .aborted = outcome.end {
                 if strategy.upload != stored { try await keep(strategy.upload) }
@@ -160,27 +185,17 @@ final class DownloadAttempt: TransferAttempt {
     /// What runs several exchanges at a time; nil where one stream is all that is possible or wanted.
     @inline(never)  // Kept off the frames that wait.
     private func conductor(
-        _ inquiry: Inquiry, _ held: HeldPart, _ recorder: RunRecorder
-    ) throws -> SegmentConductor? {
+        _ search: OriginSearch, _ hand: PartInHand, _ recorder: RunRecorder
+    ) async throws -> SegmentConductor? {
+        let (inquiry, held) = (search.inquiry, hand.held)
         let machine = try StrategyRegistry.segmented(
             for: inquiry.request, beside: inquiry.others, policy.connections)
-        return machine.map { machine in
-            SegmentConductor(
-                machine, held: held, recorder: recorder, run: run, engine: tools.engine, hosts: tools.hosts,
-                time: tools.time
-            ) { [files = tools.files] in try await files.write($0, to: held.part) }
-        }
-    }
-
-    /// As `sequence`, for several at a time.
-    private func segments(
-        _ conductor: SegmentConductor, _ held: HeldPart,
-        asked: (Set<String?>, [String?: ByteRangeSet]) -> Void
-    ) async throws -> Whole? {
+        guard let machine else { return nil }
         if let checkpoint = held.checkpoint { try await adopt(checkpoint) }
-        defer { asked(conductor.asked, conductor.brought) }
-        let arrived = try await conductor.arrival { try await restart(held.part, because: $0, keeping: nil) }
-        return arrived.map { Whole(arrival: $0.arrival, gathered: $0.gathered) }
+        return SegmentConductor(
+            machine, held: held, recorder: recorder, run: run, engine: tools.engine, hosts: tools.hosts,
+            time: tools.time
+        ) { [tools, part = held.part] in try await tools.files.write($0, to: part) }
     }
 
     /// What the journal alone knew is stored before its claims give way to those of this attempt.

@@ -7,7 +7,12 @@ import TransferModel
 struct HeldPart: Sendable {
     var part: PartFile
     /// With the offset proven by the journal; nil where nothing is held.
-    var checkpoint: Checkpoint?
+    @BoxedOptional var checkpoint: Checkpoint?
+
+    init(part: PartFile, checkpoint: Checkpoint?) {
+        self.part = part
+        self.checkpoint = checkpoint
+    }
 }
 
 /// Where a download's part file is kept, and under which name it is to be delivered.

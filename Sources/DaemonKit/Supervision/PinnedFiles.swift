@@ -3,17 +3,17 @@ import TransferModel
 
 /// Local files of a task held open while it runs, and the names that reach exactly them.
 struct PinnedFiles: Sendable {
-    var network: NetworkOptions
+    @Boxed var network: NetworkOptions
     var url: String
     private var held: [OpenedFile] = []
 
-    init(_ network: NetworkOptions, _ url: String, _ access: FileAccess, owner: UserID) throws(TransferError) {
-        self.network = network
+    init(_ network: Boxed<NetworkOptions>, _ url: String, _ access: FileAccess, owner: UserID) throws(TransferError) {
+        _network = network
         self.url = url
         guard case .system = access.mode else { return }
-        self.network.caFile = try pin(network.caFile, access, owner)
-        self.network.netrcPath = try pin(network.netrcPath, access, owner)
-        if var certificate = network.clientCertificate {
+        self.network.caFile = try pin(self.network.caFile, access, owner)
+        self.network.netrcPath = try pin(self.network.netrcPath, access, owner)
+        if var certificate = self.network.clientCertificate {
             certificate.certificate = try pin(certificate.certificate, access, owner) ?? ""
             certificate.key = try pin(certificate.key, access, owner)
             self.network.clientCertificate = certificate

@@ -5,8 +5,8 @@ import TransferModel
 /// One attempt at one upload or data task: opens what is sent, proves that it is what the task was added with, and makes
 /// the requests that the strategy says until the server has all of it. The whole answer to a data task is kept with it.
 final class RequestAttempt: TransferAttempt {
-    private let record: TaskRecord
-    private let policy: EffectivePolicy
+    let record: TaskRecord
+    let policy: EffectivePolicy
     private let run: TransferRun
     private let tools: AttemptTools
     private let logger: Logger
@@ -19,7 +19,9 @@ final class RequestAttempt: TransferAttempt {
         self.logger = logger
     }
 
-    func perform() async -> AttemptEnding {
+    func begin() async -> AttemptProgress { .goesOn(after: nil) { await self.perform() } }
+
+    private func perform() async -> AttemptEnding {
         await .of {
             let sending = try await tools.files.openSending(of: record, store: tools.patience.store)
             let requests = RequestExchanges(

@@ -47,9 +47,9 @@ final class RequestExchanges: Sendable {
 
     private func exchanges(_ recorder: RunRecorder) async throws -> UploadResult? {
         let pinned = try await tools.files.pinned(
-            policy.network, record.spec.url ?? "", owner: record.session.owner)
+            policy.$network, record.spec.url ?? "", owner: record.session.owner)
         defer { withExtendedLifetime(pinned) {} }
-        var strategy = try StrategyRegistry.strategy(for: StrategyRequest(record, policy, pinned.network, tools.time))
+        var strategy = try StrategyRegistry.strategy(for: StrategyRequest(record, policy, pinned, tools.time))
         let context = TransferContext(
             task: record.id, session: record.session, counters: run.counters, observer: recorder)
         if let sending { run.counters.setToSend(sending.identity.size.rawValue) }
@@ -155,9 +155,11 @@ final class RequestExchanges: Sendable {
 
 extension StrategyRequest {
     /// What a strategy of an upload or a data task is given.
-    init(_ record: TaskRecord, _ policy: EffectivePolicy, _ network: NetworkOptions, _ time: any TimeSource) {
+    init(_ record: TaskRecord, _ policy: EffectivePolicy, _ pinned: PinnedFiles, _ time: any TimeSource) {
+        let spec = record.spec.isBodyKept ? Boxed(wrappedValue: record.spec.namingKeptBody) : record.$spec
         self.init(
-            spec: record.spec.namingKeptBody, network: network, sessionHeaders: policy.sessionHeaders,
-            now: time.reading().wall, source: record.source, upload: record.upload)
+            sharing: spec, pinned.$network,
+            sessionHeaders: policy.sessionHeaders, now: time.reading().wall, source: record.source,
+            upload: record.upload)
     }
 }

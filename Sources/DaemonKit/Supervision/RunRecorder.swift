@@ -78,7 +78,7 @@ final class RunRecorder: TransferObserver {
             state.isPrompt = true
             return Self.mayDrain(&state)
         }
-        if starts { Task { await drain() } }
+        if starts { keeper.store { await self.drain() } }
     }
 
     func transferCheckpointed(_ checkpoint: Checkpoint) {
@@ -100,7 +100,7 @@ final class RunRecorder: TransferObserver {
         switch next {
         case .nothing: break
         case .keep: keeper.keep(self)
-        case .drain: Task { await drain() }
+        case .drain: keeper.store { await self.drain() }
         }
     }
 
@@ -118,7 +118,7 @@ final class RunRecorder: TransferObserver {
             if promptly { state.isPrompt = true }
             return Self.mayDrain(&state)
         }
-        if starts { Task { await drain() } }
+        if starts { keeper.store { await self.drain() } }
     }
 
     private static func mayDrain(_ state: inout State) -> Bool {
@@ -239,7 +239,7 @@ extension RunRecorder: CheckpointSource {
         switch next {
         case .rest(let closer): closer?.resume()
         case .keep: keeper.keep(self)
-        case .drain: Task { await drain() }
+        case .drain: keeper.store { await self.drain() }
         }
     }
 }

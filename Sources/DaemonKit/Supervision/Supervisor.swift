@@ -17,13 +17,13 @@ package final class Supervisor: Sendable {
     let time: any TimeSource
     let logger: Logger
     let runs = RunTable()
-    private let hosts = HostConnections()
+    /// Beginnings at one time: each takes more memory than a transfer that waits.
+    private let beginnings = Turnstile(width: 64)
     let transitions: TaskTransitions
     let patience: StorePatience
     let conditions: Conditions
     let launches: any LaunchServing
-    private let completions: Completions
-    private let checkpoints: CheckpointKeeper
+    private let tools: AttemptTools
     let endings: UploadEndings
     private let stopping: Guarded<Bool>
     private let dispatcherBox = Guarded<Dispatcher?>(nil)
@@ -52,18 +52,14 @@ package final class Supervisor: Sendable {
         let stopping = Guarded(false)
         self.stopping = stopping
         patience = StorePatience(store: store) { stopping.withLock { $0 } }
-        completions = Completions(patience: patience, transitions: transitions)
-        checkpoints = CheckpointKeeper(store: store, logger: logger)
+        tools = AttemptTools(
+            patience: patience, engine: engine, files: files, transitions: transitions,
+            completions: Completions(patience: patience, transitions: transitions),
+            checkpoints: CheckpointKeeper(store: store, logger: logger), time: time,
+            minimumFreeSpace: { configuration().global.minimumFreeSpace }, hosts: HostConnections())
         endings = UploadEndings(
             patience: patience, engine: engine, files: files, policy: transitions.policy, time: time, logger: logger
         ) { [alarmsBox] in alarmsBox.withLock { $0 }?.rearm() }
-    }
-
-    private var tools: AttemptTools {
-        AttemptTools(
-            patience: patience, engine: engine, files: files, transitions: transitions, completions: completions,
-            checkpoints: checkpoints, time: time,
-            minimumFreeSpace: { [configuration] in configuration().global.minimumFreeSpace }, hosts: hosts)
     }
 
     var isStopping: Bool { stopping.withLock { $0 } }
@@ -166,14 +162,22 @@ package final class Supervisor: Sendable {
                 "task": "\(record.id)", "attempt": "\(record.status.attempts)",
                 "url": "\(URLRules.redacted(record.spec.url ?? ""))",
             ])
-        run.start { [self] in
-            let ending = await attempt(record, policy, run, tools).perform()
-            await finish(run, record, policy, ending)
+        let attempt = attempt(record, policy, run)
+        beginnings.enter { [self] in
+            run.start { [self] in
+                let progress = await attempt.begin()
+                beginnings.leave()
+                switch progress {
+                case .ended(let ending): await finish(run, attempt, ending)
+                case .goesOn(let awaited, let ending):
+                    run.goOn(after: awaited) { [self] in await finish(run, attempt, await ending()) }
+                }
+            }
         }
     }
 
     private func attempt(
-        _ record: TaskRecord, _ policy: EffectivePolicy, _ run: TransferRun, _ tools: AttemptTools
+        _ record: TaskRecord, _ policy: EffectivePolicy, _ run: TransferRun
     ) -> any TransferAttempt {
         switch record.spec.kind {
         case .download: DownloadAttempt(record: record, policy: policy, run: run, tools: tools, logger: logger)
@@ -183,12 +187,11 @@ package final class Supervisor: Sendable {
     }
 
     @inline(never)  // Kept off the frames that wait.
-    private func finish(
-        _ run: TransferRun, _ record: TaskRecord, _ policy: EffectivePolicy, _ ending: AttemptEnding
-    ) async {
+    private func finish(_ run: TransferRun, _ attempt: any TransferAttempt, _ ending: AttemptEnding) async {
+        let record = attempt.record
         note(ending, of: record)
         do {
-            if let outcome = try await settle(ending, record, policy, run) {
+            if let outcome = try await settle(ending, record, attempt.policy, run) {
                 log(outcome)
                 if outcome.discardsPart { await discard(outcome.record) }
                 tellLaunches(outcome)

@@ -3,6 +3,14 @@ import Threading
 import TransferCore
 import TransferModel
 
+/// What a run waits for.
+protocol Awaited: Sendable {
+    /// Calls `body` once, on any thread, when it is over; at once where it is.
+    func whenOver(_ body: @escaping @Sendable () -> Void)
+    /// Ends it soon.
+    func cancel()
+}
+
 /// One running task as the rest of the daemon sees it: its figures, and the way to stop it.
 ///
 /// A run stays in the `RunTable` until it has wound down, so that no task is ever run twice at once.
@@ -31,6 +39,8 @@ final class TransferRun: Sendable {
         var onSample: (@Sendable () -> Void)?
         var segments: (@Sendable () -> [SegmentFigures])?
         var work: Task<Void, Never>?
+        /// What it waits for while it has no task.
+        var awaited: (any Awaited)?
         var waiters: [Int: CheckedContinuation<Bool, Never>] = [:]
         var nextWaiter = 0
     }
@@ -60,21 +70,40 @@ final class TransferRun: Sendable {
     }
 
     func start(_ body: @escaping @Sendable () async -> Void) {
-        let work = Task { await body() }
-        state.withLock { state in
+        let unwanted = state.withLock { state -> Task<Void, Never>? in
+            // Under the lock: the task itself may begin the one that follows it.
+            let work = Task { await body() }
             state.work = work
-            if state.abort != nil, state.stage == .active { work.cancel() }
+            return state.abort != nil && state.stage == .active ? work : nil
+        }
+        unwanted?.cancel()
+    }
+
+    /// Goes on with `body`, in a task of its own, when `awaited` is over. Until then it has none: a task keeps the memory of
+    /// all it ever did, and of transfers that wait there are thousands.
+    func goOn(after awaited: (any Awaited)?, _ body: @escaping @Sendable () async -> Void) {
+        guard let awaited else { return start(body) }
+        let isAborting = state.withLock { state in
+            state.work = nil
+            state.awaited = awaited
+            return state.abort != nil
+        }
+        if isAborting { awaited.cancel() }
+        awaited.whenOver { [self] in
+            state.withLock { $0.awaited = nil }
+            start(body)
         }
     }
 
     /// Asks the run to stop reading. A run that is already delivering its file is left to finish.
     func requestAbort(_ plan: AbortPlan = .transition(.preempted)) {
-        let work = state.withLock { state -> Task<Void, Never>? in
-            guard state.stage == .active else { return nil }
+        let (work, awaited) = state.withLock { state -> (Task<Void, Never>?, (any Awaited)?) in
+            guard state.stage == .active else { return (nil, nil) }
             if case .leftToCaller? = state.abort {} else { state.abort = plan }
-            return state.work
+            return (state.work, state.awaited)
         }
         work?.cancel()
+        awaited?.cancel()
     }
 
     /// From here to the end nothing stops the run. False where a stop was asked for before.

@@ -92,7 +92,7 @@ final class UploadEndings: Sendable {
 
     /// nil where the upload's protocol has no such request.
     private func request(_ ending: UploadEnding, _ policy: EffectivePolicy) async throws -> ExchangeOutcome? {
-        let pinned = try await files.pinned(policy.network, ending.spec.url ?? "", owner: ending.session.owner)
+        let pinned = try await files.pinned(policy.$network, ending.spec.url ?? "", owner: ending.session.owner)
         defer { withExtendedLifetime(pinned) {} }
         let request = StrategyRequest(
             spec: ending.spec.namingKeptBody, network: pinned.network, sessionHeaders: policy.sessionHeaders,

@@ -59,6 +59,9 @@ extension SegmentedDownload {
         sources.count > 1 ? origins[segment].map { sources[$0].download.requestURL } : nil
     }
 
+    /// Something is known of the whole file, so that further parts of it may be asked for.
+    package var isParted: Bool { plan != nil }
+
     /// Those of all places that are not left.
     package var hosts: Set<String> { Set(roster.remaining.map { sources[$0].download.host }) }
 }

@@ -25,7 +25,8 @@ package struct HTTPDownload: TransferStrategy {
     @Boxed private var judge: HTTPJudge
     private var restarts = 0
     var resolvedAgain = false
-    @Boxed private var begun: UploadProgress
+    /// What is stored before a request that must not be made twice; nil where it may be.
+    @BoxedOptional private var begun: UploadProgress?
     @BoxedOptional package internal(set) var progress: Acceptance?
     /// Set while a request is under way that must not be made twice.
     @BoxedOptional package private(set) var upload: UploadProgress?
@@ -50,13 +51,14 @@ package struct HTTPDownload: TransferStrategy {
         baseHeaders = headers.filter { $0.name.lowercased() != "expect" }
         var network = request.network
         Credentials.settle(&network, url: url, headers: baseHeaders)
-        self.network = network
+        _network = network == request.network ? request.$network : Boxed(wrappedValue: network)
         now = request.now
         trustedDigest = request.trustedDigest
         startOffset = request.checkpoint?.offset ?? 0
         held = request.checkpoint.flatMap { $0.offset > 0 ? HeldBytes($0, trustedDigest: request.trustedDigest) : nil }
         judge = HTTPJudge(held: nil, mayTryBareRange: false, now: request.now)
         upload = request.upload
+        guard !RepeatRules.isIdempotent(method) else { return }
         var begun = UploadProgress(
             uploadProtocol: .post, source: request.source, createdAt: request.now
         ).begun(at: url)
@@ -90,7 +92,7 @@ package struct HTTPDownload: TransferStrategy {
             upload = nil
             return .failed(PlainUpload.unknownAnswer)
         }
-        upload = RepeatRules.isIdempotent(method) ? nil : begun
+        upload = begun
         guard let held else {
             let exchange = exchange(conditional: true)
             return upload.map { .store($0, then: exchange) } ?? .run(exchange)
@@ -113,14 +115,13 @@ package struct HTTPDownload: TransferStrategy {
         var range = isSafe ? held?.rangeRequest : nil
         if !conditional { range?.ifRange = nil }
         judge = HTTPJudge(held: range == nil ? nil : held, mayTryBareRange: range?.ifRange != nil, now: now)
-        var exchange = Exchange(url: url.requestURL, judge: judge)
+        var exchange = Exchange(url: url.requestURL, judge: judge, network: $network)
         exchange.method = method
         exchange.payload = payload
         exchange.expectsContinue = wantsContinue
         exchange.headers = baseHeaders
         exchange.ownHeaders = RequestHeaders.own(beside: baseHeaders, range: range)
         exchange.startOffset = range?.offset ?? 0
-        exchange.network = network
         return exchange.answered(by: origin, size: size)
     }
 
@@ -259,13 +260,12 @@ extension HTTPDownload {
     }
 
     private func exchange(for range: ByteRange, ifRange: String?, _ judge: some ResponseJudge) -> Exchange {
-        var exchange = Exchange(url: url.requestURL, judge: judge)
+        var exchange = Exchange(url: url.requestURL, judge: judge, network: $network)
         exchange.method = method
         exchange.headers = baseHeaders
         exchange.ownHeaders = RequestHeaders.own(
             beside: baseHeaders, range: RangeRequest(offset: range.start, last: range.end - 1, ifRange: ifRange))
         exchange.startOffset = range.start
-        exchange.network = network
         // Streams of one connection would share what the server gives to one.
         exchange.network.httpVersion = .v11
         return exchange

@@ -26,9 +26,21 @@ package struct StrategyRequest: Sendable {
         trustedDigest: Bool = false, sessionHeaders: [HeaderField] = [], now: Timestamp,
         source: SourceIdentity? = nil, upload: UploadProgress? = nil, nonce: String? = nil
     ) {
-        self.spec = spec
+        self.init(
+            sharing: Boxed(wrappedValue: spec), Boxed(wrappedValue: network), checkpoint: checkpoint,
+            trustedDigest: trustedDigest, sessionHeaders: sessionHeaders, now: now, source: source, upload: upload,
+            nonce: nonce)
+    }
+
+    /// With the boxes of the task and its policy: thousands of transfers that wait hold a request each.
+    package init(
+        sharing spec: Boxed<TaskSpec>, _ network: Boxed<NetworkOptions>, checkpoint: Checkpoint? = nil,
+        trustedDigest: Bool = false, sessionHeaders: [HeaderField] = [], now: Timestamp,
+        source: SourceIdentity? = nil, upload: UploadProgress? = nil, nonce: String? = nil
+    ) {
+        _spec = spec
+        _network = network
         self.checkpoint = checkpoint
-        self.network = network
         self.trustedDigest = trustedDigest
         self.sessionHeaders = sessionHeaders
         self.now = now

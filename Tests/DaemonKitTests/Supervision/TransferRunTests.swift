@@ -1,4 +1,5 @@
 import Testing
+import Threading
 import TransferCore
 import TransferModel
 
@@ -45,6 +46,69 @@ import TransferModel
                     while !Task.isCancelled { await Task.yield() }
                     cancelled()
                     continuation.resume()
+                }
+            }
+        }
+    }
+
+    private final class Wait: Awaited {
+        private struct State {
+            var body: (@Sendable () -> Void)?
+            var isOver = false
+        }
+
+        private let state = Guarded(State())
+
+        func whenOver(_ body: @escaping @Sendable () -> Void) {
+            let isOver = state.withLock { state in
+                state.body = body
+                return state.isOver
+            }
+            if isOver { body() }
+        }
+
+        func cancel() { end() }
+
+        func end() {
+            state.withLock { state in
+                state.isOver = true
+                return state.body
+            }?()
+        }
+    }
+
+    @Test func itGoesOnWhenWhatItWaitsForIsOver() async {
+        let (run, wait) = (run(), Wait())
+        await withCheckedContinuation { continuation in
+            run.goOn(after: wait) { continuation.resume() }
+            wait.end()
+        }
+        #expect(!run.isAborting)
+    }
+
+    @Test(arguments: [false, true]) func anAbortEndsWhatItWaitsForAndCancelsTheRest(isEarly: Bool) async {
+        let (run, wait) = (run(), Wait())
+        if isEarly { run.requestAbort() }
+        await withCheckedContinuation { continuation in
+            run.goOn(after: wait) {
+                while !Task.isCancelled { await Task.yield() }
+                continuation.resume()
+            }
+            if !isEarly { run.requestAbort() }
+        }
+        #expect(run.isAborting)
+    }
+
+    @Test func anAbortReachesTheTaskThatFollowsAnother() async {
+        for _ in 0..<500 {
+            let run = run()
+            await withCheckedContinuation { continuation in
+                run.start {
+                    run.goOn(after: nil) {
+                        run.requestAbort()
+                        while !Task.isCancelled { await Task.yield() }
+                        continuation.resume()
+                    }
                 }
             }
         }

@@ -9,7 +9,7 @@ final class SegmentConductor: Sendable {
     private struct State {
         var machine: SegmentedDownload
         var board: SegmentBoard
-        var tasks: [SegmentID: Task<Void, Never>] = [:]
+        var running: [SegmentID: RunningExchange] = [:]
         /// Exchanges that the machine itself wants stopped.
         var stopped: Set<SegmentID> = []
         var isCancelled = false
@@ -20,7 +20,8 @@ final class SegmentConductor: Sendable {
         var gathered: [UInt8]?
         /// Why gathered bytes could not be kept.
         var failure: (any Error)?
-        var waiter: CheckedContinuation<Void, Never>?
+        /// Called once there is a conclusion.
+        var waiter: (@Sendable () -> Void)?
     }
 
     private let part: PartFile
@@ -52,18 +53,33 @@ final class SegmentConductor: Sendable {
         state = Guarded(State(machine: machine, board: board))
     }
 
-    /// Runs until everything arrived, in the file or gathered; nil where the run was stopped. What was written is
+    /// Puts the first exchanges on the network; called once, before all else.
+    func begin() {
+        run.watch(samples: { [weak self] in self?.sampled() }, segments: { [weak self] in self?.figures() ?? [] })
+        run.counters.setTransferring(false)
+        step { $0.begin(at: $1, $2) }
+    }
+
+    /// As `whenOver`; the exchanges are stopped where the calling task is cancelled.
+    private func wait() async {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in whenOver { continuation.resume() } }
+        } onCancel: {
+            cancel()
+        }
+    }
+
+    /// What arrived, in the file or gathered, once everything has; nil where the run was stopped. What was written is
     /// durable, or about to be delivered.
     /// - Parameter restart: drops what is held before everything begins anew.
     /// - Throws: why the attempt failed.
     func arrival(
         restart: (TransferError) async throws -> Void
     ) async throws -> (arrival: Arrival, gathered: [UInt8]?)? {
-        run.watch(samples: { [weak self] in self?.sampled() }, segments: { [weak self] in self?.figures() ?? [] })
         defer { run.watch(samples: nil, segments: nil) }
-        run.counters.setTransferring(false)
-        var conclusion = await conduct { $0.begin(at: $1, $2) }
         while true {
+            await wait()
+            let conclusion = takeConclusion()
             let board = state.withLock { $0.board }
             let isInterrupted = state.withLock { $0.wasInterrupted || $0.isCancelled } || Task.isCancelled
             if let failure = state.withLock({ $0.failure }) {
@@ -82,12 +98,7 @@ final class SegmentConductor: Sendable {
             case .restart(let cause, then: let exchange) where !isInterrupted:
                 await board.settle(syncing: false)
                 try await restart(cause)
-                let fresh = engine.board(for: part, nil, context: context)
-                state.withLock { state in
-                    state.board = fresh
-                    state.gathered = nil
-                }
-                conclusion = await conduct { machine, now, _ in machine.lead(exchange, at: now) }
+                beginAgain(exchange)
             case .failed(let failure) where !isInterrupted:
                 await board.settle(syncing: true)
                 throw failure
@@ -101,36 +112,21 @@ final class SegmentConductor: Sendable {
         }
     }
 
-    /// Performs what `first` says, and all that follows from it, until nothing runs any more.
-    private func conduct(
-        _ first: (inout SegmentedDownload, Int64, SegmentBounds) -> [SegmentedDownload.Effect]
-    ) async -> Step {
-        let effects = stepped(first)
-        return await withTaskCancellationHandler {
-            if effects.count == 1, case .run(let id, let exchange, _) = effects[0] {
-                // Most downloads are this one exchange: no task of its own.
-                await fetch(id, exchange)
-            } else {
-                perform(effects)
-            }
-            await withCheckedContinuation { continuation in
-                let isOver = state.withLock { state in
-                    if state.conclusion == nil { state.waiter = continuation }
-                    return state.conclusion != nil
-                }
-                if isOver { continuation.resume() }
-            }
-            return state.withLock { state in
-                defer { state.conclusion = nil }
-                return state.conclusion ?? .failed(Self.lost)
-            }
-        } onCancel: {
-            let tasks = state.withLock { state in
-                state.isCancelled = true
-                return state.tasks
-            }
-            for task in tasks.values { task.cancel() }
+    private func takeConclusion() -> Step {
+        state.withLock { state in
+            defer { state.conclusion = nil }
+            return state.conclusion ?? .failed(Self.lost)
         }
+    }
+
+    /// With the part emptied.
+    private func beginAgain(_ exchange: Exchange) {
+        let fresh = engine.board(for: part, nil, context: context)
+        state.withLock { state in
+            state.board = fresh
+            state.gathered = nil
+        }
+        step { machine, now, _ in machine.lead(exchange, at: now) }
     }
 
     private static let lost = AttemptFailure(
@@ -156,7 +152,7 @@ final class SegmentConductor: Sendable {
     }
 
     private func sampled() {
-        let known = state.withLock { $0.machine.hosts }
+        guard let known = state.withLock({ $0.machine.isParted ? $0.machine.hosts : nil }) else { return }
         let spare = known.reduce(0) { $0 + hosts.spare($1) }
         step { $0.sampled(spare: spare, at: $1, $2) }
     }
@@ -166,31 +162,25 @@ final class SegmentConductor: Sendable {
     private func perform(_ effects: [SegmentedDownload.Effect]) {
         for effect in effects {
             switch effect {
-            case .run(let id, let exchange, _):
-                let task = Task { await fetch(id, exchange) }
-                let isUnwanted = state.withLock { state in
-                    if !ends.isOver(id) { state.tasks[id] = task }
-                    return state.isCancelled || state.stopped.contains(id)
-                }
-                if isUnwanted { task.cancel() }
+            case .run(let id, let exchange, _): fetch(id, exchange)
             case .abort(let id):
-                let task = state.withLock { state in
+                let exchange = state.withLock { state in
                     state.stopped.insert(id)
-                    return state.tasks[id]
+                    return state.running[id]
                 }
-                task?.cancel()
+                exchange?.cancel()
             case .conclude(let step):
                 let waiter = state.withLock { state in
                     state.conclusion = step
                     defer { state.waiter = nil }
                     return state.waiter
                 }
-                waiter?.resume()
+                waiter?()
             }
         }
     }
 
-    private func fetch(_ id: SegmentID, _ exchange: Exchange) async {
+    private func fetch(_ id: SegmentID, _ exchange: Exchange) {
         guard let bound = ends[id] else { return }
         let host = state.withLock { $0.machine.host(of: id) } ?? run.host
         hosts.opened(host)
@@ -199,33 +189,47 @@ final class SegmentConductor: Sendable {
         }
         var context = context
         context.observer = observer
-        let outcome = await engine.perform(exchange, into: part, as: segment, context: context)
+        let exchange = engine.begin(exchange, into: part, as: segment, context: context) { outcome in
+            self.ended(id, at: host, outcome)
+        }
+        let isUnwanted = state.withLock { state in
+            if !ends.isOver(id) { state.running[id] = exchange }
+            return state.isCancelled || state.stopped.contains(id)
+        }
+        if isUnwanted { exchange.cancel() }
+    }
+
+    private func ended(_ id: SegmentID, at host: String, _ outcome: ExchangeOutcome) {
         hosts.closed(host)
         state.withLock { state in
-            state.tasks[id] = nil
+            state.running[id] = nil
             if case .aborted = outcome.end, !state.stopped.contains(id) { state.wasInterrupted = true }
         }
         let effects = stepped { machine, now, ends in
             ends.remove(id)
             return machine.ended(id, outcome, at: now, ends)
         }
-        if let bytes = outcome.gathered { await place(bytes, before: effects) }
-        perform(effects)
-    }
-
-    /// What was gathered is delivered from memory where it is all; otherwise what follows goes on behind it, in the file.
-    private func place(_ bytes: [UInt8], before effects: [SegmentedDownload.Effect]) async {
+        guard let bytes = outcome.gathered else { return perform(effects) }
         let isAll = effects.allSatisfy { effect in
             switch effect {
             case .conclude: true
             case .run, .abort: false
             }
         }
-        guard !isAll else { return state.withLock { $0.gathered = bytes } }
-        do {
-            try await keep(bytes)
-        } catch {
-            state.withLock { $0.failure = error }
+        guard isAll else { return place(bytes, before: effects) }
+        state.withLock { $0.gathered = bytes }
+        perform(effects)
+    }
+
+    /// What was gathered is delivered from memory where it is all; here something follows behind it, in the file.
+    private func place(_ bytes: [UInt8], before effects: [SegmentedDownload.Effect]) {
+        Task {
+            do {
+                try await keep(bytes)
+            } catch {
+                state.withLock { $0.failure = error }
+            }
+            perform(effects)
         }
     }
 
@@ -249,6 +253,25 @@ final class SegmentConductor: Sendable {
             return SegmentFigures(segment.range, received: received, isActive: true, url: machine.url(of: id))
         }
         return (held + running).sorted { $0.range.start < $1.range.start }
+    }
+}
+
+extension SegmentConductor: Awaited {
+    /// Calls `body`, on any thread, when nothing runs any more.
+    func whenOver(_ body: @escaping @Sendable () -> Void) {
+        let isOver = state.withLock { state in
+            if state.conclusion == nil { state.waiter = body }
+            return state.conclusion != nil
+        }
+        if isOver { body() }
+    }
+
+    func cancel() {
+        let running = state.withLock { state in
+            state.isCancelled = true
+            return state.running
+        }
+        for exchange in running.values { exchange.cancel() }
     }
 }
 

@@ -1,0 +1,85 @@
+import Threading
+import TransferCore
+import TransferModel
+
+/// Which of a file's places is asked, and what; one object, because transfers that wait hold it.
+final class OriginSearch: Sendable {
+    private struct State {
+        var choice: OriginChoice
+        var place: Int
+        var inquiry: Inquiry
+    }
+
+    let origins: Origins
+    /// Held open while any place is asked.
+    let pinned: PinnedFiles
+    /// Places that are asked only where no other is left.
+    let avoided: Set<String?>
+    private let state: Guarded<State>
+
+    init(
+        _ origins: Origins, _ pinned: PinnedFiles, _ choice: OriginChoice, _ inquiry: Inquiry, avoided: Set<String?>
+    ) {
+        self.origins = origins
+        self.pinned = pinned
+        self.avoided = avoided
+        state = Guarded(State(choice: choice, place: choice.first, inquiry: inquiry))
+    }
+
+    /// What is asked now.
+    var inquiry: Inquiry { state.withLock { $0.inquiry } }
+
+    /// What all places that failed mean for the task; nil where none did.
+    var failure: AttemptFailure? { state.withLock { $0.choice.failure } }
+
+    /// Where to go after the place that was asked failed; nil where the attempt is over.
+    func next(after failure: AttemptFailure, holdsBytes: Bool) -> Int? {
+        state.withLock { $0.choice.next(after: failure, of: $0.place, holdsBytes: holdsBytes) }
+    }
+
+    func turn(to place: Int, _ inquiry: Inquiry) {
+        state.withLock { state in
+            state.place = place
+            state.inquiry = inquiry
+        }
+    }
+
+    /// These places were asked, and brought so much.
+    func asked(_ names: Set<String?>, _ brought: [String?: ByteRangeSet], _ hand: PartInHand) {
+        let places = Set(origins.places.indices.filter { names.contains(origins.places[$0].name) })
+        state.withLock { $0.choice.tried(places) }
+        hand.note(brought)
+    }
+}
+
+/// The request to one place, and where else the file is; one object, because transfers that wait hold it.
+final class Inquiry: Sendable {
+    let request: StrategyRequest
+    let others: OtherOrigins
+
+    init(request: StrategyRequest, others: OtherOrigins) {
+        self.request = request
+        self.others = others
+    }
+}
+
+/// A download whose first exchanges are on the network: what the attempt goes on with when they are over.
+final class BegunDownload: Sendable {
+    let place: PartPlace
+    let hand: PartInHand
+    let recorder: RunRecorder
+    /// nil where it could not be found out where the file is.
+    let search: OriginSearch?
+    /// nil where one exchange has to follow the other, or none could be begun.
+    let conductor: SegmentConductor?
+
+    init(
+        place: PartPlace, hand: PartInHand, recorder: RunRecorder, search: OriginSearch?, conductor: SegmentConductor?
+    ) {
+        self.place = place
+        self.hand = hand
+        self.recorder = recorder
+        self.search = search
+        self.conductor = conductor
+    }
+}

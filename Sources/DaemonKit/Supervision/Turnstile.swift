@@ -1,0 +1,37 @@
+import DequeModule
+import Threading
+
+/// Lets so many through at a time. Whoever comes beyond that is called later, in order, and takes no memory but for the
+/// call meanwhile.
+final class Turnstile: Sendable {
+    private struct State {
+        var free: Int
+        var line: Deque<@Sendable () -> Void> = []
+    }
+
+    private let state: Guarded<State>
+
+    init(width: Int) { state = Guarded(State(free: width)) }
+
+    /// Calls `body` now, or when others have left; each who came has to leave.
+    func enter(_ body: @escaping @Sendable () -> Void) {
+        let mayPass = state.withLock { state in
+            guard state.free > 0 else {
+                state.line.append(body)
+                return false
+            }
+            state.free -= 1
+            return true
+        }
+        if mayPass { body() }
+    }
+
+    func leave() {
+        let next = state.withLock { state in
+            let next = state.line.popFirst()
+            if next == nil { state.free += 1 }
+            return next
+        }
+        next?()
+    }
+}
