@@ -19,12 +19,16 @@ START_LIMIT = 120.0
 
 
 class Daemon:
-    def __init__(self, program, folder, settings=None, environment=None):
-        """`settings` are written to the configuration file, `environment` is added to ours."""
+    #: What it logs.
+    level = "error"
+
+    def __init__(self, program, folder, settings=None, environment=None, state=None, starts=True):
+        """`settings` are written to the configuration file, `environment` is added to ours; `state` is a state folder
+        outside of `folder`."""
         self.program = str(program)
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
-        self.state = self.folder / "state"
+        self.state = pathlib.Path(state or self.folder / "state")
         # A socket's path may have 107 bytes; a checkout's may be longer.
         self.runtime = pathlib.Path(tempfile.mkdtemp(prefix="dld-bench-"))
         self.path = str(self.runtime / "s")
@@ -32,7 +36,8 @@ class Daemon:
         self.environment = environment or {}
         self.process = None
         self.ready_after = 0.0
-        self.start()
+        if starts:
+            self.start()
 
     def start(self):
         """Returns when the daemon says READY; `ready_after` is how long that took."""
@@ -43,21 +48,27 @@ class Daemon:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(address)
             notices.bind(address)
-            notices.settimeout(START_LIMIT)
+            notices.settimeout(0.1)
             begun = time.monotonic()
             with open(self.folder / "log", "ab") as log:
                 self.process = children.start(
                     [self.program, "--config", str(configuration), "--state-dir", str(self.state),
-                     "--socket", self.path, "--log-level", "error"], stdout=log, stderr=log,
+                     "--socket", self.path, "--log-level", self.level], stdout=log, stderr=log,
                     env={**os.environ, **self.environment, "NOTIFY_SOCKET": address})
-            try:
-                while b"READY=1" not in notices.recv(4096):
-                    pass
-            except TimeoutError:
-                self.end()
-                raise Failed(f"{self.program} does not become ready: {self.log()}") from None
+            self.await_ready(notices, begun + START_LIMIT)
             self.ready_after = time.monotonic() - begun
         self.connection = Connection(self.path)
+
+    def await_ready(self, notices, deadline):
+        while True:
+            with contextlib.suppress(TimeoutError):
+                if b"READY=1" in notices.recv(4096):
+                    return
+            if self.process.poll() is not None:
+                raise Failed(f"{self.program} ended before it was ready: {self.log()}")
+            if time.monotonic() > deadline:
+                self.end()
+                raise Failed(f"{self.program} does not become ready: {self.log()}")
 
     def log(self):
         return (self.folder / "log").read_text(errors="replace")[-1000:]

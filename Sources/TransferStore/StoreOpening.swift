@@ -38,9 +38,15 @@ enum StoreOpening {
         var configuration = Configuration()
         configuration.readonly = true
         configuration.busyMode = .timeout(10)
-        let queue = try DatabaseQueue(path: path, configuration: configuration)
-        defer { try? queue.close() }
-        try queue.read { try Schema.verify($0, path: path) }
+        do {
+            let queue = try DatabaseQueue(path: path, configuration: configuration)
+            defer { try? queue.close() }
+            try queue.read { try Schema.verify($0, path: path) }
+        } catch let error as DatabaseError
+            where error.extendedResultCode == .SQLITE_READONLY_ROLLBACK && RollbackJournal.isOfNewDatabase(path)
+        {
+            // Nothing to look at: SQLite rolls back to a database without a table once it is opened for writing.
+        }
     }
 
     private static var configuration: Configuration {

@@ -1,0 +1,27 @@
+import Foundation
+import TestSupport
+import Testing
+
+extension EndToEnd {
+    /// Promises 1, 2, 4 and 5, under the short form of `make torture`: docs/reliability.md.
+    @Suite(.enabled(if: Requirements.has("python3", "gcc"), "the harness is Python, what it preloads is C"))
+    struct Torture {
+        private static let harness: String = {
+            var folder = URL(fileURLWithPath: #filePath)
+            for _ in 0..<2 { folder.deleteLastPathComponent() }
+            return folder.appendingPathComponent("Torture/run").path
+        }()
+
+        /// A few of the cases, the same every time; every planted defect is noticed.
+        @Test(.timeLimit(.minutes(5)))
+        func aFewDeathsLoseNothing() async throws {
+            let folder = try TemporaryFolder()
+            let (status, output) = try await Program.run(
+                [
+                    "python3", Self.harness, "--short", "--seed", "7", "--workers", "2",
+                    "--dld", try Binaries.path("dld"), "--work", folder.path,
+                ], limit: 240)
+            #expect(status == 0, "\(output.suffix(6000))")
+        }
+    }
+}

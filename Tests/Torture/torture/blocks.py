@@ -1,0 +1,133 @@
+"""Power that goes, at any write: what the disk was told is kept, and any moment of it made again, with some of what was
+not flushed and not the rest."""
+import copy
+import os
+import pathlib
+import random
+import shutil
+import struct
+import subprocess
+import tempfile
+import time
+
+from bench import children
+from torture.filesystem import KINDS, FileSystem, run
+from torture.kill import unique
+from torture.stage import Result, Stage
+
+WRITE, FLUSH = 1, 2
+HEAD = struct.Struct("=IIQ")
+BLOCK = 4096
+LIMIT = 10.0
+
+
+class Recorder:
+    """`disk` is a file that remembers every write, `log` where."""
+
+    def __init__(self, program, kind, folder):
+        self.folder, self.log, self.size = folder / "recorded", folder / "log", KINDS[kind][1] << 20
+        self.folder.mkdir()
+        self.process = children.start([program, str(self.folder), str(self.size), str(self.log)])
+        self.disk = self.folder / "disk"
+        deadline = time.monotonic() + LIMIT
+        while not self.disk.exists():
+            if time.monotonic() > deadline or self.process.poll() is not None:
+                raise OSError("the recording disk does not come up")
+            time.sleep(0.01)
+        run(*KINDS[kind][0], self.disk)
+
+    def position(self):
+        return os.path.getsize(self.log)
+
+    def end(self):
+        subprocess.run(["umount", "-l", str(self.folder)], capture_output=True)
+        self.process.terminate()
+        self.process.wait()
+
+
+class Log:
+    """The records, and images of moments between them."""
+
+    def __init__(self, path, size):
+        self.data, self.size = path.read_bytes(), size
+        #: (kind, offset on the disk, place and length of the data here, place of the next record).
+        self.records, place = [], 0
+        while place < len(self.data):
+            kind, length, offset = HEAD.unpack_from(self.data, place)
+            place += HEAD.size
+            self.records.append((kind, offset, place, length, place + length))
+            place += length
+
+    def between(self, start, end):
+        """Numbers of the records that end in that part of the log."""
+        return [number for number, record in enumerate(self.records) if start < record[4] <= end]
+
+    def image(self, path, number, chance):
+        """The disk as it may be where the power went after record `number`: all that was flushed, and of what was not each
+        block or not. Some images have all of it, some nothing."""
+        flushed = max((at for at, record in enumerate(self.records[:number + 1]) if record[0] == FLUSH), default=-1)
+        share = chance.choice([0.0, 0.5, 0.5, 0.5, 0.9, 1.0])
+        with open(path, "wb") as file:
+            file.truncate(self.size)
+            for at, (kind, offset, place, length, _) in enumerate(self.records[:number + 1]):
+                if kind != WRITE:
+                    continue
+                if at < flushed or share == 1.0:
+                    file.seek(offset)
+                    file.write(self.data[place:place + length])
+                    continue
+                for start in range(0, length, BLOCK):
+                    if chance.random() < share:
+                        file.seek(offset + start)
+                        file.write(self.data[place + start:place + min(start + BLOCK, length)])
+
+
+def case(setup, recorder_program, kind, seed, count, plants=()):
+    """Records one run and tries `count` images of it: a list of results."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="blocks-", dir=setup.work))
+    recorder = Recorder(recorder_program, kind, folder)
+    disk = FileSystem(kind, folder, image=recorder.disk)
+    stage = Stage(setup, disk.path, mark=recorder.position)
+    try:
+        disk.sync()
+        start = recorder.position()
+        for plant in plants:
+            stage.control.plant(plant)
+        with stage.judged():
+            if not stage.live():
+                stage.problems.append(f"it died: {stage.victim.log()}")
+        if stage.problems:
+            return [Result(f"--only blocks --case {kind}:{seed}:{count}", stage.problems)]
+        end = recorder.position()
+        disk.unmount()
+        recorder.end()
+        log = Log(recorder.log, recorder.size)
+        return list(images(stage, disk, log, log.between(start, end), f"{kind}:{seed}", count))
+    finally:
+        stage.end()
+        disk.end()
+        recorder.end()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def images(stage, disk, log, numbers, name, count):
+    chance = random.Random(name)
+    told = stage.ledger
+    disk.image = disk.folder / "image"
+    for index in range(count):
+        begun, number = time.monotonic(), chance.choice(numbers)
+        log.image(disk.image, number, chance)
+        stage.ledger, stage.problems = copy.copy(told).at(log.records[number][4], exactly=True), []
+        with stage.judged():
+            disk.mount()
+            stage.problems += stage.checker(after_power_loss=True).after_death(stage.ledger)
+            stage.recover(boots=True)
+            stage.problems += stage.checker(after_power_loss=True).at_the_end(stage.ledger)
+        stage.victim.kill()
+        disk.unmount()
+        yield Result(f"--only blocks --case {name}:{index + 1}", unique(stage.problems), True,
+                     f"image {index + 1}, after write {number} of {len(log.records)}", time.monotonic() - begun)
+
+
+def cases(kinds, seed, count, each):
+    return [(kind, seed + number, each) for number in range(count // each) for kind in kinds]

@@ -1,0 +1,191 @@
+"""Compares what a daemon left on the disk with what it told. Reads the database itself; knows the daemon's promises only."""
+import pathlib
+import re
+import shutil
+import sqlite3
+import tempfile
+
+from torture.content import content, digest, file_digest
+from torture.scenario import SUBSCRIBER, sha_of
+
+FINAL = ("completed", "failed", "cancelled")
+STATE_FILES = {"dld.sqlite", "dld.sqlite-wal", "dld.sqlite-shm", "lock", "reserve", "offsets.journal"}
+PART = re.compile(r"^\..*\.[0-9A-Za-z]+-([0-9]+)(-[0-9]+)?\.dldpart$")
+
+
+class Checker:
+    """`after_power_loss`: files of relaxed sessions may be cut or gone, whoever announced them."""
+
+    def __init__(self, state, out, server, pieces, after_power_loss=False):
+        self.state, self.out, self.server = pathlib.Path(state), pathlib.Path(out), server
+        self.pieces = {piece.name: piece for piece in pieces}
+        self.after_power_loss = after_power_loss
+        self.problems = []
+
+    def report(self, condition, text):
+        if not condition:
+            self.problems.append(text)
+
+    def after_death(self, ledger):
+        """What must hold of the bare disk, at any moment."""
+        with self.database() as database:
+            if database is None:
+                self.report(not any(ledger.facts.values()) and not ledger.seen, "there is no database, and answers were given")
+            else:
+                self.check_database(database, ledger)
+            self.check_files(ledger, database)
+        return self.problems
+
+    def at_the_end(self, ledger):
+        """What must hold once all is done and the daemon has ended."""
+        self.after_death(ledger)
+        with self.database() as database:
+            if database is None:
+                self.report(False, "there is no database")
+                return self.problems
+            ends = self.check_ends(database, ledger)
+        names = {entry.name for entry in self.out.iterdir()}
+        wanted = {name for name, end in ends.items() if self.pieces[name].kind == "download" and end != "cancelled"}
+        wanted |= {piece.name for piece in self.pieces.values() if piece.before}
+        # What was delivered when the daemon died and cancelled before the next one recorded that stays, whole.
+        wanted |= {name for name in names if ends.get(name) == "cancelled" and "completed" in self.pieces[name].end}
+        if self.after_power_loss:
+            # A relaxed file that was announced may be gone.
+            wanted -= {name for name in wanted - names if not self.pieces[name].is_firm}
+            wanted |= names & self.second_copies()
+        self.report(names == wanted, f"destination: {sorted(names ^ wanted)[:8]} too many or too few")
+        left = {entry.name for entry in self.state.iterdir()} - STATE_FILES
+        self.report(not left, f"state folder: {sorted(left)} was left there")
+        for name, end in ends.items():
+            self.check_body(self.pieces[name], end)
+        return self.problems
+
+    # The database
+
+    def database(self):
+        return Copy(self.state)
+
+    def check_database(self, database, ledger):
+        verdict = database.execute("PRAGMA integrity_check").fetchall()
+        self.report(verdict == [("ok",)], f"integrity_check: {verdict[:3]}")
+        self.report(not database.execute("PRAGMA foreign_key_check").fetchall(), "foreign keys lead nowhere")
+        tasks = {row[0]: row for row in database.execute("SELECT id, state, description FROM task")}
+        self.check_tasks(tasks, ledger)
+        self.check_events(database, ledger)
+        counts = dict(database.execute("SELECT state, sum(count) FROM task_count GROUP BY state HAVING sum(count) > 0"))
+        real = dict(database.execute("SELECT state, count(*) FROM task GROUP BY state"))
+        self.report(counts == real, f"counters say {counts}, rows {real}")
+
+    def check_tasks(self, tasks, ledger):
+        by_name = {}
+        for number, state, name in tasks.values():
+            self.report(name not in by_name, f"{name} was added twice")
+            by_name[name] = (number, state)
+        for name in ledger.names("added"):
+            number, state = by_name.get(name, (None, None))
+            if number is None:
+                self.report(ledger.has_tried("removed", name), f"{name} was answered and is not there")
+                continue
+            self.report(number == ledger.ids[name], f"{name} was task {ledger.ids[name]} and is {number}")
+            self.report(not ledger.has("removed", name), f"{name} was removed and is there")
+            if ledger.has("cancelled", name):
+                self.report(state == "cancelled", f"{name} was cancelled and is {state}")
+            if ledger.has("paused", name) and not ledger.has_tried("resumed", name):
+                self.report(state == "paused", f"{name} was paused and is {state}")
+        ended = ledger.ended()
+        for number, kind in ended.items():
+            if number in tasks:
+                self.report(kind == f"task.{tasks[number][1]}", f"task {number}: {kind} was announced, it is {tasks[number][1]}")
+
+    def check_events(self, database, ledger):
+        events = {row[0]: row[1:] for row in database.execute("SELECT sequence, type, task FROM event ORDER BY sequence")}
+        self.report(list(events) == list(range(1, len(events) + 1)), f"event numbers have a gap: {len(events)} up to {max(events, default=0)}")
+        for number, (kind, task, _) in ledger.seen.items():
+            self.report(events.get(number) == (kind, task), f"event {number} was {(kind, task)} and is {events.get(number)}")
+        for kind in ("task.added", "task.completed", "task.cancelled", "task.removed"):
+            tasks = [task for type_, task in events.values() if type_ == kind]
+            self.report(len(tasks) == len(set(tasks)), f"{kind} stands there twice of one task")
+        row = database.execute("SELECT sequence FROM subscriber WHERE name = ?", (SUBSCRIBER,)).fetchone()
+        if ledger.acknowledged:
+            self.report(row is not None and ledger.acked <= row[0] <= ledger.acked_at_most,
+                        f"{ledger.acked} was acknowledged, {row} is stored")
+
+    def check_ends(self, database, ledger):
+        """How each task ended, by its name."""
+        states = dict(database.execute("SELECT id, state FROM task"))
+        ends = {name: states.get(number, "removed") for name, number in ledger.ids.items()}
+        for name, state in ends.items():
+            wanted = self.pieces[name].end
+            self.report(state in wanted.split("|"), f"{name} is {state} at the end, not {wanted}")
+        self.report(set(states) <= set(ledger.ids.values()), f"tasks that nobody added: {set(states) - set(ledger.ids.values())}")
+        for table in ("checkpoint", "upload", "upload_ending"):
+            rows = database.execute(f"SELECT task FROM {table}").fetchall()
+            self.report(not [row for row in rows if states.get(row[0]) in ("completed", None)],
+                        f"{table} still speaks of tasks that are over: {rows}")
+        return ends
+
+    # Files
+
+    def check_files(self, ledger, database):
+        known = dict(database.execute("SELECT id, state FROM task")) if database else {}
+        for entry in self.out.iterdir() if self.out.exists() else []:
+            part = PART.match(entry.name)
+            if part:
+                self.report(int(part[1]) in known, f"{entry.name} is nobody's part")
+                continue
+            piece = self.pieces.get(entry.name)
+            if self.after_power_loss and entry.name in self.second_copies():
+                continue
+            if piece is None or piece.kind != "download" or piece.end == "cancelled":
+                self.report(False, f"{entry.name} is nobody's file")
+                continue
+            found = file_digest(entry)
+            allowed = {sha_of(piece)} | ({digest(piece.before)} if piece.before else set())
+            self.report(found in allowed or (self.after_power_loss and not piece.is_firm),
+                        f"{entry.name} has wrong bytes: {entry.stat().st_size} of {piece.size}")
+        ended = ledger.ended()
+        for piece in self.pieces.values():
+            if piece.kind != "download" or ended.get(ledger.ids.get(piece.name)) != "task.completed":
+                continue
+            if self.after_power_loss and not piece.is_firm:
+                continue
+            file = self.out / piece.name
+            self.report(file.exists() and file_digest(file) == sha_of(piece), f"{piece.name} was announced and is not whole")
+
+    def second_copies(self):
+        """What a relaxed file may be called whose first copy the power loss left, cut perhaps, and whose end it took."""
+        return {f"{piece.name} (1)" for piece in self.pieces.values() if not piece.is_firm}
+
+    def check_body(self, piece, end):
+        if piece.kind != "upload" or end != "completed":
+            return
+        wanted = content(piece.name, piece.size)
+        came = self.server.bodies.get(piece.name, [])
+        came = came + [bytes(upload[2]) for upload in list(self.server.uploads.values())
+                       if upload[0] == piece.name and len(upload[2]) == upload[1]]
+        self.report(came and all(body == wanted for body in came), f"{piece.name} did not arrive as it is")
+
+
+class Copy:
+    """The database as the next daemon would find it, looked at in a copy, so that the original stays as it is."""
+
+    def __init__(self, state):
+        self.state, self.folder, self.database = state, None, None
+
+    def __enter__(self):
+        if not (self.state / "dld.sqlite").exists():
+            return None
+        self.folder = tempfile.mkdtemp(prefix="torture-")
+        for name in ("dld.sqlite", "dld.sqlite-wal"):
+            if (self.state / name).exists():
+                shutil.copy(self.state / name, self.folder)
+        self.database = sqlite3.connect(f"{self.folder}/dld.sqlite")
+        if not self.database.execute("SELECT 1 FROM sqlite_master WHERE name = 'subscriber'").fetchone():
+            return None
+        return self.database
+
+    def __exit__(self, *_):
+        if self.database:
+            self.database.close()
+        if self.folder:
+            shutil.rmtree(self.folder, ignore_errors=True)

@@ -1,0 +1,60 @@
+"""Dies at every call that changes a file or makes a change durable: before it, in the middle of a write, after it."""
+import random
+
+from torture.stage import Result, Stage
+
+HOWS = ["before", "within", "after"]
+
+
+def clean(setup):
+    """(calls of a run that nobody attacks, what they were, problems)."""
+    stage = Stage(setup)
+    with stage.judged():
+        if not stage.live():
+            stage.problems.append(f"it died: {stage.victim.log()}")
+        stage.problems += stage.checker().at_the_end(stage.ledger)
+    notes = [stage.control.note(number) for number in range(1, stage.control.calls + 1)]
+    stage.end()
+    return len(notes), notes, stage.problems
+
+
+def case(setup, call, how, plants=()):
+    stage = Stage(setup)
+    stage.control.kill_at(call, how)
+    for plant in plants:
+        stage.control.plant(plant, early="big")
+    note, reached = "", False
+    with stage.judged():
+        survived = stage.live()
+        reached, note = stage.control.is_dead, stage.control.note(call)
+        if not survived:
+            if not reached:
+                stage.problems.append(f"it died by itself, with {stage.victim.process.returncode}: {stage.victim.log()}")
+            stage.problems += stage.checker().after_death(stage.ledger)
+            stage.recover()
+        stage.problems += stage.checker().at_the_end(stage.ledger)
+    stage.end()
+    return Result(f"--only kill --case {call}:{how}", unique(stage.problems), reached, note)
+
+
+def unique(problems):
+    return list(dict.fromkeys(problems))
+
+
+def cases(notes, seed, calls=None, limit=None):
+    """(call, how) of every case, in an order that follows from the seed; `within` only where there is something to cut."""
+    # Runs differ a little in their number of calls: a few more are tried than the clean one had.
+    first, last = calls or (1, len(notes) + 20)
+    every = [(call, how) for call in range(first, last + 1) for how in HOWS
+             if how != "within" or (call <= len(notes) and "write" in notes[call - 1])]
+    random.Random(seed).shuffle(every)
+    return every[:limit]
+
+
+#: Planted defect -> calls worth dying at, as shares of a clean run's calls; each has to be noticed at one of them at least.
+CONTROLS = {
+    "lost-log": [0.5, 0.7, 0.9, 0.6, 0.8],
+    "early-name": [0.4, 0.5, 0.6, 0.45, 0.55, 0.65],
+    "no-unlink": [0.9, 0.95],
+    "lost-write": [0.8, 0.9],
+}

@@ -1,0 +1,230 @@
+"""A bit of everything that a daemon does, in steps that can be taken up again after it died at any of them."""
+import base64
+import dataclasses
+import time
+
+from bench.rpc import Refused
+from torture.client import Client, Gone
+from torture.content import content, digest
+
+SUBSCRIBER = "torture"
+KIB = 1 << 10
+WAIT = 40.0
+RETRY = {"firstDelay": 0.05, "longestDelay": 0.2}
+
+
+class Violation(Exception):
+    """A promise is broken."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Piece:
+    """A task of the scenario, and how it has to end."""
+
+    name: str
+    size: int
+    kind: str = "download"
+    session: str = "firm"
+    end: str = "completed"
+    #: Bytes after which the server waits.
+    hold: int = 0
+    #: What may be under the final name before it is delivered.
+    before: bytes = b""
+    more: dict = dataclasses.field(default_factory=dict)
+
+    @property
+    def is_firm(self):
+        return self.session == "firm"
+
+
+#: What is under a final name before its task replaces it.
+OLD = content("what was there before", 7000)
+PIECES = [
+    Piece("big", 3000 * KIB + 17, hold=1600 * KIB, more={"connections": 1}),
+    Piece("doomed", 900 * KIB, hold=500 * KIB, end="cancelled", more={"connections": 1}),
+    Piece("never", 10 * KIB, end="cancelled", more={"startPaused": True}),
+    Piece("parts", 2500 * KIB + 5, more={"connections": 3}),
+    Piece("tiny", 4 * KIB),
+    Piece("gone", 5 * KIB, end="removed"),
+    Piece("replaced", 6 * KIB, before=OLD, more={"conflictPolicy": "overwrite"}),
+    Piece("middle", 200 * KIB + 3),
+    Piece("loose-tiny", 4 * KIB + 1, session="loose"),
+    Piece("loose-middle", 300 * KIB + 1, session="loose"),
+    Piece("put", 1500 * KIB + 9, kind="upload", more={"uploadProtocol": "put"}),
+    Piece("kept", 20 * KIB, kind="upload", more={"uploadProtocol": "put"}),
+    Piece("tus", 2100 * KIB + 1, kind="upload", more={"uploadProtocol": "tus"}),
+    Piece("asked", 100, kind="data"),
+]
+BY_NAME = {piece.name: piece for piece in PIECES}
+
+
+def prepare(out, sources, server, pieces):
+    """Lays out what is there before the daemon is."""
+    for folder in (out, sources):
+        folder.mkdir(parents=True, exist_ok=True)
+    for piece in pieces:
+        if piece.before:
+            (out / piece.name).write_bytes(piece.before)
+        server.sizes[piece.name] = piece.size
+        if piece.kind == "upload":
+            (sources / piece.name).write_bytes(content(piece.name, piece.size))
+
+
+class Scenario:
+    def __init__(self, server, out, sources, ledger, pieces=None):
+        self.server, self.out, self.sources, self.ledger = server, out, sources, ledger
+        self.pieces = pieces or PIECES
+        self.client = self.watcher = None
+        self.expected = None
+        #: Whether waiting any longer is in vain.
+        self.interrupted = lambda: False
+
+    def run(self, path):
+        """Goes on from where the ledger says the last run came to. Raises `Gone` or `Violation`."""
+        for piece in self.pieces:
+            if piece.hold and not self.ledger.has_tried("resumed", piece.name):
+                self.server.holds[piece.name] = piece.hold
+        self.client, self.watcher = Client(path), Client(path)
+        try:
+            self.open()
+            self.add()
+            self.pause()
+            self.cancel()
+            self.acknowledge()
+            self.resume()
+            self.finish()
+            self.fetch()
+            self.remove()
+            self.acknowledge()
+        finally:
+            self.close()
+
+    def close(self):
+        self.client.close()
+        self.watcher.close()
+
+    # Steps
+
+    def open(self):
+        for session, durability in (("firm", "full"), ("loose", "relaxed")):
+            self.client.call("session.open", id=session, configuration={
+                "durability": durability, "retry": RETRY, "directory": str(self.out)})
+        known = self.ledger.began
+        lowest, highest = self.ledger.acked, self.ledger.acked_at_most
+        head = self.watcher.call("events.subscribe", subscriber=SUBSCRIBER)["head"]
+        if known is None:
+            # A subscription that was asked for before and not answered may have begun at an earlier head.
+            self.ledger.began, self.ledger.began_at, self.expected = head, self.ledger.mark(), None
+        else:
+            self.expected = range(lowest + 1, highest + 2)
+
+    def add(self):
+        for piece in self.pieces:
+            if not self.ledger.has("added", piece.name):
+                self.ledger.asks("added", piece.name)
+                answer = self.client.call("task.add", session=piece.session, tasks=[self.spec(piece)])
+                self.ledger.ids[piece.name] = answer["tasks"][0]["id"]
+                self.ledger.told("added", piece.name)
+                self.look()
+
+    def spec(self, piece):
+        spec = {"kind": piece.kind, "description": piece.name, "clientToken": piece.name, **piece.more}
+        if piece.kind == "upload":
+            place = "tus" if piece.name.startswith("tus") else "put"
+            return {**spec, "url": f"{self.server.url}/{place}/{piece.name}", "source": {"path": str(self.sources / piece.name)}}
+        if piece.kind == "data":
+            return {**spec, "url": f"{self.server.url}/d/{piece.name}"}
+        return {**spec, "url": f"{self.server.url}/d/{piece.name}", "destination": {"path": str(self.out / piece.name)}}
+
+    def change(self, method, fact, name):
+        """Asks once for a change, or again where nobody answered."""
+        if self.ledger.has(fact, name):
+            return
+        self.ledger.asks(fact, name)
+        answer = self.client.call(method, ids=[self.ledger.ids[name]])
+        skipped = [each["code"] for each in answer["skipped"]]
+        if skipped and not {"task.wrong_state", "task.not_found"} >= set(skipped):
+            raise Violation(f"{method} {name}: {answer}")
+        self.ledger.told(fact, name)
+        self.look()
+
+    def pause(self):
+        if self.ledger.has("paused", "big"):
+            return
+        self.until(lambda: self.server.sent.get("big", 0) >= BY_NAME["big"].hold, "the first half of big")
+        self.change("task.pause", "paused", "big")
+
+    def cancel(self):
+        if not self.ledger.has("cancelled", "doomed"):
+            self.until(lambda: self.server.sent.get("doomed", 0) >= BY_NAME["doomed"].hold, "the first half of doomed")
+        for name in ("doomed", "never"):
+            self.change("task.cancel", "cancelled", name)
+
+    def acknowledge(self):
+        self.look()
+        if self.ledger.seen:
+            number = max(self.ledger.seen)
+            self.ledger.acknowledging.append((number, self.ledger.mark()))
+            self.client.call("events.ack", subscriber=SUBSCRIBER, sequence=number)
+            self.ledger.acknowledged.append((number, self.ledger.mark()))
+
+    def resume(self):
+        self.ledger.asks("resumed", "big")
+        self.server.holds.pop("big", None)
+        self.change("task.resume", "resumed", "big")
+
+    def finish(self):
+        """Until every task has said how it ended."""
+        def ended():
+            ids = self.ledger.ended()
+            return all(self.ledger.ids[piece.name] in ids for piece in self.pieces)
+        self.until(ended, "the end of every task")
+
+    def fetch(self):
+        """The kept answer of a data task."""
+        for piece in self.pieces:
+            if piece.kind == "data":
+                got = base64.b64decode(self.client.call("task.body", id=self.ledger.ids[piece.name])["data"])
+                if got != content(piece.name, piece.size):
+                    raise Violation(f"the answer that {piece.name} keeps is not what the server gave")
+
+    def remove(self):
+        if not self.ledger.has("removed", "gone"):
+            self.change("task.remove", "removed", "gone")
+
+    # Looking
+
+    def look(self, seconds=0):
+        for event in self.watcher.drain(seconds):
+            number = event.get("sequence")
+            if number is None:
+                continue
+            if self.expected is not None and number not in self.expected:
+                raise Violation(f"the subscriber was given event {number}, and {self.expected} was due")
+            self.expected = range(number + 1, number + 2)
+            wrong = self.ledger.see(event)
+            if wrong:
+                raise Violation(wrong)
+            if event["type"] == "task.failed":
+                raise Violation(f"a task failed: {event}")
+
+    def until(self, holds, what):
+        deadline = time.monotonic() + WAIT
+        while not holds():
+            self.look(0.01)
+            if self.interrupted():
+                raise Gone(f"cut off while waiting for {what}")
+            if time.monotonic() > deadline:
+                raise Violation(f"{what} does not come; {self.states()}")
+
+    def states(self):
+        try:
+            page = self.client.call("task.list", limit=100)["tasks"]
+        except (Gone, Refused) as failure:
+            return str(failure)
+        return {task["description"]: (task["state"], task.get("error", {}).get("message")) for task in page
+                if task["state"] not in ("completed", "cancelled")}
+
+
+def sha_of(piece):
+    return digest(content(piece.name, piece.size))

@@ -1,0 +1,177 @@
+"""The one server that the scenario talks to: ranges under strong ETags, bodies that stop halfway, PUT and tus."""
+import http.server
+import select
+import threading
+import time
+
+from torture.content import content
+
+PIECE = 1 << 16
+
+
+class Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 256
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.lock = threading.Lock()
+        self.reset()
+        self.url = f"http://127.0.0.1:{self.server_port}"
+        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+
+    def reset(self):
+        """Forgets all; whoever still waits for a body gets none."""
+        #: Sizes of what /d/NAME gives; bytes after which a name's body waits; bodies that came, by name.
+        self.sizes, self.holds, self.bodies = {}, {}, {}
+        #: Upload resources of tus: number -> [name, length, bytes so far].
+        self.uploads = {}
+        #: The furthest byte given of a name; seconds between two pieces.
+        self.sent, self.pause = {}, 0.0
+
+    def handle_error(self, request, client_address):
+        """Daemons die in the middle of requests all the time."""
+
+    def end(self):
+        self.shutdown()
+        self.server_close()
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    wbufsize = 1 << 16
+    disable_nagle_algorithm = True
+    timeout = 60
+
+    def log_message(self, *_):
+        pass
+
+    def answer(self, status, fields=(), body=b""):
+        self.send_response(status)
+        for name, value in fields:
+            self.send_header(name, str(value))
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+        self.wfile.flush()
+
+    # Downloads
+
+    def do_GET(self):
+        name = self.path.rpartition("/")[2]
+        size = self.server.sizes.get(name)
+        if size is None:
+            return self.answer(404)
+        data, etag = content(name, size), f'"{name}-{size}"'
+        first, last = self.wanted(size, etag)
+        if first is None:
+            return self.answer(416, [("Content-Range", f"bytes */{size}")])
+        self.send_response(206 if (first, last) != (0, size - 1) or "Range" in self.headers else 200)
+        if "Range" in self.headers:
+            self.send_header("Content-Range", f"bytes {first}-{last}/{size}")
+        for field in [("ETag", etag), ("Accept-Ranges", "bytes"), ("Content-Length", str(last + 1 - first))]:
+            self.send_header(*field)
+        self.end_headers()
+        self.give(name, data, first, last + 1)
+
+    def wanted(self, size, etag):
+        text = self.headers.get("Range", "")
+        if not text.startswith("bytes=") or self.headers.get("If-Range", etag) != etag:
+            del self.headers["Range"]
+            return 0, size - 1
+        first, _, last = text[6:].partition("-")
+        first, last = int(first), min(int(last or size - 1), size - 1)
+        return (first, last) if first <= last else (None, None)
+
+    def give(self, name, data, start, end):
+        at = start
+        while at < end:
+            hold = self.server.holds.get(name)
+            if hold is not None and at >= hold:
+                self.wfile.flush()
+                if not self.wait_for_more(name):
+                    self.close_connection = True
+                    return
+                continue
+            stop = min(end, at + PIECE, hold if hold is not None else end)
+            self.wfile.write(data[at:stop])
+            at = stop
+            with self.server.lock:
+                self.server.sent[name] = max(self.server.sent.get(name, 0), at)
+            if self.server.pause:
+                self.wfile.flush()
+                time.sleep(self.server.pause)
+        self.wfile.flush()
+
+    def wait_for_more(self, name):
+        """False once the client has gone away."""
+        while name in self.server.holds:
+            if select.select([self.connection], [], [], 0.02)[0]:
+                return False
+        return True
+
+    # Uploads
+
+    def body(self, keep):
+        """Hands pieces of the body to `keep` as they come; False where it ends early."""
+        left = int(self.headers.get("Content-Length", 0))
+        if self.headers.get("Expect", "").lower() == "100-continue":
+            self.send_response_only(100)
+            self.end_headers()
+            self.wfile.flush()
+        while left:
+            piece = self.rfile.read1(min(left, PIECE))
+            if not piece:
+                return False
+            keep(piece)
+            left -= len(piece)
+        return True
+
+    def do_PUT(self):
+        data = bytearray()
+        if not self.body(data.extend):
+            return
+        with self.server.lock:
+            self.server.bodies.setdefault(self.path.rpartition("/")[2], []).append(bytes(data))
+        self.answer(201)
+
+    def do_POST(self):
+        if not self.path.startswith("/tus"):
+            data = bytearray()
+            return self.answer(200, [], b"echo " + bytes(data)) if self.body(data.extend) else None
+        with self.server.lock:
+            number = len(self.server.uploads) + 1
+            self.server.uploads[number] = [self.path.rpartition("/")[2], int(self.headers["Upload-Length"]), bytearray()]
+        self.answer(201, [("Location", f"/tus/{number}"), *TUS])
+
+    def upload(self):
+        number = self.path.rpartition("/")[2]
+        return self.server.uploads.get(int(number)) if number.isdigit() else None
+
+    def do_OPTIONS(self):
+        self.answer(204, [("Tus-Version", "1.0.0"), ("Tus-Extension", "creation,termination"), *TUS])
+
+    def do_HEAD(self):
+        upload = self.upload()
+        if upload is None:
+            return self.answer(404)
+        self.answer(200, [("Upload-Offset", len(upload[2])), ("Upload-Length", upload[1]), ("Cache-Control", "no-store"), *TUS])
+
+    def do_PATCH(self):
+        upload = self.upload()
+        if upload is None:
+            return self.answer(404)
+        if int(self.headers["Upload-Offset"]) != len(upload[2]):
+            self.close_connection = True
+            return self.answer(409, [("Upload-Offset", len(upload[2])), *TUS])
+        if self.body(upload[2].extend):
+            self.answer(204, [("Upload-Offset", len(upload[2])), *TUS])
+
+    def do_DELETE(self):
+        number = self.path.rpartition("/")[2]
+        with self.server.lock:
+            self.server.uploads.pop(int(number) if number.isdigit() else 0, None)
+        self.answer(204, TUS)
+
+
+TUS = [("Tus-Resumable", "1.0.0")]

@@ -1,0 +1,119 @@
+"""What one case of an attack works with: folders of its own, a server, a daemon, a ledger."""
+import contextlib
+import dataclasses
+import os
+import pathlib
+import shutil
+import sqlite3
+import tempfile
+import time
+import uuid
+
+from bench.rpc import Refused
+from torture.checker import Checker
+from torture.client import Gone
+from torture.ledger import Ledger
+from torture.scenario import PIECES, Scenario, Violation, prepare
+from torture.servers import Server
+from torture.victim import Victim
+
+
+@dataclasses.dataclass
+class Result:
+    """How a case ended. `reached` says whether the attack happened at all."""
+
+    name: str
+    problems: list
+    reached: bool = True
+    note: str = ""
+    seconds: float = 0.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Setup:
+    """What all cases of a run share."""
+
+    program: str
+    library: str
+    work: pathlib.Path
+
+
+#: Process -> its server: threads do not follow into a forked process.
+SERVERS = {}
+
+
+def server():
+    """This process's server, empty."""
+    if os.getpid() not in SERVERS:
+        SERVERS[os.getpid()] = Server()
+    SERVERS[os.getpid()].reset()
+    return SERVERS[os.getpid()]
+
+
+class Stage:
+    """`disk`: a folder for state and destination that is not the case's own."""
+
+    def __init__(self, setup, disk=None, settings=None, mark=lambda: 0, pieces=None):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="case-", dir=setup.work))
+        self.disk = disk or self.folder
+        self.out, self.state, self.sources = self.disk / "out", self.disk / "state", self.folder / "sources"
+        self.server, self.ledger = server(), Ledger(mark)
+        self.pieces = pieces or PIECES
+        prepare(self.out, self.sources, self.server, self.pieces)
+        self.victim = Victim(setup.program, self.folder / "daemon", self.state, setup.library, settings)
+        self.problems = []
+
+    @property
+    def control(self):
+        return self.victim.control
+
+    def scenario(self):
+        return Scenario(self.server, self.out, self.sources, self.ledger, self.pieces)
+
+    def checker(self, **more):
+        return Checker(self.state, self.out, self.server, self.pieces, **more)
+
+    def live(self, attacked=True, boot=None):
+        """Starts the daemon, has it do all of the scenario, and ends it; False where it died on the way."""
+        try:
+            self.victim.start(attacked, boot)
+            self.scenario().run(self.victim.path)
+            return self.victim.stop() == 0
+        except Gone as gone:
+            if not self.victim.await_death():
+                self.problems.append(f"it lives and does not answer: {gone}")
+            return False
+
+    def recover(self, boots=False):
+        """All of the scenario, by a daemon that nobody harms; `boots`: the machine has booted in between."""
+        boot = None
+        if boots:
+            boot = self.folder / "boot"
+            boot.write_text(f"{uuid.uuid4()}\n")
+            self.control.disarm()
+        if not self.live(attacked=False, boot=boot):
+            self.problems.append(f"it ended with {self.victim.process.returncode}: {self.victim.log()[-300:]}")
+
+    @contextlib.contextmanager
+    def judged(self):
+        """Collects what goes wrong inside."""
+        try:
+            yield
+        except (Violation, Refused) as violation:
+            self.problems.append(str(violation))
+        except (OSError, KeyError, sqlite3.Error) as error:
+            self.problems.append(f"{type(error).__name__}: {error}")
+
+    def end(self, keep=False):
+        self.victim.end()
+        self.server.reset()
+        if not keep:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def timed(case):
+    """Runs `case()`, which returns a Result, and notes how long it took."""
+    begun = time.monotonic()
+    result = case()
+    result.seconds = time.monotonic() - begun
+    return result

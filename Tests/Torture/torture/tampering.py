@@ -1,0 +1,65 @@
+"""Damages what a good run left, in every way that the checker says it sees: it has to see each."""
+import shutil
+import sqlite3
+
+from torture.checker import Checker
+
+SQL = {
+    "a gap in the event numbers": "DELETE FROM event WHERE sequence = (SELECT max(sequence) / 2 FROM event)",
+    "an event that is another": "UPDATE event SET type = 'task.queued' WHERE type = 'task.completed'",
+    "an end that came twice": "INSERT INTO event (sequence, time, type, owner, session, task) "
+                              "SELECT (SELECT max(sequence) + 1 FROM event), time, type, owner, session, task "
+                              "FROM event WHERE type = 'task.completed' LIMIT 1",
+    "an acknowledgement taken back": "UPDATE subscriber SET sequence = sequence - 1",
+    "a task that is gone": "DELETE FROM task WHERE description = 'middle'",
+    "a task in another state": "UPDATE task SET state = 'completed' WHERE description = 'never'",
+    "a counter that is wrong": "UPDATE task_count SET count = count + 1",
+}
+
+
+def flipped(file):
+    data = bytearray(file.read_bytes())
+    data[len(data) // 2] ^= 1
+    file.write_bytes(data)
+
+
+def emptied(file):
+    data = file.read_bytes()
+    file.write_bytes(data[:len(data) // 4] + bytes(len(data) // 2) + data[len(data) * 3 // 4:])
+
+
+FILES = {
+    "a wrong byte": lambda out, state: flipped(out / "big"),
+    "a missing end": lambda out, state: (out / "parts").write_bytes((out / "parts").read_bytes()[:-1]),
+    "a file twice": lambda out, state: shutil.copy(out / "tiny", out / "tiny (1)"),
+    "a part without a task": lambda out, state: (out / ".tiny.0123456789abcdef-999.dldpart").touch(),
+    "a file that is gone": lambda out, state: (out / "middle").unlink(),
+    "something in the state folder": lambda out, state: (state / "spool").touch(),
+    "half of the database": lambda out, state: [emptied(file) for file in state.glob("dld.sqlite*")],
+}
+
+
+def unseen(stage):
+    """Names of damages that the checker does not notice; `stage` is one whose run was good."""
+    names = []
+    for name, damage in {**SQL, **FILES}.items():
+        copy = stage.folder / "damaged"
+        shutil.copytree(stage.out, copy / "out")
+        shutil.copytree(stage.state, copy / "state")
+        if isinstance(damage, str):
+            with sqlite3.connect(copy / "state" / "dld.sqlite") as database:
+                database.execute(damage)
+            database.close()
+        else:
+            damage(copy / "out", copy / "state")
+        if not found(copy, stage):
+            names.append(name)
+        shutil.rmtree(copy)
+    return names
+
+
+def found(copy, stage):
+    try:
+        return Checker(copy / "state", copy / "out", stage.server, stage.pieces).at_the_end(stage.ledger)
+    except sqlite3.DatabaseError as error:
+        return [str(error)]

@@ -1,0 +1,67 @@
+"""The daemon under attack: dies whenever it is made to, and is started again on what it left."""
+import signal
+import subprocess
+
+from bench.daemon import Daemon
+from bench.measure import Failed
+from torture.client import Gone
+from torture.control import Control
+
+SETTINGS = {"maximumConcurrentTasks": 32, "maximumConcurrentTasksPerHost": 32, "diskPollInterval": "100ms"}
+DEATH_LIMIT = 20.0
+
+
+class Victim(Daemon):
+    """Not started by being made. `state` may be on a disk of its own; the log is not."""
+
+    level = "notice"
+
+    def __init__(self, program, folder, state=None, library=None, settings=None):
+        super().__init__(program, folder, {**SETTINGS, **(settings or {})}, state=state, starts=False)
+        self.control = Control(library, self.folder / "control", self.state) if library else None
+
+    def start(self, attacked=True, boot=None):
+        """Raises `Gone` where it dies before it is ready, or while it is greeted. `boot` is a file with what the daemon
+        is to take for the kernel's name of this boot."""
+        self.environment = self.control.environment if (attacked or boot) and self.control else {}
+        if boot:
+            self.environment = {**self.environment, "TORTURE_BOOT": str(boot)}
+        try:
+            super().start()
+        except (Failed, OSError) as failure:
+            raise Gone(f"not started: {failure}") from None
+
+    @property
+    def is_running(self):
+        return self.process is not None and self.process.poll() is None
+
+    def await_death(self):
+        """False where it lives on."""
+        try:
+            self.process.wait(timeout=DEATH_LIMIT)
+            return True
+        except subprocess.TimeoutExpired:
+            return False
+
+    def kill(self):
+        if self.is_running:
+            self.process.send_signal(signal.SIGKILL)
+            self.process.wait()
+
+    def stop(self):
+        """SIGTERM; its exit status, which may be that of a death on the way."""
+        if hasattr(self, "connection"):
+            self.connection.close()
+        if self.is_running:
+            self.process.send_signal(signal.SIGTERM)
+            if not self.await_death():
+                self.kill()
+                raise Gone("SIGTERM does not end it")
+        return self.process.returncode
+
+    def end(self):
+        self.kill()
+        if self.control:
+            self.control.close()
+            self.control = None
+        super().end()
