@@ -22,6 +22,37 @@ extension EndToEnd {
             #expect(resource.content.matches(scene.file()))
         }
 
+        /// The disks are looked at while the end of the attempt is not stored yet, and again when it is.
+        @Test(.timeLimit(.minutes(2)))
+        func aDiskIsLookedAtOnceItsTaskIsStored() async throws {
+            let scene = try await Scene()
+            try await scene.probe.call("settings.set", ["diskPollInterval": 0.1])
+            let resource = Resource.version(1, size: 3000)
+            let gate = scene.file("gate")
+            scene.origin.serve(
+                "/file",
+                Behaviour { _, reply in
+                    while !Files.exists(gate) { usleep(1000) }
+                    try reply.head(200, "OK", [("Content-Length", "\(resource.content.size)")])
+                    try reply.body(resource.content.bytes[...])
+                })
+            let folder = scene.file("folder"), away = scene.file("away")
+            let id = try await scene.add("/file", to: "folder/file")
+            let origin = scene.origin
+            #expect(await eventually { !origin.requests("/file").isEmpty })
+            let lock = try StoreLock(scene.daemon.stateFolder)
+            try await lock.acquire()
+            #expect(rename(folder, away) == 0)
+            try Files.write(gate, "")
+            // Some looks at the disks; were there fewer, the test would prove less.
+            try await Task.sleep(for: .seconds(1))
+            try await lock.release()
+            try await scene.probe.wait(for: id, "waiting", within: 20)
+            #expect(rename(away, folder) == 0)
+            try await scene.probe.wait(for: id, "completed", within: 30)
+            #expect(resource.content.matches(folder + "/file"))
+        }
+
         @Test(.timeLimit(.minutes(1)))
         func attemptsEndWhereTheTaskSaysSo() async throws {
             let scene = try await Scene()

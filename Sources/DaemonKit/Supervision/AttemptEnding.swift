@@ -12,6 +12,14 @@ indirect enum AttemptEnding: Sendable {
     case aborted
 
     var isCompleted: Bool { if case .completed = self { true } else { false } }
+
+    var waitsForDisk: Bool {
+        switch self {
+        case .blocked(let reason, _): reason == .disk
+        case .failed(let failure): if case .disk = failure.disposition { true } else { false }
+        case .completed, .integrityFailed, .aborted: false
+        }
+    }
 }
 
 /// What the supervisor runs: one attempt at one task, in two pieces of work.

@@ -236,15 +236,16 @@ package final class Supervisor: Sendable {
             }
         case .integrityFailed(let error): event = .integrityFailed(error, places: Origins(record.spec).count)
         case .blocked(let reason, let error):
-            if reason == .disk { conditions.set(needsPolling: true) }
             event = .blocked(reason, error, nextAttemptAt: nextLook(reason))
         case .failed(let failure):
-            if case .disk = failure.disposition { conditions.set(needsPolling: true) }
             let seen = conditions.adjusted(failure, for: run.directHost)
             event = .attemptFailed(
                 seen, policy.retry, jitter: Double.random(in: 0..<1), earliest: nil)
         }
-        return try await settle(event, record.id)
+        let outcome = try await settle(event, record.id)
+        // Not before the task is stored as waiting: a look at the disks in between would find nobody, and be the last.
+        if ending.waitsForDisk { conditions.set(needsPolling: true) }
+        return outcome
     }
 
     private func settle(_ event: TaskEvent, _ id: TaskID) async throws -> TaskTransitions.Outcome? {

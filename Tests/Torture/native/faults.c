@@ -164,6 +164,54 @@ static int isPlanted(enum plant plant) { return (control->plants & plant) != 0; 
         return result; \
     } while (0)
 
+// MARK: what was written and not flushed
+
+// A flush that fails has lost what it was to write: the pages count as clean from then on, and nothing says so again. So
+// that it shows, such ranges are made zeros when a flush is made to fail.
+enum { ranges = 4096 };
+
+static struct range {
+    dev_t device;
+    ino_t inode;
+    off64_t at;
+    size_t bytes;
+} unflushed[ranges];
+static int held;
+static char isTaken;
+
+static void take(void) { while (__atomic_test_and_set(&isTaken, __ATOMIC_ACQUIRE)) usleep(10); }
+static void leaveIt(void) { __atomic_clear(&isTaken, __ATOMIC_RELEASE); }
+
+static void dirtied(int descriptor, off64_t at, size_t bytes) {
+    struct stat status;
+    if (control == &unmapped || at < 0 || fstat(descriptor, &status) != 0) return;
+    take();
+    if (held < ranges) unflushed[held++] = (struct range){status.st_dev, status.st_ino, at, bytes};
+    leaveIt();
+}
+
+// `all`: of the whole file system. `lost`: the flush failed; only of files that are known by this descriptor.
+static void flushed(int descriptor, int all, int lost) {
+    static const char zeros[1 << 16];
+    struct stat status;
+    if (control == &unmapped || fstat(descriptor, &status) != 0) return;
+    take();
+    int kept = 0;
+    for (int index = 0; index < held; index++) {
+        struct range range = unflushed[index];
+        if (range.device != status.st_dev || (!all && range.inode != status.st_ino)) {
+            unflushed[kept++] = range;
+        } else if (lost && range.inode == status.st_ino) {
+            for (size_t done = 0; done < range.bytes; done += sizeof zeros) {
+                size_t part = range.bytes - done < sizeof zeros ? range.bytes - done : sizeof zeros;
+                raw(SYS_pwrite64, descriptor, zeros, part, range.at + (off64_t)done);
+            }
+        }
+    }
+    held = kept;
+    leaveIt();
+}
+
 // MARK: writes
 
 static ssize_t planted(const char *path, int descriptor, size_t bytes) {
@@ -185,11 +233,10 @@ static ssize_t written(const char *what, int descriptor, const void *data, size_
     size_t count = bytes;
     if (isFile) {
         call = enter(what, aWrite, path, at, (long long)bytes);
-        if (call.error && !isPlanted(hiddenFailure)) {
+        if (call.error) {
             errno = call.error;
-            return -1;
+            return isPlanted(hiddenFailure) ? (ssize_t)bytes : -1;
         }
-        if (call.error) return (ssize_t)bytes;
         if (control->plants) {
             ssize_t pretended = planted(path, descriptor, bytes);
             if (pretended) return pretended;
@@ -198,6 +245,7 @@ static ssize_t written(const char *what, int descriptor, const void *data, size_
     }
     ssize_t result = at < 0 ? raw(SYS_write, descriptor, data, count) : raw(SYS_pwrite64, descriptor, data, count, at);
     int code = errno;
+    if (isFile && result > 0) dirtied(descriptor, at, (size_t)result);
     if (isFile) leave(&call);
     errno = code;
     return result;
@@ -240,8 +288,8 @@ static int synced(const char *what, int descriptor, long number) {
     struct call call = enter(what, aSync, path, 0, 0);
     int isDropped = isPlanted(noSync) || (isPlanted(noLogSync) && call.place == theLog);
     int result = call.error || isDropped ? 0 : (int)raw(number, descriptor), code = errno;
+    if (!isDropped) flushed(descriptor, number == SYS_syncfs, call.error != 0);
     if (call.error && !isPlanted(hiddenFailure)) {
-        // What the kernel does: the pages count as clean from now on, and are gone.
         result = -1;
         code = call.error;
     }

@@ -9,12 +9,12 @@ import tempfile
 import time
 
 from bench.native import Native
-from torture import blocks, filesystem, kill, power, soak, tampering
+from torture import blocks, disks, filesystem, kill, power, soak, tampering
 from torture.stage import Setup, Stage, timed
 
 HERE = pathlib.Path(__file__).resolve().parents[1]
 CHECKOUT = HERE.parents[1]
-ATTACKS = ["kill", "soak", "power", "blocks"]
+ATTACKS = ["kill", "soak", "power", "blocks", "disks"]
 #: What needs neither root nor much time.
 SHORT = ["kill", "soak"]
 
@@ -177,6 +177,26 @@ def run_blocks(run):
         run.tally(f"images of {kind} at any write", results)
 
 
+def disks_case(case):
+    return timed(lambda: disks.case(SETUP, *case))
+
+
+def run_disks(run):
+    if run.chosen.case:
+        fault, error, length, call = run.chosen.case.split(":")
+        return run.tally("disks", [disks.case(run.setup, fault, error, length, int(call))])
+    found = disks.counts(run.setup)
+    say(f"calls that can fail: {found}")
+    caught = []
+    for share in (0.5, 0.6, 0.7, 0.8):
+        caught = caught or disks.case(run.setup, "destination", "EIO", "some", int(found["destination"] * share),
+                                      ["hidden-failure"]).problems
+    run.control("hidden-failure", caught)
+    cases = disks.cases(found, run.seed, run.chosen.cases or 400)
+    for fault in disks.FAULTS:
+        run.tally(f"failing calls: {fault}", run.each(disks_case, [case for case in cases if case[0] == fault]))
+
+
 def main():
     global SETUP
     chosen = options()
@@ -188,7 +208,7 @@ def main():
     try:
         for name in chosen.only or (SHORT if chosen.short else ATTACKS):
             say(f"\n== {name}")
-            {"kill": run_kill, "soak": run_soak, "power": run_power, "blocks": run_blocks}[name](run)
+            {"kill": run_kill, "soak": run_soak, "power": run_power, "blocks": run_blocks, "disks": run_disks}[name](run)
     finally:
         shutil.rmtree(run.work, ignore_errors=True)
     return run.report()

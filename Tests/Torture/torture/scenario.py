@@ -10,6 +10,7 @@ from torture.content import content, digest
 SUBSCRIBER = "torture"
 KIB = 1 << 10
 WAIT = 40.0
+DISK_CODES = ("disk.full", "disk.quota", "disk.io")
 RETRY = {"firstDelay": 0.05, "longestDelay": 0.2}
 
 
@@ -78,6 +79,8 @@ class Scenario:
         self.expected = None
         #: Whether waiting any longer is in vain.
         self.interrupted = lambda: False
+        #: Whether answers that speak of the disk are taken for what they are: try again.
+        self.is_patient = False
 
     def run(self, path):
         """Goes on from where the ledger says the last run came to. Raises `Gone` or `Violation`."""
@@ -103,15 +106,26 @@ class Scenario:
         self.client.close()
         self.watcher.close()
 
+    def ask(self, method, client=None, **parameters):
+        """The answer; asks again where the disk does not let the daemon answer, if that is to be expected."""
+        deadline = time.monotonic() + WAIT
+        while True:
+            try:
+                return (client or self.client).call(method, **parameters)
+            except Refused as refusal:
+                if not self.is_patient or refusal.code not in DISK_CODES or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.03)
+
     # Steps
 
     def open(self):
         for session, durability in (("firm", "full"), ("loose", "relaxed")):
-            self.client.call("session.open", id=session, configuration={
+            self.ask("session.open", id=session, configuration={
                 "durability": durability, "retry": RETRY, "directory": str(self.out)})
         known = self.ledger.began
         lowest, highest = self.ledger.acked, self.ledger.acked_at_most
-        head = self.watcher.call("events.subscribe", subscriber=SUBSCRIBER)["head"]
+        head = self.ask("events.subscribe", self.watcher, subscriber=SUBSCRIBER)["head"]
         if known is None:
             # A subscription that was asked for before and not answered may have begun at an earlier head.
             self.ledger.began, self.ledger.began_at, self.expected = head, self.ledger.mark(), None
@@ -122,7 +136,7 @@ class Scenario:
         for piece in self.pieces:
             if not self.ledger.has("added", piece.name):
                 self.ledger.asks("added", piece.name)
-                answer = self.client.call("task.add", session=piece.session, tasks=[self.spec(piece)])
+                answer = self.ask("task.add", session=piece.session, tasks=[self.spec(piece)])
                 self.ledger.ids[piece.name] = answer["tasks"][0]["id"]
                 self.ledger.told("added", piece.name)
                 self.look()
@@ -141,7 +155,7 @@ class Scenario:
         if self.ledger.has(fact, name):
             return
         self.ledger.asks(fact, name)
-        answer = self.client.call(method, ids=[self.ledger.ids[name]])
+        answer = self.ask(method, ids=[self.ledger.ids[name]])
         skipped = [each["code"] for each in answer["skipped"]]
         if skipped and not {"task.wrong_state", "task.not_found"} >= set(skipped):
             raise Violation(f"{method} {name}: {answer}")
@@ -165,7 +179,7 @@ class Scenario:
         if self.ledger.seen:
             number = max(self.ledger.seen)
             self.ledger.acknowledging.append((number, self.ledger.mark()))
-            self.client.call("events.ack", subscriber=SUBSCRIBER, sequence=number)
+            self.ask("events.ack", subscriber=SUBSCRIBER, sequence=number)
             self.ledger.acknowledged.append((number, self.ledger.mark()))
 
     def resume(self):
@@ -184,7 +198,7 @@ class Scenario:
         """The kept answer of a data task."""
         for piece in self.pieces:
             if piece.kind == "data":
-                got = base64.b64decode(self.client.call("task.body", id=self.ledger.ids[piece.name])["data"])
+                got = base64.b64decode(self.ask("task.body", id=self.ledger.ids[piece.name])["data"])
                 if got != content(piece.name, piece.size):
                     raise Violation(f"the answer that {piece.name} keeps is not what the server gave")
 

@@ -1,0 +1,100 @@
+"""Disks that fail: calls that fail where and as the harness says, once, for a few calls, or until the fault is lifted."""
+import errno
+import random
+import threading
+import time
+
+from torture.client import Gone
+from torture.control import (ATTRIBUTE, CREATION, DATABASE, ELSEWHERE, LOG, NAME, READ, STATE, SYNC, TRUNCATION, WRITE)
+from torture.kill import unique
+from torture.stage import Result, Stage
+
+CHANGE = WRITE | TRUNCATION | CREATION | NAME | ATTRIBUTE
+#: Name -> (kinds of calls, where, errors).
+FAULTS = {
+    "destination": (CHANGE, ELSEWHERE, ["ENOSPC", "EDQUOT", "EIO"]),
+    "store": (CHANGE, LOG | DATABASE | STATE, ["ENOSPC", "EDQUOT", "EIO"]),
+    "flush": (SYNC, LOG | DATABASE | STATE | ELSEWHERE, ["EIO"]),
+    "read": (READ, LOG | DATABASE, ["EIO"]),
+}
+#: How long: calls that fail, or seconds after the first.
+LENGTHS = {"once": 1, "some": 15, "while": None}
+WHILE = 0.6
+
+
+class Lifter(threading.Thread):
+    """Lifts the fault some time after it first showed."""
+
+    def __init__(self, control):
+        super().__init__(daemon=True)
+        self.control, self.is_over = control, threading.Event()
+
+    def run(self):
+        while not self.control.failed and not self.is_over.wait(0.005):
+            pass
+        self.is_over.wait(WHILE)
+        self.control.lift()
+
+
+def counts(setup):
+    """How many calls of a run each fault could be at."""
+    found = {}
+    for name, (kinds, places, _) in FAULTS.items():
+        stage = Stage(setup)
+        stage.control.fail(kinds, places, errno.EIO, first=1 << 60)
+        stage.live()
+        found[name] = stage.control.matched
+        stage.end()
+    return found
+
+
+def case(setup, fault, error, length, call, plants=()):
+    kinds, places, _ = FAULTS[fault]
+    stage = Stage(setup)
+    control = stage.control
+    for plant in plants:
+        control.plant(plant)
+    control.fail(kinds, places, getattr(errno, error), call, LENGTHS[length] or 1 << 60)
+    lifter = Lifter(control) if length == "while" else None
+    if lifter:
+        lifter.start()
+    with stage.judged():
+        begin(stage)
+        scenario = stage.scenario()
+        scenario.is_patient = True
+        try:
+            scenario.run(stage.victim.path)
+            control.lift()
+            if stage.victim.stop() != 0:
+                stage.problems.append(f"it ended with {stage.victim.process.returncode}: {stage.victim.log()}")
+        except Gone as gone:
+            stage.problems.append(f"it died or does not answer: {gone}; {stage.victim.log()}")
+        stage.problems += stage.checker().at_the_end(stage.ledger)
+    if lifter:
+        lifter.is_over.set()
+        lifter.join()
+    reached = control.failed > 0
+    stage.end()
+    return Result(f"--only disks --case {fault}:{error}:{length}:{call}", unique(stage.problems), reached)
+
+
+def begin(stage):
+    """Starts it; a daemon that cannot open its store says so and ends, and is started again as systemd would."""
+    for _ in range(40):
+        try:
+            return stage.victim.start()
+        except Gone:
+            if stage.victim.process.wait() != 1:
+                raise
+            time.sleep(0.05)
+    raise Gone("it does not start although the fault is over")
+
+
+def cases(found, seed, count):
+    chance = random.Random(f"disks {seed}")
+    names = list(FAULTS)
+    picked = []
+    for number in range(count):
+        name = names[number % len(names)]
+        picked.append((name, chance.choice(FAULTS[name][2]), chance.choice(list(LENGTHS)), chance.randrange(1, found[name] + 1)))
+    return picked
