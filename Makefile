@@ -49,7 +49,7 @@ bench: build ## Measures against curl, aria2c and others in one run and writes B
 	Benchmarks/prepare
 	Benchmarks/run --dld "$$(swift build -c release --show-bin-path)" --write
 
-torture: build ## Attacks what `make build` made: deaths at every call, power cuts; SEED=… repeats a run.
+torture: build ## Attacks what `make build` made: deaths at every call, power cuts, failing disks; SEED=… repeats a run.
 	Tests/Torture/prepare
 	Tests/Torture/run --dld "$$(swift build -c release --show-bin-path)/dld" $(if $(SEED),--seed $(SEED))
 

@@ -187,11 +187,7 @@ def run_disks(run):
         return run.tally("disks", [disks.case(run.setup, fault, error, length, int(call))])
     found = disks.counts(run.setup)
     say(f"calls that can fail: {found}")
-    caught = []
-    for share in (0.5, 0.6, 0.7, 0.8):
-        caught = caught or disks.case(run.setup, "destination", "EIO", "some", int(found["destination"] * share),
-                                      ["hidden-failure"]).problems
-    run.control("hidden-failure", caught)
+    run.control("hidden-failure", disks.case(run.setup, "delivery", "EIO", "some", 1, ["hidden-failure"]).problems)
     cases = disks.cases(found, run.seed, run.chosen.cases or 400)
     for fault in disks.FAULTS:
         run.tally(f"failing calls: {fault}", run.each(disks_case, [case for case in cases if case[0] == fault]))

@@ -14,7 +14,8 @@ CHANGE = WRITE | TRUNCATION | CREATION | NAME | ATTRIBUTE
 FAULTS = {
     "destination": (CHANGE, ELSEWHERE, ["ENOSPC", "EDQUOT", "EIO"]),
     "store": (CHANGE, LOG | DATABASE | STATE, ["ENOSPC", "EDQUOT", "EIO"]),
-    "flush": (SYNC, LOG | DATABASE | STATE | ELSEWHERE, ["EIO"]),
+    "flush": (SYNC, LOG | DATABASE | STATE, ["EIO"]),
+    "delivery": (SYNC, ELSEWHERE, ["EIO"]),
     "read": (READ, LOG | DATABASE, ["EIO"]),
 }
 #: How long: calls that fail, or seconds after the first.
