@@ -35,7 +35,8 @@ package final class TransferStore: Sendable {
         (pool, identifier) = try StoreOpening.open(folder)
         reserve.restore()
         checkpointing = try StoreOpening.checkpoints(folder, of: pool)
-        committer = GroupCommitter(pool: pool, reserve: reserve, checkpointing: checkpointing)
+        committer = GroupCommitter(
+            pool: pool, place: try DatabasePlace(folder.database), reserve: reserve, checkpointing: checkpointing)
         tidying = Tidying(committer, checkpointing: checkpointing)
         committer.observeUntidiness { [tidying] in tidying.note() }
         committer.start()

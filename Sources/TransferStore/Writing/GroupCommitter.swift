@@ -29,13 +29,15 @@ final class GroupCommitter: Sendable {
     static let largestGroup = 1024
 
     private let pool: DatabasePool
+    private let place: DatabasePlace
     private let reserve: Reserve
     private let checkpointing: Checkpointing
     private let state = ConditionLock(State())
     private let observer = Guarded(Observer())
 
-    init(pool: DatabasePool, reserve: Reserve, checkpointing: Checkpointing) {
+    init(pool: DatabasePool, place: DatabasePlace, reserve: Reserve, checkpointing: Checkpointing) {
         self.pool = pool
+        self.place = place
         self.reserve = reserve
         self.checkpointing = checkpointing
     }
@@ -104,6 +106,7 @@ final class GroupCommitter: Sendable {
 
     private func perform(_ group: [any PendingWrite]) {
         do {
+            try place.check()
             let outcome = try commitReleasingReserve(group)
             let observer = observer.withLock { $0 }
             if !outcome.events.isEmpty { observer.events?(outcome.events) }

@@ -9,12 +9,12 @@ import tempfile
 import time
 
 from bench.native import Native
-from torture import blocks, disks, filesystem, kill, power, soak, tampering
+from torture import blocks, disks, filesystem, kill, power, real, soak, tampering
 from torture.stage import Setup, Stage, timed
 
 HERE = pathlib.Path(__file__).resolve().parents[1]
 CHECKOUT = HERE.parents[1]
-ATTACKS = ["kill", "soak", "power", "blocks", "disks"]
+ATTACKS = ["kill", "soak", "power", "blocks", "disks", "real"]
 #: What needs neither root nor much time.
 SHORT = ["kill", "soak"]
 
@@ -193,6 +193,18 @@ def run_disks(run):
         run.tally(f"failing calls: {fault}", run.each(disks_case, [case for case in cases if case[0] == fault]))
 
 
+def real_case(name):
+    return timed(lambda: real.case(SETUP, name))
+
+
+def run_real(run):
+    if run.chosen.case:
+        return run.tally("real", [real.case(run.setup, run.chosen.case)])
+    mounts = filesystem.available("ext4")
+    names = [name for name, (_, megabytes, _) in real.CASES.items() if mounts or not megabytes]
+    run.tally(f"disks that fail for real: {', '.join(names)}", run.each(real_case, names))
+
+
 def main():
     global SETUP
     chosen = options()
@@ -204,7 +216,7 @@ def main():
     try:
         for name in chosen.only or (SHORT if chosen.short else ATTACKS):
             say(f"\n== {name}")
-            {"kill": run_kill, "soak": run_soak, "power": run_power, "blocks": run_blocks, "disks": run_disks}[name](run)
+            {"kill": run_kill, "soak": run_soak, "power": run_power, "blocks": run_blocks, "disks": run_disks, "real": run_real}[name](run)
     finally:
         shutil.rmtree(run.work, ignore_errors=True)
     return run.report()

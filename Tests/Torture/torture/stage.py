@@ -63,6 +63,13 @@ class Stage:
         self.victim = Victim(setup.program, self.folder / "daemon", self.state, setup.library, settings)
         self.problems = []
 
+    def move(self, state=None, out=None):
+        """Has one of the two elsewhere, before the daemon is started."""
+        self.state, self.out = state or self.state, out or self.out
+        prepare(self.out, self.sources, self.server, self.pieces)
+        self.victim.state = self.state
+        self.control.environment["TORTURE_STATE"] = str(self.state)
+
     @property
     def control(self):
         return self.victim.control

@@ -18,14 +18,15 @@ class Victim(Daemon):
 
     def __init__(self, program, folder, state=None, library=None, settings=None):
         super().__init__(program, folder, {**SETTINGS, **(settings or {})}, state=state, starts=False)
+        #: Further environment.
+        self.more = {}
         self.control = Control(library, self.folder / "control", self.state) if library else None
 
     def start(self, attacked=True, boot=None):
         """Raises `Gone` where it dies before it is ready, or while it is greeted. `boot` is a file with what the daemon
         is to take for the kernel's name of this boot."""
-        self.environment = self.control.environment if (attacked or boot) and self.control else {}
-        if boot:
-            self.environment = {**self.environment, "TORTURE_BOOT": str(boot)}
+        preload = self.control.environment if (attacked or boot) and self.control else {}
+        self.environment = {**preload, **({"TORTURE_BOOT": str(boot)} if boot else {}), **self.more}
         try:
             super().start()
         except (Failed, OSError) as failure:

@@ -1,0 +1,32 @@
+import Foundation
+import TransferModel
+
+/// Notices when the database is no longer where the next daemon will look for it: its folder was removed, moved away,
+/// or another is mounted over it. SQLite would go on in files without a name, and what is answered would be gone.
+struct DatabasePlace: Sendable {
+    private let path: String
+    private let device: dev_t
+    private let inode: ino_t
+
+    /// - Throws: `disk.io` where there is no file at `path`.
+    init(_ path: String) throws {
+        var info = stat()
+        guard stat(path, &info) == 0 else {
+            throw StoreFailure.system("Cannot find the state database", path: path, errno: errno)
+        }
+        self.path = path
+        device = info.st_dev
+        inode = info.st_ino
+    }
+
+    /// - Throws: `disk.io` where another file is there now, or none.
+    func check() throws {
+        var info = stat()
+        guard stat(path, &info) == 0, info.st_dev == device, info.st_ino == inode else {
+            throw TransferError(
+                .diskIO,
+                "\(path) was removed, or replaced while dld runs. Put the state folder back, or restart dld to begin anew.",
+                details: ["path": .string(path)])
+        }
+    }
+}

@@ -1,0 +1,272 @@
+"""Disks that fail for real: full, read-only, frozen, taken away. Needs root but for the state folder's own troubles."""
+import contextlib
+import fcntl
+import os
+import shutil
+import socket
+import threading
+import time
+
+from bench.rpc import Refused
+from torture.client import Client, Gone
+from torture.content import content
+from torture.filesystem import FileSystem, run
+from torture.kill import unique
+from torture.scenario import DISK_CODES, KIB, RETRY, Violation
+from torture.stage import Result, Stage
+
+FIFREEZE, FITHAW = 0xC0045877, 0xC0045878
+WAIT = 30.0
+#: Small files into the frozen folder: fewer than there are slots, which they keep.
+FROZEN = 12
+WATCHDOG_MICROSECONDS = 1_000_000
+
+
+def wait(holds, what):
+    deadline = time.monotonic() + WAIT
+    while not holds():
+        if time.monotonic() > deadline:
+            raise Violation(f"{what} does not come in {WAIT:.0f} s")
+        time.sleep(0.02)
+
+
+class Errands:
+    """A few downloads, asked for one by one, beside the scenario."""
+
+    def __init__(self, stage):
+        self.stage, self.client = stage, Client(stage.victim.path)
+        self.client.call("session.open", id="firm", configuration={"retry": RETRY})
+
+    def add(self, name, size, folder, **more):
+        self.stage.server.sizes[name] = size
+        folder.mkdir(parents=True, exist_ok=True)
+        spec = {"url": f"{self.stage.server.url}/d/{name}", "connections": 1, "destination": {"path": str(folder / name)}, **more}
+        return self.client.call("task.add", session="firm", tasks=[spec])["tasks"][0]["id"]
+
+    def task(self, number):
+        return self.client.call("task.get", id=number)
+
+    def await_state(self, number, state, reason=None):
+        def holds():
+            task = self.task(number)
+            if task["state"] == "failed":
+                raise Violation(f"task {number} failed: {task['error']}")
+            return task["state"] == state and (reason is None or task.get("reason") == reason)
+        wait(holds, f"{state} of task {number}")
+
+    def complete(self, number, file):
+        self.await_state(number, "completed")
+        if file.read_bytes() != content(file.name, file.stat().st_size) or file.stat().st_size != self.stage.server.sizes[file.name]:
+            raise Violation(f"{file.name} has wrong bytes")
+
+
+def full_destination(stage, disk):
+    """The whole scenario into a disk without room, which then gets some."""
+    ballast = disk.path / "ballast"
+    fill(ballast, disk.path, leaving=300 * KIB)
+    lift = threading.Timer(2.0, ballast.unlink)
+    lift.start()
+    finish(stage)
+    lift.join()
+
+
+def full_state(stage, disk):
+    """The same where the state folder is what is full."""
+    ballast = disk.path / "ballast"
+
+    def squeeze():
+        wait(lambda: stage.victim.control.calls > 900, "the middle of the scenario")
+        fill(ballast, disk.path, leaving=0)
+        time.sleep(2.0)
+        ballast.unlink()
+    squeezer = threading.Thread(target=squeeze, daemon=True)
+    squeezer.start()
+    finish(stage)
+    squeezer.join()
+
+
+def fill(ballast, folder, leaving):
+    room = os.statvfs(folder)
+    with open(ballast, "wb") as file:
+        with contextlib.suppress(OSError):
+            os.posix_fallocate(file.fileno(), 0, room.f_bfree * room.f_frsize - leaving)
+        if not leaving:
+            with contextlib.suppress(OSError):
+                while file.write(bytes(4096)):
+                    file.flush()
+        with contextlib.suppress(OSError):
+            file.close()
+
+
+def finish(stage):
+    """The scenario by one daemon, which may say at any time that the disk does not let it."""
+    stage.victim.start()
+    scenario = stage.scenario()
+    scenario.is_patient = True
+    scenario.run(stage.victim.path)
+    if stage.victim.stop() != 0:
+        stage.problems.append(f"it ended with {stage.victim.process.returncode}: {stage.victim.log()}")
+    stage.problems += stage.checker().at_the_end(stage.ledger)
+
+
+def read_only(stage, disk):
+    """A destination that is mounted read-only before its tasks run: they wait, others go on, and all is done in the end."""
+    stage.victim.start()
+    errands, folder = Errands(stage), disk.path / "in"
+    held = [errands.add(f"held-{size}", size, folder, startPaused=True) for size in (4000, 700_000)]
+    run("mount", "-o", "remount,ro", disk.path)
+    try:
+        errands.client.call("task.resume", ids=held)
+        for number in held:
+            errands.await_state(number, "waiting", "disk")
+        errands.complete(errands.add("other", 300_000, stage.folder / "elsewhere"), stage.folder / "elsewhere" / "other")
+    finally:
+        run("mount", "-o", "remount,rw", disk.path)
+    for number, size in zip(held, (4000, 700_000)):
+        errands.complete(number, folder / f"held-{size}")
+
+
+def frozen(stage, disk):
+    """A destination that is frozen under a transfer: the watchdog is fed, answers come, other transfers end."""
+    stage.victim.more = {"WATCHDOG_USEC": str(WATCHDOG_MICROSECONDS)}
+    stage.victim.start()
+    errands, folder = Errands(stage), disk.path / "in"
+    stage.server.holds["cold"] = 600 * KIB
+    cold = errands.add("cold", 2000 * KIB, folder)
+    small = [errands.add(f"cold-{number}", 5000, folder, startPaused=True) for number in range(FROZEN)]
+    wait(lambda: stage.server.sent.get("cold", 0) >= 600 * KIB, "the first half of cold")
+    handle = os.open(disk.path, os.O_RDONLY)
+    fcntl.ioctl(handle, FIFREEZE, 0)
+    try:
+        stage.server.holds.clear()
+        errands.client.call("task.resume", ids=small)
+        begun = time.monotonic()
+        fed = feedings(stage.victim, 3.0)
+        if fed < 3:
+            raise Violation(f"the watchdog was fed {fed} times in 3 s")
+        for number in range(5):
+            name, place = f"warm-{number}", stage.folder / "elsewhere"
+            errands.complete(errands.add(name, 100_000 * number + 10, place), place / name)
+        if errands.task(cold)["state"] == "completed":
+            raise Violation("a file was delivered into a frozen file system")
+        assert time.monotonic() - begun < WAIT
+    finally:
+        fcntl.ioctl(handle, FITHAW, 0)
+        os.close(handle)
+    errands.complete(cold, folder / "cold")
+    for number in range(FROZEN):
+        errands.complete(small[number], folder / f"cold-{number}")
+
+
+def feedings(victim, seconds):
+    """How often the watchdog is fed in that time."""
+    address, count = str(victim.runtime / "notify"), 0
+    os.unlink(address)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notices:
+        notices.bind(address)
+        deadline = time.monotonic() + seconds
+        while (left := deadline - time.monotonic()) > 0:
+            notices.settimeout(left)
+            with contextlib.suppress(TimeoutError):
+                count += b"WATCHDOG=1" in notices.recv(4096)
+    return count
+
+
+def state_moved(stage, _):
+    """The state folder is moved away under the daemon, another takes its place, and it comes back: what was answered is
+    there in the end, and what would have been lost was not answered."""
+    stage.victim.start()
+    errands, folder = Errands(stage), stage.folder / "in"
+    answered = {"before": errands.add("before", 5000, folder)}
+    errands.complete(answered["before"], folder / "before")
+    stage.server.holds["long"] = 500 * KIB
+    answered["long"] = errands.add("long", 1500 * KIB, folder)
+    wait(lambda: stage.server.sent.get("long", 0) >= 500 * KIB, "the first half of long")
+    away = stage.state.with_name("away")
+    for replaces in (False, True):
+        stage.state.rename(away)
+        if replaces:
+            stage.state.mkdir()
+        must_be_refused(errands, f"lost-{replaces}", folder)
+        stage.server.holds.clear()
+        time.sleep(1.0)
+        errands.client.call("daemon.info")
+        if replaces:
+            shutil.rmtree(stage.state)
+        away.rename(stage.state)
+    name = "after"
+    deadline = time.monotonic() + WAIT
+    while name not in answered:
+        try:
+            answered[name] = errands.add(name, 5000, folder)
+        except Refused as refusal:
+            if refusal.code not in DISK_CODES or time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)
+    for name, number in answered.items():
+        errands.complete(number, folder / name)
+    restart(stage)
+    errands = Errands(stage)
+    for name, number in answered.items():
+        if errands.task(number)["state"] != "completed":
+            raise Violation(f"{name} is not completed after the restart")
+
+
+def state_removed(stage, _):
+    """The state folder is removed for good: nothing is answered any more, the daemon lives, and the next one begins anew."""
+    stage.victim.start()
+    errands, folder = Errands(stage), stage.folder / "in"
+    errands.complete(errands.add("before", 5000, folder), folder / "before")
+    shutil.rmtree(stage.state)
+    must_be_refused(errands, "lost", folder)
+    errands.client.call("daemon.stats")
+    restart(stage)
+    errands = Errands(stage)
+    errands.complete(errands.add("after", 5000, folder), folder / "after")
+
+
+def must_be_refused(errands, name, folder):
+    try:
+        number = errands.add(name, 5000, folder)
+    except Refused as refusal:
+        if refusal.code not in DISK_CODES:
+            raise
+    else:
+        raise Violation(f"task {number} was answered by a daemon whose state folder is gone")
+
+
+def restart(stage):
+    if stage.victim.stop() != 0:
+        stage.problems.append(f"it ended with {stage.victim.process.returncode}: {stage.victim.log()}")
+    stage.victim.start()
+
+
+#: Name -> (what happens, file system's megabytes or None without one, whether it is the state folder's).
+CASES = {
+    "full-destination": (full_destination, 24, False),
+    "full-state": (full_state, 64, True),
+    "read-only": (read_only, 64, False),
+    "frozen": (frozen, 64, False),
+    "state-moved": (state_moved, None, True),
+    "state-removed": (state_removed, None, True),
+}
+
+
+def case(setup, name):
+    happens, megabytes, is_state = CASES[name]
+    with contextlib.ExitStack() as stack:
+        disk = None
+        stage = Stage(setup)
+        stack.callback(stage.end)
+        if megabytes:
+            disk = stack.enter_context(FileSystem("ext4", stage.folder / "small", megabytes=megabytes))
+            stage.move(state=disk.path / "state") if is_state else stage.move(out=disk.path / "out")
+        with stage.judged():
+            try:
+                happens(stage, disk)
+            except Gone as gone:
+                stage.problems.append(f"it died or does not answer: {gone}; {stage.victim.log()}")
+        if not stage.problems and not stage.victim.is_running and happens not in (full_destination, full_state):
+            stage.problems.append(f"it ended: {stage.victim.log()}")
+        stage.victim.kill()
+    return Result(f"--only real --case {name}", unique(stage.problems))
