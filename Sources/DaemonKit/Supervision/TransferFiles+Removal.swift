@@ -8,13 +8,11 @@ extension TransferFiles {
     func discardParts(of records: [TaskRecord]) async {
         let downloads = records.filter { $0.spec.kind == .download }
         guard !downloads.isEmpty else { return }
-        await pool.run { [access, storeID] in
+        await pool.run { [self] in
             var folder = LastFolder(access: access)
             for record in downloads {
                 guard let plan = try? DestinationPlan(record.spec.destination, directory: nil) else { continue }
-                let names = (0...1).map {
-                    PartName.make(task: record.id, store: storeID, wanted: plan.name, attempt: $0)
-                }
+                let names = partNames(of: record, plan)
                 folder.unlink(names, in: plan.folder, record.session.owner)
                 guard let path = record.checkpoint?.partPath else { continue }
                 let name = Self.lastComponent(path)
@@ -22,6 +20,19 @@ extension TransferFiles {
                 folder.unlink([name], in: Self.folder(of: path), record.session.owner)
             }
         }
+    }
+
+    /// Removes part files that a daemon left behind which died before it could record them: this attempt may need none.
+    func removeUnrecorded(of record: TaskRecord, _ plan: DestinationPlan, in folder: Folder) async {
+        guard record.status.attempts > 1 else { return }
+        await pool.run { [self] in
+            for name in partNames(of: record, plan) { _ = unlinkat(folder.fileDescriptor, name, 0) }
+        }
+    }
+
+    /// Names that a task's part files have, the one that it is decoded into included.
+    private func partNames(of record: TaskRecord, _ plan: DestinationPlan) -> [String] {
+        (0...1).map { PartName.make(task: record.id, store: storeID, wanted: plan.name, attempt: $0) }
     }
 
     /// Removes the delivered file of a task that is being removed.

@@ -146,7 +146,10 @@ struct TransferFiles: Sendable {
         let name = PartName.make(task: record.id, store: storeID, wanted: plan.name)
         let planned = PartFile(
             planned: folder.path(of: name), device: folder.device, directory: folder.fileDescriptor, keeper: folder)
-        guard record.checkpoint != nil else { return HeldPart(part: planned, checkpoint: nil) }
+        guard record.checkpoint != nil else {
+            await removeUnrecorded(of: record, plan, in: folder)
+            return HeldPart(part: planned, checkpoint: nil)
+        }
         return try await pool.run {
             if let checkpoint = try Self.claimed(record.checkpoint, as: name, in: folder),
                 let (part, proven) = try PartFile.recover(
