@@ -160,6 +160,19 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        // Drives supervision and store in seeded worlds; its C half is the worlds' time, chance and order.
+        .target(name: "CSimulation", path: "Tests/SimulationRuntime", publicHeadersPath: "include"),
+        .executableTarget(
+            name: "simulate",
+            dependencies: [
+                "CSimulation", "TestSupport", "DaemonKit", "CurlEngine", "TransferStore", "TransferCore",
+                "TransferModel",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Tests/Simulation",
+            swiftSettings: strict
+        ),
         .testTarget(name: "HouseTests", exclude: ["layers.txt"], swiftSettings: strict),
         .testTarget(
             name: "EndToEnd",

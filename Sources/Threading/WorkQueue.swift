@@ -40,13 +40,15 @@ package final class WorkQueue<Job: Sendable>: Sendable {
     private let state = ConditionLock(State())
 
     /// With one thread the jobs run strictly in order. Threads start when a job waits and none is idle, and stay.
+    /// - Parameter threads: with 0 whoever posts a job does it, before `post` returns.
     package init(name: String, threads: Int, perform: @escaping @Sendable (Job) -> Void) {
         self.name = name
-        threadLimit = max(1, threads)
+        threadLimit = max(0, threads)
         self.perform = perform
     }
 
     package func post(_ job: Job) {
+        guard threadLimit > 0 else { return perform(job) }
         let (starts, wakes) = state.withLock { state in
             state.jobs.append(job)
             let starts = state.waiting > state.idle && state.threads < threadLimit

@@ -22,12 +22,16 @@ package final class TransferStore: Sendable {
     private let committer: GroupCommitter
     let checkpointing: Checkpointing
     private let tidying: Tidying
+    private let isInPlace: Bool
     private let isClosed = Guarded(false)
 
     /// Locks `folder/lock`, opens `folder/dld.sqlite` and migrates it; missing folders are created with mode 0700.
+    /// - Parameter inPlace: whoever asks does the work, each write in a commit of its own, and nothing happens by itself:
+    ///   what simulations need, whose order of things is to be known.
     /// - Throws: `TransferError`: the lock is held (with the pid), the folder or database cannot be used, or a newer
     ///   dld wrote it. A refused database is not changed.
-    package init(folder path: String) throws {
+    package init(folder path: String, inPlace: Bool = false) throws {
+        isInPlace = inPlace
         folder = StateFolder(path: path)
         try folder.create()
         lock = try InstanceLock(path: folder.lock)
@@ -36,8 +40,10 @@ package final class TransferStore: Sendable {
         reserve.restore()
         checkpointing = try StoreOpening.checkpoints(folder, of: pool)
         committer = GroupCommitter(
-            pool: pool, place: try DatabasePlace(folder.database), reserve: reserve, checkpointing: checkpointing)
+            pool: pool, place: try DatabasePlace(folder.database), reserve: reserve, checkpointing: checkpointing,
+            hasThread: !inPlace)
         tidying = Tidying(committer, checkpointing: checkpointing)
+        guard !inPlace else { return }
         committer.observeUntidiness { [tidying] in tidying.note() }
         committer.start()
         // What the last daemon did not come to.
@@ -65,10 +71,15 @@ package final class TransferStore: Sendable {
         _ body: @escaping @Sendable (StoreSnapshot) throws -> Value
     ) async throws -> Value {
         do {
+            guard !isInPlace else { return try readHere(body) }
             return try await pool.read { try body(StoreSnapshot($0)) }
         } catch {
             throw StoreFailure.transferError(error)
         }
+    }
+
+    private func readHere<Value>(_ body: (StoreSnapshot) throws -> Value) throws -> Value {
+        try pool.read { try body(StoreSnapshot($0)) }
     }
 
     /// Calls `body` after each commit that appended events, in commit order and before the writers are resumed, on the

@@ -7,8 +7,11 @@ import Threading
 package final class BlockingPool: Sendable {
     private let queue: WorkQueue<@Sendable () -> Void>
 
-    /// - Parameter width: most threads at a time.
+    let width: Int
+
+    /// - Parameter width: most threads at a time; with 0 whoever asks does the work, so that its order is known.
     package init(width: Int = 8) {
+        self.width = width
         queue = WorkQueue(name: "dld-files", threads: width) { $0() }
     }
 

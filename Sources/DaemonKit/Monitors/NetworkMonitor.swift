@@ -48,10 +48,11 @@ package final class NetworkMonitor: Sendable {
     private let wake: Descriptor?
 
     /// Starts to watch. Without a route socket (a sandbox may forbid it) there are no changes and `state` is read afresh.
-    package init() {
+    /// - Parameter watches: false where nobody wants to hear of changes.
+    package init(watches: Bool = true) {
         (changes, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
         latest = Guarded(NetworkState.current())
-        let route = dld_route_socket()
+        let route = watches ? dld_route_socket() : -1
         var (reader, writer): (Int32, Int32) = (-1, -1)
         guard route >= 0, dld_pipe(&reader, &writer) == 0 else {
             if route >= 0 { close(route) }

@@ -6,7 +6,7 @@ import TransferStore
 /// What an attempt works with; narrow, so that it can be tested without a daemon. One object for all of them.
 final class AttemptTools: Sendable {
     let patience: StorePatience
-    let engine: CurlEngine
+    let engine: any ExchangePerforming
     let files: TransferFiles
     let transitions: TaskTransitions
     let completions: Completions
@@ -16,7 +16,7 @@ final class AttemptTools: Sendable {
     let hosts: HostConnections
 
     init(
-        patience: StorePatience, engine: CurlEngine, files: TransferFiles, transitions: TaskTransitions,
+        patience: StorePatience, engine: any ExchangePerforming, files: TransferFiles, transitions: TaskTransitions,
         completions: Completions, checkpoints: CheckpointKeeper, time: any TimeSource,
         minimumFreeSpace: @escaping @Sendable () -> ByteCount, hosts: HostConnections
     ) {

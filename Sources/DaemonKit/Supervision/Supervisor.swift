@@ -11,7 +11,7 @@ import TransferStore
 /// fetched; this type hands them to the store and the engine.
 package final class Supervisor: Sendable {
     let store: TransferStore
-    let engine: CurlEngine
+    let engine: any ExchangePerforming
     let files: TransferFiles
     let configuration: @Sendable () -> Configuration
     let time: any TimeSource
@@ -33,8 +33,9 @@ package final class Supervisor: Sendable {
     private let networkFollower = Guarded<Task<Void, Never>?>(nil)
 
     package init(
-        store: TransferStore, engine: CurlEngine, access: FileAccess, pool: BlockingPool, conditions: Conditions,
-        launches: any LaunchServing, configuration: @escaping @Sendable () -> Configuration,
+        store: TransferStore, engine: any ExchangePerforming, access: FileAccess, pool: BlockingPool,
+        conditions: Conditions, launches: any LaunchServing,
+        configuration: @escaping @Sendable () -> Configuration,
         time: any TimeSource = SystemTime(), logger: Logger
     ) {
         self.store = store

@@ -21,7 +21,7 @@ struct TransferFiles: Sendable {
         self.stateFolder = stateFolder
         self.storeID = storeID
         self.pool = pool
-        syncing = BlockingPool(width: Self.syncsAtOnce)
+        syncing = pool.width > 0 ? BlockingPool(width: Self.syncsAtOnce) : pool
         marks = MarkCleaner(pool: pool)
     }
 
@@ -141,7 +141,7 @@ struct TransferFiles: Sendable {
     /// The part file with what is proven of it, or one that is planned.
     @inline(never)  // Kept off the frames that wait.
     func openPart(
-        of record: TaskRecord, _ plan: DestinationPlan, in folder: Folder, engine: CurlEngine
+        of record: TaskRecord, _ plan: DestinationPlan, in folder: Folder, engine: any ExchangePerforming
     ) async throws -> HeldPart {
         let name = PartName.make(task: record.id, store: storeID, wanted: plan.name)
         let planned = PartFile(

@@ -20,7 +20,7 @@ final class UploadEndings: Sendable {
     }
 
     private let patience: StorePatience
-    private let engine: CurlEngine
+    private let engine: any ExchangePerforming
     private let files: TransferFiles
     private let policy: @Sendable (TaskSpec, SessionConfiguration) -> EffectivePolicy
     private let time: any TimeSource
@@ -30,7 +30,7 @@ final class UploadEndings: Sendable {
     private let state = Guarded(State())
 
     init(
-        patience: StorePatience, engine: CurlEngine, files: TransferFiles,
+        patience: StorePatience, engine: any ExchangePerforming, files: TransferFiles,
         policy: @escaping @Sendable (TaskSpec, SessionConfiguration) -> EffectivePolicy, time: any TimeSource,
         logger: Logger, onEnd: @escaping @Sendable () -> Void
     ) {
@@ -100,7 +100,7 @@ final class UploadEndings: Sendable {
         guard let exchange = StrategyRegistry.cancellation(for: request) else { return nil }
         let context = TransferContext(
             task: ending.task, session: ending.session, counters: TransferCounters(), observer: SilentObserver())
-        return await engine.perform(exchange, into: nil, context: context)
+        return await engine.perform(exchange, into: nil, sending: nil, context: context)
     }
 
     private func settle(_ ending: UploadEnding, _ outcome: ExchangeOutcome?, _ policy: EffectivePolicy) async throws {

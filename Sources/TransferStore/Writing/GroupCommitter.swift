@@ -32,10 +32,15 @@ final class GroupCommitter: Sendable {
     private let place: DatabasePlace
     private let reserve: Reserve
     private let checkpointing: Checkpointing
+    private let hasThread: Bool
     private let state = ConditionLock(State())
     private let observer = Guarded(Observer())
 
-    init(pool: DatabasePool, place: DatabasePlace, reserve: Reserve, checkpointing: Checkpointing) {
+    /// - Parameter hasThread: false where whoever writes commits, by itself.
+    init(
+        pool: DatabasePool, place: DatabasePlace, reserve: Reserve, checkpointing: Checkpointing, hasThread: Bool
+    ) {
+        self.hasThread = hasThread
         self.pool = pool
         self.place = place
         self.reserve = reserve
@@ -44,6 +49,7 @@ final class GroupCommitter: Sendable {
 
     /// Without a thread every write is refused.
     func start() {
+        guard hasThread else { return }
         if !NamedThread.start("dld-store", { [self] in loop() }) {
             state.withLock { $0 = State(isClosing: true, hasEnded: true) }
         }
@@ -65,13 +71,17 @@ final class GroupCommitter: Sendable {
 
     func submit(_ write: any PendingWrite) {
         let isAccepted = state.withLock { state in
-            if !state.isClosing { state.queue.append(write) }
+            if !state.isClosing {
+                if hasThread { state.queue.append(write) } else { state.taken += 1 }
+            }
             return !state.isClosing
         }
-        if isAccepted {
+        if !isAccepted {
+            write.fail(TransferError(.shuttingDown, "The store is closed."))
+        } else if hasThread {
             state.broadcast()
         } else {
-            write.fail(TransferError(.shuttingDown, "The store is closed."))
+            perform([write])
         }
     }
 
@@ -83,7 +93,10 @@ final class GroupCommitter: Sendable {
 
     /// Performs what is queued, then ends the thread.
     func close() {
-        state.withLock { $0.isClosing = true }
+        state.withLock { state in
+            state.isClosing = true
+            if !hasThread { state.hasEnded = true }
+        }
         state.broadcast()
         state.wait { $0.hasEnded ? () : nil }
     }

@@ -25,7 +25,7 @@ final class SegmentConductor: Sendable {
     }
 
     private let part: PartFile
-    private let engine: CurlEngine
+    private let engine: any ExchangePerforming
     private let context: TransferContext
     private let run: TransferRun
     private let hosts: HostConnections
@@ -36,7 +36,8 @@ final class SegmentConductor: Sendable {
     private let state: Guarded<State>
 
     init(
-        _ machine: SegmentedDownload, held: HeldPart, recorder: RunRecorder, run: TransferRun, engine: CurlEngine,
+        _ machine: SegmentedDownload, held: HeldPart, recorder: RunRecorder, run: TransferRun,
+        engine: any ExchangePerforming,
         hosts: HostConnections, time: any TimeSource,
         keeping keep: @escaping @Sendable ([UInt8]) async throws -> Void
     ) {

@@ -1,0 +1,32 @@
+import TestSupport
+import Testing
+
+extension EndToEnd {
+    /// Supervision and store in seeded worlds (`simulate`, Tests/Simulation): some of them each time, and proof that a
+    /// broken promise is seen.
+    @Suite struct Simulations {
+        private func simulate(_ arguments: String...) async throws -> (status: Int32, output: String) {
+            try await Program.run([try Binaries.path("simulate")] + arguments, limit: 400)
+        }
+
+        @Test(.timeLimit(.minutes(10))) func promisesHoldInSeededWorlds() async throws {
+            let (status, output) = try await simulate("--seeds", "30")
+            #expect(status == 0, "\(output)")
+            #expect(output.contains("30 worlds from seed 1") && output.contains(" 0 failures"), "\(output)")
+        }
+
+        @Test(.timeLimit(.minutes(10)), arguments: ["splice", "forget", "stuck"])
+        func aPlantedDefectIsFound(_ plant: String) async throws {
+            let (status, output) = try await simulate("--seeds", "20", "--plant", plant)
+            #expect(status == 0 && output.contains("found \(plant) with seed"), "\(output)")
+        }
+
+        /// What a failure prints is enough to see it again, step by step.
+        @Test(.timeLimit(.minutes(10))) func aSeedGivesTheSameWorldAgain() async throws {
+            let first = try await simulate("--seed", "7", "--steps", "600")
+            let second = try await simulate("--seed", "7", "--steps", "600")
+            #expect(first.status == 0 && first.output.contains("task.completed"), "\(first.output)")
+            #expect(first.output == second.output)
+        }
+    }
+}

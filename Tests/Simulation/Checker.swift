@@ -1,0 +1,102 @@
+import DaemonKit
+import Glibc
+import TransferModel
+import TransferStore
+
+/// Looks at a world from outside and says which promise is broken.
+final class Checker: @unchecked Sendable {
+    private unowned let world: World
+    /// Number of the last event that was durable.
+    private var lastEvent = SequenceNumber(0)
+    /// Delivered files that were found right, by name.
+    private var proven: [String: UInt64] = [:]
+
+    init(_ world: World) { self.world = world }
+
+    /// Hears of each commit: events are numbered without gap or repeat.
+    func committed(_ events: [EventRecord]) {
+        for event in events {
+            world.note("\(event.type.rawValue) \(event.task.map { "\($0)" } ?? "")")
+            guard let sequence = event.sequence else { return world.violate("an event has no number") }
+            if sequence.rawValue != lastEvent.rawValue + 1 {
+                world.violate("event \(sequence) follows \(lastEvent)")
+            }
+            lastEvent = sequence
+        }
+    }
+
+    /// Everything that must hold at any moment.
+    func check() throws {
+        let ids = world.client.tasks.keys.sorted()
+        let (head, records) = try world.read { (try $0.eventHead(), try $0.tasks(ids)) }
+        if head != lastEvent { throw Violation("the last event is \(head); \(lastEvent) was durable") }
+        let states = Dictionary(uniqueKeysWithValues: records.map { ($0.id, $0.status.state) })
+        for id in ids {
+            guard let known = world.client.tasks[id], !known.isRemoved else { continue }
+            guard let state = states[id] else { throw Violation("task \(id) was acknowledged and is not there") }
+            if let promised = known.promised, promised != state {
+                throw Violation("task \(id) was acknowledged to be \(promised.rawValue) and is \(state.rawValue)")
+            }
+        }
+        try checkFiles()
+    }
+
+    /// What must hold once nothing goes wrong any more, and everything had its time.
+    func checkEnd() throws {
+        try check()
+        let ids = world.client.tasks.filter { !$0.value.isRemoved }.keys.sorted()
+        for record in try world.read({ try $0.tasks(ids) }) {
+            let state = record.status.state
+            guard state.isFinal else { throw Violation("task \(record.id) never ends: it is \(state.rawValue)") }
+            guard state == .completed else { continue }
+            let name = record.result?.file?.split(separator: "/").last.map(String.init) ?? ""
+            guard proven[name] != nil else {
+                throw Violation("task \(record.id) is completed without its file \"\(name)\"")
+            }
+        }
+    }
+
+    /// No wrong byte has a final name, and no other file lies about.
+    private func checkFiles() throws {
+        let store = world.daemon?.store.identifier ?? ""
+        var parts: [(name: String, task: TaskID)] = []
+        for name in try world.names(in: "/out") {
+            if PartName.isPartName(name) {
+                guard let task = PartName.task(of: name, store: store) else {
+                    throw Violation("\(name) is nobody's part file")
+                }
+                parts.append((name, task))
+            } else {
+                try checkDelivered(name)
+            }
+        }
+        let owners = parts.map(\.task)
+        let records = try world.read { try $0.tasks(owners) }
+        for (name, task) in parts {
+            guard let record = records.first(where: { $0.id == task }) else {
+                // Whoever removes a task drops its part at once, or with what follows the answer.
+                if world.isCalm { throw Violation("\(name) is a part file of no task") }
+                continue
+            }
+            guard record.status.state.isFinal, world.isCalm else { continue }
+            if record.checkpoint?.partPath.hasSuffix("/" + name) != true {
+                throw Violation("\(name) is left of a task that is \(record.status.state.rawValue)")
+            }
+        }
+    }
+
+    private func checkDelivered(_ name: String) throws {
+        guard let resource = world.client.wanted[name] else { throw Violation("nobody wanted a file \"\(name)\"") }
+        let path = world.folder + "/out/" + name
+        var status = stat()
+        guard stat(path, &status) == 0 else { return }
+        let stamp = UInt64(status.st_ino) &* 31 &+ UInt64(bitPattern: Int64(status.st_mtim.tv_nsec))
+        guard proven[name] != stamp else { return }
+        let bytes = try world.content(of: path)
+        let served = world.resources[resource]
+        guard served.versions.contains(where: { served.content($0) == bytes }) else {
+            throw Violation("\(name) has \(bytes.count) bytes that are of no version of resource \(resource)")
+        }
+        proven[name] = stamp
+    }
+}

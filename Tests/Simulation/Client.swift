@@ -1,0 +1,110 @@
+import DaemonKit
+import TransferModel
+
+/// Clients of a simulated daemon, and what they were told: the other side of the promises.
+final class Client: @unchecked Sendable {
+    /// A task as its client knows it.
+    struct Known {
+        var resource: Int
+        /// Controls that were asked for and not answered: of two at once either may be the last.
+        var open = 0
+        var isRemoved = false
+        /// State that the task was acknowledged to have, for as long as nobody asks for another.
+        var promised: TaskState?
+    }
+
+    private unowned let world: World
+    private(set) var tasks: [TaskID: Known] = [:]
+    /// By name of the wanted file.
+    private(set) var wanted: [String: Int] = [:]
+    private var made = 0
+
+    init(_ world: World) { self.world = world }
+
+    private static let peer = Peer(uid: UserID(1000), gid: 1000, pid: 1, isAdmin: true)
+    static let mostTasks = 12
+
+    /// Whether the task was stopped, and its client told so.
+    func wantsQuiet(_ task: TaskID) -> Bool {
+        switch tasks[task]?.promised {
+        case .paused?, .cancelled?: true
+        case nil, .queued?, .running?, .waiting?, .completed?, .failed?: false
+        }
+    }
+
+    /// The daemon died: what it had not answered is not done any more.
+    func crashed() { for id in tasks.keys { tasks[id]?.open = 0 } }
+
+    /// Does something that clients do.
+    func act() {
+        guard let daemon = world.daemon else { return }
+        let kind = world.random.below(10)
+        if made < Self.mostTasks, kind < 4 || tasks.isEmpty { return add(1 + world.random.below(3), daemon) }
+        guard world.hazards.contains(.client) else { return }
+        let ids = tasks.keys.sorted()
+        guard !ids.isEmpty else { return }
+        let id = ids[world.random.below(ids.count)]
+        switch kind {
+        case 0..<4, 4..<6: control(.pause, id, daemon)
+        case 6: control(.resume, id, daemon)
+        case 7: control(.cancel(keepPartial: world.random.chance(500)), id, daemon)
+        case 8: control(.retry, id, daemon)
+        default: control(.remove(deleteFile: false), id, daemon)
+        }
+    }
+
+    /// Lets everything go on that a client stopped for a while.
+    func resumeAll() {
+        guard let daemon = world.daemon else { return }
+        for (id, known) in tasks where !known.isRemoved { control(.resume, id, daemon) }
+    }
+
+    private func add(_ count: Int, _ daemon: SimulatedDaemon) {
+        let specs = (0..<count).map { _ in
+            let resource = world.random.below(world.resources.count)
+            let name = "f\(made)"
+            made += 1
+            wanted[name] = resource
+            var spec = TaskSpec()
+            spec.url = world.resources[resource].url
+            spec.destination = Destination(path: world.folder + "/out/" + name)
+            // Several parts at once are not simulated.
+            spec.connections = 1
+            return (spec, resource)
+        }
+        world.note("add \(count)")
+        Task {
+            do {
+                let added = try await daemon.supervisor.add(specs.map(\.0), session: nil, by: Self.peer)
+                for (task, (_, resource)) in zip(added, specs) { tasks[task.id] = Known(resource: resource) }
+                world.note("added \(added.map { "\($0.id)" }.joined(separator: " "))")
+            } catch {
+                world.violate("add is refused: \(error)")
+            }
+        }
+    }
+
+    private func control(_ action: TaskAction, _ id: TaskID, _ daemon: SimulatedDaemon) {
+        guard tasks[id]?.isRemoved == false else { return }
+        tasks[id]?.open += 1
+        tasks[id]?.promised = nil
+        if case .remove = action { tasks[id]?.isRemoved = true }
+        world.note("\(action) \(id)")
+        Task {
+            do {
+                let target = ControlTarget(scope: .ids([id]), owner: .everyone)
+                let outcome = try await daemon.supervisor.control(action, target)
+                tasks[id]?.open -= 1
+                guard outcome.changed == [id], tasks[id]?.open == 0 else { return }
+                switch action {
+                case .pause: tasks[id]?.promised = .paused
+                case .cancel: tasks[id]?.promised = .cancelled
+                case .resume, .retry, .remove: break
+                }
+                world.note("\(action) \(id) done")
+            } catch {
+                world.violate("\(action) of \(id) is refused: \(error)")
+            }
+        }
+    }
+}

@@ -1,0 +1,52 @@
+import ArgumentParser
+
+/// What may go wrong in a world. Shrinking a failure takes away what it does not need.
+enum Hazard: String, CaseIterable, ExpressibleByArgument {
+    /// Refused and cut connections, stalls, 5xx, 429, servers without ranges.
+    case network
+    /// The daemon dies between two steps.
+    case crash
+    /// What was not synced is gone after a crash.
+    case power
+    /// Resources change while they are fetched.
+    case version
+    /// Jobs that are ready run in any order.
+    case order
+    /// Clients pause, resume, cancel, retry and remove.
+    case client
+    /// The wall clock jumps.
+    case clock
+}
+
+/// Defects that are planted to see them found.
+enum Plant: String, CaseIterable, ExpressibleByArgument {
+    /// The engine goes on in the file where it was told to empty it.
+    case splice
+    /// A crash takes back what was committed.
+    case forget
+    /// An exchange never ends.
+    case stuck
+}
+
+/// One world, completely: what a failure is replayed from.
+struct Scenario {
+    var seed: UInt64
+    var steps: Int
+    var hazards: Set<Hazard>
+    var plant: Plant?
+
+    /// As arguments of `simulate`.
+    var arguments: String {
+        var text = "--seed \(seed) --steps \(steps)"
+        let without = Hazard.allCases.filter { !hazards.contains($0) }
+        if !without.isEmpty { text += " --without " + without.map(\.rawValue).joined(separator: " ") }
+        if let plant { text += " --plant \(plant.rawValue)" }
+        return text
+    }
+}
+
+/// A promise that was broken.
+struct Violation: Error, CustomStringConvertible {
+    var description: String
+    init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,110 @@
+import Glibc
+import TestSupport
+import TransferCore
+import TransferModel
+
+/// A file of a simulated server, and how that server treats it.
+struct Resource {
+    enum Validator: CaseIterable { case strong, weak, date, none }
+
+    let number: Int
+    let validator: Validator
+    let hasRanges: Bool
+    let saysLength: Bool
+    /// Of each version; versions of equal length are the hardest to tell apart.
+    private let lengths: [Int]
+    private let seed: UInt64
+    private(set) var version = 0
+
+    init(_ number: Int, _ random: inout SeededGenerator) {
+        self.number = number
+        validator = Validator.allCases[random.below(4)]
+        hasRanges = random.chance(800)
+        saysLength = random.chance(850)
+        let first = [0, 1 + random.below(4096), random.below(65537), 65_000 + random.below(250_000)][random.below(4)]
+        let isSteady = random.chance(600)
+        lengths = [first] + (0..<3).map { _ in isSteady ? first : random.below(200_000) }
+        seed = random.next()
+    }
+
+    var path: String { "/r\(number)" }
+    var host: String { "h\(number % 3).localhost" }
+    var url: String { "http://\(host)\(path)" }
+    static func number(inURL url: String) -> Int? { url.split(separator: "r").last.flatMap { Int($0) } }
+
+    mutating func change() { if version + 1 < lengths.count { version += 1 } }
+
+    func content(_ version: Int) -> [UInt8] {
+        var random = SeededGenerator(seed: seed &+ UInt64(version))
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(lengths[version] + 8)
+        while bytes.count < lengths[version] {
+            withUnsafeBytes(of: random.next()) { bytes.append(contentsOf: $0) }
+        }
+        bytes.removeLast(bytes.count - lengths[version])
+        return bytes
+    }
+
+    var versions: Range<Int> { 0..<(version + 1) }
+
+    private var tag: String? {
+        switch validator {
+        case .strong: "\"\(number).\(version)\""
+        case .weak: "W/\"\(number).\(version)\""
+        case .date, .none: nil
+        }
+    }
+
+    /// Versions are hours apart, and all of them old.
+    private var modified: String? {
+        validator == .date ? httpDate(1_600_000_000 + version * 3600) : nil
+    }
+
+    /// The answer to a request, and the body that follows.
+    func answer(to headers: [HeaderField], at now: Timestamp) -> (head: ResponseHead, body: ArraySlice<UInt8>) {
+        let whole = content(version)
+        var head = ResponseHead(url: url, status: 200, httpVersion: "1.1")
+        head.headers.append(HeaderField("Date", httpDate(Int(now.rawValue / 1000))))
+        if let tag { head.headers.append(HeaderField("ETag", tag)) }
+        if let modified { head.headers.append(HeaderField("Last-Modified", modified)) }
+        if hasRanges { head.headers.append(HeaderField("Accept-Ranges", "bytes")) }
+        let body = range(headers, whole.count)
+        switch body {
+        case nil: break
+        case .some(let range) where range.isEmpty:
+            head.status = 416
+            head.headers.append(HeaderField("Content-Range", "bytes */\(whole.count)"))
+            return (head, [])
+        case .some(let range):
+            head.status = 206
+            head.headers.append(
+                HeaderField("Content-Range", "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(whole.count)"))
+        }
+        let sent = whole[body ?? 0..<whole.count]
+        if saysLength || body != nil { head.headers.append(HeaderField("Content-Length", "\(sent.count)")) }
+        return (head, sent)
+    }
+
+    /// nil where all is sent: none was asked for, or If-Range does not hold (RFC 9110 section 13.1.5).
+    private func range(_ headers: [HeaderField], _ length: Int) -> Range<Int>? {
+        guard hasRanges, let asked = headers.first(where: { $0.isNamed("range") })?.value,
+            asked.hasPrefix("bytes=")
+        else { return nil }
+        if let condition = headers.first(where: { $0.isNamed("if-range") })?.value {
+            guard condition == tag && validator == .strong || condition == modified else { return nil }
+        }
+        let ends = asked.dropFirst(6).split(separator: "-", omittingEmptySubsequences: false)
+        guard ends.count == 2, let first = Int(ends[0]) else { return nil }
+        let last = Int(ends[1]).map { min($0, length - 1) } ?? length - 1
+        return first < length && first <= last ? first..<(last + 1) : length..<length
+    }
+
+    private func httpDate(_ seconds: Int) -> String {
+        var time = time_t(seconds)
+        var parts = tm()
+        gmtime_r(&time, &parts)
+        var text = [CChar](repeating: 0, count: 64)
+        let count = strftime(&text, text.count, "%a, %d %b %Y %H:%M:%S GMT", &parts)
+        return String(decoding: text.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+}

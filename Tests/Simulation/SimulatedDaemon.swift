@@ -1,0 +1,48 @@
+import CurlEngine
+import DaemonKit
+import Logging
+import TransferModel
+import TransferStore
+
+/// One life of the daemon: the real store and the real supervision over the scripted network.
+final class SimulatedDaemon: @unchecked Sendable {
+    let store: TransferStore
+    let supervisor: Supervisor
+    private(set) var hasStarted = false
+
+    /// Nobody is started.
+    private struct NoLaunches: LaunchServing {
+        func finalEvent(in session: SessionKey) {}
+        func check(_ configuration: SessionConfiguration) throws(TransferError) {}
+    }
+
+    static let mostRunning = 4
+
+    init(_ world: World) throws {
+        store = try TransferStore(folder: world.folder + "/state", inPlace: true)
+        let (access, pool) = (FileAccess(mode: .user), BlockingPool(width: 0))
+        var arguments = DaemonArguments()
+        arguments.settings["maximumConcurrentTasks"] = "\(Self.mostRunning)"
+        let configuration = try ConfigurationLoader(
+            arguments: arguments, environment: ["HOME": world.folder], systemFile: world.folder + "/none"
+        ).load()
+        supervisor = Supervisor(
+            store: store, engine: world.network, access: access, pool: pool,
+            conditions: Conditions(
+                network: NetworkMonitor(watches: false), disk: DiskMonitor(access: access, pool: pool)),
+            launches: NoLaunches(), configuration: { configuration },
+            logger: Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() })
+        store.onCommit { [unowned world] in world.checker.committed($0) }
+    }
+
+    func start(_ world: World) {
+        Task {
+            do {
+                try await supervisor.start()
+                hasStarted = true
+            } catch {
+                world.violate("the daemon does not start: \(error)")
+            }
+        }
+    }
+}

@@ -1,0 +1,246 @@
+import CSimulation
+import DaemonKit
+import Glibc
+import TestSupport
+import TransferModel
+import TransferStore
+
+/// One seed's world: a daemon, its network, its disk and its clients, on virtual time, moved step by step.
+final class World: @unchecked Sendable {
+    let folder: String
+    let plant: Plant?
+    private let steps: Int
+    private(set) var hazards: Set<Hazard>
+    var random: SeededGenerator
+    var resources: [Resource] = []
+    private(set) var daemon: SimulatedDaemon?
+    private(set) var isCalm = false
+    private(set) lazy var network = ScriptedNetwork(self)
+    private(set) lazy var client = Client(self)
+    private(set) lazy var checker = Checker(self)
+    private var violation: Violation?
+    /// What happened, for whoever replays a failure.
+    private(set) var trace: [String] = []
+    private let keepsTrace: Bool
+    private(set) var stepCount = 0
+
+    private static let resourceCount = 6
+    private static let checkEvery = 40
+    private static let begin: Int64 = 1_000_000_000_000
+    private static let wallBegin: Int64 = 1_700_000_000_000_000_000
+    /// Longer than any retry waits, several times over.
+    private static let patience: Int64 = 2 * 86400 * 1_000_000_000
+    private static let mostCalmSteps = 60_000
+
+    init(_ scenario: Scenario, folder: String, keepsTrace: Bool) {
+        self.folder = folder
+        self.keepsTrace = keepsTrace
+        plant = scenario.plant
+        steps = scenario.steps
+        hazards = scenario.hazards
+        random = SeededGenerator(seed: scenario.seed)
+    }
+
+    var now: Timestamp { .now() }
+
+    func note(_ text: @autoclosure () -> String) {
+        if keepsTrace { trace.append("\(stepCount) \(sim_now() / 1_000_000) ms: \(text())") }
+    }
+
+    /// The first broken promise counts.
+    func violate(_ text: String) {
+        note("VIOLATION: \(text)")
+        if violation == nil { violation = Violation(text) }
+    }
+
+    // MARK: Life
+
+    /// - Throws: `Violation`; other errors where the simulation itself cannot go on.
+    func run() throws {
+        sim_reset(random.next(), Self.begin, Self.wallBegin)
+        for place in ["", "/state", "/out"] { mkdir(folder + place, 0o700) }
+        resources = (0..<Self.resourceCount).map { Resource($0, &random) }
+        try boot()
+        while stepCount < steps {
+            try step()
+            if stepCount % Self.checkEvery == 0 { try check() }
+        }
+        try check()
+        try calmDown()
+        end()
+    }
+
+    private func boot() throws {
+        let daemon = try SimulatedDaemon(self)
+        self.daemon = daemon
+        daemon.start(self)
+    }
+
+    private func end() {
+        sim_forget_jobs()
+        daemon?.store.close()
+        daemon = nil
+    }
+
+    private func check() throws {
+        if let violation { throw violation }
+        try checker.check()
+        if let violation { throw violation }
+    }
+
+    /// One thing happens: a crash, a client's wish, a job, or the next of the sleeping ones.
+    private func step() throws {
+        stepCount += 1
+        if let violation { throw violation }
+        let dice = random.below(1000)
+        let hasStarted = daemon?.hasStarted ?? false
+        if dice < 4, hazards.contains(.crash) { return try crash() }
+        if dice < 40, hasStarted { return client.act() }
+        if dice < 42, hazards.contains(.clock) {
+            note("the wall clock jumps")
+            return sim_shift_wall(Int64(random.below(7200) - 3600) * 1_000_000_000)
+        }
+        let ready = sim_ready()
+        if ready > 0 { return sim_run(hazards.contains(.order) ? random.below(min(ready, 6)) : 0) }
+        let due = sim_next_due()
+        if due >= 0 { sim_advance(due) }
+    }
+
+    /// The daemon dies; what it was about to do is not done.
+    private func crash() throws {
+        let isPowerCut = hazards.contains(.power) && random.chance(500)
+        note(isPowerCut ? "power cut" : "crash")
+        sim_forget_jobs()
+        daemon?.store.close()
+        daemon = nil
+        network.crashed()
+        client.crashed()
+        if isPowerCut { try cutUnsynced() }
+        if plant == .forget { try forgetCommits() }
+        try boot()
+    }
+
+    /// Of a part file only what was synced is certain: the rest is gone, or is something else.
+    private func cutUnsynced() throws {
+        for name in try names(in: "/out") where PartName.isPartName(name) {
+            let path = folder + "/out/" + name
+            var status = stat()
+            guard stat(path, &status) == 0 else { continue }
+            let kept = network.synced[UInt64(status.st_ino)] ?? 0
+            guard Int64(status.st_size) > kept else { continue }
+            let file = open(path, O_WRONLY | O_CLOEXEC)
+            guard file >= 0 else { continue }
+            defer { close(file) }
+            if random.chance(500) {
+                ftruncate(file, off_t(kept))
+            } else {
+                let zeros = [UInt8](repeating: 0, count: Int(Int64(status.st_size) - kept))
+                _ = pwrite(file, zeros, zeros.count, off_t(kept))
+            }
+        }
+    }
+
+    private var isCopied = false
+
+    /// Planted: the state folder goes back to what it was at the first crash.
+    private func forgetCommits() throws {
+        let (state, copy) = (folder + "/state/dld.sqlite", folder + "/copy")
+        for suffix in ["", "-wal"] {
+            if isCopied {
+                try write(try content(of: copy + suffix), to: state + suffix)
+            } else {
+                try write((try? content(of: state + suffix)) ?? [], to: copy + suffix)
+            }
+        }
+        unlink(state + "-shm")
+        isCopied = true
+    }
+
+    /// Nothing goes wrong any more: everything must come to its end.
+    private func calmDown() throws {
+        hazards = []
+        isCalm = true
+        let deadline = sim_now() + Self.patience
+        var isResumed = false
+        var idle = 0
+        for _ in 0..<Self.mostCalmSteps {
+            stepCount += 1
+            if let violation { throw violation }
+            if sim_ready() > 0 {
+                sim_run(0)
+                continue
+            }
+            if !isResumed, daemon?.hasStarted == true {
+                isResumed = true
+                client.resumeAll()
+                continue
+            }
+            idle += 1
+            if isResumed, idle % 8 == 0, try isSettled() { break }
+            let due = sim_next_due()
+            guard due >= 0, due < deadline else { break }
+            sim_advance(due)
+        }
+        try checker.checkEnd()
+    }
+
+    private func isSettled() throws -> Bool {
+        try read { try $0.counts().allSatisfy { $0.key.isFinal || $0.value == 0 } }
+    }
+
+    // MARK: Looking
+
+    /// Reads the store outside of the daemon's steps.
+    func read<Value: Sendable>(_ body: @escaping @Sendable (StoreSnapshot) throws -> Value) throws -> Value {
+        guard let store = daemon?.store else { throw Violation("there is no store to look at") }
+        let answer = Answer<Value>()
+        Task {
+            do {
+                answer.result = .success(try await store.read(body))
+            } catch {
+                answer.result = .failure(error)
+            }
+        }
+        // In place, so that it needs this one job.
+        sim_run(sim_ready() - 1)
+        guard let result = answer.result else { throw Violation("a read of the store had to wait") }
+        return try result.get()
+    }
+
+    private final class Answer<Value>: @unchecked Sendable {
+        var result: Result<Value, any Error>?
+    }
+
+    func names(in place: String) throws -> [String] {
+        guard let folder = opendir(folder + place) else { throw Violation("\(place) is gone") }
+        defer { closedir(folder) }
+        var names: [String] = []
+        while let entry = readdir(folder) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names.sorted()
+    }
+
+    func content(of path: String) throws -> [UInt8] {
+        let file = open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { throw Violation("\(path) cannot be read") }
+        defer { close(file) }
+        var status = stat()
+        fstat(file, &status)
+        let length = Int(status.st_size)
+        return [UInt8](unsafeUninitializedCapacity: length) { buffer, count in
+            count = max(0, Glibc.read(file, buffer.baseAddress, length))
+        }
+    }
+
+    private func write(_ bytes: [UInt8], to path: String) throws {
+        let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        guard file >= 0, Glibc.write(file, bytes, bytes.count) == bytes.count else {
+            throw Violation("\(path) cannot be written")
+        }
+        close(file)
+    }
+}

@@ -1,0 +1,35 @@
+#pragma once
+// A process whose time, randomness and order of Swift jobs are its own: what a simulation runs in.
+//
+// From `sim_begin` on, clock_gettime(2) and its like tell the virtual time, random bytes come from a seed, and Swift's
+// run-time library hands every job that would go to the cooperative pool to a list here, from which `sim_run` performs
+// them one at a time, on the caller's thread.
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/// Takes over. Once for each process, before any Swift concurrency is used.
+void sim_begin(void);
+
+/// Starts the world anew: no jobs, boot time `boot`, wall time `wall` (nanoseconds), random bytes by `seed`.
+void sim_reset(uint64_t seed, int64_t boot, int64_t wall);
+
+/// Jobs that may run now.
+size_t sim_ready(void);
+/// Runs one of them, by its place in the list.
+void sim_run(size_t index);
+/// Forgets all jobs, as a crash does.
+void sim_forget_jobs(void);
+
+/// Nanoseconds of virtual time since boot.
+int64_t sim_now(void);
+/// When the next sleeping job is due; -1 where none sleeps.
+int64_t sim_next_due(void);
+/// Time passes; jobs that are due become ready, in the order of their times.
+void sim_advance(int64_t boot);
+/// The wall clock jumps.
+void sim_shift_wall(int64_t nanoseconds);
+
+/// Real monotonic nanoseconds.
+int64_t sim_real_nanoseconds(void);

@@ -1,0 +1,258 @@
+#define _GNU_SOURCE
+#include "simulation.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+// What Swift's run-time library offers for this (stdlib/public/Concurrency, swift_task_enqueueGlobal_hook).
+#define SWIFTCC __attribute__((swiftcall))
+typedef struct Job Job;
+typedef SWIFTCC void (*enqueue_original)(Job *);
+typedef SWIFTCC void (*delay_original)(unsigned long long, Job *);
+typedef SWIFTCC void (*deadline_original)(long long, long long, long long, long long, int, Job *);
+extern SWIFTCC void (*swift_task_enqueueGlobal_hook)(Job *, enqueue_original);
+extern SWIFTCC void (*swift_task_enqueueGlobalWithDelay_hook)(unsigned long long, Job *, delay_original);
+extern SWIFTCC void (*swift_task_enqueueGlobalWithDeadline_hook)(
+    long long, long long, long long, long long, int, Job *, deadline_original);
+SWIFTCC void swift_job_run(Job *job, void *executor, void *implementation);
+
+// Something to do.
+typedef struct {
+    void (*work)(void *);
+    void *context;
+} Call;
+
+typedef struct {
+    int64_t due;
+    uint64_t number;
+    Call call;
+} Sleeper;
+
+// syscall(2), which this file replaces for everybody else.
+static long kernel(long number, long a, long b, long c, long d, long e, long f) {
+#if defined(__x86_64__)
+    long result;
+    register long r10 __asm__("r10") = d;
+    register long r8 __asm__("r8") = e;
+    register long r9 __asm__("r9") = f;
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+                     : "rcx", "r11", "memory");
+#elif defined(__aarch64__)
+    register long x8 __asm__("x8") = number;
+    register long result __asm__("x0") = a;
+    register long x1 __asm__("x1") = b;
+    register long x2 __asm__("x2") = c;
+    register long x3 __asm__("x3") = d;
+    register long x4 __asm__("x4") = e;
+    register long x5 __asm__("x5") = f;
+    __asm__ volatile("svc 0"
+                     : "+r"(result)
+                     : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
+                     : "memory");
+#else
+#error "simulations run on x86-64 and 64-bit ARM"
+#endif
+    if (result >= 0 || result < -4095) return result;
+    errno = (int)-result;
+    return -1;
+}
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static bool is_active;
+static Call *ready;
+static size_t ready_count, ready_room;
+static Sleeper *sleepers;
+static size_t sleeper_count, sleeper_room;
+static uint64_t next_number;
+static int64_t boot_time, wall_offset;
+static uint64_t random_state;
+
+static void *grown(void *list, size_t *room, size_t size) {
+    *room = *room ? *room * 2 : 64;
+    void *larger = realloc(list, *room * size);
+    if (!larger) abort();
+    return larger;
+}
+
+// No executor of its own: what the cooperative pool is to Swift's run-time library.
+static void run_job(void *job) { swift_job_run(job, NULL, NULL); }
+
+static void add_ready(Call call) {
+    if (ready_count == ready_room) ready = grown(ready, &ready_room, sizeof *ready);
+    ready[ready_count++] = call;
+}
+
+static void add_sleeper(int64_t due, Call call) {
+    pthread_mutex_lock(&lock);
+    if (sleeper_count == sleeper_room) sleepers = grown(sleepers, &sleeper_room, sizeof *sleepers);
+    sleepers[sleeper_count++] = (Sleeper){.due = due, .number = next_number++, .call = call};
+    pthread_mutex_unlock(&lock);
+}
+
+static SWIFTCC void enqueue(Job *job, enqueue_original original) {
+    (void)original;
+    pthread_mutex_lock(&lock);
+    add_ready((Call){run_job, job});
+    pthread_mutex_unlock(&lock);
+}
+
+static SWIFTCC void enqueue_after(unsigned long long delay, Job *job, delay_original original) {
+    (void)original;
+    add_sleeper(boot_time + (int64_t)delay, (Call){run_job, job});
+}
+
+static SWIFTCC void enqueue_at(
+    long long seconds, long long nanoseconds, long long tolerance, long long tolerance_nanoseconds, int clock,
+    Job *job, deadline_original original) {
+    (void)tolerance, (void)tolerance_nanoseconds, (void)clock, (void)original;
+    add_sleeper(seconds * 1000000000 + nanoseconds, (Call){run_job, job});
+}
+
+// Where a sleep ends up that has an executor to ask (Swift 6.3): libdispatch's own is not called.
+void dispatch_after_f(uint64_t when, void *queue, void *context, void (*work)(void *)) {
+    (void)queue;
+    // The two upper bits of a dispatch_time_t name its clock.
+    add_sleeper((int64_t)(when & ~(3ULL << 62)), (Call){work, context});
+}
+
+void sim_begin(void) {
+    swift_task_enqueueGlobal_hook = enqueue;
+    swift_task_enqueueGlobalWithDelay_hook = enqueue_after;
+    swift_task_enqueueGlobalWithDeadline_hook = enqueue_at;
+    is_active = true;
+}
+
+void sim_reset(uint64_t seed, int64_t boot, int64_t wall) {
+    sim_forget_jobs();
+    boot_time = boot;
+    wall_offset = wall - boot;
+    random_state = seed;
+}
+
+size_t sim_ready(void) {
+    pthread_mutex_lock(&lock);
+    size_t count = ready_count;
+    pthread_mutex_unlock(&lock);
+    return count;
+}
+
+void sim_run(size_t index) {
+    pthread_mutex_lock(&lock);
+    if (index >= ready_count) abort();
+    Call call = ready[index];
+    memmove(ready + index, ready + index + 1, (--ready_count - index) * sizeof *ready);
+    pthread_mutex_unlock(&lock);
+    call.work(call.context);
+}
+
+void sim_forget_jobs(void) {
+    pthread_mutex_lock(&lock);
+    ready_count = sleeper_count = 0;
+    pthread_mutex_unlock(&lock);
+}
+
+int64_t sim_now(void) { return boot_time; }
+
+static size_t earliest(void) {
+    size_t best = 0;
+    for (size_t i = 1; i < sleeper_count; i++) {
+        const Sleeper *a = sleepers + i, *b = sleepers + best;
+        if (a->due < b->due || (a->due == b->due && a->number < b->number)) best = i;
+    }
+    return best;
+}
+
+int64_t sim_next_due(void) {
+    pthread_mutex_lock(&lock);
+    int64_t due = sleeper_count ? sleepers[earliest()].due : -1;
+    pthread_mutex_unlock(&lock);
+    return due;
+}
+
+void sim_advance(int64_t boot) {
+    pthread_mutex_lock(&lock);
+    if (boot > boot_time) boot_time = boot;
+    while (sleeper_count) {
+        const size_t next = earliest();
+        if (sleepers[next].due > boot_time) break;
+        add_ready(sleepers[next].call);
+        sleepers[next] = sleepers[--sleeper_count];
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void sim_shift_wall(int64_t nanoseconds) { wall_offset += nanoseconds; }
+
+int64_t sim_real_nanoseconds(void) {
+    struct timespec now;
+    kernel(SYS_clock_gettime, CLOCK_MONOTONIC, (long)&now, 0, 0, 0, 0);
+    return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+// MARK: What the C library would tell. These are found before its own, by every shared library of the process.
+
+int clock_gettime(clockid_t clock, struct timespec *now) {
+    if (!is_active) return (int)kernel(SYS_clock_gettime, clock, (long)now, 0, 0, 0, 0);
+    const int64_t value = boot_time + (clock == CLOCK_REALTIME ? wall_offset : 0);
+    now->tv_sec = value / 1000000000;
+    now->tv_nsec = value % 1000000000;
+    return 0;
+}
+
+int gettimeofday(struct timeval *restrict now, void *restrict zone) {
+    (void)zone;
+    struct timespec precise;
+    clock_gettime(CLOCK_REALTIME, &precise);
+    now->tv_sec = precise.tv_sec;
+    now->tv_usec = precise.tv_nsec / 1000;
+    return 0;
+}
+
+time_t time(time_t *now) {
+    struct timespec precise;
+    clock_gettime(CLOCK_REALTIME, &precise);
+    if (now) *now = precise.tv_sec;
+    return precise.tv_sec;
+}
+
+// splitmix64.
+static uint64_t next_random(void) {
+    uint64_t z = (random_state += 0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+    return z ^ (z >> 31);
+}
+
+static void fill(unsigned char *bytes, size_t count) {
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < count; i++) bytes[i] = (unsigned char)(next_random() >> 56);
+    pthread_mutex_unlock(&lock);
+}
+
+// Whoever asks the kernel itself for random bytes (Swift's standard library does); everything else is passed on.
+long syscall(long number, ...) {
+    va_list list;
+    va_start(list, number);
+    long a[6];
+    for (int i = 0; i < 6; i++) a[i] = va_arg(list, long);
+    va_end(list);
+    if (number == SYS_getrandom && is_active) {
+        fill((unsigned char *)a[0], (size_t)a[1]);
+        return a[1];
+    }
+    return kernel(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+ssize_t getrandom(void *bytes, size_t count, unsigned int flags) { return syscall(SYS_getrandom, bytes, count, flags); }
+
+int getentropy(void *bytes, size_t count) { return getrandom(bytes, count, 0) == (ssize_t)count ? 0 : -1; }
