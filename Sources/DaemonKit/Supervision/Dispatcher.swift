@@ -126,8 +126,10 @@ actor Dispatcher {
 
     /// One round; true where another may start more.
     private func fill() async throws -> Bool {
-        if ahead.isEmpty { return false }
         let now = time.reading()
+        // Before all else: tasks of hosts that were held come back by it.
+        await releaseLanes(now)
+        if ahead.isEmpty { return false }
         let limits = settings()
         let active = runs.all
         var query = CandidateQuery(
@@ -135,7 +137,6 @@ actor Dispatcher {
             limit: limits.maximumConcurrentTasks + 1)
         query.excludedTasks = Set(active.map(\.task))
         query.isHeld = { [breaker] host in breaker.withLock { $0.isHeld(host: host, at: now) } }
-        await releaseLanes(now)
         if let started = try await startFromAhead(query, active, limits, now) { return started }
         var isFirst = true
         while true {

@@ -28,7 +28,7 @@ struct LookAhead: Sendable {
     /// Counts what made it stale.
     private(set) var version = 0
 
-    /// The store has no queued task, and nothing changed since it said so: a slot that gets free stays free.
+    /// The store has no queued task that may run, and nothing changed since it said so: a slot that gets free stays free.
     var isEmpty: Bool { tasks.isEmpty && !isCut && cut.isEmpty }
 
     /// What to ask the store for, so that rounds of `query` can be answered.

@@ -183,4 +183,22 @@ import TransferStore
         await stage.dispatcher.kick()
         #expect(stage.startedIDs.count == 1)
     }
+
+    /// While the host was held its tasks were in no lane that is read: the store seemed to have none.
+    @Test func aHostThatAnswersItsProbeGetsItsTasksBack() async throws {
+        let fixture = try SupervisionFixture()
+        let tasks = try await fixture.add(hosts: Array(repeating: "back", count: 4))
+        let stage = Stage(fixture)
+        for task in tasks { stage.dispatcher.report(.failed, host: task.host, task: TaskID(task.id.rawValue + 100)) }
+        stage.dispatcher.report(.failed, host: tasks[0].host, task: TaskID(200))
+        fixture.time.advance(3600)
+        await stage.dispatcher.kick()
+        let probe = try #require(stage.started.withLock { $0.first })
+        #expect(stage.startedIDs == [probe.id])
+
+        stage.dispatcher.report(.answered, host: probe.host, task: probe.id)
+        stage.runs.remove(try #require(stage.runs[probe.id]))
+        await stage.dispatcher.kick(isChange: false)
+        #expect(Set(stage.startedIDs) == Set(tasks.map(\.id)))
+    }
 }
