@@ -33,7 +33,7 @@ let package = Package(
         // 1: decisions, and the wire beside them
         .target(
             name: "TransferCore",
-            dependencies: ["TransferModel"],
+            dependencies: ["TransferModel", .product(name: "HeapModule", package: "swift-collections")],
             swiftSettings: strict
         ),
         .target(
