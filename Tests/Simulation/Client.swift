@@ -22,7 +22,7 @@ final class Client: @unchecked Sendable {
     init(_ world: World) { self.world = world }
 
     private static let peer = Peer(uid: UserID(1000), gid: 1000, pid: 1, isAdmin: true)
-    static let mostTasks = 12
+    static let mostTasks = 24
 
     /// Whether the task was stopped, and its client told so.
     func wantsQuiet(_ task: TaskID) -> Bool {

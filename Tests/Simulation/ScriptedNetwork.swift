@@ -1,3 +1,4 @@
+import CSimulation
 import CurlEngine
 import Glibc
 import TransferCore
@@ -12,6 +13,8 @@ final class ScriptedNetwork: ExchangePerforming, @unchecked Sendable {
     /// Bytes of part files that a power cut leaves, by inode.
     private(set) var synced: [UInt64: Int64] = [:]
     private var hasStuck = false
+    /// Hosts that nobody reaches until then (nanoseconds since boot).
+    private var downUntil: [String: Int64] = [:]
 
     init(_ world: World) { self.world = world }
 
@@ -58,6 +61,7 @@ final class ScriptedNetwork: ExchangePerforming, @unchecked Sendable {
             return ended(.transport(code: 6, message: "there is no such host"))
         }
         let fault = world.hazards.contains(.network) ? world.random.below(100) : 99
+        if isDown(world.resources[number].host) { return ended(.transport(code: 7, message: "connection refused")) }
         if world.hazards.contains(.version), world.random.chance(120) { world.resources[number].change() }
         switch fault {
         case 0..<6: return ended(.transport(code: 7, message: "connection refused"))
@@ -87,6 +91,16 @@ final class ScriptedNetwork: ExchangePerforming, @unchecked Sendable {
             let cut = (19..<45).contains(fault) ? world.random.below(body.count + 1) : nil
             return await Body(self, part, acceptance, head, context).receive(body, cutAfter: cut)
         }
+    }
+
+    /// Now and then a host is down for a while, so that it is held back as a whole.
+    private func isDown(_ host: String) -> Bool {
+        guard world.hazards.contains(.network) else { return false }
+        let now = sim_now()
+        if now < downUntil[host] ?? 0 { return true }
+        guard world.random.chance(40) else { return false }
+        downUntil[host] = now + Int64(world.random.below(600)) * 1_000_000_000
+        return true
     }
 
     private func refusal(_ status: Int, _ name: String, _ value: String, _ url: String) -> ResponseHead {

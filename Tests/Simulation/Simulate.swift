@@ -18,6 +18,7 @@ struct Simulate: ParsableCommand {
 
     func run() throws {
         try becomeDeterministic()
+        removeLeftovers()
         sim_begin()
         let hazards = Set(Hazard.allCases).subtracting(without)
         if let seed {
@@ -68,7 +69,7 @@ struct Simulate: ParsableCommand {
     }
 
     private func attempt(_ scenario: Scenario, prints: Bool = false, count: inout Int) throws -> Violation? {
-        let place = "\(folder)/dld-simulation-\(getpid())"
+        let place = "\(folder)/\(Self.prefix)\(getpid())"
         removeTree(place)
         defer { removeTree(place) }
         let world = World(scenario, folder: place, keepsTrace: prints)
@@ -102,6 +103,18 @@ struct Simulate: ParsableCommand {
         }
         small.steps = high
         return small
+    }
+
+    private static let prefix = "dld-simulation-"
+
+    /// What simulations left that were killed: they may lie in memory.
+    private func removeLeftovers() {
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
+            guard name.hasPrefix(Self.prefix), let process = pid_t(name.dropFirst(Self.prefix.count)),
+                kill(process, 0) != 0, errno == ESRCH
+            else { continue }
+            removeTree("\(folder)/\(name)")
+        }
     }
 
     private func removeTree(_ path: String) { try? FileManager.default.removeItem(atPath: path) }

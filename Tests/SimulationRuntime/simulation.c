@@ -121,6 +121,8 @@ static SWIFTCC void enqueue_at(
 // Where a sleep ends up that has an executor to ask (Swift 6.3): libdispatch's own is not called.
 void dispatch_after_f(uint64_t when, void *queue, void *context, void (*work)(void *)) {
     (void)queue;
+    // Whoever links this by accident would else never wake again.
+    if (!is_active) abort();
     // The two upper bits of a dispatch_time_t name its clock.
     add_sleeper((int64_t)(when & ~(3ULL << 62)), (Call){work, context});
 }
