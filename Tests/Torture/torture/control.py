@@ -22,14 +22,14 @@ class Layout(ctypes.Structure):
 
 
 class Control:
-    def __init__(self, library, path, state):
-        """`library` is the built faults.c, `path` the file to map, `state` the daemon's state folder."""
+    def __init__(self, preload, path, state):
+        """`preload` is the built faults.c, `path` the file to map, `state` the daemon's state folder."""
         path.write_bytes(b"")
         os.truncate(path, ctypes.sizeof(Layout))
         with open(path, "r+b") as file:
             self.map = mmap.mmap(file.fileno(), 0)
         self.layout = Layout.from_buffer(self.map)
-        self.environment = {"LD_PRELOAD": library, "TORTURE_CONTROL": str(path), "TORTURE_STATE": str(state)}
+        self.environment = {"LD_PRELOAD": preload, "TORTURE_CONTROL": str(path), "TORTURE_STATE": str(state)}
 
     def close(self):
         del self.layout

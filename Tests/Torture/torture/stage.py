@@ -34,7 +34,7 @@ class Setup:
     """What all cases of a run share."""
 
     program: str
-    library: str
+    preload: str
     work: pathlib.Path
 
 
@@ -60,7 +60,7 @@ class Stage:
         self.server, self.ledger = server(), Ledger(mark)
         self.pieces = pieces or PIECES
         prepare(self.out, self.sources, self.server, self.pieces)
-        self.victim = Victim(setup.program, self.folder / "daemon", self.state, setup.library, settings)
+        self.victim = Victim(setup.program, self.folder / "daemon", self.state, setup.preload, settings)
         self.problems = []
 
     def move(self, state=None, out=None):

@@ -16,11 +16,11 @@ class Victim(Daemon):
 
     level = "notice"
 
-    def __init__(self, program, folder, state=None, library=None, settings=None):
+    def __init__(self, program, folder, state=None, preload=None, settings=None):
         super().__init__(program, folder, {**SETTINGS, **(settings or {})}, state=state, starts=False)
         #: Further environment.
         self.more = {}
-        self.control = Control(library, self.folder / "control", self.state) if library else None
+        self.control = Control(preload, self.folder / "control", self.state) if preload else None
 
     def start(self, attacked=True, boot=None):
         """Raises `Gone` where it dies before it is ready, or while it is greeted. `boot` is a file with what the daemon
