@@ -1,3 +1,4 @@
+import CLinux
 import CurlEngine
 import Glibc
 import JSONRPC
@@ -40,6 +41,8 @@ package final class Daemon: Sendable {
     /// Runs in the foreground until SIGTERM or SIGINT; returns the exit status.
     package static func run(_ arguments: DaemonArguments) async -> Int32 {
         signal(SIGPIPE, SIG_IGN)
+        dld_forbid_core_dumps()
+        dld_end_at_crashes()
         Footprint.prepare()
         let environment = ProcessEnvironment.variables
         ListenSockets.clearEnvironment()
