@@ -1,4 +1,5 @@
 import CCurl
+import TransferCore
 
 /// A URL as libcurl itself reads it, so that what is checked is what will be requested (curl_url_get(3)).
 struct CurlURL: Hashable, Sendable {
@@ -48,6 +49,9 @@ struct CurlURL: Hashable, Sendable {
         defer { curl_free(value) }
         return String(cString: value)
     }
+
+    /// For errors that clients see.
+    var shown: String { URLRules.withoutCredentials(text) }
 
     func hasSameOrigin(as other: CurlURL) -> Bool {
         scheme == other.scheme && host == other.host && port == other.port

@@ -76,12 +76,12 @@ struct RequestState: Sendable {
         guard redirects < redirectLimit else {
             throw TransferError(
                 .httpRedirectLimit, "The server redirected more than \(redirectLimit) times; check the URL.",
-                details: ["url": .string(url.text)])
+                details: ["url": .string(url.shown)])
         }
         guard let target = url.resolving(location), target.isHTTP else {
             throw TransferError(
                 .httpProtocol, "The server redirects to something that is neither http nor https.",
-                details: ["url": .string(url.text)])
+                details: ["url": .string(url.shown)])
         }
         guard allowsPlaintext || !target.isPlaintext else { throw Self.plaintextRefused(target) }
         redirects += 1
@@ -89,7 +89,7 @@ struct RequestState: Sendable {
         guard isReplayable || !sendsPayload else {
             throw TransferError(
                 .httpProtocol, "The server redirects a request whose body must not be sent twice; use the new URL.",
-                details: ["url": .string(url.text), "location": .string(target.text)])
+                details: ["url": .string(url.shown), "location": .string(target.shown)])
         }
         if !target.hasSameOrigin(as: url) {
             let describesBody = sendsPayload
@@ -126,6 +126,6 @@ struct RequestState: Sendable {
     private static func plaintextRefused(_ url: CurlURL) -> TransferError {
         TransferError(
             .plaintextRefused, "This session forbids unencrypted transfers; use https, ftps or sftp.",
-            details: ["url": .string(url.text)])
+            details: ["url": .string(url.shown)])
     }
 }

@@ -1,5 +1,6 @@
 import TransferCore
 import TransferModel
+import TransferRPC
 
 extension ResponseInfo {
     init(_ head: ResponseHead, requested: String, verdict: Verdict) {
@@ -10,7 +11,7 @@ extension ResponseInfo {
             case .stop: (head.size?.rawValue ?? -1, .zero)
             }
         self.init(
-            url: URLRules.withoutUserInfo(head.url), status: head.status,
+            url: URLRules.withoutCredentials(head.url), status: head.status,
             statusText: head.status.map { HTTPStatus.text($0) }, headers: Self.joined(head.headers),
             mimeType: contentType.map { MediaType.essence($0) },
             textEncoding: contentType.flatMap { MediaType.parameter("charset", of: $0) },
@@ -23,7 +24,11 @@ extension ResponseInfo {
     /// event log by what libcurl lets through, 300 KB.
     static let keptHeaderBytes = 16 << 10
 
-    /// Repeats comma-joined (RFC 9110 section 5.3), in the order of first appearance; those that fit.
+    /// Fields whose value is a URL.
+    private static let placing: Set<String> = ["location", "content-location", "refresh"]
+
+    /// Repeats comma-joined (RFC 9110 section 5.3), in the order of first appearance; those that fit. Credentials are
+    /// masked here already: the event that tells of an answer is stored as it is.
     private static func joined(_ headers: [HeaderField]) -> [HeaderField] {
         var places: [String: Int] = [:]
         var result: [HeaderField] = []
@@ -33,11 +38,12 @@ extension ResponseInfo {
             let size = header.name.utf8.count + header.value.utf8.count + 4
             guard key != "set-cookie", size <= room else { continue }
             room -= size
+            let value = placing.contains(key) ? URLRules.withoutCredentials(header.value) : header.masked.value
             if let place = places[key] {
-                result[place].value += ", " + header.value
+                result[place].value += ", " + value
             } else {
                 places[key] = result.count
-                result.append(header)
+                result.append(HeaderField(header.name, value))
             }
         }
         return result

@@ -194,7 +194,7 @@ final class RunRecorder: TransferObserver {
             case .redirected(let url, let status):
                 pending.add(
                     .taskRedirected,
-                    ["url": .string(URLRules.withoutUserInfo(url)), "status": .integer(Int64(status))])
+                    ["url": .string(URLRules.withoutCredentials(url)), "status": .integer(Int64(status))])
             case .responded(let head, let verdict): pending.add(head, verdict)
             case .reachedFile(let checkpoint):
                 if checkpoint.offset == .zero { pending.add(checkpoint) }

@@ -9,6 +9,32 @@ extension URLRules {
         return String(text[..<start]) + String(text[text.index(after: at)...])
     }
 
+    /// The URL of an answer or a redirect, for clients: no user info, and of its query no value that is a credential,
+    /// such as a signature. Nobody needs those: a task goes on from its own URL.
+    package static func withoutCredentials(_ text: String) -> String {
+        let url = withoutUserInfo(text)
+        guard let mark = url.firstIndex(of: "?") else { return url }
+        let end = url[mark...].firstIndex(of: "#") ?? url.endIndex
+        let masked = url[url.index(after: mark)..<end].split(separator: "&", omittingEmptySubsequences: false).map {
+            part in
+            guard let equals = part.firstIndex(of: "="), isCredential(part[..<equals]) else { return part }
+            return part[...equals] + "***"
+        }
+        return url[...mark] + masked.joined(separator: "&") + url[end...]
+    }
+
+    /// Whether a parameter of this name holds one, by the names that clouds and their like use.
+    private static func isCredential(_ name: Substring) -> Bool {
+        let plain = String(decoding: PercentCoding.decode(name), as: UTF8.self).lowercased()
+        return ["sig", "auth", "key", "jwt", "hmac", "policy"].contains(plain)
+            || telling.contains { plain.contains($0) }
+    }
+
+    private static let telling = [
+        "signature", "token", "secret", "credential", "password", "passwd", "apikey", "api-key", "api_key", "session",
+        "authorization",
+    ]
+
     /// The URL for logs: no user info, values of the query masked, no data, no control characters. Takes any text.
     package static func redacted(_ text: String) -> String {
         let printable = String(

@@ -105,7 +105,10 @@ enum TaskSheet {
         if let status = response.status {
             sheet.add("status", "\(status) \(Printable.text(response.statusText ?? ""))")
         }
-        if response.url != task.spec.url { sheet.add("answered by", Printable.text(response.url)) }
+        // Credentials in its query are masked, in the task's own they are not.
+        if response.url.prefix(while: { $0 != "?" }) != task.spec.url?.prefix(while: { $0 != "?" }) {
+            sheet.add("answered by", Printable.text(response.url))
+        }
         sheet.add("type", response.mimeType.map(Printable.text))
         sheet.add("charset", response.textEncoding.map(Printable.text))
         for header in response.headers {

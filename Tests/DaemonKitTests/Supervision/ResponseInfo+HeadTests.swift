@@ -22,6 +22,23 @@ import TransferModel
         #expect(info.headers.isEmpty)
     }
 
+    @Test func keepsNoSignatureOfAPlace() {
+        let head = ResponseHead(
+            url: "https://h/f?v=1&Signature=abc", status: 201,
+            headers: [
+                HeaderField("Location", "/up/1?token=abc&part=2"), HeaderField("X", "/a?token=b"),
+                HeaderField("X-Auth-Token", "abc"),
+            ])
+        let info = ResponseInfo(
+            head, requested: "https://h/f", verdict: .accept(Acceptance(offset: 0)))
+        #expect(info.url == "https://h/f?v=1&Signature=***")
+        #expect(
+            info.headers == [
+                HeaderField("Location", "/up/1?token=***&part=2"), HeaderField("X", "/a?token=b"),
+                HeaderField("X-Auth-Token", "***"),
+            ])
+    }
+
     @Test func aFloodOfHeadersIsCut() {
         let flood = (0..<400).map { HeaderField("X-\($0)", String(repeating: "a", count: 1000)) }
         let kept = info(flood + [HeaderField("ETag", "\"1\"")]).headers

@@ -84,6 +84,18 @@ struct URLRulesTests {
         #expect(URLRules.redacted(text) == redacted)
     }
 
+    @Test(arguments: [
+        ("https://u:p@h/x?part=2&X-Amz-Signature=abc&x=1", "https://h/x?part=2&X-Amz-Signature=***&x=1"),
+        ("https://h/x?sig=a%2Fb&se=2030#t", "https://h/x?sig=***&se=2030#t"),
+        ("https://h/x?access%5Ftoken=t&flag&&a=b", "https://h/x?access%5Ftoken=***&flag&&a=b"),
+        ("https://h/sig=1", "https://h/sig=1"), ("https://h/x?sign=1", "https://h/x?sign=1"),
+        ("/x?token=1", "/x?token=***"),
+        ("", ""),
+    ])
+    func answersKeepCredentials(_ text: String, _ masked: String) {
+        #expect(URLRules.withoutCredentials(text) == masked)
+    }
+
     @Test func onlyUserInfoIsRemoved() {
         #expect(URLRules.withoutUserInfo("https://u:p@h/x?a=b@c") == "https://h/x?a=b@c")
         #expect(URLRules.withoutUserInfo("https://h/x@y") == "https://h/x@y")
