@@ -176,7 +176,7 @@ let package = Package(
         .testTarget(name: "HouseTests", exclude: ["layers.txt"], swiftSettings: strict),
         .testTarget(
             name: "EndToEnd",
-            dependencies: ["TestSupport", "TransferModel", "dld", "dlctl"],
+            dependencies: ["TestSupport", "TransferModel", "TransferRPC", "dld", "dlctl"],
             swiftSettings: strict
         ),
     ]

@@ -45,7 +45,15 @@ extension JSONValue: Codable {
         }
     }
 
+    /// Members in the order of their names: equal values are equal text.
     public func encode(to encoder: any Encoder) throws {
+        if case .object(let members) = self {
+            var container = encoder.container(keyedBy: MemberName.self)
+            for (name, value) in members.sorted(by: { $0.key < $1.key }) {
+                try container.encode(value, forKey: MemberName(stringValue: name))
+            }
+            return
+        }
         var container = encoder.singleValueContainer()
         switch self {
         case .null: try container.encodeNil()
@@ -54,8 +62,16 @@ extension JSONValue: Codable {
         case .number(let value): try container.encode(value)
         case .string(let value): try container.encode(value)
         case .array(let value): try container.encode(value)
-        case .object(let value): try container.encode(value)
+        case .object: break
         }
+    }
+
+    private struct MemberName: CodingKey {
+        let stringValue: String
+        var intValue: Int? { nil }
+
+        init(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { nil }
     }
 }
 

@@ -154,4 +154,12 @@ extension TransferError: Codable {
         retryable = try container.decodeIfPresent(Bool.self, forKey: .retryable) ?? code.retryable
         details = try container.decodeIfPresent([String: JSONValue].self, forKey: .details) ?? [:]
     }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(code, forKey: .code)
+        try container.encode(message, forKey: .message)
+        try container.encode(retryable, forKey: .retryable)
+        try container.encode(JSONValue.object(details), forKey: .details)
+    }
 }

@@ -27,8 +27,9 @@ struct DaemonHandlers {
         let owner = context.peer.isAdmin ? nil : context.peer.uid
         let (counts, head) = try await services.store.read { (try $0.counts(owner: owner), try $0.eventHead()) }
         let throughput = services.tasks.throughput()
+        let active = services.tasks.progressSnapshot().count { owner == nil || $0.session.owner == owner }
         return DaemonStats.Result(
-            tasks: [TaskState: Int].byName(counts), activeTransfers: services.tasks.progressSnapshot().count,
+            tasks: [TaskState: Int].byName(counts), activeTransfers: active,
             downloadRate: ByteRate(throughput.downloadRate), uploadRate: ByteRate(throughput.uploadRate),
             bytesReceived: ByteCount(throughput.bytesReceived), bytesSent: ByteCount(throughput.bytesSent),
             memory: ResidentMemory.now(), connections: context.connections, head: head,

@@ -128,7 +128,7 @@ struct HandlerTable {
 extension RPCError {
     /// The error answer of a cause of the shared vocabulary.
     init(_ error: TransferError) {
-        let details = (try? WireCoding.encode(error.details)) ?? Array("{}".utf8)
+        let details = (try? WireCoding.encode(JSONValue.object(error.details))) ?? Array("{}".utf8)
         self.init(
             code: error.code.rpcCode, message: error.message, cause: error.code.rawValue, retryable: error.retryable,
             details: details)

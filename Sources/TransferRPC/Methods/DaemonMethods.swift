@@ -73,7 +73,7 @@ public enum DaemonStats: RPCMethod {
     public typealias Parameters = Nothing
     public static let name = "daemon.stats"
     public static let summary =
-        "Figures: the peer's tasks by state (all users' for administrators), transfers, rates, memory, connections."
+        "Figures: the peer's tasks by state and transfers (all users' for administrators), and of the whole daemon rates, totals, memory, connections and the head of the log."
     public static let errors: [ErrorCode] = []
 
     public struct Result: WireObject, Hashable {
@@ -114,7 +114,7 @@ public enum DaemonStats: RPCMethod {
         public static func field(_ key: CodingKeys) -> Field {
             switch key {
             case .tasks: .required(.map(.integer), "Number of tasks in each state, every state present.")
-            case .activeTransfers: .required(.integer, "Transfers that run now.")
+            case .activeTransfers: .required(.integer, "Transfers of these tasks that run now.")
             case .downloadRate: .required(.number, "Bytes per second received, over the last second.")
             case .uploadRate: .required(.number, "Bytes per second sent, over the last second.")
             case .bytesReceived: .required(.byteCount, "Received since the daemon started.")

@@ -1,0 +1,162 @@
+import TransferModel
+import TransferRPC
+
+/// One thing that a user may try with what is another's.
+struct IsolationAttempt: Sendable {
+    enum Expectation: Sendable {
+        /// The answer is, to the byte, the one for what does not exist.
+        case likeUnknown
+        /// As before, and it is `permission.denied`.
+        case denied
+        /// The answer is about the asking user's own things: nothing of the other's is in it.
+        case own
+    }
+
+    let expectation: Expectation
+    let parameters: @Sendable (IsolationTarget) -> JSONValue
+
+    static func likeUnknown(_ parameters: @escaping @Sendable (IsolationTarget) -> JSONValue) -> Self {
+        Self(expectation: .likeUnknown, parameters: parameters)
+    }
+
+    static func denied(_ parameters: @escaping @Sendable (IsolationTarget) -> JSONValue) -> Self {
+        Self(expectation: .denied, parameters: parameters)
+    }
+
+    static func own(_ parameters: @escaping @Sendable (IsolationTarget) -> JSONValue) -> Self {
+        Self(expectation: .own, parameters: parameters)
+    }
+}
+
+extension IsolationAttempt {
+    /// What is tried with a method; nil for one that this list does not know yet.
+    ///
+    /// A test compares it with the methods that the daemon has, and the parameters that the attempts use with those that
+    /// the method takes: what is added to the protocol has to be added here.
+    static func attempts(with method: any RPCMethod.Type) -> [IsolationAttempt]? {
+        switch method.name {
+        case DaemonInfo.name, DaemonStats.name, GetSettings.name, Discover.name: [.own { _ in [:] }]
+        case SetSettings.name:
+            SettingName.allCases.map { name in .denied { _ in .object([name.rawValue: 1]) } }
+        default: sessions(method.name) ?? tasks(method.name) ?? controls(method.name) ?? events(method.name)
+        }
+    }
+
+    private static func sessions(_ method: String) -> [IsolationAttempt]? {
+        switch method {
+        case OpenSession.name:
+            [
+                .denied { ["id": .string($0.session), "owner": .integer(Int64($0.uid))] },
+                // She has one of that name too.
+                .own { _ in ["id": "photos", "kind": "background", "configuration": ["maximumConcurrentTasks": 3]] },
+            ]
+        case GetSession.name, FinishSession.name, InvalidateSession.name:
+            [
+                .likeUnknown { ["id": .string($0.session)] },
+                .denied { ["id": .string($0.session), "owner": .integer(Int64($0.uid))] },
+                .denied { ["id": "photos", "owner": .integer(Int64($0.uid))] },
+            ]
+        case ListSessions.name:
+            [
+                .own { _ in [:] }, .denied { ["owner": .integer(Int64($0.uid))] }, .denied { _ in ["owner": "*"] },
+            ]
+        default: nil
+        }
+    }
+
+    private static func tasks(_ method: String) -> [IsolationAttempt]? {
+        switch method {
+        case AddTasks.name:
+            [
+                .likeUnknown { ["session": .string($0.session), "tasks": [["url": "http://localhost:1/x"]]] },
+                .denied { ["tasks": [["url": "http://localhost:1/x", "destination": ["path": .string($0.path)]]]] },
+            ]
+        case GetTask.name, TakeResumeData.name: [.likeUnknown { ["id": .integer($0.task)] }]
+        case ReadBody.name: [.likeUnknown { ["id": .integer($0.task), "offset": 0, "length": 10] }]
+        case UpdateTask.name:
+            [
+                .likeUnknown {
+                    [
+                        "id": .integer($0.task), "priority": 1, "rateLimit": 10, "url": "http://localhost:1/x",
+                        "headers": [["A", "b"]], "description": "d", "earliestBeginAt": "2040-01-01T00:00:00Z",
+                        "position": "first",
+                    ]
+                }
+            ]
+        case ListTasks.name:
+            [
+                .likeUnknown { ["session": .string($0.session)] }, .likeUnknown { ["match": .string($0.text)] },
+                .likeUnknown {
+                    [
+                        "session": .string($0.session), "match": .string($0.text), "states": ["paused", "completed"],
+                        "kinds": ["download"], "order": "newest", "limit": 10,
+                    ]
+                },
+                .own { _ in [:] }, .own { _ in ["order": "queue"] }, .own { _ in ["order": "finished"] },
+                .own { $0.cursor.isEmpty ? [:] : ["cursor": .string($0.cursor)] },
+                .denied { ["owner": .integer(Int64($0.uid))] }, .denied { _ in ["owner": "*"] },
+            ]
+        default: nil
+        }
+    }
+
+    private static func controls(_ method: String) -> [IsolationAttempt]? {
+        let option: [String: JSONValue]
+        switch method {
+        case PauseTasks.name, ResumeTasks.name, RetryTasks.name: option = [:]
+        case CancelTasks.name: option = ["keepPartial": true]
+        case RemoveTasks.name: option = ["deleteFile": true]
+        default: return nil
+        }
+        @Sendable func with(_ members: [String: JSONValue]) -> JSONValue { .object(members.merging(option) { $1 }) }
+        return [
+            .likeUnknown { with(["ids": [.integer($0.task)]]) },
+            .likeUnknown { with(["ids": [.integer($0.task)], "states": ["paused", "completed", "failed"]]) },
+            .likeUnknown { with(["session": .string($0.session)]) },
+            .denied { with(["ids": [.integer($0.task)], "owner": .integer(Int64($0.uid))]) },
+            .denied { with(["session": .string($0.session), "owner": .integer(Int64($0.uid))]) },
+            .denied { with(["all": true, "owner": .integer(Int64($0.uid))]) },
+            .denied { _ in with(["all": true, "owner": "*"]) },
+            .own { _ in with(["all": true]) }, .own { _ in with(["session": "photos"]) },
+        ]
+    }
+
+    private static func events(_ method: String) -> [IsolationAttempt]? {
+        switch method {
+        case Subscribe.name:
+            [
+                .likeUnknown {
+                    [
+                        "after": "start", "subscriber": .string($0.subscriber), "sessions": [.string($0.session)],
+                        "tasks": [.integer($0.task)], "types": ["task.completed"], "progressInterval": 0.1,
+                    ]
+                },
+                .denied { ["after": "start", "owner": .integer(Int64($0.uid))] },
+                .denied { _ in ["after": "start", "owner": "*"] },
+            ]
+        case Unsubscribe.name: [.likeUnknown { ["subscription": .string($0.subscription)] }]
+        case AcknowledgeEvents.name: [.likeUnknown { ["subscriber": .string($0.subscriber), "sequence": 5] }]
+        case ForgetSubscriber.name: [.likeUnknown { ["subscriber": .string($0.subscriber)] }]
+        case ListEvents.name:
+            [
+                .likeUnknown {
+                    [
+                        "after": "start", "sessions": [.string($0.session)], "tasks": [.integer($0.task)],
+                        "types": ["task.added", "task.completed"], "limit": 10,
+                    ]
+                },
+                .likeUnknown { ["after": "start", "tasks": [.integer($0.task)]] },
+                .likeUnknown { ["after": 0, "sessions": [.string($0.session)]] },
+                .own { _ in ["after": "start", "limit": 1000] },
+                .denied { ["after": "start", "owner": .integer(Int64($0.uid))] },
+                .denied { _ in ["after": "start", "owner": "*"] },
+            ]
+        default: nil
+        }
+    }
+}
+
+extension RPCMethod {
+    /// Names of the parameters it takes.
+    static var parameterNames: Set<String> { Set(Parameters.fields.map(\.name)) }
+}

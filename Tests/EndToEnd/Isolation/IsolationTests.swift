@@ -1,0 +1,264 @@
+import Glibc
+import TestSupport
+import Testing
+import TransferModel
+import TransferRPC
+
+extension EndToEnd {
+    /// Promise 6: every method of the protocol against what is another user's.
+    @Suite(.enabled(if: Requirements.isRoot, "a system daemon and other users need root"))
+    struct Isolation {
+        /// A method or parameter that is added to the protocol says here what others get of it.
+        @Test func everyMethodAndParameterIsTried() {
+            let someone = IsolationTarget.nobodys(home: "/h")
+            for method in allMethods {
+                guard let attempts = IsolationAttempt.attempts(with: method) else {
+                    Issue.record("\(method.name): say in IsolationAttempt what other users get of it")
+                    continue
+                }
+                var named = someone
+                named.cursor = "c"
+                let tried = attempts.flatMap { $0.parameters(named).members.keys }
+                #expect(Set(tried) == method.parameterNames, "\(method.name)")
+            }
+        }
+
+        @Test(.timeLimit(.minutes(2)))
+        func noMethodShowsOrChangesWhatIsAnothers() async throws {
+            let house = try await IsolationHouse()
+            let anna = try await AnnasThings(in: house)
+            let before = try await anna.everything()
+            #expect("\(before)".contains(AnnasThings.mark))
+            for uid in [IsolationHouse.bert, IsolationHouse.carl] {
+                let probe = try await house.probe(uid)
+                // One has things of the same names, the other has nothing.
+                if uid == IsolationHouse.bert { try await haveThings(probe, uid, house) }
+                let nobody = IsolationTarget.nobodys(home: house.home(40999))
+                for method in allMethods {
+                    for attempt in IsolationAttempt.attempts(with: method) ?? [] {
+                        try await check(attempt, of: method.name, probe, anna.target, nobody)
+                    }
+                }
+            }
+            expectSame(try await anna.everything(), before)
+        }
+
+        private func expectSame(_ now: [JSONValue], _ before: [JSONValue]) {
+            #expect(now.count == before.count)
+            for (now, before) in zip(now, before) { #expect(now == before) }
+        }
+
+        private func haveThings(_ probe: RPCProbe, _ uid: UInt32, _ house: IsolationHouse) async throws {
+            try await probe.call("session.open", ["id": "photos"])
+            _ = try await house.add(probe, uid, "/own", to: "own", ["startPaused": true], session: "photos")
+            let done = try await house.add(probe, uid, "/own", to: "own-done")
+            try await probe.wait(for: done, "completed")
+        }
+
+        private func check(
+            _ attempt: IsolationAttempt, of method: String, _ probe: RPCProbe, _ hers: IsolationTarget,
+            _ nobodys: IsolationTarget
+        ) async throws {
+            let what = "\(method) \(attempt.parameters(hers))"
+            let answer = try await probe.line(method, attempt.parameters(hers)).maskingHeads
+            guard attempt.expectation != .own else {
+                #expect(!answer.contains(AnnasThings.mark), "\(what): \(answer)")
+                #expect(!answer.contains("\(hers.uid)"), "\(what): \(answer)")
+                #expect(!answer.contains("\"id\":\(hers.task),"), "\(what): \(answer)")
+                return
+            }
+            let other = try await probe.line(method, attempt.parameters(nobodys)).maskingHeads
+            #expect(hers.rename(other, from: nobodys) == answer, "\(what)")
+            #expect(answer.contains("permission.denied") == (attempt.expectation == .denied), "\(what): \(answer)")
+        }
+
+        /// Whoever guesses learns nothing, not even how many there are.
+        @Test(.timeLimit(.minutes(1)))
+        func guessedIDsAreAllUnknown() async throws {
+            let house = try await IsolationHouse()
+            let anna = try await AnnasThings(in: house)
+            let carl = try await house.probe(IsolationHouse.carl)
+            let end = (anna.tasks.max() ?? 0) + 20
+            var answers: Set<String> = []
+            for id in 1...end {
+                answers.insert(try await carl.line("task.get", ["id": .integer(id)]).replacing(#/\b\d+\b/#, with: "N"))
+            }
+            #expect(answers.count == 1, "\(answers)")
+            let stats = try await carl.call("daemon.stats")
+            #expect(stats["tasks"]?.members.values.allSatisfy { $0 == 0 } == true, "\(stats)")
+        }
+
+        /// Root and the administrators' group see and control what the others may not.
+        @Test(.timeLimit(.minutes(1)), arguments: [UInt32?.none, IsolationHouse.adminGroup])
+        func administratorsSeeAll(_ uid: UInt32?) async throws {
+            let house = try await IsolationHouse()
+            let anna = try await AnnasThings(in: house)
+            let admin = try await house.probe(uid)
+            let (owner, task) = (JSONValue.integer(Int64(IsolationHouse.anna)), JSONValue.integer(anna.target.task))
+            let session = JSONValue.string(anna.target.session)
+            let seeing: [(String, JSONValue)] = [
+                ("task.get", ["id": task]), ("task.list", ["owner": owner]), ("task.list", ["owner": "*"]),
+                ("session.get", ["id": session, "owner": owner]), ("session.list", ["owner": "*"]),
+                ("events.list", ["after": "start", "owner": owner]), ("events.list", ["after": "start", "owner": "*"]),
+                ("task.update", ["id": task, "description": "anna-text"]), ("task.resumeData", ["id": task]),
+                ("session.invalidate", ["id": session, "owner": owner]),
+            ]
+            for (method, parameters) in seeing {
+                let answer = try await admin.call(method, parameters)
+                let text = answer["resumeData"]?.stringValue.map(decoded) ?? "\(answer)"
+                #expect(text.contains(AnnasThings.mark), "\(method): \(answer)")
+            }
+            let body = try await admin.call("task.body", ["id": .integer(anna.data)])
+            #expect(body["data"]?.stringValue.map(decoded) == "anna-body")
+            #expect(try await admin.control("remove", anna.completed))
+            // Without a name it is their own that they mean.
+            #expect(try await admin.call("task.list")["tasks"]?.arrayValue?.isEmpty == true)
+            try await admin.call("settings.set", ["maximumConcurrentTasks": 7])
+        }
+
+        private func decoded(_ text: String) -> String { String(decoding: Base64Text.decode(text), as: UTF8.self) }
+
+        /// Subscriptions with every filter there is, and replays from the start.
+        @Test(.timeLimit(.minutes(1)))
+        func noSubscriptionCarriesWhatIsAnothers() async throws {
+            let house = try await IsolationHouse()
+            let anna = try await AnnasThings(in: house)
+            let nosy = try await house.probe(IsolationHouse.bert)
+            let ids = JSONValue.array(anna.tasks.map { .integer($0) })
+            let filters: [JSONValue] = [
+                [:], ["after": "start"], ["after": 0], ["after": "start", "subscriber": "anna-sub"],
+                ["after": "start", "sessions": ["anna-photos", "photos", "shared"]], ["after": "start", "tasks": ids],
+                ["after": "start", "progressInterval": 0.1],
+            ]
+            for filter in filters { try await nosy.call("events.subscribe", filter) }
+            // A transfer of hers runs, with figures, while he listens.
+            house.origin.serve("/anna-more", .good(.version(3, size: 400_000), cutAfter: 200_000), .silent)
+            let more = try await house.add(
+                anna.probe, IsolationHouse.anna, "/anna-more", to: "anna-more", session: "photos")
+            let stats = try await house.probe(IsolationHouse.carl)
+            try await anna.probe.wait(for: more, bytes: 200_000)
+            #expect(try await stats.call("daemon.stats")["activeTransfers"] == 0)
+            try await anna.probe.control("retry", anna.tasks[2])
+            try await anna.probe.control("cancel", more)
+            _ = try await house.add(nosy, IsolationHouse.bert, "/own", to: "last")
+            var ends: Set<String> = []
+            // All but those for sessions and tasks that he does not have.
+            while ends.count < filters.count - 1 {
+                let event = try await nosy.nextEvent()
+                #expect(!"\(event)".contains(AnnasThings.mark), "\(event)")
+                #expect(event["task"]?.integerValue.map { !anna.tasks.contains($0) && $0 != more } ?? true, "\(event)")
+                if event["type"] == "task.completed" { ends.insert(event["subscription"]?.stringValue ?? "") }
+            }
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func tokensAndResumeDataOfOthersGiveNothing() async throws {
+            let house = try await IsolationHouse()
+            let anna = try await AnnasThings(in: house)
+            let bert = try await house.probe(IsolationHouse.bert)
+            // The same token is another's: a task of his own.
+            let his = try await house.add(
+                bert, IsolationHouse.bert, "/own", to: "own", ["clientToken": .string(anna.token), "startPaused": true])
+            #expect(!anna.tasks.contains(his))
+            #expect(try await bert.task(his)["url"]?.stringValue?.contains(AnnasThings.mark) == false)
+            let before = try await anna.everything()
+            let names = Files.names(in: anna.home)
+            #expect(names.contains { $0.hasPrefix(".") }, "her part is there: \(names)")
+            let blob = JSONValue.string(anna.resumeData)
+            let own = JSONValue.string(house.home(IsolationHouse.bert) + "/stolen")
+            for (spec, code) in [
+                (["resumeData": blob], "permission.denied"),
+                (["resumeData": blob, "destination": ["path": own]], "permission.denied"),
+                (["resumeData": blob, "destination": ["path": .string(anna.target.path)]], "permission.denied"),
+            ] as [(JSONValue, String)] {
+                let failure = await #expect(throws: RPCFailure.self) { try await bert.add([spec]) }
+                #expect(failure?.code == code, "\(failure.map { "\($0)" } ?? "taken")")
+            }
+            expectSame(try await anna.everything(), before)
+            // It is worth something to her.
+            house.origin.serve("/anna-half", .good(.version(2, size: 400_000)))
+            let again = try await anna.probe.add([["resumeData": blob]])[0]
+            try await anna.probe.wait(for: again, "completed")
+            #expect(house.origin.requests("/anna-half").last?.header("Range") == "bytes=200000-")
+        }
+
+        /// Each member of a task, and of a session, that may name a file.
+        @Test(.timeLimit(.minutes(1)))
+        func nothingThatATaskNamesReachesAnothersFolder() async throws {
+            let house = try await IsolationHouse()
+            let anna = try await AnnasThings(in: house)
+            let bert = try await house.probe(IsolationHouse.bert)
+            let nobody = IsolationTarget.nobodys(home: house.home(40999))
+            func adding(_ members: [String: JSONValue]) async throws -> String {
+                let base: [String: JSONValue] = [
+                    "url": .string(house.origin.url("/x")),
+                    "destination": ["path": .string(house.home(IsolationHouse.bert) + "/x")],
+                ]
+                return try await bert.line("task.add", ["tasks": [.object(base.merging(members) { $1 })]])
+            }
+            for member in TaskSpec.CodingKeys.allCases {
+                for make in member.namingFile {
+                    let hers = try await adding(make(anna.home + "/anna-done"))
+                    let unknown = try await adding(make(nobody.path))
+                    #expect(hers.contains("permission.denied"), "\(member): \(hers)")
+                    let renamed = hers.replacing(anna.home + "/anna-done", with: nobody.path)
+                    #expect(renamed.replacing("40017", with: "40999") == unknown, "\(member)")
+                }
+            }
+            // What a session names is looked at at once, when a task is added, or when it runs.
+            let secure = JSONValue.string("https://127.0.0.1:1/x")
+            for (member, path) in [("directory", anna.home), ("caFile", anna.home + "/anna-done")] {
+                do {
+                    try await bert.call(
+                        "session.open", ["id": .string(member), "configuration": .object([member: .string(path)])])
+                    let id = try await bert.add([["url": secure]], session: member)[0]
+                    let task = try await bert.wait(for: id, "failed")
+                    #expect(task["error"]?["code"] == "permission.denied", "\(member): \(task)")
+                } catch let failure as RPCFailure {
+                    #expect(failure.code == "permission.denied", "\(member): \(failure)")
+                }
+            }
+            // One that is allowed first and moved to her file then.
+            let his = try await house.add(bert, IsolationHouse.bert, "/own", to: "moved", ["startPaused": true])
+            let url = JSONValue.string("file://" + anna.home + "/anna-done")
+            if (try? await bert.call("task.update", ["id": .integer(his), "url": url])) != nil {
+                try await bert.control("resume", his)
+                let task = try await bert.wait(for: his, "failed")
+                #expect(task["error"]?["code"] == "permission.denied", "\(task)")
+            }
+            #expect(!Files.exists(house.home(IsolationHouse.bert) + "/moved"))
+        }
+    }
+}
+
+extension TaskSpec.CodingKeys {
+    /// Members that make a task name a file, in every way in which this one can; none for one that names none.
+    fileprivate var namingFile: [(String) -> [String: JSONValue]] {
+        switch self {
+        case .url: [{ ["url": .string("file://" + $0)] }]
+        case .destination:
+            [
+                { ["destination": ["path": .string($0)]] }, { ["destination": ["directory": .string($0)]] },
+            ]
+        case .body: [{ ["method": "POST", "body": ["file": .string($0)]] }]
+        case .source: [{ ["kind": "upload", "method": "PUT", "source": ["path": .string($0)], "destination": .null] }]
+        case .netrc: [{ ["netrc": .string($0)] }]
+        case .caFile: [{ ["caFile": .string($0)] }]
+        case .clientCertificate:
+            [
+                { ["clientCertificate": ["certificate": .string($0)]] },
+                { ["clientCertificate": ["certificate": .string($0), "key": .string($0)]] },
+            ]
+        // Resume data has a test of its own.
+        // Mirrors are http, https or ftp.
+        case .resumeData, .mirrors, .kind, .method, .headers, .conflictPolicy, .uploadProtocol, .formField, .formFields,
+            .fileName,
+            .contentType, .uploadMetadata, .interopVersion, .uploadCreation, .uploadChecksum, .s3, .checksum, .size,
+            .pieces, .priority, .startPaused, .earliestBeginAt, .deadlineAt, .rateLimit, .connections, .proxy,
+            .username, .password, .bearer, .httpVersion, .preserveTime, .description, .tags, .clientToken,
+            .tlsMinimumVersion, .timeoutIntervalForRequest, .timeoutIntervalForResource, .retry, .durability,
+            .allowsArbitraryLoads, .requestCachePolicy:
+            []
+        }
+    }
+}
