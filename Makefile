@@ -6,7 +6,7 @@ SYSCONFDIR ?= /etc
 # Where `make run URL=…` puts the file.
 DIR ?= $(HOME)/Downloads
 
-.PHONY: help run test check check-sanitizers check-systemd build install uninstall bench torture lint format docs clean
+.PHONY: help run test check check-sanitizers check-systemd build install uninstall bench torture fuzz lint format docs clean
 
 help: ## Lists the targets.
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /\1\t/' | expand -t 18
@@ -53,6 +53,9 @@ torture: build ## Attacks what `make build` made: deaths at every call, power cu
 	Tests/Torture/prepare
 	Tests/Torture/run --dld "$$(swift build -c release --show-bin-path)/dld" $(if $(SEED),--seed $(SEED))
 
+fuzz: ## Fuzzes all that reads input from outside, SECONDS=20 for each target; SEED=… repeats a run.
+	Tests/Fuzz/run $(if $(SECONDS),--seconds $(SECONDS)) $(if $(SEED),--seed $(SEED))
+
 lint: ## Checks the form of Swift and shell sources.
 	scripts/lint
 
@@ -65,4 +68,4 @@ docs: ## Writes the generated documents anew.
 	DLD_UPDATE_DOCS=1 scripts/test --filter 'Document|Reference|Generated|Completion|Manual'
 
 clean: ## Removes build products.
-	rm -rf .build .build-thread .build-address .build-bench .build-torture .testenv
+	rm -rf .build .build-thread .build-address .build-bench .build-torture .build-fuzz .testenv

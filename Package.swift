@@ -173,6 +173,20 @@ let package = Package(
             path: "Tests/Simulation",
             swiftSettings: strict
         ),
+        // What must hold of everything that reads input from outside. libFuzzer drives it where DLD_FUZZ says so
+        // (Tests/Fuzz/run): only with its sanitizer can the driver be linked.
+        .target(
+            name: "FuzzTargets",
+            dependencies: [
+                "DaemonKit", "TransferClient", "TransferStore", "TransferRPC", "JSONRPC", "CurlEngine", "TransferCore",
+                "TransferModel", "dlctl", .product(name: "NIOCore", package: "swift-nio"),
+            ],
+            path: "Tests/Fuzz/Targets",
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "FuzzTests", dependencies: ["FuzzTargets", "TestSupport"], path: "Tests/Fuzz/Tests",
+            swiftSettings: strict),
         .testTarget(name: "HouseTests", exclude: ["layers.txt"], swiftSettings: strict),
         .testTarget(
             name: "EndToEnd",
@@ -181,3 +195,25 @@ let package = Package(
         ),
     ]
 )
+
+// libFuzzer brings a `main` of its own: nothing that is linked with it may have another one.
+if Context.environment["DLD_FUZZ"] != nil {
+    package.products.removeAll { $0.name == "dlctl" }
+    package.targets.removeAll { $0.name == "dlctl" }
+    package.targets += [
+        .target(
+            name: "dlctl",
+            dependencies: [
+                "TransferClient", "TransferModel",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            sources: [
+                "Input/ListFile.swift", "Input/ArgumentTypes.swift", "Input/Quantity.swift", "Input/MomentText.swift",
+                "Rendering/DisplayWidth.swift", "Rendering/Figures.swift", "Rendering/Printable.swift",
+            ],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "fuzz", dependencies: ["FuzzTargets"], path: "Tests/Fuzz/Driver", swiftSettings: strict),
+    ]
+}

@@ -49,6 +49,20 @@ extension EndToEnd {
                 ("attachment; filename*=UTF-8''%e2%82%ac%20rates.txt", "€ rates.txt"),
                 ("attachment; filename=\"plain.txt\"; filename*=UTF-8''na%C3%AFve.txt", "naïve.txt"),
                 ("inline", "file"),
+                // Marks that combine with a separator or a dot, or are dropped between two.
+                ("attachment; filename*=UTF-8''..%2F%E2%80%8D..%2F%E2%80%8Detc", "etc"),
+                ("attachment; filename*=UTF-8''a%2F%CC%81b", "\u{301}b"),
+                ("attachment; filename*=UTF-8''.%CC%81bashrc", "\u{301}bashrc"),
+                ("attachment; filename=\"f\u{fc}r.txt\"", "f\u{fc}r.txt"),
+                ("attachment; filename*=iso-8859-1''f%FCr.txt", "f\u{fc}r.txt"),
+                ("attachment; filename*=UTF-8''f%FCr.txt", "f\u{fc}r.txt"),
+                ("attachment; filename*=UTF-8''gpj%E2%80%AE.exe", "gpj.exe"),
+                ("attachment; filename*=UTF-8''e%CC%81.txt", "e\u{301}.txt"),
+                ("attachment; filename=\"NUL\"", "_NUL"),
+                (
+                    "attachment; filename=\"\(String(repeating: "n", count: 400)).txt\"",
+                    String(repeating: "n", count: 251) + ".txt"
+                ),
             ])
         func theServerNamesTheFileHarmlessly(field: String, expected: String) async throws {
             let scene = try await Scene()
@@ -58,7 +72,7 @@ extension EndToEnd {
             ])[0]
             let task = try await scene.probe.wait(for: id, "completed")
             let file = try #require(task["file"]?.stringValue)
-            let name = try #require(file.split(separator: "/").last.map(String.init))
+            let name = try #require(file.utf8.split(separator: UInt8(ascii: "/")).last.flatMap { String($0) })
             #expect(file == scene.file(name))
             #expect(name == expected || name.hasPrefix(expected + "."))
             #expect(scene.names == [name])

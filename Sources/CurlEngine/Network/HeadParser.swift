@@ -4,8 +4,8 @@ import TransferModel
 /// Reads header lines as libcurl hands them out, and keeps those of the latest response only.
 ///
 /// RFC 9112 section 4 and 5; interim responses (1xx) are skipped, lines after the head are trailers.
-struct HeadParser {
-    enum Event: Equatable {
+package struct HeadParser {
+    package enum Event: Equatable {
         case none
         /// The blank line of a response that is not interim.
         case headEnded
@@ -15,13 +15,15 @@ struct HeadParser {
 
     private enum Stage { case waiting, head, interim, ended }
 
-    private(set) var status: Int?
-    private(set) var httpVersion: String?
+    package private(set) var status: Int?
+    package private(set) var httpVersion: String?
     private(set) var reason: String?
-    private(set) var headers: [HeaderField] = []
-    private(set) var trailers: [HeaderField] = []
+    package private(set) var headers: [HeaderField] = []
+    package private(set) var trailers: [HeaderField] = []
     private var stage = Stage.waiting
     private var announced: [HeaderField] = []
+
+    package init() {}
 
     /// Whether no head has begun since the last interim one ended.
     var isWaiting: Bool { stage == .waiting }
@@ -32,10 +34,8 @@ struct HeadParser {
     /// The size that libcurl tells of an FTP file whose body was not asked for, in the form of a field.
     var announcedLength: Int64? { announced.last.flatMap { Int64($0.value) } }
 
-    mutating func line(_ bytes: UnsafeRawBufferPointer) -> Event {
-        var end = bytes.count
-        while end > 0, bytes[end - 1] == 10 || bytes[end - 1] == 13 { end -= 1 }
-        let line = UnsafeRawBufferPointer(rebasing: bytes[..<end])
+    package mutating func line(_ bytes: UnsafeRawBufferPointer) -> Event {
+        let line = Self.withoutEnd(bytes)
         if line.starts(with: "HTTP/".utf8) { return statusLine(String(decoding: line, as: UTF8.self)) }
         switch stage {
         case .waiting:
@@ -53,10 +53,21 @@ struct HeadParser {
                 return .headEnded
             }
             Self.add(line, to: &headers)
-        case .ended:
-            if !line.isEmpty { Self.add(line, to: &trailers) }
+        case .ended: trailer(bytes)
         }
         return .none
+    }
+
+    /// Takes a line that is a trailer, whatever it looks like.
+    mutating func trailer(_ bytes: UnsafeRawBufferPointer) {
+        let line = Self.withoutEnd(bytes)
+        if !line.isEmpty { Self.add(line, to: &trailers) }
+    }
+
+    private static func withoutEnd(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+        var end = bytes.count
+        while end > 0, bytes[end - 1] == 10 || bytes[end - 1] == 13 { end -= 1 }
+        return UnsafeRawBufferPointer(rebasing: bytes[..<end])
     }
 
     private mutating func statusLine(_ line: String) -> Event {
@@ -75,7 +86,7 @@ struct HeadParser {
         let text = text(line)
         if let first = line.first, first == 32 || first == 9 {
             guard let last = fields.indices.last else { return }
-            fields[last].value += " " + text[...].trimmingSpaces()
+            fields[last].value = (fields[last].value + " " + text[...].trimmingSpaces())[...].trimmingSpaces()
             return
         }
         guard let colon = text.firstIndex(of: ":") else { return }

@@ -9,8 +9,20 @@ extension Transfer {
     /// A header line. Returns how many bytes were taken; another number than given ends the transfer.
     func headerLine(_ bytes: UnsafeRawPointer, _ count: Int, reactor: Reactor) -> Int {
         lastActivity = reactor.now
+        let line = UnsafeRawBufferPointer(start: bytes, count: count)
+        headLength += count
+        guard headLength <= Self.longestHead else {
+            ending = .transport(
+                code: 56, message: "Too large response headers: more than \(Self.longestHead) bytes")
+            return 0
+        }
+        // What follows the body of an accepted answer is a trailer, be it written like another head.
+        if acceptance != nil, parser.isComplete {
+            parser.trailer(line)
+            return count
+        }
         // A dialogue of FTP commands comes this way too; only HTTP has heads.
-        switch parser.line(UnsafeRawBufferPointer(start: bytes, count: count)) {
+        switch parser.line(line) {
         case .none: return count
         case .interimEnded:
             interimEnded()
@@ -18,6 +30,10 @@ extension Transfer {
         case .headEnded: return headEnded(reactor) ? count : 0
         }
     }
+
+    /// Heads, interim ones included, and trailers of one request, in bytes. libcurl bounds heads below that, trailers
+    /// not.
+    private static let longestHead = 512 << 10
 
     private func headEnded(_ reactor: Reactor) -> Bool {
         guard answered(reactor) else { return false }

@@ -69,6 +69,8 @@ final class Transfer: @unchecked Sendable {
     let errorText: UnsafeMutablePointer<CChar>
 
     var parser = HeadParser()
+    /// Bytes of heads and trailers that came in answer to the current request.
+    var headLength = 0
     var head: ResponseHead?
     var acceptance: Acceptance?
     var use = BodyUse.undecided
@@ -158,6 +160,7 @@ final class Transfer: @unchecked Sendable {
     /// What is true of one request alone. libcurl begins each one unpaused.
     func resetForRequest() {
         parser = HeadParser()
+        headLength = 0
         holds = []
         isPaused = false
         isSendPaused = false

@@ -23,7 +23,7 @@ package struct Setting: Sendable {
     /// The name in `settings.set`; nil where only files, environment and flags set it.
     package let runtimeName: SettingName?
 
-    let read: @Sendable (DaemonSettings) -> JSONValue
+    package let read: @Sendable (DaemonSettings) -> JSONValue
     let write: @Sendable (JSONValue, inout DaemonSettings) -> Void
 
     /// `DLD_MAXIMUM_CONCURRENT_TASKS` of `maximumConcurrentTasks`.
@@ -50,7 +50,7 @@ package struct Setting: Sendable {
 extension Setting {
     /// The column that a setting's value is stored in: its keypath and the way to JSON and back.
     struct Column: Sendable {
-        let read: @Sendable (DaemonSettings) -> JSONValue
+        package let read: @Sendable (DaemonSettings) -> JSONValue
         let write: @Sendable (JSONValue, inout DaemonSettings) -> Void
     }
 

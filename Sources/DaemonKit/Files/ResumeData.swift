@@ -97,8 +97,8 @@ extension ResumeData {
     ) throws(TransferError) -> ClaimablePart? {
         guard let checkpoint else { return nil }
         try PathRules.requireAbsolute(checkpoint.partPath)
-        guard let slash = checkpoint.partPath.lastIndex(of: "/") else { return nil }
-        let name = String(checkpoint.partPath[checkpoint.partPath.index(after: slash)...])
+        guard let slash = checkpoint.partPath.utf8.lastIndex(of: UInt8(ascii: "/")) else { return nil }
+        let name = String(checkpoint.partPath[checkpoint.partPath.utf8.index(after: slash)...])
         let folderPath = String(checkpoint.partPath[..<slash])
         guard PartName.isPartName(name) else { throw Self.bad("it names a file that is no part of a download") }
         guard PathRules.normalized(folderPath) == PathRules.normalized(plan.folder) else {

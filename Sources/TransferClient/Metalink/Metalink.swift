@@ -55,10 +55,11 @@ enum MetalinkRules {
     /// RFC 5854 section 4.1.2.1: no absolute path, no way up, no drive.
     static func name(_ text: String?) throws(MetalinkError) -> String {
         guard let text, !text.isEmpty else { throw MetalinkError(problem: "a file has no name") }
-        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        // Bytes, not characters: a mark that combines with a slash would hide it.
+        let parts = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         let isTame = parts.allSatisfy { part in
-            !part.isEmpty && part != "." && part != ".." && part.utf8.count <= 255
-                && !part.unicodeScalars.contains { $0.value < 32 || $0.value == 127 || $0 == "\\" }
+            !part.isEmpty && !part.elementsEqual(".".utf8) && !part.elementsEqual("..".utf8) && part.count <= 255
+                && !part.contains { $0 < 32 || $0 == 127 || $0 == UInt8(ascii: "\\") }
         }
         guard isTame, text.utf8.count < 2048 else {
             throw MetalinkError(problem: "the file name \"\(text.prefix(80))\" does not stay in its folder")
@@ -125,7 +126,7 @@ enum MetalinkRules {
             }
             var values: [String] = []
             for hash in element.all("hash") { values.append(try value(hash.trimmedText, algorithm, of: file)) }
-            if let size, Int64(values.count) != (size.rawValue + length - 1) / length {
+            if let size, Int64(values.count) != size.rawValue / length + (size.rawValue % length > 0 ? 1 : 0) {
                 throw MetalinkError(problem: "\(file): its \(values.count) pieces do not make up its size")
             }
             if algorithm.hexLength > best?.algorithm.hexLength ?? 0, !values.isEmpty {
@@ -162,7 +163,8 @@ enum MetalinkVersion3 {
         file.checksums = try MetalinkRules.checksums(verification?.all("hash") ?? [], of: file.name)
         file.pieces = try MetalinkRules.pieces(verification?.all("pieces") ?? [], size: file.size, of: file.name)
         let urls = (element.first("resources")?.all("url") ?? []).enumerated().map { index, url in
-            (-(url.attributes["preference"].flatMap { Int($0) } ?? 0), index, url.trimmedText)
+            // The smallest number has no opposite.
+            (-max(url.attributes["preference"].flatMap { Int($0) } ?? 0, -Int.max), index, url.trimmedText)
         }
         file.urls = urls.sorted { ($0.0, $0.1) < ($1.0, $1.1) }.map(\.2).filter { url in
             MetalinkRules.canBeFetched(url) && !url.lowercased().hasSuffix(".torrent")

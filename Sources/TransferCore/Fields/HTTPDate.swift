@@ -5,6 +5,9 @@ package enum HTTPDate {
     private static let months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
     private static let days = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
 
+    /// 9999-12-31T23:59:59Z
+    private static let last: Int64 = 253_402_300_799
+
     /// nil where the text is none of the three.
     package static func parse(_ text: String) -> Int64? {
         var fields = text.lowercased().split { " ,".contains($0) }.map(String.init)
@@ -33,10 +36,16 @@ package enum HTTPDate {
         let rest = seconds - day * 86_400
         let weekday = days[Int(((day % 7) + 7) % 7)]
         let clock = [rest / 3600, rest / 60 % 60, rest % 60].map(pad).joined(separator: ":")
-        return "\(weekday), \(pad(dayOfMonth)) \(months[Int(month) - 1].capitalized) \(year) \(clock) GMT"
+        return "\(weekday), \(pad(dayOfMonth)) \(months[Int(month) - 1].capitalized) \(pad(year, to: 4)) \(clock) GMT"
     }
 
-    private static func pad(_ number: Int64) -> String { number < 10 ? "0\(number)" : "\(number)" }
+    private static func pad(_ number: Int64) -> String { pad(number, to: 2) }
+
+    private static func pad(_ number: Int64, to width: Int) -> String {
+        let digits = String(number)
+        return String(repeating: "0", count: max(0, width - digits.count)) + digits
+    }
+
     private static func isUTC(_ zone: String) -> Bool { zone == "gmt" || zone == "utc" }
 
     private static func seconds(day: String, month: Int, year: String, time: String, twoDigits: Bool) -> Int64? {
@@ -46,7 +55,9 @@ package enum HTTPDate {
             (0...23).contains(hour), (0...59).contains(minute), (0...60).contains(second)
         else { return nil }
         if twoDigits { year += year < 70 ? 2000 : 1900 }
-        return dayNumber(year, Int64(month) + 1, day) * 86_400 + hour * 3600 + minute * 60 + second
+        let seconds = dayNumber(year, Int64(month) + 1, day) * 86_400 + hour * 3600 + minute * 60 + second
+        // A leap second at the end of 9999 belongs to a year that the format cannot write.
+        return seconds <= last ? seconds : nil
     }
 
     /// Days since 1970-01-01 in the proleptic Gregorian calendar; years begin in March, so that leap days come last.

@@ -25,22 +25,29 @@ package enum FilenameRules {
     /// A single file name that cannot leave its folder, hide, or deceive; `unknown` where nothing is left.
     package static func sanitize(_ name: String) -> String { harmless(name) ?? "unknown" }
 
+    /// Looks at scalars, not at characters: a mark that combines with a separator or a dot must not hide it.
     private static func harmless(_ name: String) -> String? {
+        let visible = name.unicodeScalars.filter { !isDropped($0) }
         // Only what follows the last separator of either kind is a name; the rest would be a path.
-        let last = name.split { $0 == "/" || $0 == "\\" }.last.map(String.init) ?? ""
-        var scalars = String.UnicodeScalarView()
-        for scalar in last.unicodeScalars where !isDropped(scalar) { scalars.append(scalar) }
-        var safe = Substring(String(scalars))
-        while let first = safe.first, first == "." || first == " " { safe.removeFirst() }
-        while let end = safe.last, end == " " || end == "." { safe.removeLast() }
-        guard !safe.isEmpty else { return nil }
-        if safe.hasPrefix("-") { return shortened("_" + safe.dropFirst()) }
-        return shortened(isReserved(safe) ? "_\(safe)" : String(safe))
+        guard let last = visible.split(whereSeparator: { $0 == "/" || $0 == "\\" }).last else { return nil }
+        let safe = trimmed(String.UnicodeScalarView(last))
+        guard let first = safe.first else { return nil }
+        if first == "-" { return shortened("_" + String(safe.dropFirst())) }
+        return shortened(isReserved(safe) ? "_\(String(safe))" : String(safe))
+    }
+
+    /// Without dots and blanks at its beginning, where they would hide it, and its end.
+    private static func trimmed(_ name: String.UnicodeScalarView) -> String.UnicodeScalarView {
+        let isMargin: (Unicode.Scalar) -> Bool = { $0 == "." || $0 == " " }
+        var rest = name[...]
+        while let first = rest.first, isMargin(first) { rest.removeFirst() }
+        while let last = rest.last, isMargin(last) { rest.removeLast() }
+        return String.UnicodeScalarView(rest)
     }
 
     /// Device names of the systems whose disks get mounted here.
-    private static func isReserved(_ name: Substring) -> Bool {
-        let stem = name.prefix { $0 != "." }.lowercased()
+    private static func isReserved(_ name: String.UnicodeScalarView) -> Bool {
+        let stem = String(String.UnicodeScalarView(name.prefix { $0 != "." })).lowercased()
         if ["con", "prn", "aux", "nul"].contains(stem) { return true }
         return stem.count == 4 && (stem.hasPrefix("com") || stem.hasPrefix("lpt")) && stem.last?.isNumber == true
     }
@@ -60,9 +67,21 @@ package enum FilenameRules {
         guard name.utf8.count > longest else { return name }
         let ending = pathExtension(name).map { "." + $0 } ?? ""
         let kept = ending.utf8.count <= 32 ? ending : ""
-        var stem = String(name.dropLast(kept.count))
-        while stem.utf8.count + kept.utf8.count > longest { stem.removeLast() }
-        return stem + kept
+        let stem = String(name.dropLast(kept.count))
+        return beginning(of: stem, bytes: longest - kept.utf8.count) + kept
+    }
+
+    /// Whole characters, and where a single one is longer than that, whole scalars.
+    private static func beginning(of text: String, bytes: Int) -> String {
+        var characters = text
+        while characters.utf8.count > bytes { characters.removeLast() }
+        var kept = trimmed(characters.unicodeScalars)
+        if kept.isEmpty {
+            kept = text.unicodeScalars
+            while String(kept).utf8.count > bytes { kept.removeLast() }
+            kept = trimmed(kept)
+        }
+        return String(kept)
     }
 
     private static func pathExtension(_ name: String) -> String? {

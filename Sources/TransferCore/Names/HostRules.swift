@@ -49,9 +49,17 @@ enum HostRules {
         }
     }
 
+    private static func isAlphanumeric(_ byte: UInt8) -> Bool {
+        (48...57).contains(byte) || (97...122).contains(byte | 0x20)
+    }
+
     /// RFC 4291 section 2.2, with an optional zone (RFC 6874).
     private static func isIPv6(_ text: String) -> Bool {
         let address = text.prefix { $0 != "%" }
+        let isTame = text.utf8.dropFirst(address.utf8.count).allSatisfy {
+            "-._~%".utf8.contains($0) || isAlphanumeric($0)
+        }
+        guard isTame else { return false }
         let halves = address.split(separator: "::", omittingEmptySubsequences: false)
         guard (1...2).contains(halves.count), address.contains(":") else { return false }
         var groups = 0

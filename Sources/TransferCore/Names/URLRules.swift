@@ -15,8 +15,9 @@ package enum URLRules {
         if let byte = text.utf8.first(where: mustBeEncoded) {
             throw bad("it has \"\(Character(Unicode.Scalar(byte)))\", which must be percent-encoded")
         }
-        guard rest.hasPrefix("//") else { throw bad("after \"\(scheme.rawValue):\" must come \"//\"") }
-        let (authority, path, query) = split(rest.dropFirst(2))
+        // Bytes, not characters: a mark that combines with a slash would hide it.
+        guard rest.utf8.starts(with: "//".utf8) else { throw bad("after \"\(scheme.rawValue):\" must come \"//\"") }
+        let (authority, path, query) = split(Substring(rest.utf8.dropFirst(2)))
         return scheme == .file
             ? try parseFile(authority, path)
             : try parseNetwork(scheme, authority, path: path, query: query)

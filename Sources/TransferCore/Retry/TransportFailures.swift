@@ -82,7 +82,11 @@ enum TransportFailures {
         case 25, 70: storeRefused(code, message, host)
         case 37: FailureClassifier.permanent(.sourceUnreadable, "The file cannot be read: \(message)")
         case 8, 61, 84...89: FailureClassifier.permanent(.httpProtocol, "\(host) breaks the protocol: \(message)")
-        case 23, 26, 27: FailureClassifier.transient(.internal, "The transfer could not go on: \(message)")
+        // libcurl says this too of a line that is longer than it takes.
+        case 27:
+            FailureClassifier.transient(
+                .httpProtocol, "\(host) sends an overlong line, or no memory is left (\(message)); it is tried again.")
+        case 23, 26: FailureClassifier.transient(.internal, "The transfer could not go on: \(message)")
         default: nil
         }
     }

@@ -57,7 +57,7 @@ struct UploadRequest: Sendable {
     private var ownName: String? {
         if let name = spec.fileName { return name }
         let path = spec.source?.path ?? spec.body?.file ?? ""
-        return path.split(separator: "/").last.map(String.init)
+        return path.utf8.split(separator: UInt8(ascii: "/")).last.flatMap { String($0) }
     }
 
     /// The request to the place in a folder (a WebDAV collection) that the file is to have there. A URL that ends in no

@@ -1,8 +1,8 @@
 import TransferModel
 
 /// Where a listing goes on: the sort key of the last record, as text that clients hand back and cannot compose.
-struct PageCursor: Hashable {
-    var order: TaskOrder
+package struct PageCursor: Hashable {
+    package var order: TaskOrder
     var key: ListKey
 
     init(order: TaskOrder, key: ListKey) {
@@ -11,7 +11,7 @@ struct PageCursor: Hashable {
     }
 
     /// - Throws: `TransferError` `request.bad_field` where the text is not a cursor this store made for `order`.
-    init(_ text: String, order: TaskOrder, store: String) throws {
+    package init(_ text: String, order: TaskOrder, store: String) throws {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 5, parts[0] == order.rawValue, let major = UInt64(parts[1], radix: 36),
             let minor = UInt64(parts[2], radix: 36), let id = Int64(parts[3], radix: 36),
@@ -25,7 +25,7 @@ struct PageCursor: Hashable {
         key = ListKey(id: TaskID(id), major: Double(bitPattern: major), minor: Double(bitPattern: minor))
     }
 
-    func text(store: String) -> String {
+    package func text(store: String) -> String {
         let parts = [
             order.rawValue, String(key.major.bitPattern, radix: 36), String(key.minor.bitPattern, radix: 36),
             String(key.id.rawValue, radix: 36),
@@ -34,7 +34,7 @@ struct PageCursor: Hashable {
     }
 
     /// FNV-1a: finds mistakes, not attacks; a forged cursor shows nothing that its owner could not list.
-    private static func seal(_ parts: ArraySlice<String>, _ store: String) -> String {
+    package static func seal(_ parts: ArraySlice<String>, _ store: String) -> String {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for byte in (parts.joined(separator: ".") + store).utf8 {
             hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3

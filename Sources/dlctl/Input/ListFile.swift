@@ -5,31 +5,31 @@ import TransferModel
 ///
 /// Pure: text in, entries out. Options known are `out`, `dir`, `checksum` and `header` (repeatable); anything else is
 /// refused with its line, for a silently dropped option would download the wrong thing.
-struct ListFile {
-    struct Entry: Hashable {
-        var url: String
+package struct ListFile {
+    package struct Entry: Hashable {
+        package var url: String
         /// Further URLs of the same file.
-        var mirrors: [String] = []
-        var out: String?
-        var dir: String?
-        var checksum: Checksum?
-        var headers: [HeaderField] = []
+        package var mirrors: [String] = []
+        package var out: String?
+        package var dir: String?
+        package var checksum: Checksum?
+        package var headers: [HeaderField] = []
         /// Counted from 1.
-        var line: Int
+        package var line: Int
     }
 
-    struct Malformed: Error, Hashable, CustomStringConvertible {
-        var file: String
-        var line: Int
-        var problem: String
-        var description: String { "\(file):\(line): \(problem)" }
+    package struct Malformed: Error, Hashable, CustomStringConvertible {
+        package var file: String
+        package var line: Int
+        package var problem: String
+        package var description: String { "\(file):\(line): \(problem)" }
     }
 
     private let file: String
     private var entries: [Entry] = []
 
     /// - Throws: `Malformed` with the first line that cannot be read.
-    static func parse(_ bytes: [UInt8], file: String) throws(Malformed) -> [Entry] {
+    package static func parse(_ bytes: [UInt8], file: String) throws(Malformed) -> [Entry] {
         var list = ListFile(file: file)
         var number = 0
         let text = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes.dropFirst(3) : bytes[...]

@@ -2,17 +2,23 @@
 enum PathText {
     /// `path` seen from `folder`, with `.` and empty components dropped; `..` is left to the kernel, which knows the links.
     static func absolute(_ path: String, in folder: String) -> String {
-        let whole = path.hasPrefix("/") ? path : folder + "/" + path
-        let kept = whole.split(separator: "/").filter { $0 != "." }
-        return "/" + kept.joined(separator: "/")
+        let whole = path.utf8.first == slash ? path : folder + "/" + path
+        return "/" + components(whole).filter { $0 != "." }.joined(separator: "/")
+    }
+
+    private static let slash = UInt8(ascii: "/")
+
+    /// Split at bytes: a mark that combines with a slash would hide it from characters.
+    private static func components(_ path: String) -> [String] {
+        path.utf8.split(separator: slash).compactMap { String($0) }
     }
 
     static func lastComponent(_ path: String) -> String {
-        path.split(separator: "/").last.map(String.init) ?? path
+        components(path).last ?? path
     }
 
     static func folder(of path: String) -> String {
-        let parts = path.split(separator: "/").dropLast()
+        let parts = components(path).dropLast()
         return "/" + parts.joined(separator: "/")
     }
 }

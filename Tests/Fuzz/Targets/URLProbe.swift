@@ -1,0 +1,54 @@
+import TransferCore
+import TransferModel
+
+/// URLs of clients, and those that servers redirect to: what was taken apart is put together the same, on the wire there
+/// is nothing but visible ASCII, and a reference leads nowhere but to the web. Input: a URL or a reference.
+struct URLProbe: Probe {
+    var parse: @Sendable (String) throws -> ParsedURL
+
+    static let target = FuzzTarget(
+        "url",
+        words: [
+            "https://", "http://u:p@h:8080/", "ftp://", "sftp://", "file:///", "data:,", "[::1]", "%0a", "%00", "..",
+            "/./",
+            "?", "#", "@", ":", "//", "xn--", "\u{e4}", "\u{301}", "\u{ff0e}", "{", "%zz", "65535", "65536", "\\",
+        ],
+        URLProbe { (text) throws(TransferError) in try URLRules.parse(text) },
+        // A path's capitals are lost where there is a query.
+        planted: URLProbe { (text) throws(TransferError) in
+            var url = try URLRules.parse(text)
+            if url.query != nil { url.path = url.path.lowercased() }
+            return url
+        })
+
+    func check(_ input: [UInt8]) throws {
+        let text = Charsets.guess(input)
+        if let url = try? parse(text) { try check(url) }
+        guard let target = try? URLReference.resolve(text, against: "https://example.org/a/b;c?d#e") else { return }
+        try hold(target.scheme == .http || target.scheme == .https, "a redirect leads to \(target.scheme)")
+        try check(target)
+        if !text.contains(":"), !text.hasPrefix("//"), !text.hasPrefix("\\"), !text.contains("\t") {
+            let isElsewhere = target.hostKey != "https://example.org:443"
+            try hold(
+                !isElsewhere || text.utf8.starts(with: "//".utf8) || text.first == " ", "\(shown(text)) leads elsewhere"
+            )
+        }
+    }
+
+    private func check(_ url: ParsedURL) throws {
+        guard url.scheme != .data else { return }
+        let again = try? parse(url.requestURL)
+        try hold(
+            again?.requestURL == url.requestURL, "\(shown(url.requestURL)) is \(shown(again?.requestURL ?? "refused"))")
+        try hold(again?.host == url.host && again?.port == url.port && again?.hostKey == url.hostKey, "another host")
+        try hold(again?.path == url.path && again?.query == url.query, "another path: \(shown(url.path))")
+        try hold(again?.username == nil && again?.password == nil, "credentials stay in \(shown(url.requestURL))")
+        let rest = url.requestURL.utf8.dropFirst(url.scheme.rawValue.utf8.count + 3 + url.host.utf8.count)
+        try hold(rest.allSatisfy { $0 > 0x20 && $0 < 0x7F }, "not for the wire: \(shown(url.requestURL))")
+        try hold(
+            url.host.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F && !"/?#@\\".utf8.contains($0) },
+            "host \(shown(url.host))")
+        if let name = url.lastPathComponent { try hold(!FilenameRules.sanitize(name).isEmpty, "no name") }
+        _ = URLRules.redacted(url.requestURL)
+    }
+}

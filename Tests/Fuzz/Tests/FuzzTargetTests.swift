@@ -1,0 +1,72 @@
+import FuzzTargets
+import TestSupport
+import Testing
+
+extension FuzzTarget: CustomTestStringConvertible {
+    package var testDescription: String { name }
+}
+
+/// The fuzz targets without libFuzzer: over the committed inputs and mutations of them.
+struct FuzzTargetTests {
+    private static func corpus(_ target: FuzzTarget) throws -> [(name: String, bytes: [UInt8])] {
+        let folder = folder(of: target)
+        let names = Files.names(in: folder)
+        guard !names.isEmpty else { throw SupportError("\(folder) is empty") }
+        return try names.map { ($0, try Files.read(folder + "/" + $0)) }
+    }
+
+    private static func folder(of target: FuzzTarget) -> String {
+        #filePath.split(separator: "/").dropLast(2).reduce("") { $0 + "/" + $1 } + "/Corpus/" + target.name
+    }
+
+    /// How many mutations of all inputs are tried; all targets together take a few seconds.
+    private static let mutations = 4000
+
+    @Test(arguments: FuzzTarget.all)
+    func everyCommittedInputHolds(target: FuzzTarget) throws {
+        for (name, bytes) in try Self.corpus(target) {
+            do { try target.check(bytes) } catch { Issue.record("\(target.name)/\(name): \(error)") }
+        }
+    }
+
+    @Test(arguments: FuzzTarget.all)
+    func mutationsHold(target: FuzzTarget) throws {
+        var generator = SeededGenerator(announcing: "fuzz \(target.name)")
+        let mutator = Mutator(seeds: try Self.corpus(target).map(\.bytes), words: target.words)
+        for number in 0..<Self.mutations {
+            let input = mutator.next(&generator)
+            do {
+                try target.check(input)
+            } catch {
+                let text = String(decoding: input, as: UTF8.self).unicodeScalars
+                    .map { $0.escaped(asASCII: true) }.joined()
+                Issue.record("mutation \(number): \(error) — \(text)")
+                return
+            }
+        }
+    }
+
+    /// A harness that lets a planted defect pass looks at nothing.
+    @Test(arguments: FuzzTarget.all)
+    func aPlantedDefectIsFound(target: FuzzTarget) throws {
+        var generator = SeededGenerator(seed: 1)
+        let seeds = try Self.corpus(target).map(\.bytes)
+        let mutator = Mutator(seeds: seeds, words: target.words)
+        let inputs = seeds + (0..<Self.mutations).map { _ in mutator.next(&generator) }
+        #expect(throws: Violation.self) { try inputs.forEach(target.checkPlanted) }
+    }
+
+    @Test func theCorporaAreSmallAndEachHasItsTarget() throws {
+        let names = FuzzTarget.all.map(\.name)
+        let parent = #filePath.split(separator: "/").dropLast(2).reduce("") { $0 + "/" + $1 } + "/Corpus"
+        #expect(Set(Files.names(in: parent)) == Set(names))
+        var total = 0
+        for target in FuzzTarget.all {
+            for (name, bytes) in try Self.corpus(target) {
+                #expect(bytes.count <= 4096, "\(target.name)/\(name)")
+                total += bytes.count
+            }
+        }
+        #expect(total < 300 << 10)
+    }
+}
