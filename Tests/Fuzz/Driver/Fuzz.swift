@@ -28,7 +28,8 @@ public func test(_ bytes: UnsafePointer<UInt8>?, _ length: Int) -> Int32 {
         try isPlanted ? target.checkPlanted(input) : target.check(input)
     } catch {
         // libFuzzer keeps the input of a process that ends so.
-        fputs("\n\(target.name): \(error)\n", stderr)
+        let text = Array("\n\(target.name): \(error)\n".utf8)
+        _ = text.withUnsafeBytes { write(2, $0.baseAddress, $0.count) }
         abort()
     }
     return 0
