@@ -20,8 +20,8 @@ public struct TaskStatus: Hashable, Sendable, Codable {
     public var budgetUsed: Seconds
     /// Boot clock (milliseconds, CLOCK_BOOTTIME) since when time counts; nil while it does not (paused, final).
     public var budgetMark: Int64?
-    /// First time a name did not resolve while nothing had been received; nil after any other outcome.
-    public var unresolvedSince: Timestamp?
+    /// Budget used when a name did not resolve first, while nothing had been received; nil after any other outcome.
+    public var unresolvedSince: Seconds?
 
     public init(state: TaskState, createdAt: Timestamp) {
         self.state = state

@@ -6,7 +6,7 @@ import TransferStore
 
 /// Wakes what waits for a time: next attempts, deadlines, schedules, monitors' polls and the keeping of the house.
 ///
-/// One loop sleeps until the earliest of them, at most `longestSleep`: a wall clock that jumps is noticed by then.
+/// One loop sleeps until the earliest of them, at most `longestSleep`: a wall clock that is set is noticed by then.
 final class Alarms: Sendable {
     private struct State {
         var loop: Task<Void, Never>?
@@ -71,6 +71,7 @@ final class Alarms: Sendable {
 
     /// Does what is due; returns how long nothing else is.
     private func ring() async throws -> Duration {
+        try await supervisor.followClock()
         let now = supervisor.time.reading()
         try await supervisor.passDeadlines(at: now, limit: Self.batch)
         let cleared = try await supervisor.wakeWaiting(at: now, limit: Self.batch)

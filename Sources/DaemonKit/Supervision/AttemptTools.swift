@@ -73,8 +73,11 @@ final class AttemptTools: Sendable {
         return .completed(outcome)
     }
 
+    /// Since the first start; where the wall clock was set meanwhile, never more than the task was not paused.
     private func duration(of record: TaskRecord) -> Seconds {
-        max(0, time.reading().wall.since(record.status.startedAt ?? record.status.createdAt))
+        let now = time.reading()
+        let passed = now.wall.since(record.status.startedAt ?? record.status.createdAt)
+        return min(max(0, passed), record.status.budgetUsed(at: now))
     }
 }
 

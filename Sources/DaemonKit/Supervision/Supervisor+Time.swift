@@ -98,7 +98,9 @@ extension Supervisor {
         do {
             store.restoreReserve()
             let settings = configuration().global
-            let now = time.reading().wall
+            let reading = time.reading()
+            guard mayDropByAge(at: reading) else { return }
+            let now = reading.wall
             let horizon = now.advanced(by: Seconds(-settings.historyRetention.rawValue))
             while true {
                 let old = try await store.read { try $0.history(before: horizon, limit: Self.retentionBatch) }

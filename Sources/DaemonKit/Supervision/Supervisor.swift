@@ -27,6 +27,7 @@ package final class Supervisor: Sendable {
     let endings: UploadEndings
     private let stopping: Guarded<Bool>
     private let dispatcherBox = Guarded<Dispatcher?>(nil)
+    let clock = Guarded<ClockMemory?>(nil)
     private let alarmsBox = Guarded<Alarms?>(nil)
     /// Tasks that have a limit of their own in the engine.
     private let limited = Guarded(Set<TaskID>())
@@ -67,6 +68,7 @@ package final class Supervisor: Sendable {
 
     /// Takes up where the last daemon stopped: what ran is queued again, then slots are filled.
     package func start() async throws {
+        try await beginClock()
         try await recover()
         applyRateLimits()
         for session in try await store.read({ try $0.sessions(owner: nil) }) { applyRateLimit(of: session) }

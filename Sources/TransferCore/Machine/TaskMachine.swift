@@ -132,8 +132,11 @@ extension TaskMachine {
                 return fail(failure.error, now, then: drop)
             }
             if failure.isUnresolvedName {
-                let since = unresolvedSince ?? now.wall
-                if now.wall.since(since) >= Self.unresolvedLimit { return fail(failure.error.unresolved, now) }
+                let used = status.budgetUsed(at: now)
+                let since = min(unresolvedSince ?? used, used)
+                if used.rawValue - since.rawValue >= Self.unresolvedLimit.rawValue {
+                    return fail(failure.error.unresolved, now)
+                }
                 status.unresolvedSince = since
             }
             let delay = after.map(RetryAfter.clamp) ?? policy.delay(failuresInRow: status.failuresInRow, jitter: jitter)

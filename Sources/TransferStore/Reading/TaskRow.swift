@@ -73,7 +73,7 @@ enum TaskRow {
         status.finishedAt = timestamp(row[first + 9])
         status.budgetUsed = Seconds(row[first + 10] as Double)
         status.budgetMark = row[first + 11]
-        status.unresolvedSince = timestamp(row[first + 12])
+        status.unresolvedSince = (row[first + 12] as Int64?).map { Seconds(Double($0) / 1000) }
         return status
     }
 

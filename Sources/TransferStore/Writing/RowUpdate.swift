@@ -97,7 +97,7 @@ extension StoreTransaction {
         row.set(9, status.finishedAt?.rawValue)
         row.set(10, status.budgetUsed.rawValue)
         row.set(11, status.budgetMark)
-        row.set(12, status.unresolvedSince?.rawValue)
+        row.set(12, status.unresolvedSince?.milliseconds)
         row.set(13, status.budgetMark == nil ? nil : change.resourceTimeoutAt?.rawValue)
         var next: Int32 = 14
         if let result = change.result {

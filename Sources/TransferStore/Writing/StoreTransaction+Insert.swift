@@ -83,7 +83,7 @@ extension StoreTransaction {
         row.set(16, status.finishedAt?.rawValue)
         row.set(17, status.budgetUsed.rawValue)
         row.set(18, status.budgetMark)
-        row.set(19, status.unresolvedSince?.rawValue)
+        row.set(19, status.unresolvedSince?.milliseconds)
         row.set(20, task.spec.deadlineAt?.rawValue)
         row.set(21, status.budgetMark == nil ? nil : task.resourceTimeoutAt?.rawValue)
         row.set(22, task.destinationDevice.map { Int64(bitPattern: $0) })

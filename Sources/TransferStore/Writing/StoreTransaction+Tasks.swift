@@ -22,7 +22,7 @@ extension StoreTransaction {
                 status.state.rawValue, status.reason?.rawValue, status.nextAttemptAt?.rawValue,
                 try status.error.map { try JSONColumn.encode($0) }, status.attempts, status.failuresInRow,
                 status.integrityRestarts, status.startedAt?.rawValue, status.finishedAt?.rawValue,
-                status.budgetUsed.rawValue, status.budgetMark, status.unresolvedSince?.rawValue, keep,
+                status.budgetUsed.rawValue, status.budgetMark, status.unresolvedSince?.milliseconds, keep,
                 expiry?.rawValue, id.rawValue, state.rawValue,
             ])
     }

@@ -33,7 +33,7 @@ enum StateTable {
         Row(
             name: "attemptFailed, name unresolved for 5 min, never a byte",
             event: failed(.transient(after: nil), .networkDNS),
-            prepare: { $0.unresolvedSince = reading(-301).wall }),
+            prepare: { ($0.budgetUsed, $0.unresolvedSince) = (1301, 1000) }),
         Row(name: "attemptFailed, disk", event: failed(.disk, .diskFull)),
         Row(name: "attemptFailed, network", event: failed(.network, .networkConnect)),
         Row(name: "attemptFailed, permanent", event: failed(.permanent, .httpStatus)),

@@ -200,14 +200,31 @@ struct TaskMachineTests {
         #expect(machine.status.error?.retryable == false)
     }
 
+    /// Five minutes are five minutes, whatever the wall clock was set to, and by whatever an older daemon stored.
+    @Test(arguments: [-3600, 3600, 34_560_000] as [Seconds])
+    func aNameThatDoesNotResolveIsTimedOnTheBootClock(_ jump: Seconds) throws {
+        var machine = machine(.running) { $0.budgetMark = reading().boot }
+        _ = try machine.handle(failure(.networkDNS), at: reading(1))
+        for seconds in [100.0, 200, 300] {
+            _ = try machine.handle(.conditionCleared, at: reading(seconds).set(by: jump))
+            _ = try machine.handle(.claimed, at: reading(seconds).set(by: jump))
+            _ = try machine.handle(failure(.networkDNS), at: reading(seconds).set(by: jump))
+            #expect(machine.status.state == .waiting)
+        }
+        _ = try machine.handle(.conditionCleared, at: reading(301).set(by: jump))
+        _ = try machine.handle(.claimed, at: reading(301).set(by: jump))
+        _ = try machine.handle(failure(.networkDNS), at: reading(301).set(by: jump))
+        #expect(machine.status.state == .failed)
+    }
+
     @Test func anotherOutcomeForgetsTheUnresolvedName() throws {
-        var machine = machine(.running) { $0.unresolvedSince = reading(-299).wall }
+        var machine = machine(.running) { ($0.budgetUsed, $0.unresolvedSince) = (1299, 1000) }
         _ = try machine.handle(failure(.networkConnect), at: reading())
         #expect(machine.status.unresolvedSince == nil)
     }
 
     @Test func aPartDoneTaskIsNotTakenForATypingError() throws {
-        var machine = machine(.running) { $0.unresolvedSince = reading(-999).wall }
+        var machine = machine(.running) { ($0.budgetUsed, $0.unresolvedSince) = (1999, 1000) }
         var error = TransferError(.networkDNS, "No name.")
         error.details["bytesHeld"] = 12
         let event = TaskEvent.attemptFailed(
@@ -218,7 +235,7 @@ struct TaskMachineTests {
     }
 
     @Test func withoutANetworkANameIsNotUnresolvable() throws {
-        var machine = machine(.running) { $0.unresolvedSince = reading(-999).wall }
+        var machine = machine(.running) { ($0.budgetUsed, $0.unresolvedSince) = (1999, 1000) }
         _ = try machine.handle(failure(.networkDNS, .network), at: reading())
         #expect(machine.status.state == .waiting)
         #expect(machine.status.reason == .network)
@@ -272,7 +289,7 @@ struct TaskMachineTests {
             $0.integrityRestarts = 1
             $0.budgetUsed = 1000
             $0.attempts = 5
-            $0.unresolvedSince = reading(-500).wall
+            $0.unresolvedSince = 500
         }
         _ = try machine.handle(.retry, at: reading())
         let status = machine.status

@@ -32,7 +32,7 @@ import TransferModel
         status.startedAt = after(1)
         status.budgetUsed = 1.25
         status.budgetMark = 77
-        status.unresolvedSince = after(2)
+        status.unresolvedSince = 2.5
         return status
     }
 

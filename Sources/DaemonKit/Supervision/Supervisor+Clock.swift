@@ -1,0 +1,41 @@
+import TransferCore
+import TransferModel
+import TransferStore
+
+/// What supervision remembers of the wall clock; docs/time.md says what each clock is for.
+struct ClockMemory: Sendable {
+    var watch: WallClockWatch
+    var retention: RetentionGate
+}
+
+extension Supervisor {
+    /// Before anything is due: whether the wall clock was set back while no daemon ran.
+    func beginClock() async throws {
+        let now = time.reading()
+        let last = try await store.read { try $0.lastEventTime() }
+        clock.withLock {
+            $0 = ClockMemory(
+                watch: WallClockWatch(at: now), retention: RetentionGate(lastKnown: last, at: now))
+        }
+        if let last, last.since(now.wall) > WallClockWatch.tolerance {
+            try await clockWasSet(by: now.wall.since(last), now: now.wall)
+        }
+    }
+
+    /// Whether the wall clock was set since it was looked at last.
+    func followClock() async throws {
+        let now = time.reading()
+        guard let jump = clock.withLock({ $0?.watch.jump(at: now) }) else { return }
+        try await clockWasSet(by: jump, now: now.wall)
+    }
+
+    /// Whether what is old by the wall clock may be dropped.
+    func mayDropByAge(at now: ClockReading) -> Bool { clock.withLock { $0?.retention.allows(at: now) ?? true } }
+
+    /// One that was set forward only makes waits end early; where it went back they would last longer by as much.
+    private func clockWasSet(by jump: Seconds, now: Timestamp) async throws {
+        let back = Seconds(-jump.rawValue)
+        let waiting = back > 0 ? try await store.write { try $0.clockWentBack(by: back, to: now) } : 0
+        logger.notice("the wall clock was set", metadata: ["by": "\(jump)", "waiting": "\(waiting)"])
+    }
+}

@@ -1,0 +1,20 @@
+import TransferModel
+
+/// Notices that the wall clock was set, by what the boot clock says went by.
+package struct WallClockWatch: Sendable {
+    /// Smaller differences are those of two readings, or of a clock that is being slowed down or sped up.
+    package static let tolerance: Seconds = 1
+
+    private var anchor: ClockReading
+
+    package init(at now: ClockReading) { anchor = now }
+
+    /// By how much it was set since this was asked last, negative where it went back; nil where it was not.
+    package mutating func jump(at now: ClockReading) -> Seconds? {
+        let expected = anchor.wall.advanced(by: Seconds(Double(now.boot - anchor.boot) / 1000))
+        let jump = now.wall.since(expected)
+        guard abs(jump.rawValue) > Self.tolerance.rawValue else { return nil }
+        anchor = now
+        return jump
+    }
+}

@@ -1,0 +1,148 @@
+import CurlEngine
+import Logging
+import TestSupport
+import Testing
+import TransferCore
+import TransferModel
+import TransferRPC
+import TransferStore
+
+@testable import DaemonKit
+
+private struct NoLaunches: LaunchServing {
+    func finalEvent(in session: SessionKey) {}
+    func check(_ configuration: SessionConfiguration) throws(TransferError) {}
+}
+
+/// A wall clock that is set, under a daemon that runs and one that does not.
+@Suite struct SupervisorClockTests {
+    private let fixture: SupervisionFixture
+    private let home: ConfigurationFixture
+
+    init() throws {
+        fixture = try SupervisionFixture()
+        home = try ConfigurationFixture()
+    }
+
+    /// One that has begun to follow the clock, as at the start of a daemon.
+    private func supervisor() async throws -> Supervisor {
+        let configuration = try home.loader.load()
+        let (access, pool) = (FileAccess(mode: .user), BlockingPool(width: 0))
+        let supervisor = Supervisor(
+            store: fixture.store,
+            engine: try CurlEngine(CurlEngine.Configuration(journalPath: home.root + "/journal", userAgent: "test")),
+            access: access, pool: pool,
+            conditions: Conditions(network: NetworkMonitor(), disk: DiskMonitor(access: access, pool: pool)),
+            launches: NoLaunches(), configuration: { configuration }, time: fixture.time, logger: Logger(label: "test"))
+        try await supervisor.beginClock()
+        return supervisor
+    }
+
+    /// A task that failed and is to be tried again in `delay`.
+    private func waiting(_ disposition: AttemptFailure.Disposition) async throws -> TaskID {
+        let id = try await fixture.add(hosts: ["h"])[0].id
+        _ = try await fixture.apply(.claimed, to: id)
+        let failure = AttemptFailure(error: TransferError(.networkLost, "Lost."), disposition: disposition)
+        _ = try await fixture.apply(
+            .attemptFailed(failure, RetryPolicy(), jitter: 0.5, earliest: nil), to: id)
+        return id
+    }
+
+    private func due(_ supervisor: Supervisor) async throws -> Int {
+        try await supervisor.wakeWaiting(at: fixture.time.reading(), limit: 100)
+    }
+
+    @Test(arguments: [.transient(after: 50), .disk, .network] as [AttemptFailure.Disposition])
+    func waitsLastNoLongerWhereTheClockGoesBack(_ disposition: AttemptFailure.Disposition) async throws {
+        let supervisor = try await supervisor()
+        _ = try await waiting(disposition)
+        fixture.time.jump(-3600)
+        try await supervisor.followClock()
+        #expect(try await due(supervisor) == 0)
+        fixture.time.advance(40)
+        try await supervisor.followClock()
+        #expect(try await due(supervisor) == 0, "nor any shorter")
+        fixture.time.advance(21)
+        #expect(try await due(supervisor) == 1)
+    }
+
+    @Test func aClockSetForwardEndsWaits() async throws {
+        let supervisor = try await supervisor()
+        _ = try await waiting(.transient(after: 3000))
+        fixture.time.jump(3600)
+        try await supervisor.followClock()
+        #expect(try await due(supervisor) == 1)
+    }
+
+    /// What the calendar says stays what it says.
+    @Test func datesStayWhereTheyAre() async throws {
+        let supervisor = try await supervisor()
+        let id = try await fixture.add(hosts: ["h"])[0].id
+        let begin = fixture.time.reading().wall.advanced(by: 1800)
+        _ = try await fixture.apply(.blocked(.schedule, nil, nextAttemptAt: begin), to: id)
+        fixture.time.jump(-3600)
+        try await supervisor.followClock()
+        #expect(try await fixture.store.read { try $0.task(id) }?.status.nextAttemptAt == begin)
+        fixture.time.advance(3600)
+        #expect(try await due(supervisor) == 0)
+        fixture.time.jump(3600)
+        #expect(try await due(supervisor) == 1)
+    }
+
+    @Test(arguments: [-3600, -34_560_000] as [Seconds])
+    func aClockSetBackWhileNoDaemonRan(_ jump: Seconds) async throws {
+        _ = try await supervisor()
+        _ = try await waiting(.transient(after: 50))
+        fixture.time.jump(jump)
+        let next = try await supervisor()
+        #expect(try await due(next) == 0)
+        fixture.time.advance(51)
+        #expect(try await due(next) == 1)
+    }
+
+    /// Seven days are seven days, also for a task that was added while the clock was wrong by a year.
+    @Test(arguments: [-3600, 3600, 34_560_000, -34_560_000] as [Seconds])
+    func theTimeForTheResourceIsThatOfTheBootClock(_ jump: Seconds) async throws {
+        let supervisor = try await supervisor()
+        let id = try await fixture.add(hosts: ["h"])[0].id
+        _ = try await fixture.apply(.claimed, to: id)
+        fixture.time.jump(jump)
+        try await supervisor.followClock()
+        for _ in 0..<7 {
+            try await supervisor.passDeadlines(at: fixture.time.reading(), limit: 10)
+            #expect(try await fixture.store.read { try $0.task(id) }?.status.state == .running)
+            fixture.time.advance(86400)
+        }
+        try await supervisor.followClock()
+        try await supervisor.passDeadlines(at: fixture.time.reading(), limit: 10)
+        let status = try await fixture.store.read { try $0.task(id) }?.status
+        #expect(status?.state == .failed)
+        #expect(status?.error?.code == .deadlineExceeded)
+    }
+
+    /// A minute with a wrong clock costs neither history nor events; a year that has passed does.
+    @Test func aLeapDropsNothingUntilItHasStood() async throws {
+        let supervisor = try await supervisor()
+        let id = try await fixture.add(hosts: ["h"])[0].id
+        _ = try await fixture.apply(.cancel(keepPartial: false), to: id)
+        let events = try await fixture.events().count
+        await supervisor.keepHouse()
+        fixture.time.jump(34_560_000)
+        await supervisor.keepHouse()
+        fixture.time.advance(60)
+        await supervisor.keepHouse()
+        #expect(try await fixture.store.read { try $0.task(id) } != nil)
+        #expect(try await fixture.events().count == events)
+        fixture.time.jump(-34_560_000)
+        await supervisor.keepHouse()
+        // Off for a year: the next daemon cannot know, and waits as well.
+        fixture.time.advance(34_560_000)
+        let next = try await self.supervisor()
+        await next.keepHouse()
+        #expect(try await fixture.store.read { try $0.task(id) } != nil)
+        fixture.time.advance(3600)
+        await next.keepHouse()
+        #expect(try await fixture.store.read { try $0.task(id) } == nil)
+        #expect(try await fixture.events().isEmpty)
+    }
+}
