@@ -1,6 +1,6 @@
 """A small origin for demonstrations: one file with a strong ETag, ranges and If-Range, at a limited rate.
 
-Usage: origin.py FILE BYTES_PER_SECOND LOG; prints its port, then serves until it is ended.
+Usage: origin.py FILE BYTES_PER_SECOND LOG [PORT]; prints its port, then serves until it is ended.
 """
 
 import hashlib
@@ -67,7 +67,7 @@ class Origin(http.server.BaseHTTPRequestHandler):
         pass
 
 
-server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Origin)
+server = http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[4]) if len(sys.argv) > 4 else 0), Origin)
 server.daemon_threads = True
 print(server.server_address[1], flush=True)
 server.serve_forever()
