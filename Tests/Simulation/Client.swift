@@ -53,10 +53,17 @@ final class Client: @unchecked Sendable {
         }
     }
 
-    /// Lets everything go on that a client stopped for a while.
+    /// Lets everything go on that was stopped, whatever became of the request to stop it.
     func resumeAll() {
         guard let daemon = world.daemon else { return }
-        for (id, known) in tasks where !known.isRemoved { control(.resume, id, daemon) }
+        for id in tasks.keys { tasks[id]?.promised = nil }
+        Task {
+            do {
+                _ = try await daemon.supervisor.control(.resume, ControlTarget(scope: .all, owner: .everyone))
+            } catch {
+                world.violate("resume of all is refused: \(error)")
+            }
+        }
     }
 
     private func add(_ count: Int, _ daemon: SimulatedDaemon) {

@@ -4,7 +4,7 @@ import Foundation
 
 /// Runs seeded worlds; a seed that breaks a promise is replayed with less and less until only what it needs is left.
 @main
-struct Simulate: ParsableCommand {
+struct Simulate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "simulate", abstract: "Runs dld's supervision and store in seeded worlds and checks its promises.")
 
@@ -14,11 +14,29 @@ struct Simulate: ParsableCommand {
     @Option(help: "Steps of a world before it calms down.") var steps = 700
     @Option(parsing: .upToNextOption, help: "What must not go wrong.") var without: [Hazard] = []
     @Option(help: "Plants a defect: success is to find it.") var plant: Plant?
+    @Option(help: "Processes that share the worlds.") var workers = 1
     @Option(help: "Where worlds keep their files; they flush often.") var folder = "/dev/shm"
 
-    func run() throws {
-        try becomeDeterministic()
+    func validate() throws {
+        guard seeds > 0, steps >= 0, workers > 0 else {
+            throw ValidationError("--seeds and --workers take numbers from 1, --steps from 0")
+        }
+    }
+
+    func run() async throws {
         removeLeftovers()
+        if workers > 1, seed == nil, plant == nil {
+            try await Fleet(workers: workers, options: ["--steps", "\(steps)", "--folder", folder] + withoutOption)
+                .run(first: first, count: seeds)
+        } else {
+            try runHere()
+        }
+    }
+
+    private var withoutOption: [String] { without.isEmpty ? [] : ["--without"] + without.map(\.rawValue) }
+
+    private func runHere() throws {
+        try becomeDeterministic()
         sim_begin()
         let hazards = Set(Hazard.allCases).subtracting(without)
         if let seed {

@@ -181,6 +181,7 @@ final class World: @unchecked Sendable {
             guard due >= 0, due < deadline else { break }
             sim_advance(due)
         }
+        note("settled")
         try checker.checkEnd()
     }
 

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "simulation.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -69,6 +70,8 @@ static long kernel(long number, long a, long b, long c, long d, long e, long f) 
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool is_active;
+// Of the thread whose world this is. Threads of libdispatch's own live in real time: their timers would be due for ever.
+static _Thread_local bool is_simulated;
 static Call *ready;
 static size_t ready_count, ready_room;
 static Sleeper *sleepers;
@@ -118,11 +121,13 @@ static SWIFTCC void enqueue_at(
     add_sleeper(seconds * 1000000000 + nanoseconds, (Call){run_job, job});
 }
 
-// Where a sleep ends up that has an executor to ask (Swift 6.3): libdispatch's own is not called.
+// Where a sleep ends up that has an executor to ask (Swift 6.3).
 void dispatch_after_f(uint64_t when, void *queue, void *context, void (*work)(void *)) {
-    (void)queue;
-    // Whoever links this by accident would else never wake again.
-    if (!is_active) abort();
+    if (!is_active) {
+        void (*original)(uint64_t, void *, void *, void (*)(void *)) = dlsym(RTLD_NEXT, "dispatch_after_f");
+        original(when, queue, context, work);
+        return;
+    }
     // The two upper bits of a dispatch_time_t name its clock.
     add_sleeper((int64_t)(when & ~(3ULL << 62)), (Call){work, context});
 }
@@ -131,7 +136,7 @@ void sim_begin(void) {
     swift_task_enqueueGlobal_hook = enqueue;
     swift_task_enqueueGlobalWithDelay_hook = enqueue_after;
     swift_task_enqueueGlobalWithDeadline_hook = enqueue_at;
-    is_active = true;
+    is_active = is_simulated = true;
 }
 
 void sim_reset(uint64_t seed, int64_t boot, int64_t wall) {
@@ -204,7 +209,7 @@ int64_t sim_real_nanoseconds(void) {
 // MARK: What the C library would tell. These are found before its own, by every shared library of the process.
 
 int clock_gettime(clockid_t clock, struct timespec *now) {
-    if (!is_active) return (int)kernel(SYS_clock_gettime, clock, (long)now, 0, 0, 0, 0);
+    if (!is_simulated) return (int)kernel(SYS_clock_gettime, clock, (long)now, 0, 0, 0, 0);
     const int64_t value = boot_time + (clock == CLOCK_REALTIME ? wall_offset : 0);
     now->tv_sec = value / 1000000000;
     now->tv_nsec = value % 1000000000;
@@ -248,7 +253,7 @@ long syscall(long number, ...) {
     long a[6];
     for (int i = 0; i < 6; i++) a[i] = va_arg(list, long);
     va_end(list);
-    if (number == SYS_getrandom && is_active) {
+    if (number == SYS_getrandom && is_simulated) {
         fill((unsigned char *)a[0], (size_t)a[1]);
         return a[1];
     }
