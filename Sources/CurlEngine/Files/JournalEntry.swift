@@ -20,23 +20,22 @@ struct JournalEntry: Hashable, Sendable {
     var crc: UInt32
     var boot: BootID
 
-    /// A short name of the version that a checkpoint's bytes belong to.
+    /// A short name of the version that a checkpoint's bytes belong to. Its length is no part of that: the answer to a
+    /// resumption may be the first that tells it.
     static func identity(of checkpoint: Checkpoint) -> UInt32 {
         let validators = checkpoint.validators
-        let parts = [
-            validators.etag, validators.lastModified, checkpoint.total.map { "\($0)" }, checkpoint.contentCoding,
-        ]
+        let parts = [validators.etag, validators.lastModified, checkpoint.contentCoding]
         let text = parts.map { $0.map { "=\($0)" } ?? "-" }.joined(separator: "\n")
         return Array(text.utf8).withUnsafeBytes { dld_crc32c(0, $0.baseAddress, $0.count) }
     }
 }
 
 /// The kernel's random name of this boot (`/proc/sys/kernel/random/boot_id`).
-struct BootID: Hashable, Sendable {
+package struct BootID: Hashable, Sendable {
     var high: UInt64
     var low: UInt64
 
-    init(high: UInt64, low: UInt64) {
+    package init(high: UInt64, low: UInt64) {
         self.high = high
         self.low = low
     }

@@ -22,9 +22,9 @@ extension TransferFiles {
         }
     }
 
-    /// Removes part files that a daemon left behind which died before it could record them: this attempt may need none.
-    func removeUnrecorded(of record: TaskRecord, _ plan: DestinationPlan, in folder: Folder) async {
-        guard record.status.attempts > 1 else { return }
+    /// Removes part files of which nothing is proven, recorded or not: this attempt may need none.
+    func removeUseless(of record: TaskRecord, _ plan: DestinationPlan, in folder: Folder) async {
+        guard record.status.attempts > 1 || record.checkpoint != nil else { return }
         await pool.run { [self] in
             for name in partNames(of: record, plan) { _ = unlinkat(folder.fileDescriptor, name, 0) }
         }

@@ -146,11 +146,7 @@ struct TransferFiles: Sendable {
         let name = PartName.make(task: record.id, store: storeID, wanted: plan.name)
         let planned = PartFile(
             planned: folder.path(of: name), device: folder.device, directory: folder.fileDescriptor, keeper: folder)
-        guard record.checkpoint != nil else {
-            await removeUnrecorded(of: record, plan, in: folder)
-            return HeldPart(part: planned, checkpoint: nil)
-        }
-        return try await pool.run {
+        let proven: HeldPart? = try await pool.run {
             if let checkpoint = try Self.claimed(record.checkpoint, as: name, in: folder),
                 let (part, proven) = try PartFile.recover(
                     checkpoint, task: record.id, journal: engine.journal, directory: folder.fileDescriptor)
@@ -158,9 +154,12 @@ struct TransferFiles: Sendable {
                 return HeldPart(part: part, checkpoint: proven.held > .zero ? proven : nil)
             }
             // Another file may get the number of one that is gone.
-            engine.journal?.forget(record.id)
-            return HeldPart(part: planned, checkpoint: nil)
+            if record.checkpoint != nil { engine.journal?.forget(record.id) }
+            return nil
         }
+        if let proven { return proven }
+        await removeUseless(of: record, plan, in: folder)
+        return HeldPart(part: planned, checkpoint: nil)
     }
 
     /// A part that came with resume data has another task's name: it gets this one's, so that no two tasks write to it.

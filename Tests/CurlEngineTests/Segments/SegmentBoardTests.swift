@@ -66,6 +66,24 @@ import TransferModel
         }
     }
 
+    /// The first answer may not tell the length, that to a resumption does: both are of one version.
+    @Test func aLengthThatIsLearnedLaterIsNoOtherVersion() async throws {
+        let table = try Table()
+        var stored = table.stored
+        stored.total = nil
+        let journal = try OffsetJournal(path: table.journalPath, slots: 8)
+        let slot = try #require(journal.claim(table.bench.task))
+        let boot = try #require(journal.boot)
+        try table.part.write(Array(table.bytes[..<3000]))
+        journal.write(
+            JournalEntry(
+                task: table.bench.task, device: table.part.device, inode: table.part.inode,
+                identity: JournalEntry.identity(of: stored), start: 0, base: 3000, offset: 3000, crc: 0, boot: boot),
+            to: slot)
+        stored.total = table.total
+        #expect(try table.afterKill(stored)?.offset == 3000)
+    }
+
     @Test func aRoundSpeaksOfWhatWasWrittenWhenItBegan() throws {
         let table = try Table()
         #expect(table.board.joinRound(at: 1) == nil)
