@@ -35,12 +35,10 @@ package final class CurlEngine: Sendable {
     }
 
     /// nil where the state folder has no room for it; resumption then starts from checkpoints.
-    package let journal: OffsetJournal?
+    package var journal: OffsetJournal? { files.journal }
     let reactor: Reactor
-    private let lanes: DeviceLanes
+    private let files: FileSide
     private let homeDirectory: String?
-    private let ledger: SinkLedger
-    private let sinks: SinkFactory
     private let feeds: FeedFactory
     /// Short calls that may block: looking for keys, waiting for disks at the end.
     private let errands: WorkQueue<@Sendable () -> Void>
@@ -50,22 +48,20 @@ package final class CurlEngine: Sendable {
         guard Self.initialized == CURLE_OK else {
             throw TransferError(.internal, "libcurl cannot be initialized.")
         }
-        journal = try? OffsetJournal(path: configuration.journalPath, slots: max(2048, configuration.maximumTransfers))
-        ledger = SinkLedger()
-        lanes = DeviceLanes(ledger: ledger)
+        let slots = max(2048, configuration.maximumTransfers)
+        files = FileSide(
+            journal: try? OffsetJournal(path: configuration.journalPath, slots: slots),
+            bufferBound: configuration.bufferBound)
         homeDirectory = configuration.homeDirectory
-        let buffers = BufferPool(bound: Int(configuration.bufferBound.rawValue))
-        let waker = BufferWaker()
-        sinks = SinkFactory(lanes: lanes, journal: journal, buffers: buffers, ledger: ledger, waker: waker)
-        feeds = FeedFactory(lanes: lanes, buffers: buffers, waker: waker)
+        feeds = FeedFactory(files)
         errands = WorkQueue(name: "dld-errand", threads: 4) { $0() }
         let reactor = Reactor(
-            maximumTransfers: configuration.maximumTransfers, userAgent: configuration.userAgent,
-            buffers: buffers, sinks: sinks, rateClock: configuration.rateClock)
+            maximumTransfers: configuration.maximumTransfers, userAgent: configuration.userAgent, files: files,
+            rateClock: configuration.rateClock)
         guard let reactor, reactor.start() else {
             throw TransferError(.internal, "The network thread cannot start: descriptors or threads are used up.")
         }
-        waker.onBuffersFreed { [weak reactor] in reactor?.post(.buffersFreed) }
+        files.waker.onBuffersFreed { [weak reactor] in reactor?.post(.buffersFreed) }
         self.reactor = reactor
     }
 
@@ -83,7 +79,7 @@ package final class CurlEngine: Sendable {
     /// What the exchanges share that fetch parts of one file side by side.
     /// - Parameter checkpoint: what of the part is held.
     package func board(for part: PartFile, _ checkpoint: Checkpoint?, context: TransferContext) -> SegmentBoard {
-        SegmentBoard(part: part, checkpoint: checkpoint, context: context, services: sinks.services(for: part))
+        files.board(for: part, checkpoint, context: context)
     }
 
     /// Performs one exchange. Where the calling task is cancelled it ends with `.aborted`, after what arrived is written.
@@ -143,7 +139,7 @@ package final class CurlEngine: Sendable {
     }
 
     private func run(_ transfer: Transfer, _ running: RunningExchange) {
-        if running.carries(transfer, on: reactor) {
+        if running.begins(stop: { [reactor] in reactor.post(.abort(transfer)) }) {
             reactor.post(.start(transfer))
         } else {
             transfer.refuse(.aborted)
@@ -175,16 +171,16 @@ package final class CurlEngine: Sendable {
         let running = Guarded<(local: LocalExchange?, cancelled: Bool)>((nil, false))
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let sinks = self.sinks
+                let files = self.files
                 let local = LocalExchange(exchange: exchange, part: part, context: context) {
                     part, acceptance, context in
-                    sinks.make(part, acceptance, context) {}
+                    files.sink(part, acceptance, context) {}
                 } report: { outcome in
                     let local = running.withLock { state in
                         defer { state.local = nil }
                         return state.local
                     }
-                    if let local { sinks.ledger.remove(local) }
+                    if let local { files.ledger.remove(local) }
                     continuation.resume(returning: outcome)
                 }
                 let cancelled = running.withLock { state in
@@ -192,7 +188,7 @@ package final class CurlEngine: Sendable {
                     return state.cancelled
                 }
                 if cancelled { local.cancel() }
-                ledger.add(local)
+                files.ledger.add(local)
                 local.start()
             }
         } onCancel: {
@@ -246,9 +242,9 @@ package final class CurlEngine: Sendable {
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             reactor.post(.stop { continuation.resume() })
         }
-        let ledger = self.ledger
+        let ledger = files.ledger
         await errand { ledger.settle(milliseconds: Self.patience) }
-        lanes.close()
+        files.lanes.close()
         errands.close()
     }
 }

@@ -2,10 +2,10 @@ import Glibc
 import Threading
 
 /// Bytes on their way from libcurl to a file. One owner at a time: the reactor fills it, then a writer empties it.
-final class Buffer: @unchecked Sendable {
+package final class Buffer: @unchecked Sendable {
     let bytes: UnsafeMutableRawPointer
     let capacity: Int
-    var count = 0
+    package internal(set) var count = 0
 
     init(capacity: Int) {
         self.capacity = capacity
@@ -17,7 +17,7 @@ final class Buffer: @unchecked Sendable {
 
     var room: Int { capacity - count }
 
-    func append(_ source: UnsafeRawPointer, _ size: Int) {
+    package func append(_ source: UnsafeRawPointer, _ size: Int) {
         (bytes + count).copyMemory(from: source, byteCount: size)
         count += size
     }

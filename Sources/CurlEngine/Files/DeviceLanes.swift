@@ -34,9 +34,11 @@ final class DeviceLane: Sendable {
     private let rounds: WorkQueue<SyncRound>
     let round: SyncRound
 
-    init(device: UInt64, ledger: SinkLedger = SinkLedger()) {
+    /// - Parameter inPlace: whoever posts something does it, without threads.
+    init(device: UInt64, ledger: SinkLedger = SinkLedger(), inPlace: Bool = false) {
+        func threads(_ count: Int) -> Int { inPlace ? 0 : count }
         round = SyncRound(ledger: ledger)
-        writer = WorkQueue(name: "dld-write", threads: 1) { job in
+        writer = WorkQueue(name: "dld-write", threads: threads(1)) { job in
             switch job {
             case .begin(let sink): sink.begin()
             case .bytes(let sink, let buffer): sink.write(buffer)
@@ -44,9 +46,9 @@ final class DeviceLane: Sendable {
             case .round(let lane): lane.rounds.post(lane.round)
             }
         }
-        syncer = WorkQueue(name: "dld-sync", threads: Self.syncThreads) { $0.synchronize() }
-        rounds = WorkQueue(name: "dld-round", threads: 1) { $0.synchronize() }
-        reader = WorkQueue(name: "dld-read", threads: Self.readThreads) { $0.feed.fill($0.piece) }
+        syncer = WorkQueue(name: "dld-sync", threads: threads(Self.syncThreads)) { $0.synchronize() }
+        rounds = WorkQueue(name: "dld-round", threads: threads(1)) { $0.synchronize() }
+        reader = WorkQueue(name: "dld-read", threads: threads(Self.readThreads)) { $0.feed.fill($0.piece) }
     }
 
     func post(_ job: Write) { writer.post(job) }
@@ -67,13 +69,17 @@ final class DeviceLane: Sendable {
 final class DeviceLanes: Sendable {
     private let lanes = Guarded<[UInt64: DeviceLane]>([:])
     private let ledger: SinkLedger
+    private let inPlace: Bool
 
-    init(ledger: SinkLedger) { self.ledger = ledger }
+    init(ledger: SinkLedger, inPlace: Bool) {
+        self.ledger = ledger
+        self.inPlace = inPlace
+    }
 
     func lane(for device: UInt64) -> DeviceLane {
         lanes.withLock { lanes in
             if let lane = lanes[device] { return lane }
-            let lane = DeviceLane(device: device, ledger: ledger)
+            let lane = DeviceLane(device: device, ledger: ledger, inPlace: inPlace)
             lanes[device] = lane
             return lane
         }

@@ -2,10 +2,10 @@ import Glibc
 import TransferModel
 
 /// A system call on a local file that failed.
-struct LocalFailure: Error, Sendable, Hashable {
-    var errno: Int32
+package struct LocalFailure: Error, Sendable, Hashable {
+    package var errno: Int32
     /// The call, as its manual page is named.
-    var operation: String
+    package var operation: String
 
     init(_ operation: String, errno: Int32 = Glibc.errno) {
         self.errno = errno

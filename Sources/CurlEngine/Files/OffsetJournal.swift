@@ -35,7 +35,8 @@ package final class OffsetJournal: @unchecked Sendable {
         try self.init(path: path, slots: slots, boot: BootID.current())
     }
 
-    init(path: String, slots: Int, boot: BootID?) throws(TransferError) {
+    /// As above, in the boot that the caller names; nil where nothing is ever proven.
+    package init(path: String, slots: Int, boot: BootID?) throws(TransferError) {
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode_t(0o600))
         guard descriptor >= 0 else { throw LocalFailure("open").transferError(path) }
         defer { close(descriptor) }

@@ -131,7 +131,7 @@ package final class PartFile: Sendable {
     }
 
     /// Whether emptying the file would lose something.
-    var mayHoldBytes: Bool { hasBytes.load(ordering: .relaxed) }
+    package var mayHoldBytes: Bool { hasBytes.load(ordering: .relaxed) }
     func noteBytes() { hasBytes.store(true, ordering: .relaxed) }
 
     /// Cuts the file to `length`.

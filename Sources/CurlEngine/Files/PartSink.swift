@@ -8,12 +8,12 @@ import TransferModel
 ///
 /// The reactor hands buffers in, one writer thread empties them in order, sync threads make them durable. The three
 /// meet in `state` only; no system call is made under its lock.
-final class PartSink: @unchecked Sendable {
+package final class PartSink: @unchecked Sendable {
     /// How the file stands when the exchange ends.
-    struct Ending: Sendable {
+    package struct Ending: Sendable {
         /// Everything before is written; where the file failed, everything before is durable.
-        var offset: Int64
-        var failure: LocalFailure?
+        package var offset: Int64
+        package var failure: LocalFailure?
     }
 
     struct Services: Sendable {
@@ -108,7 +108,7 @@ final class PartSink: @unchecked Sendable {
     // MARK: Reader's side
 
     /// Has the writer prepare the file; buffers may be submitted at once.
-    func open() { services.lane.post(.begin(self)) }
+    package func open() { services.lane.post(.begin(self)) }
 
     /// Whether another buffer may be handed over now; where not, `onChange` tells when to ask again.
     func admits(at now: Int64) -> Bool {
@@ -121,15 +121,15 @@ final class PartSink: @unchecked Sendable {
         }
     }
 
-    func submit(_ buffer: Buffer) {
+    package func submit(_ buffer: Buffer) {
         state.withLock { $0.buffersOutstanding += 1 }
         services.lane.post(.bytes(self, buffer))
     }
 
-    var failure: LocalFailure? { state.withLock { $0.failure } }
+    package var failure: LocalFailure? { state.withLock { $0.failure } }
 
     /// No buffer follows. `completion` is called once, when all is written and, where `syncing`, durable.
-    func finish(syncing: Bool, _ completion: @escaping @Sendable (Ending) -> Void) {
+    package func finish(syncing: Bool, _ completion: @escaping @Sendable (Ending) -> Void) {
         state.withLock { state in
             state.finishing = completion
             state.syncAtEnd = syncing

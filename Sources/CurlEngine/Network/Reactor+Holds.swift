@@ -8,7 +8,7 @@ extension Reactor {
     // MARK: Sinks and holds
 
     func makeSink(_ transfer: Transfer, _ part: PartFile, _ acceptance: Acceptance) -> PartSink {
-        let sink = sinks.make(part, acceptance, transfer.context, on: transfer.segment?.board) { [weak self] in
+        let sink = files.sink(part, acceptance, transfer.context, on: transfer.segment?.board) { [weak self] in
             self?.post(.sinkChanged(transfer))
         }
         sink.open()

@@ -26,7 +26,7 @@ extension Reactor {
         guard !round.isEmpty else { return }
         for transfer in round.suffix(Self.slice) { visit(transfer) }
         round.removeLast(min(Self.slice, round.count))
-        if round.isEmpty { sinks.lanes.beginRounds() }
+        if round.isEmpty { files.lanes.beginRounds() }
     }
 
     private func visit(_ transfer: Transfer) {

@@ -26,8 +26,7 @@ final class Reactor: @unchecked Sendable {
         case ping(@Sendable () -> Void)
     }
 
-    let buffers: BufferPool
-    let sinks: SinkFactory
+    let files: FileSide
     let rateClock: @Sendable () -> Int64
     private let userAgent: String
     private let mailbox: Mailbox<Command>
@@ -51,7 +50,8 @@ final class Reactor: @unchecked Sendable {
     var rateDeadline: Int64?
     private var stopped: (@Sendable () -> Void)?
 
-    var crowd: Crowd { sinks.crowd }
+    var buffers: BufferPool { files.buffers }
+    var crowd: Crowd { files.crowd }
     /// Transfers that the present round has not come to, and when the next one begins.
     var round: [Transfer] = []
     var nextRound: Int64 = 0
@@ -60,14 +60,12 @@ final class Reactor: @unchecked Sendable {
     private static let idleHandleLimit = 64
 
     init?(
-        maximumTransfers: Int, userAgent: String, buffers: BufferPool, sinks: SinkFactory,
-        rateClock: @escaping @Sendable () -> Int64
+        maximumTransfers: Int, userAgent: String, files: FileSide, rateClock: @escaping @Sendable () -> Int64
     ) {
         guard let mailbox = Mailbox<Command>(), let multi = curl_multi_init() else { return nil }
         self.mailbox = mailbox
         self.multi = multi
-        self.buffers = buffers
-        self.sinks = sinks
+        self.files = files
         self.userAgent = userAgent
         self.rateClock = rateClock
         epoll = dld_epoll_create()

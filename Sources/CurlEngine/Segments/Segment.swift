@@ -6,7 +6,7 @@ package struct Segment: Sendable {
     package let bound: SegmentBound
     package let board: SegmentBoard
     /// Called on the reactor's thread once the part file is ready for the answer's body.
-    let accepted: @Sendable (ResponseHead, Acceptance) -> Void
+    package let accepted: @Sendable (ResponseHead, Acceptance) -> Void
 
     package init(
         bound: SegmentBound, board: SegmentBoard, accepted: @escaping @Sendable (ResponseHead, Acceptance) -> Void

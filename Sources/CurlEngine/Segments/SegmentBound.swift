@@ -19,10 +19,10 @@ package final class SegmentBound: Sendable {
     // MARK: The exchange's side
 
     /// The answer's first byte goes to `offset`.
-    func begin(at offset: Int64) { state.withLock { $0.claimed = offset } }
+    package func begin(at offset: Int64) { state.withLock { $0.claimed = offset } }
 
     /// How far bytes may be taken, at most a bit beyond `wanted`. Less than `wanted` is the end of the segment for good.
-    func claim(_ wanted: Int64) -> Int64 {
+    package func claim(_ wanted: Int64) -> Int64 {
         state.withLock { state in
             if state.end < wanted { state.isClosed = true }
             state.claimed = max(state.claimed, min(state.end, wanted + Self.lookahead))
@@ -31,7 +31,7 @@ package final class SegmentBound: Sendable {
     }
 
     /// Whether bytes up to `offset` are all that the segment has; the end does not move any more then.
-    func isOver(at offset: Int64) -> Bool {
+    package func isOver(at offset: Int64) -> Bool {
         state.withLock { state in
             guard offset >= state.end else { return false }
             state.isClosed = true
@@ -40,7 +40,7 @@ package final class SegmentBound: Sendable {
     }
 
     /// The exchange takes nothing more.
-    func close() { state.withLock { $0.isClosed = true } }
+    package func close() { state.withLock { $0.isClosed = true } }
 
     // MARK: The plan's side
 

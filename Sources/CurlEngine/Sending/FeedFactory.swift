@@ -22,10 +22,10 @@ struct FeedFactory: Sendable {
     var waker: BufferWaker
     private let load = Load()
 
-    init(lanes: DeviceLanes, buffers: BufferPool, waker: BufferWaker) {
-        self.lanes = lanes
-        self.buffers = buffers
-        self.waker = waker
+    init(_ files: FileSide) {
+        lanes = files.lanes
+        buffers = files.buffers
+        waker = files.waker
     }
 
     /// nil where the exchange sends nothing.
