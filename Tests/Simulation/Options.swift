@@ -8,6 +8,8 @@ enum Hazard: String, CaseIterable, ExpressibleByArgument {
     case crash
     /// What was not synced is gone after a crash.
     case power
+    /// Calls that change files, or make them durable, fail for a while.
+    case disk
     /// Resources change while they are fetched.
     case version
     /// Jobs that are ready run in any order.

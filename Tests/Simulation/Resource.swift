@@ -15,13 +15,22 @@ struct Resource {
     private let lengths: [Int]
     private let seed: UInt64
     private(set) var version = 0
+    private let made = Made()
+
+    /// Contents that were asked for already.
+    private final class Made {
+        var contents: [Int: [UInt8]] = [:]
+    }
 
     init(_ number: Int, _ random: inout SeededGenerator) {
         self.number = number
         validator = Validator.allCases[random.below(4)]
         hasRanges = random.chance(800)
         saysLength = random.chance(850)
-        let first = [0, 1 + random.below(4096), random.below(65537), 65_000 + random.below(250_000)][random.below(4)]
+        let first = [
+            0, 1 + random.below(4096), random.below(65537), 65_000 + random.below(250_000),
+            300_000 + random.below(500_000),
+        ][random.below(5)]
         let isSteady = random.chance(600)
         lengths = [first] + (0..<3).map { _ in isSteady ? first : random.below(200_000) }
         seed = random.next()
@@ -35,6 +44,7 @@ struct Resource {
     mutating func change() { if version + 1 < lengths.count { version += 1 } }
 
     func content(_ version: Int) -> [UInt8] {
+        if let known = made.contents[version] { return known }
         var random = SeededGenerator(seed: seed &+ UInt64(version))
         var bytes: [UInt8] = []
         bytes.reserveCapacity(lengths[version] + 8)
@@ -42,6 +52,7 @@ struct Resource {
             withUnsafeBytes(of: random.next()) { bytes.append(contentsOf: $0) }
         }
         bytes.removeLast(bytes.count - lengths[version])
+        made.contents[version] = bytes
         return bytes
     }
 

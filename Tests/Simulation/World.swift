@@ -1,4 +1,5 @@
 import CSimulation
+import CurlEngine
 import DaemonKit
 import Glibc
 import TestSupport
@@ -15,7 +16,6 @@ final class World: @unchecked Sendable {
     var resources: [Resource] = []
     private(set) var daemon: SimulatedDaemon?
     private(set) var isCalm = false
-    private(set) lazy var network = ScriptedNetwork(self)
     private(set) lazy var client = Client(self)
     private(set) lazy var checker = Checker(self)
     private var violation: Violation?
@@ -23,6 +23,11 @@ final class World: @unchecked Sendable {
     private(set) var trace: [String] = []
     private let keepsTrace: Bool
     private(set) var stepCount = 0
+    private var boots: UInt64 = 1
+    /// Another after each power cut.
+    var boot: BootID { BootID(high: boots, low: 1) }
+    /// Hosts that nobody reaches until then (nanoseconds since boot).
+    private var downUntil: [String: Int64] = [:]
 
     private static let resourceCount = 6
     private static let checkEvery = 40
@@ -60,7 +65,7 @@ final class World: @unchecked Sendable {
         sim_reset(random.next(), Self.begin, Self.wallBegin)
         for place in ["", "/state", "/out"] { mkdir(folder + place, 0o700) }
         resources = (0..<Self.resourceCount).map { Resource($0, &random) }
-        try boot()
+        try start()
         while stepCount < steps {
             try step()
             if stepCount % Self.checkEvery == 0 { try check() }
@@ -70,10 +75,18 @@ final class World: @unchecked Sendable {
         end()
     }
 
-    private func boot() throws {
-        let daemon = try SimulatedDaemon(self)
-        self.daemon = daemon
-        daemon.start(self)
+    /// Starts the daemon, as often as its disk lets it down.
+    private func start() throws {
+        while true {
+            do {
+                let daemon = try SimulatedDaemon(self)
+                self.daemon = daemon
+                return daemon.start(self)
+            } catch {
+                guard hasDiskTrouble else { throw Violation("the daemon does not start: \(error)") }
+                note("the daemon does not start: \(error)")
+            }
+        }
     }
 
     private func end() {
@@ -100,6 +113,8 @@ final class World: @unchecked Sendable {
             note("the wall clock jumps")
             return sim_shift_wall(Int64(random.below(7200) - 3600) * 1_000_000_000)
         }
+        if dice < 45, hazards.contains(.disk) { return breakDisk() }
+        if daemon?.hasFailed == true { return try crash() }
         let ready = sim_ready()
         if ready > 0 { return sim_run(hazards.contains(.order) ? random.below(min(ready, 6)) : 0) }
         let due = sim_next_due()
@@ -110,23 +125,30 @@ final class World: @unchecked Sendable {
     private func crash() throws {
         let isPowerCut = hazards.contains(.power) && random.chance(500)
         note(isPowerCut ? "power cut" : "crash")
+        sim_break_disk(0, 0)
         sim_forget_jobs()
+        // Closing tidies up, as a death does not.
+        let left = try names(in: "/state").filter { $0.contains(".sqlite") && !$0.hasSuffix("-shm") }
+            .map { (name: $0, content: try content(of: folder + "/state/" + $0)) }
+        if isPowerCut { try cutUnsynced() }
+        let cut = try left.map { isPowerCut ? try content(of: folder + "/state/" + $0.name) : $0.content }
         daemon?.store.close()
         daemon = nil
-        network.crashed()
+        for name in try names(in: "/state") where name.contains(".sqlite") { unlink(folder + "/state/" + name) }
+        for (file, content) in zip(left, cut) { try write(content, to: folder + "/state/" + file.name) }
         client.crashed()
-        if isPowerCut { try cutUnsynced() }
+        if isPowerCut { boots += 1 }
         if plant == .forget { try forgetCommits() }
-        try boot()
+        try start()
     }
 
-    /// Of a part file only what was synced is certain: the rest is gone, or is something else.
+    /// Of a file only what was synced is certain: the rest is gone, or is something else.
     private func cutUnsynced() throws {
-        for name in try names(in: "/out") where PartName.isPartName(name) {
-            let path = folder + "/out/" + name
+        let paths = try names(in: "/out").map { folder + "/out/" + $0 } + [folder + "/state/dld.sqlite-wal"]
+        for path in paths {
             var status = stat()
             guard stat(path, &status) == 0 else { continue }
-            let kept = network.synced[UInt64(status.st_ino)] ?? 0
+            let kept = sim_durable(UInt64(status.st_ino))
             guard Int64(status.st_size) > kept else { continue }
             let file = open(path, O_WRONLY | O_CLOEXEC)
             guard file >= 0 else { continue }
@@ -156,10 +178,34 @@ final class World: @unchecked Sendable {
         isCopied = true
     }
 
+    /// Long enough for whatever waits to try again.
+    private static let diskPatience: Int64 = 120_000_000_000
+
+    /// Whether something may be refused because the disk has failed.
+    var hasDiskTrouble: Bool { sim_disk_failed() >= 0 && sim_now() - sim_disk_failed() < Self.diskPatience }
+
+    private func breakDisk() {
+        let error = [ENOSPC, EIO, EDQUOT][random.below(3)]
+        let calls = [1, 2 + random.below(8), 10 + random.below(90)][random.below(3)]
+        note("the disk fails: \(calls) calls, errno \(error)")
+        sim_break_disk(error, Int32(calls))
+    }
+
+    /// Now and then a host is down for a while, so that it is held back as a whole.
+    func isDown(_ host: String) -> Bool {
+        guard hazards.contains(.network) else { return false }
+        if sim_now() < downUntil[host] ?? 0 { return true }
+        guard random.chance(40) else { return false }
+        downUntil[host] = sim_now() + Int64(random.below(600)) * 1_000_000_000
+        return true
+    }
+
     /// Nothing goes wrong any more: everything must come to its end.
     private func calmDown() throws {
         hazards = []
         isCalm = true
+        sim_break_disk(0, 0)
+        if daemon?.hasFailed == true { try start() }
         let deadline = sim_now() + Self.patience
         var isResumed = false
         var idle = 0
@@ -190,6 +236,12 @@ final class World: @unchecked Sendable {
     }
 
     // MARK: Looking
+
+    /// nil where there is no such file.
+    func size(of path: String) -> Int64? {
+        var status = stat()
+        return stat(path, &status) == 0 ? Int64(status.st_size) : nil
+    }
 
     /// Reads the store outside of the daemon's steps.
     func read<Value: Sendable>(_ body: @escaping @Sendable (StoreSnapshot) throws -> Value) throws -> Value {

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
@@ -80,6 +81,17 @@ static uint64_t next_number;
 static int64_t boot_time, wall_offset;
 static uint64_t random_state;
 
+// What a power cut leaves of a file.
+typedef struct {
+    uint64_t inode;
+    int64_t length;
+} Durable;
+
+static Durable *durable;
+static size_t durable_count, durable_room;
+static int failing_error, failing_calls;
+static int64_t disk_failed;
+
 static void *grown(void *list, size_t *room, size_t size) {
     *room = *room ? *room * 2 : 64;
     void *larger = realloc(list, *room * size);
@@ -144,6 +156,9 @@ void sim_reset(uint64_t seed, int64_t boot, int64_t wall) {
     boot_time = boot;
     wall_offset = wall - boot;
     random_state = seed;
+    durable_count = 0;
+    failing_calls = 0;
+    disk_failed = -1;
 }
 
 size_t sim_ready(void) {
@@ -263,3 +278,77 @@ long syscall(long number, ...) {
 ssize_t getrandom(void *bytes, size_t count, unsigned int flags) { return syscall(SYS_getrandom, bytes, count, flags); }
 
 int getentropy(void *bytes, size_t count) { return getrandom(bytes, count, 0) == (ssize_t)count ? 0 : -1; }
+
+// MARK: The disk. Data only: names are taken to be durable.
+
+void sim_break_disk(int error, int calls) {
+    failing_error = error;
+    failing_calls = calls;
+}
+
+int64_t sim_disk_failed(void) { return disk_failed; }
+
+static Durable *durable_file(uint64_t inode) {
+    for (size_t i = durable_count; i-- > 0;)
+        if (durable[i].inode == inode) return durable + i;
+    return NULL;
+}
+
+int64_t sim_durable(uint64_t inode) {
+    const Durable *file = durable_file(inode);
+    return file ? file->length : 0;
+}
+
+static void note_durable(int descriptor, bool is_cut) {
+    struct stat status;
+    if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) return;
+    Durable *file = durable_file(status.st_ino);
+    if (!file) {
+        if (is_cut) return;
+        if (durable_count == durable_room) durable = grown(durable, &durable_room, sizeof *durable);
+        file = durable + durable_count++;
+        *file = (Durable){.inode = status.st_ino};
+    }
+    if (!is_cut || file->length > status.st_size) file->length = status.st_size;
+}
+
+static bool disk_fails(void) {
+    if (!is_simulated || failing_calls <= 0) return false;
+    failing_calls--;
+    disk_failed = boot_time;
+    errno = failing_error;
+    return true;
+}
+
+static int synced(long number, int descriptor) {
+    if (disk_fails()) return -1;
+    const int result = (int)kernel(number, descriptor, 0, 0, 0, 0, 0);
+    if (result == 0 && is_simulated) note_durable(descriptor, false);
+    return result;
+}
+
+int fsync(int descriptor) { return synced(SYS_fsync, descriptor); }
+int fdatasync(int descriptor) { return synced(SYS_fdatasync, descriptor); }
+
+ssize_t pwrite64(int descriptor, const void *bytes, size_t count, off64_t offset) {
+    if (disk_fails()) return -1;
+    return kernel(SYS_pwrite64, descriptor, (long)bytes, (long)count, offset, 0, 0);
+}
+
+ssize_t pwrite(int descriptor, const void *bytes, size_t count, off_t offset) {
+    return pwrite64(descriptor, bytes, count, offset);
+}
+
+int ftruncate64(int descriptor, off64_t length) {
+    if (disk_fails()) return -1;
+    const int result = (int)kernel(SYS_ftruncate, descriptor, length, 0, 0, 0, 0);
+    if (result == 0 && is_simulated) note_durable(descriptor, true);
+    return result;
+}
+
+int ftruncate(int descriptor, off_t length) { return ftruncate64(descriptor, length); }
+
+int renameat2(int from, const char *old, int to, const char *new, unsigned int flags) {
+    if (disk_fails()) return -1;
+    return (int)kernel(SYS_renameat2, from, (long)old, to, (long)new, flags, 0);
+}

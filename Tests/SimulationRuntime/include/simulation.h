@@ -31,5 +31,12 @@ void sim_advance(int64_t boot);
 /// The wall clock jumps.
 void sim_shift_wall(int64_t nanoseconds);
 
+/// The next `calls` calls that change a file or make it durable fail with `error` (errno); 0 calls = none.
+void sim_break_disk(int error, int calls);
+/// When the last call failed so (virtual nanoseconds since boot); -1 where none did.
+int64_t sim_disk_failed(void);
+/// Bytes of a file that were durable at its last sync, and were not cut off since.
+int64_t sim_durable(uint64_t inode);
+
 /// Real monotonic nanoseconds.
 int64_t sim_real_nanoseconds(void);
