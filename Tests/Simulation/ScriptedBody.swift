@@ -122,7 +122,9 @@ final class ScriptedBody: @unchecked Sendable {
         while !rest.isEmpty {
             let piece = rest.prefix(64 << 10)
             rest = rest.dropFirst(piece.count)
-            guard let buffer = files.buffer(holding: piece.count) else { return world.violate("buffers were not returned") }
+            guard let buffer = files.buffer(holding: piece.count) else {
+                return world.violate("buffers were not returned")
+            }
             piece.withUnsafeBytes { if let base = $0.baseAddress { buffer.append(base, $0.count) } }
             sink.submit(buffer)
         }

@@ -92,7 +92,9 @@ final class ScriptedNetwork: ExchangePerforming, @unchecked Sendable {
             return ended(.transport(code: 6, message: "there is no such host"))
         }
         let fault = world.hazards.contains(.network) ? world.random.below(100) : 99
-        if world.isDown(world.resources[number].host) { return ended(.transport(code: 7, message: "connection refused")) }
+        if world.isDown(world.resources[number].host) {
+            return ended(.transport(code: 7, message: "connection refused"))
+        }
         if world.hazards.contains(.version), world.random.chance(120) { world.resources[number].change() }
         switch fault {
         case 0..<6: return ended(.transport(code: 7, message: "connection refused"))
