@@ -75,8 +75,9 @@ final class Alarms: Sendable {
         let now = supervisor.time.reading()
         try await supervisor.passDeadlines(at: now, limit: Self.batch)
         let cleared = try await supervisor.wakeWaiting(at: now, limit: Self.batch)
-        try await supervisor.closeSchedules(at: now)
+        // At once: what comes next may fail, and then nobody would know of them.
         if cleared > 0 { await dispatcher.kick() }
+        try await supervisor.closeSchedules(at: now)
         if cleared == Self.batch { return .zero }
         var wait = Self.longestSleep
         if let next = try await supervisor.store.read({ try $0.nextTimes(after: now.wall).earliest }) {
@@ -85,11 +86,11 @@ final class Alarms: Sendable {
         if let next = try await supervisor.endings.begin() {
             wait = min(wait, .milliseconds(max(0, next.rawValue - now.wall.rawValue)))
         }
-        if let probe = dispatcher.nextProbe() {
-            if probe <= now.boot {
+        if let next = dispatcher.nextLook() {
+            if next <= now.boot {
                 await dispatcher.kick()
             } else {
-                wait = min(wait, .milliseconds(probe - now.boot))
+                wait = min(wait, .milliseconds(next - now.boot))
             }
         }
         if supervisor.conditions.needsPolling || supervisor.store.isStorageLow {

@@ -25,6 +25,7 @@ actor Dispatcher {
     }
 
     private let call = Guarded(Call())
+    private let retry = Guarded<Int64?>(nil)
     private var ahead = LookAhead()
     private var isPumping = false
     private var isKicked = false
@@ -68,6 +69,7 @@ actor Dispatcher {
     /// - Parameter isChange: false where nothing but a slot got free.
     func kick(isChange: Bool = true) async {
         isKicked = true
+        retry.withLock { $0 = nil }
         if isChange { ahead.forget() }
         guard !isPumping else { return }
         isPumping = true
@@ -79,10 +81,15 @@ actor Dispatcher {
             } catch {
                 logger.error("cannot start tasks", metadata: ["error": "\(error)"])
                 ahead.forget()
+                // Nothing else may ever change.
+                retry.withLock { $0 = time.reading().boot + Self.retryPause }
                 return
             }
         }
     }
+
+    /// Milliseconds after which tasks are to be started again that could not be.
+    private static let retryPause: Int64 = 5000
 
     /// Starts nothing from now on.
     func stop() { isStopped = true }
@@ -101,9 +108,10 @@ actor Dispatcher {
         }
     }
 
-    /// When a host that is held back may be probed next (boot clock, milliseconds).
-    nonisolated func nextProbe() -> Int64? {
-        breaker.withLock { $0.nextProbe() }
+    /// When somebody should kick although nothing has changed (boot clock, milliseconds): a host that is held back may be
+    /// probed, or the store failed.
+    nonisolated func nextLook() -> Int64? {
+        [breaker.withLock { $0.nextProbe() }, retry.withLock { $0 }].compactMap(\.self).min()
     }
 
     /// Lanes whose hosts are held back no longer are walked over again. Where that cannot be stored just now, the others go

@@ -177,7 +177,7 @@ import TransferStore
         }
         await stage.dispatcher.kick()
         #expect(stage.startedIDs.isEmpty)
-        let probe = try #require(stage.dispatcher.nextProbe())
+        let probe = try #require(stage.dispatcher.nextLook())
         #expect(probe > fixture.time.reading().boot)
         fixture.time.advance(3600)
         await stage.dispatcher.kick()
@@ -200,5 +200,17 @@ import TransferStore
         stage.runs.remove(try #require(stage.runs[probe.id]))
         await stage.dispatcher.kick(isChange: false)
         #expect(Set(stage.startedIDs) == Set(tasks.map(\.id)))
+    }
+
+    /// A claim that the store could not keep is made again, although nothing else ever happens.
+    @Test func aStoreThatFailsIsAskedAgain() async throws {
+        let fixture = try SupervisionFixture()
+        _ = try await fixture.add(hosts: ["a"])
+        let stage = Stage(fixture)
+        #expect(stage.dispatcher.nextLook() == nil)
+        fixture.store.close()
+        await stage.dispatcher.kick()
+        #expect(stage.startedIDs.isEmpty)
+        #expect(try #require(stage.dispatcher.nextLook()) > fixture.time.reading().boot)
     }
 }
