@@ -232,7 +232,7 @@ package final class Supervisor: Sendable {
         switch ending {
         case .completed(let outcome): return outcome
         case .aborted:
-            switch run.abortPlan {
+            switch run.takeAbortPlan() {
             case .transition(let wanted): event = wanted
             case .leftToCaller: return nil
             case nil: event = .preempted
@@ -285,6 +285,7 @@ package final class Supervisor: Sendable {
         let stopped = ids.compactMap { runs[$0] }
         for run in stopped { run.requestAbort(.leftToCaller) }
         for run in stopped where !(await run.waitForEnd(atMost: Self.longestStop)) {
+            await abandon(stopped)
             throw TransferError(
                 .diskIO, "Task \(run.task) cannot stop: its disk does not answer. Try again when it does.")
         }
@@ -299,6 +300,13 @@ package final class Supervisor: Sendable {
     }
 
     private static let longestStop: Duration = .seconds(10)
+
+    /// Nobody waits any more for these to stop: their tasks are queued again, now or when they do.
+    private func abandon(_ stopped: [TransferRun]) async {
+        let over = stopped.filter { !$0.abandonStop() }
+        for run in over { await run.waitForEnd(atMost: Self.longestStop) }
+        try? await requeue(over)
+    }
 
     private func requeue(_ stopped: [TransferRun]) async throws {
         for run in stopped where runs[run.task] == nil { _ = try await settle(.preempted, run.task) }

@@ -27,6 +27,8 @@ final class TransferRun: Sendable {
     private struct State {
         var stage = Stage.active
         var abort: AbortPlan?
+        /// The run has stopped and what becomes of its task is decided by `abort` as it was.
+        var isAbortTaken = false
         var phase: TaskPhase?
         var resumedFrom: Int64?
         /// Offset of the first byte of this run's answer, and what earlier answers of this run brought.
@@ -118,7 +120,24 @@ final class TransferRun: Sendable {
     /// Nothing stops the run any more.
     var isCommitting: Bool { state.withLock { $0.stage == .committing } }
     var isAborting: Bool { state.withLock { $0.abort != nil } }
-    var abortPlan: AbortPlan? { state.withLock { $0.abort } }
+
+    /// What becomes of the task now that the run has stopped; not changed any more after this.
+    func takeAbortPlan() -> AbortPlan? {
+        state.withLock { state in
+            state.isAbortTaken = true
+            return state.abort
+        }
+    }
+
+    /// Whoever asked for the stop waits no longer: where the run stops later its task is queued again.
+    /// - Returns: false where it has stopped already, and the task is still the caller's to store.
+    func abandonStop() -> Bool {
+        state.withLock { state in
+            guard !state.isAbortTaken else { return false }
+            state.abort = .transition(.preempted)
+            return true
+        }
+    }
 
     func ended() {
         let waiters = state.withLock { state in

@@ -31,10 +31,29 @@ import TransferModel
         run.requestAbort(.transition(.preempted))
         run.requestAbort(.leftToCaller)
         run.requestAbort(.transition(.preempted))
-        guard case .leftToCaller? = run.abortPlan else {
-            Issue.record("the plan is \(String(describing: run.abortPlan))")
+        #expect(isLeftToCaller(run.takeAbortPlan()))
+    }
+
+    private func isLeftToCaller(_ plan: TransferRun.AbortPlan?) -> Bool {
+        if case .leftToCaller? = plan { true } else { false }
+    }
+
+    /// A client was told that the task cannot stop: when it does, nobody else stores what becomes of it.
+    @Test func aRunThatStopsTooLateIsQueuedAgain() {
+        let run = run()
+        run.requestAbort(.leftToCaller)
+        #expect(run.abandonStop())
+        guard case .transition(.preempted)? = run.takeAbortPlan() else {
+            Issue.record("its task would stay running")
             return
         }
+    }
+
+    @Test func aRunThatStoppedInTimeStaysTheCallers() {
+        let run = run()
+        run.requestAbort(.leftToCaller)
+        #expect(isLeftToCaller(run.takeAbortPlan()))
+        #expect(!run.abandonStop())
     }
 
     @Test func anAbortCancelsWorkThatStartsLater() async {
