@@ -56,9 +56,7 @@ final class ScriptedNetwork: ExchangePerforming, @unchecked Sendable {
             world.violate("task \(context.task) has \(active[context.task] ?? 0) connections")
         }
         checkWanted(context.task)
-        world.note(
-            "request of \(context.task) at \(exchange.startOffset), part "
-                + (part.map { $0.isOpen ? "\($0.inode)" : "planned" } ?? "none"))
+        world.note("request of \(context.task) at \(exchange.startOffset)\(part?.isOpen == true ? ", part open" : "")")
         let outcome = await exchanged(exchange, part, segment, context)
         segment?.bound.close()
         active[context.task, default: 0] -= 1
