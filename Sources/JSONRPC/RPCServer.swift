@@ -94,6 +94,13 @@ package final class RPCServer: Sendable {
         on group: MultiThreadedEventLoopGroup, registry: ConnectionRegistry, handler: any RequestHandler
     ) -> ServerBootstrap {
         ServerBootstrap(group: group)
+            // Without descriptors accept(2) fails at once, again and again, while somebody waits: a second's rest between.
+            .serverChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(
+                        AcceptBackoffHandler(shouldForwardIOErrorCaught: false))
+                }
+            }
             .childChannelOption(.allowRemoteHalfClosure, value: true)
             .childChannelOption(.maxMessagesPerRead, value: 4)
             .childChannelInitializer { channel in

@@ -35,7 +35,7 @@ extension EndToEnd {
         func anOverlongLineGetsAnErrorAndTheConnectionIsClosed() async throws {
             let scene = try await Scene()
             let probe = try await scene.daemon.probe()
-            try await probe.send([UInt8](repeating: 0x61, count: 10 << 20) + [0x0a])
+            try await probe.send([UInt8](repeating: 0x61, count: 100 << 20) + [0x0a])
             var lines = 0
             do {
                 while let line = try await probe.nextLine(within: 20) { lines += line.isEmpty ? 0 : 1 }

@@ -30,7 +30,8 @@ extension TransferError {
     /// What a failed read of a local file that a client named means.
     package static func source(errno code: Int32, _ path: String) -> TransferError {
         let details: [String: JSONValue] = ["path": .string(path), "errno": .integer(Int64(code))]
-        if code == EIO || code == ESTALE {
+        // The last three say nothing of the file: it is this process, or the machine, that has no more just now.
+        if [EIO, ESTALE, EMFILE, ENFILE, ENOMEM].contains(code) {
             return TransferError(.diskIO, "Cannot read \(path): \(errorText(code)).", details: details)
         }
         return TransferError(

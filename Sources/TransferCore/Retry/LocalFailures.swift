@@ -35,7 +35,7 @@ enum LocalFailures {
 
     private static func reading(_ code: Int32) -> AttemptFailure {
         let sentence = "The source file cannot be read: \(text(of: code))"
-        return code == EIO
+        return [EIO, ESTALE, EMFILE, ENFILE, ENOMEM].contains(code)
             ? FailureClassifier.transient(.sourceUnreadable, "\(sentence); it is tried again.")
             : FailureClassifier.permanent(.sourceUnreadable, "\(sentence); correct it, then retry.")
     }
