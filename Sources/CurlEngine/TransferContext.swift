@@ -57,7 +57,9 @@ package protocol TransferObserver: Sendable {
     func transferRedirected(to url: String, status: Int)
     func transferResponded(_ head: ResponseHead, verdict: Verdict)
     /// The part file is open and takes bytes from the checkpoint's offset on; not called for a body that is gathered.
-    func transferReachedFile(_ checkpoint: Checkpoint)
+    /// Until `proceed` is called, from any thread, at most 1 MiB is written: a file that no store speaks of would be
+    /// lost with the daemon.
+    func transferReachedFile(_ checkpoint: Checkpoint, proceed: @escaping @Sendable () -> Void)
     /// The exchange has lasted for a tenth of a second and goes on; called again now and then.
     func transferLingers()
     /// Bytes before the checkpoint's offset are synced: soon after the first bytes, every 1 s or 64 MiB while bytes
@@ -72,7 +74,10 @@ package protocol TransferObserver: Sendable {
 
 extension TransferObserver {
     package func transferProgressed(_ progress: UploadProgress) {}
-    package func transferReachedFile(_ checkpoint: Checkpoint) {}
+    package func transferReachedFile(_ checkpoint: Checkpoint, proceed: @escaping @Sendable () -> Void) { proceed() }
+
+    /// For those who keep nothing back until then.
+    package func transferReachedFile(_ checkpoint: Checkpoint) { transferReachedFile(checkpoint) {} }
     package func transferLingers() {}
 
     package func transferRestarting(_ checkpoint: Checkpoint, proceed: @escaping @Sendable () -> Void) {

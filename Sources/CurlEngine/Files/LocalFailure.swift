@@ -22,7 +22,7 @@ package struct LocalFailure: Error, Sendable, Hashable {
             switch errno {
             case ENOSPC: .diskFull
             case EDQUOT: .diskQuota
-            case EACCES, EPERM, EROFS: .destinationNotWritable
+            case EACCES, EPERM: .destinationNotWritable
             case ENAMETOOLONG, ELOOP, EISDIR, EINVAL: .destinationBadPath
             default: .diskIO
             }

@@ -52,6 +52,8 @@ package final class PartSink: @unchecked Sendable {
         var ended = false
         /// When the file was ready for this exchange's bytes.
         var opened: Int64 = .max
+        /// The store speaks of the file, so that the daemon's death costs no more than what was on its way.
+        var isKnown = true
     }
 
     static let checkpointInterval: Int64 = 1_000_000_000
@@ -62,6 +64,8 @@ package final class PartSink: @unchecked Sendable {
     static let buffersInFlight = 1
     static let announceBytes: Int64 = 256 << 10
     static let announceDelay: Int64 = 100_000_000
+    /// With one buffer more, the most that a file may hold of which the store does not know.
+    static let unknownBytes = Int64((1 << 20) - BufferPool.largeSize)
     private static let reserveThreshold: Int64 = 256 << 10
     static let smallEnding: Int64 = 4 << 20
 
@@ -115,7 +119,8 @@ package final class PartSink: @unchecked Sendable {
         let boardIsLate = board?.isLate(at: now)
         return state.withLock { state in
             let late = boardIsLate ?? state.oldestUnsynced.map { now - $0 > Self.checkpointPatience } ?? false
-            guard state.buffersOutstanding >= Self.buffersInFlight || late else { return true }
+            let isAhead = !state.isKnown && state.written - start > Self.unknownBytes
+            guard state.buffersOutstanding >= Self.buffersInFlight || late || isAhead else { return true }
             state.readerWaits = true
             return false
         }
@@ -168,8 +173,22 @@ package final class PartSink: @unchecked Sendable {
         }
         state.withLock { $0.opened = dld_monotonic_nanoseconds() }
         context.counters.setReceived(ByteCount(start))
-        context.observer.transferReachedFile(Self.checkpoint(part, acceptance, offset: start))
+        reachedFile()
         if let total = acceptance.total?.rawValue { reserve(from: start, to: total) }
+    }
+
+    /// Tells of the file, and reads on without bounds once that is stored.
+    func reachedFile() {
+        state.withLock { $0.isKnown = start > 0 }
+        context.observer.transferReachedFile(Self.checkpoint(part, acceptance, offset: start)) { [weak self] in
+            guard let self else { return }
+            let waits = state.withLock { state in
+                state.isKnown = true
+                defer { state.readerWaits = false }
+                return state.readerWaits
+            }
+            if waits { onChange() }
+        }
     }
 
     /// Reserves room, where it is worth a call.
@@ -287,8 +306,11 @@ package final class PartSink: @unchecked Sendable {
         if failure != nil { _ = ftruncate(part.fileDescriptor, off_t(state.withLock { $0.written })) }
         let (completion, ending) = state.withLock { state in
             if let slot = state.slot {
+                // Also where all is durable: that is told, but not stored yet. What a failed disk took back is not claimed.
+                let isSound = failure?.sparesWritten ?? true
                 services.journal?.release(
-                    slot, task: context.task, keeping: state.written > state.durable && !state.crcUnknown)
+                    slot, task: context.task,
+                    keeping: isSound && (state.crcUnknown ? state.durable : state.written) > 0)
                 state.slot = nil
             }
             state.ended = true

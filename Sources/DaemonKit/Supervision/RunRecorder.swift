@@ -16,10 +16,18 @@ final class RunRecorder: TransferObserver {
         case responded(ResponseHead, Verdict)
         /// The part file is there: should the daemon die between the delivery and its record, the delivered file is
         /// recognised by this.
-        case reachedFile(Checkpoint)
+        case reachedFile(Checkpoint, proceed: @Sendable () -> Void)
         case checkpoint
         case uploaded(UploadProgress)
         case restarting(Checkpoint, proceed: @Sendable () -> Void)
+
+        /// What waits until the note is stored.
+        var proceed: (@Sendable () -> Void)? {
+            switch self {
+            case .reachedFile(_, let proceed), .restarting(_, let proceed): proceed
+            case .redirected, .responded, .checkpoint, .uploaded: nil
+            }
+        }
     }
 
     private struct State {
@@ -71,7 +79,9 @@ final class RunRecorder: TransferObserver {
         take(.responded(head, verdict))
     }
 
-    func transferReachedFile(_ checkpoint: Checkpoint) { take(.reachedFile(checkpoint), promptly: true) }
+    func transferReachedFile(_ checkpoint: Checkpoint, proceed: @escaping @Sendable () -> Void) {
+        take(.reachedFile(checkpoint, proceed: proceed), promptly: true)
+    }
 
     func transferLingers() {
         let starts = state.withLock { state in
@@ -154,7 +164,7 @@ final class RunRecorder: TransferObserver {
     private func drain() async {
         while let notes = nextNotes() {
             await keep(pending(notes))
-            for case .restarting(_, let proceed) in notes { proceed() }
+            for note in notes { note.proceed?() }
         }
     }
 
@@ -196,7 +206,7 @@ final class RunRecorder: TransferObserver {
                     .taskRedirected,
                     ["url": .string(URLRules.withoutCredentials(url)), "status": .integer(Int64(status))])
             case .responded(let head, let verdict): pending.add(head, verdict)
-            case .reachedFile(let checkpoint):
+            case .reachedFile(let checkpoint, _):
                 if checkpoint.offset == .zero { pending.add(checkpoint) }
             case .uploaded(let progress): pending.add(progress)
             case .restarting(let checkpoint, _): pending.addRestart(checkpoint)

@@ -2,9 +2,10 @@ import TransferModel
 
 /// Turns how an exchange ended into a cause, a sentence and what becomes of the task (transfer-rules.md, Retry).
 package enum FailureClassifier {
-    /// HTTP statuses that a later attempt may not meet again.
+    /// HTTP statuses that a later attempt may not meet again. 511 never comes from the server itself but from a network
+    /// that wants a login (RFC 6585 section 6).
     package static let transientStatuses: Set<Int> =
-        Set([408, 421, 425, 429, 500, 502, 503, 504]).union(520...524)
+        Set([408, 421, 425, 429, 500, 502, 503, 504, 511]).union(520...524)
 
     /// - Parameter url: for the sentences; shown without user info and query values.
     package static func classify(_ outcome: ExchangeOutcome, url: String) -> AttemptFailure {

@@ -10,13 +10,17 @@ package struct HTTPJudge: ResponseJudge, Hashable {
 
     package func judge(_ head: ResponseHead) -> Verdict {
         guard let status = head.status else {
-            return .stop(.failure(protocolError("The answer has no status."), retryAfter: nil))
+            return .stop(
+                .failure(
+                    TransferError(
+                        .networkLost, "The connection ended in the head of the answer; it is tried again.",
+                        retryable: true), retryAfter: nil))
         }
         do throws(TransferError) {
             let length = try MessageFraming.contentLength(head)
             switch status {
             case 206: return partial(head, length)
-            case 204, 205: return whole(head, 0)
+            case 204, 205: return held == nil ? whole(head, 0) : restart("no content")
             case 200..<300: return success(head, length)
             case 416: return unsatisfied(head)
             default: return .stop(failure(status, head))
@@ -29,8 +33,34 @@ package struct HTTPJudge: ResponseJudge, Hashable {
     // MARK: 2xx
 
     private func success(_ head: ResponseHead, _ length: ByteCount?) -> Verdict {
-        if mayTryBareRange, let held, isSameVersion(head, length, held) { return .stop(.bareRange) }
+        guard let held else { return whole(head, length) }
+        if mayTryBareRange, isSameVersion(head, length, held) { return .stop(.bareRange) }
+        if isPageOfAnother(head, length, held) { return .stop(.failure(Self.intercepted, retryAfter: nil)) }
+        if contradictsItself(head, length, held) { return restart("another length under the same validator") }
         return whole(head, length)
+    }
+
+    /// A page without any validator where the held version had one: a network that wants a login first answers in the
+    /// server's place (a captive portal, RFC 8952). What is held stays; the server is asked again.
+    private func isPageOfAnother(_ head: ResponseHead, _ length: ByteCount?, _ held: HeldBytes) -> Bool {
+        guard let type = MessageFraming.mediaType(head), ["text/html", "application/xhtml+xml"].contains(type)
+        else { return false }
+        let before = held.validators, now = MessageFraming.validators(head)
+        guard before.etag != nil || before.lastModified != nil, now.etag == nil, now.lastModified == nil
+        else { return false }
+        return length == nil || length != held.total
+    }
+
+    private static let intercepted = TransferError(
+        .httpProtocol,
+        "A web page came in place of the file: this network may want a login. What is here is kept; it is tried again.",
+        retryable: true)
+
+    /// The held version by its strong validator, and yet not by its length: one of the two answers was wrong.
+    private func contradictsItself(_ head: ResponseHead, _ length: ByteCount?, _ held: HeldBytes) -> Bool {
+        guard let length, let total = held.total, MessageFraming.contentCoding(head) == held.contentCoding
+        else { return false }
+        return length != total && held.isConfirmed(by: MessageFraming.validators(head))
     }
 
     /// Some content networks answer If-Range with everything although nothing changed.
@@ -116,8 +146,6 @@ package struct HTTPJudge: ResponseJudge, Hashable {
             .restart(
                 TransferError(.validatorChanged, "The server now gives \(what); the download restarts from 0.")))
     }
-
-    private func protocolError(_ sentence: String) -> TransferError { TransferError(.httpProtocol, sentence) }
 
     static func digests(_ head: ResponseHead) -> [String: String] {
         var digests: [String: String] = [:]

@@ -68,6 +68,27 @@ import TransferModel
         await bench.engine.shutdown()
     }
 
+    /// A daemon that dies before its store speaks of the file loses all of it: that is to be a megabyte at most.
+    @Test func noMoreThanAMegabyteIsWrittenBeforeTheStoreKnowsOfTheFile() async throws {
+        let bench = try Bench(holdsFiles: true)
+        let size = 8 << 20
+        let origin = try ScriptedServer { _, connection in
+            connection.send("HTTP/1.1 200 OK\r\nContent-Length: \(size)\r\n\r\n")
+            connection.send(pattern(size))
+            return .close
+        }
+        let part = try bench.part()
+        async let outcome = bench.perform(origin.url("/x"), into: part)
+        try await eventually("half a megabyte") { bench.counters.bytesReceived > ByteCount(PartSink.unknownBytes) }
+        // Time in which it could go wrong; a machine that is slow sees less of it.
+        try await Task.sleep(for: .milliseconds(300))
+        #expect(bench.counters.bytesReceived <= ByteCount(1 << 20))
+        #expect(bench.observer.proceed())
+        #expect(await outcome.end == .finished)
+        #expect(await outcome.offset == ByteCount(Int64(size)))
+        await bench.engine.shutdown()
+    }
+
     /// A journal that stayed behind the checkpoint would have a copied file begin anew after `kill -9`.
     @Test func aCheckpointOfBytesThatTheKernelCopiedIsBelieved() throws {
         let bench = try Bench()
@@ -90,5 +111,29 @@ import TransferModel
         let (_, proven) = try #require(
             try PartFile.reopen(checkpoint, task: bench.task, journal: OffsetJournal(path: path, slots: 4)))
         #expect(proven == 5000)
+    }
+
+    /// What a pause made durable is told before it is stored: until then the journal alone knows of it.
+    @Test func theJournalStillKnowsWhatAnEndMadeDurable() async throws {
+        let bench = try Bench()
+        let origin = try ScriptedServer { _, connection in
+            connection.send("HTTP/1.1 200 OK\r\nContent-Length: 9000000\r\nETag: \"a\"\r\n\r\n")
+            connection.send(pattern(3_000_000))
+            return .close
+        }
+        let outcome = await bench.perform(origin.url("/x"), into: try bench.part())
+        #expect(outcome.offset == 3_000_000)
+        // What the next daemon finds, this one killed before it stored more than the beginning.
+        let first = try #require(bench.observer.heard.files.first)
+        #expect(first.offset == .zero)
+        let journal = try OffsetJournal(path: bench.folder.file("journal"), slots: 4)
+        let (_, proven) = try #require(try PartFile.reopen(first, task: bench.task, journal: journal))
+        #expect(proven == 3_000_000)
+        await bench.engine.shutdown()
+    }
+
+    @Test func aFileSystemThatBecameReadOnlyIsWaitedFor() {
+        #expect(LocalFailure("open", errno: EROFS).transferError("/d/f").code == .diskIO)
+        #expect(LocalFailure("open", errno: EACCES).transferError("/d/f").code == .destinationNotWritable)
     }
 }

@@ -66,8 +66,9 @@ final class Observer: TransferObserver {
     }
     private let state = Guarded(Heard())
     private let holdsRestarts: Bool
+    private let holdsFiles: Bool
 
-    /// Lets a held restart go on; false where none is held.
+    /// Lets a held restart or file go on; false where none is held.
     func proceed() -> Bool {
         let held = state.withLock { state in
             defer { state.pendingProceed = nil }
@@ -77,8 +78,12 @@ final class Observer: TransferObserver {
         return held != nil
     }
 
-    /// `holdsRestarts`: the test itself says when a restart may proceed.
-    init(holdsRestarts: Bool = false) { self.holdsRestarts = holdsRestarts }
+    /// `holdsRestarts`, `holdsFiles`: the test itself says when a restart may proceed, or a file be read into without
+    /// bounds.
+    init(holdsRestarts: Bool = false, holdsFiles: Bool = false) {
+        self.holdsRestarts = holdsRestarts
+        self.holdsFiles = holdsFiles
+    }
 
     var heard: Heard { state.withLock { $0 } }
 
@@ -87,7 +92,14 @@ final class Observer: TransferObserver {
     }
     func transferResponded(_ head: ResponseHead, verdict: Verdict) { state.withLock { $0.heads.append(head) } }
     func transferCheckpointed(_ checkpoint: Checkpoint) { state.withLock { $0.checkpoints.append(checkpoint) } }
-    func transferReachedFile(_ checkpoint: Checkpoint) { state.withLock { $0.files.append(checkpoint) } }
+    func transferReachedFile(_ checkpoint: Checkpoint, proceed: @escaping @Sendable () -> Void) {
+        let holds = state.withLock { state in
+            state.files.append(checkpoint)
+            if holdsFiles { state.pendingProceed = proceed }
+            return holdsFiles
+        }
+        if !holds { proceed() }
+    }
     func transferProgressed(_ progress: UploadProgress) { state.withLock { $0.progress.append(progress) } }
     func transferRestarting(_ checkpoint: Checkpoint, proceed: @escaping @Sendable () -> Void) {
         state.withLock { state in
@@ -110,13 +122,15 @@ struct Bench {
     /// - Parameters:
     ///   - home: where the engine looks for keys; nowhere without.
     ///   - rateClock: what limits are held against; the machine's without.
-    init(holdsRestarts: Bool = false, home: String? = nil, rateClock: ManualClock? = nil) throws {
+    init(
+        holdsRestarts: Bool = false, holdsFiles: Bool = false, home: String? = nil, rateClock: ManualClock? = nil
+    ) throws {
         folder = try TemporaryFolder()
         var configuration = CurlEngine.Configuration(
             journalPath: folder.file("journal"), userAgent: "dld-test", homeDirectory: home)
         if let rateClock { configuration.rateClock = { rateClock.now } }
         engine = try CurlEngine(configuration)
-        observer = Observer(holdsRestarts: holdsRestarts)
+        observer = Observer(holdsRestarts: holdsRestarts, holdsFiles: holdsFiles)
     }
 
     /// The same folder and observer with another engine.

@@ -79,6 +79,15 @@ import TransferStore
         #expect(stage.recorder.knownCheckpoint == checkpoint())
     }
 
+    @Test func aFileIsReadIntoWithoutBoundsOnceTheStoreKnowsOfIt() async throws {
+        let stage = try await Stage()
+        stage.respond()
+        let known = Guarded<Bool>(false)
+        stage.recorder.transferReachedFile(checkpoint()) { known.withLock { $0 = true } }
+        #expect(await eventually { known.withLock { $0 } })
+        #expect(try await stage.stored()?.checkpoint == checkpoint())
+    }
+
     @Test func whoLingersIsToldOfOnTheWay() async throws {
         let stage = try await Stage()
         stage.recorder.transferRedirected(to: "https://h/g", status: 302)

@@ -34,7 +34,9 @@ final class SegmentObserver: TransferObserver {
         recorder.transferResponded(head, verdict: .accept(acceptance))
     }
 
-    func transferReachedFile(_ checkpoint: Checkpoint) { recorder.transferReachedFile(checkpoint) }
+    func transferReachedFile(_ checkpoint: Checkpoint, proceed: @escaping @Sendable () -> Void) {
+        recorder.transferReachedFile(checkpoint, proceed: proceed)
+    }
 
     func transferLingers() { recorder.transferLingers() }
 
