@@ -6,7 +6,7 @@ SYSCONFDIR ?= /etc
 # Where `make run URL=…` puts the file.
 DIR ?= $(HOME)/Downloads
 
-.PHONY: help run test check check-sanitizers check-systemd build install uninstall bench torture fuzz lint format docs clean
+.PHONY: help run test check check-sanitizers check-systemd build install uninstall bench torture soak fuzz lint format docs clean
 
 help: ## Lists the targets.
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /\1\t/' | expand -t 18
@@ -49,12 +49,17 @@ bench: build ## Measures against curl, aria2c and others in one run and writes B
 	Benchmarks/prepare
 	Benchmarks/run --dld "$$(swift build -c release --show-bin-path)" --write
 
-torture: build ## Attacks what `make build` made: deaths at every call, power cuts, failing disks; SEED=… repeats a run.
+torture: build ## Attacks what `make build` made: deaths, power cuts, failing disks and networks, seeded worlds; SEED=… repeats a run.
 	Tests/Torture/prepare
+	swift build -c release --static-swift-stdlib --product simulate
 	Tests/Torture/run --dld "$$(swift build -c release --show-bin-path)/dld" $(if $(SEED),--seed $(SEED))
 
 fuzz: ## Fuzzes all that reads input from outside, SECONDS=20 for each target; SEED=… repeats a run.
 	Tests/Fuzz/run $(if $(SECONDS),--seconds $(SECONDS)) $(if $(SEED),--seed $(SEED))
+
+soak: build ## Fifteen minutes of mixed work (SECONDS=…): memory, descriptors, threads and database have to stay flat.
+	Tests/Torture/prepare
+	Tests/Torture/run --only soak --dld "$$(swift build -c release --show-bin-path)/dld" --seconds $(or $(SECONDS),900) $(if $(SEED),--seed $(SEED))
 
 lint: ## Checks the form of Swift and shell sources.
 	scripts/lint

@@ -25,7 +25,8 @@
 enum kind { aWrite = 1, aSync = 2, aName = 4, anUnlink = 8, aTruncation = 16, anAttribute = 32, aCreation = 64, aRead = 128 };
 enum place { theLog = 1, theDatabase = 2, theStateFolder = 4, elsewhere = 8 };
 enum how { never, before, within, after };
-enum plant { lostLog = 1, earlyName = 2, noUnlink = 4, noSync = 8, noLogSync = 16, lostWrite = 32, hiddenFailure = 64 };
+enum plant { lostLog = 1, earlyName = 2, noUnlink = 4, noSync = 8, noLogSync = 16, lostWrite = 32, hiddenFailure = 64,
+             leakedMemory = 128, leakedDescriptors = 256 };
 enum { noted = 1 << 14, width = 96 };
 
 struct control {
@@ -116,11 +117,20 @@ static int isDue(struct call *call) {
     return 1;
 }
 
+// A little of what the process has, for ever: 4 KiB at each call, a descriptor at every twentieth.
+static void leak(void) {
+    static uint64_t turns;
+    if (control->plants & leakedMemory) memset(malloc(4096), 1, 4096);
+    if (control->plants & leakedDescriptors && __atomic_add_fetch(&turns, 1, __ATOMIC_SEQ_CST) % 20 == 0)
+        raw(SYS_open, "/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
 static struct call enter(const char *what, enum kind kind, const char *path, long long at, long long bytes) {
     struct call call = {kind, placeOf(path), 0, 0};
     if (call.place == theLog && kind == aWrite && !*lastLog) snprintf(lastLog, sizeof lastLog, "%s", path);
     if (isDue(&call)) call.error = control->failError;
     if (kind == aRead) return call;
+    leak();
     call.number = __atomic_add_fetch(&control->calls, 1, __ATOMIC_SEQ_CST);
     const char *slash = strrchr(path, '/');
     if (call.number <= noted)

@@ -12,7 +12,7 @@ import time
 
 from bench import children
 from torture.filesystem import KINDS, FileSystem, run
-from torture.kill import unique
+from torture.problem import unique
 from torture.stage import Result, Stage
 
 WRITE, FLUSH = 1, 2
@@ -95,7 +95,7 @@ def case(setup, recorder_program, kind, seed, count, plants=()):
             stage.control.plant(plant)
         with stage.judged():
             if not stage.live():
-                stage.problems.append(f"it died: {stage.victim.log()}")
+                stage.report(f"it died: {stage.victim.log()}")
         if stage.problems:
             return [Result(f"--only blocks --case {kind}:{seed}:{count}", stage.problems)]
         end = recorder.position()

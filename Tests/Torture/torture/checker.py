@@ -1,4 +1,5 @@
 """Compares what a daemon left on the disk with what it told. Reads the database itself; knows the daemon's promises only."""
+import json
 import pathlib
 import re
 import shutil
@@ -6,31 +7,37 @@ import sqlite3
 import tempfile
 
 from torture.content import content, digest, file_digest
-from torture.scenario import SUBSCRIBER, sha_of
+from torture.problem import Problem
+from torture.scenario import SECRET, SUBSCRIBER, sha_of
 
-FINAL = ("completed", "failed", "cancelled")
+#: Ends that leave no file under a final name; all but the first may leave a part file, to go on from.
+FILELESS = ("cancelled", "failed", "waiting", "queued", "paused")
+MIB = 1 << 20
+CODES = pathlib.Path(__file__).resolve().parents[3] / "docs" / "errors.md"
 STATE_FILES = {"dld.sqlite", "dld.sqlite-wal", "dld.sqlite-shm", "lock", "reserve", "offsets.journal"}
 PART = re.compile(r"^\..*\.[0-9A-Za-z]+-([0-9]+)(-[0-9]+)?\.dldpart$")
 
 
 class Checker:
-    """`after_power_loss`: files of relaxed sessions may be cut or gone, whoever announced them."""
+    """`after_power_loss`: files of relaxed sessions may be cut or gone, whoever announced them. `log` is what the daemon
+    wrote to its standard error."""
 
-    def __init__(self, state, out, server, pieces, after_power_loss=False):
+    def __init__(self, state, out, server, pieces, after_power_loss=False, log=None):
         self.state, self.out, self.server = pathlib.Path(state), pathlib.Path(out), server
+        self.log = log
         self.pieces = {piece.name: piece for piece in pieces}
         self.after_power_loss = after_power_loss
         self.problems = []
 
-    def report(self, condition, text):
+    def report(self, promise, condition, text):
         if not condition:
-            self.problems.append(text)
+            self.problems.append(Problem(promise, text))
 
     def after_death(self, ledger):
         """What must hold of the bare disk, at any moment."""
         with self.database() as database:
             if database is None:
-                self.report(not any(ledger.facts.values()) and not ledger.seen, "there is no database, and answers were given")
+                self.report(1, not any(ledger.facts.values()) and not ledger.seen, "there is no database, and answers were given")
             else:
                 self.check_database(database, ledger)
             self.check_files(ledger, database)
@@ -41,11 +48,12 @@ class Checker:
         self.after_death(ledger)
         with self.database() as database:
             if database is None:
-                self.report(False, "there is no database")
+                self.report(1, False, "there is no database")
                 return self.problems
             ends = self.check_ends(database, ledger)
-        names = {entry.name for entry in self.out.iterdir()}
-        wanted = {name for name, end in ends.items() if self.pieces[name].kind == "download" and end != "cancelled"}
+        unfinished = {str(ledger.ids[name]) for name, end in ends.items() if end in FILELESS[1:]}
+        names = {entry.name for entry in self.out.iterdir() if not self.is_part_of(entry.name, unfinished)}
+        wanted = {name for name, end in ends.items() if self.pieces[name].kind == "download" and end not in FILELESS}
         wanted |= {piece.name for piece in self.pieces.values() if piece.before}
         # What was delivered when the daemon died and cancelled before the next one recorded that stays, whole.
         wanted |= {name for name in names if ends.get(name) == "cancelled" and "completed" in self.pieces[name].end}
@@ -53,12 +61,16 @@ class Checker:
             # A relaxed file that was announced may be gone.
             wanted -= {name for name in wanted - names if not self.pieces[name].is_firm}
             wanted |= names & self.second_copies()
-        self.report(names == wanted, f"destination: {sorted(names ^ wanted)[:8]} too many or too few")
+        self.report(4, names == wanted, f"destination: {sorted(names ^ wanted)[:8]} too many or too few")
         left = {entry.name for entry in self.state.iterdir()} - STATE_FILES
-        self.report(not left, f"state folder: {sorted(left)} was left there")
+        self.report(4, not left, f"state folder: {sorted(left)} was left there")
         for name, end in ends.items():
             self.check_body(self.pieces[name], end)
         return self.problems
+
+    def is_part_of(self, file, numbers):
+        part = PART.match(file)
+        return part is not None and part[1] in numbers
 
     # The database
 
@@ -67,48 +79,72 @@ class Checker:
 
     def check_database(self, database, ledger):
         verdict = database.execute("PRAGMA integrity_check").fetchall()
-        self.report(verdict == [("ok",)], f"integrity_check: {verdict[:3]}")
-        self.report(not database.execute("PRAGMA foreign_key_check").fetchall(), "foreign keys lead nowhere")
+        self.report(0, verdict == [("ok",)], f"integrity_check: {verdict[:3]}")
+        self.report(0, not database.execute("PRAGMA foreign_key_check").fetchall(), "foreign keys lead nowhere")
         tasks = {row[0]: row for row in database.execute("SELECT id, state, description FROM task")}
         self.check_tasks(tasks, ledger)
         self.check_events(database, ledger)
         counts = dict(database.execute("SELECT state, sum(count) FROM task_count GROUP BY state HAVING sum(count) > 0"))
         real = dict(database.execute("SELECT state, count(*) FROM task GROUP BY state"))
-        self.report(counts == real, f"counters say {counts}, rows {real}")
+        self.report(0, counts == real, f"counters say {counts}, rows {real}")
+        self.check_reasons(database)
+        self.check_secrets(database)
 
     def check_tasks(self, tasks, ledger):
         by_name = {}
         for number, state, name in tasks.values():
-            self.report(name not in by_name, f"{name} was added twice")
+            self.report(1, name not in by_name, f"{name} was added twice")
             by_name[name] = (number, state)
         for name in ledger.names("added"):
             number, state = by_name.get(name, (None, None))
             if number is None:
-                self.report(ledger.has_tried("removed", name), f"{name} was answered and is not there")
+                self.report(1, ledger.has_tried("removed", name), f"{name} was answered and is not there")
                 continue
-            self.report(number == ledger.ids[name], f"{name} was task {ledger.ids[name]} and is {number}")
-            self.report(not ledger.has("removed", name), f"{name} was removed and is there")
+            self.report(1, number == ledger.ids[name], f"{name} was task {ledger.ids[name]} and is {number}")
+            self.report(1, not ledger.has("removed", name), f"{name} was removed and is there")
             if ledger.has("cancelled", name):
-                self.report(state == "cancelled", f"{name} was cancelled and is {state}")
+                self.report(1, state == "cancelled", f"{name} was cancelled and is {state}")
             if ledger.has("paused", name) and not ledger.has_tried("resumed", name):
-                self.report(state == "paused", f"{name} was paused and is {state}")
+                self.report(1, state == "paused", f"{name} was paused and is {state}")
         ended = ledger.ended()
         for number, kind in ended.items():
             if number in tasks:
-                self.report(kind == f"task.{tasks[number][1]}", f"task {number}: {kind} was announced, it is {tasks[number][1]}")
+                self.report(5, kind == f"task.{tasks[number][1]}", f"task {number}: {kind} was announced, it is {tasks[number][1]}")
 
     def check_events(self, database, ledger):
         events = {row[0]: row[1:] for row in database.execute("SELECT sequence, type, task FROM event ORDER BY sequence")}
-        self.report(list(events) == list(range(1, len(events) + 1)), f"event numbers have a gap: {len(events)} up to {max(events, default=0)}")
+        self.report(5, list(events) == list(range(1, len(events) + 1)), f"event numbers have a gap: {len(events)} up to {max(events, default=0)}")
         for number, (kind, task, _) in ledger.seen.items():
-            self.report(events.get(number) == (kind, task), f"event {number} was {(kind, task)} and is {events.get(number)}")
+            self.report(5, events.get(number) == (kind, task), f"event {number} was {(kind, task)} and is {events.get(number)}")
         for kind in ("task.added", "task.completed", "task.cancelled", "task.removed"):
             tasks = [task for type_, task in events.values() if type_ == kind]
-            self.report(len(tasks) == len(set(tasks)), f"{kind} stands there twice of one task")
+            self.report(5, len(tasks) == len(set(tasks)), f"{kind} stands there twice of one task")
         row = database.execute("SELECT sequence FROM subscriber WHERE name = ?", (SUBSCRIBER,)).fetchone()
         if ledger.acknowledged:
-            self.report(row is not None and ledger.acked <= row[0] <= ledger.acked_at_most,
+            self.report(5, row is not None and ledger.acked <= row[0] <= ledger.acked_at_most,
                         f"{ledger.acked} was acknowledged, {row} is stored")
+
+    def check_reasons(self, database):
+        """Whoever does not run says why, in a code of the documents, and when it is tried again."""
+        known = set(re.findall(r"^\| `([a-z.0-9_]+)` \|", CODES.read_text(), re.MULTILINE))
+        for number, state, reason, due, text in database.execute(
+                "SELECT id, state, reason, next_attempt_at, error FROM task WHERE state IN ('failed', 'waiting')"):
+            error = json.loads(text) if text else {}
+            self.report(7, state == "waiting" or error, f"task {number} failed and does not say why")
+            self.report(7, not error or error.get("code") in known, f"task {number} is {state} for {error.get('code')}, which no document knows")
+            self.report(7, not error or error.get("message"), f"task {number} is {state} without a sentence")
+            self.report(7, state == "failed" or reason, f"task {number} waits and does not say for what")
+            self.report(7, reason != "retry" or due, f"task {number} waits for its next attempt and does not say when")
+
+    def check_secrets(self, database):
+        """Nobody else opens what is kept, and secrets are nowhere but in it."""
+        for entry in [self.state, *self.state.glob("dld.sqlite*"), *self.state.glob("offsets.journal")]:
+            mode = entry.stat().st_mode & 0o777
+            self.report(6, not mode & 0o077, f"{entry.name} is open to others: {mode:o}")
+        told = database.execute("SELECT count(*) FROM event WHERE payload LIKE ?", (f"%{SECRET}%",)).fetchone()[0]
+        self.report(6, not told, f"{told} events tell a secret")
+        if self.log and self.log.exists():
+            self.report(6, SECRET not in self.log.read_text(errors="replace"), "the log tells a secret")
 
     def check_ends(self, database, ledger):
         """How each task ended, by its name."""
@@ -116,11 +152,11 @@ class Checker:
         ends = {name: states.get(number, "removed") for name, number in ledger.ids.items()}
         for name, state in ends.items():
             wanted = self.pieces[name].end
-            self.report(state in wanted.split("|"), f"{name} is {state} at the end, not {wanted}")
-        self.report(set(states) <= set(ledger.ids.values()), f"tasks that nobody added: {set(states) - set(ledger.ids.values())}")
+            self.report(7, state in wanted.split("|"), f"{name} is {state} at the end, not {wanted}")
+        self.report(1, set(states) <= set(ledger.ids.values()), f"tasks that nobody added: {set(states) - set(ledger.ids.values())}")
         for table in ("checkpoint", "upload", "upload_ending"):
             rows = database.execute(f"SELECT task FROM {table}").fetchall()
-            self.report(not [row for row in rows if states.get(row[0]) in ("completed", None)],
+            self.report(4, not [row for row in rows if states.get(row[0]) in ("completed", None)],
                         f"{table} still speaks of tasks that are over: {rows}")
         return ends
 
@@ -131,17 +167,17 @@ class Checker:
         for entry in self.out.iterdir() if self.out.exists() else []:
             part = PART.match(entry.name)
             if part:
-                self.report(int(part[1]) in known, f"{entry.name} is nobody's part")
+                self.report(4, int(part[1]) in known, f"{entry.name} is nobody's part")
                 continue
             piece = self.pieces.get(entry.name)
             if self.after_power_loss and entry.name in self.second_copies():
                 continue
             if piece is None or piece.kind != "download" or piece.end == "cancelled":
-                self.report(False, f"{entry.name} is nobody's file")
+                self.report(4, False, f"{entry.name} is nobody's file")
                 continue
             found = file_digest(entry)
             allowed = {sha_of(piece)} | ({digest(piece.before)} if piece.before else set())
-            self.report(found in allowed or (self.after_power_loss and not piece.is_firm),
+            self.report(2, found in allowed or (self.after_power_loss and not piece.is_firm),
                         f"{entry.name} has wrong bytes: {entry.stat().st_size} of {piece.size}")
         ended = ledger.ended()
         for piece in self.pieces.values():
@@ -150,7 +186,26 @@ class Checker:
             if self.after_power_loss and not piece.is_firm:
                 continue
             file = self.out / piece.name
-            self.report(file.exists() and file_digest(file) == sha_of(piece), f"{piece.name} was announced and is not whole")
+            self.report(4, file.exists() and file_digest(file) == sha_of(piece), f"{piece.name} was announced and is not whole")
+
+    def held(self, ledger):
+        """Name -> bytes of it in its part file that are the server's, of what one connection fetches."""
+        found = {}
+        for entry in self.out.iterdir() if self.out.exists() else []:
+            part = PART.match(entry.name)
+            names = [name for name, number in ledger.ids.items() if part and str(number) == part[1]]
+            if names and self.pieces[names[0]].more.get("connections") == 1:
+                piece = self.pieces[names[0]]
+                found[piece.name] = common(entry.read_bytes(), content(piece.name, piece.size))
+        return found
+
+    def after_resuming(self, held, asked, loss=MIB):
+        """`held`: see there, when the daemon died; `asked`: name -> how often it had been asked for by then."""
+        for name, count in held.items():
+            firsts = self.server.firsts.get(name, [])[asked.get(name, 0):]
+            self.report(3, not firsts or firsts[0] >= count - loss,
+                        f"{name}: {count} bytes were there, and it was fetched again from {firsts[:1]}")
+        return self.problems
 
     def second_copies(self):
         """What a relaxed file may be called whose first copy the power loss left, cut perhaps, and whose end it took."""
@@ -163,7 +218,7 @@ class Checker:
         came = self.server.bodies.get(piece.name, [])
         came = came + [bytes(upload[2]) for upload in list(self.server.uploads.values())
                        if upload[0] == piece.name and len(upload[2]) == upload[1]]
-        self.report(came and all(body == wanted for body in came), f"{piece.name} did not arrive as it is")
+        self.report(2, came and all(body == wanted for body in came), f"{piece.name} did not arrive as it is")
 
 
 class Copy:
@@ -189,3 +244,11 @@ class Copy:
             self.database.close()
         if self.folder:
             shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def common(one, other, step=1 << 16):
+    """Bytes, in whole steps or all, at which the two begin alike."""
+    at = 0
+    while at < min(len(one), len(other)) and one[at:at + step] == other[at:at + len(one[at:at + step])]:
+        at += step
+    return min(at, len(one), len(other))

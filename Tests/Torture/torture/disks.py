@@ -6,7 +6,7 @@ import time
 
 from torture.client import Gone
 from torture.control import (ATTRIBUTE, CREATION, DATABASE, ELSEWHERE, LOG, NAME, READ, STATE, SYNC, TRUNCATION, WRITE)
-from torture.kill import unique
+from torture.problem import unique
 from torture.stage import Result, Stage
 
 CHANGE = WRITE | TRUNCATION | CREATION | NAME | ATTRIBUTE
@@ -67,9 +67,9 @@ def case(setup, fault, error, length, call, plants=()):
             scenario.run(stage.victim.path)
             control.lift()
             if stage.victim.stop() != 0:
-                stage.problems.append(f"it ended with {stage.victim.process.returncode}: {stage.victim.log()}")
+                stage.report(f"it ended with {stage.victim.process.returncode}: {stage.victim.log()}")
         except Gone as gone:
-            stage.problems.append(f"it died or does not answer: {gone}; {stage.victim.log()}")
+            stage.report(f"it died or does not answer: {gone}; {stage.victim.log()}")
         stage.problems += stage.checker().at_the_end(stage.ledger)
     if lifter:
         lifter.is_over.set()

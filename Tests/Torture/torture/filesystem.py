@@ -32,9 +32,10 @@ def available(kind):
     return os.geteuid() == 0 and shutil.which(KINDS[kind][0][0]) is not None
 
 
-def run(*command):
+def run(*command, fine=(0,)):
+    """`fine`: exit statuses that are no failure."""
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
-    if done.returncode:
+    if done.returncode not in fine:
         raise OSError(f"{' '.join(map(str, command))}: {done.stderr.strip()}")
     return done.stdout.strip()
 

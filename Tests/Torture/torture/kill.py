@@ -1,6 +1,7 @@
 """Dies at every call that changes a file or makes a change durable: before it, in the middle of a write, after it."""
 import random
 
+from torture.problem import unique
 from torture.stage import Result, Stage
 
 HOWS = ["before", "within", "after"]
@@ -11,7 +12,7 @@ def clean(setup):
     stage = Stage(setup)
     with stage.judged():
         if not stage.live():
-            stage.problems.append(f"it died: {stage.victim.log()}")
+            stage.report(f"it died: {stage.victim.log()}")
         stage.problems += stage.checker().at_the_end(stage.ledger)
     notes = [stage.control.note(number) for number in range(1, stage.control.calls + 1)]
     stage.end()
@@ -21,7 +22,7 @@ def clean(setup):
 def case(setup, call, how, plants=()):
     stage = Stage(setup)
     stage.control.kill_at(call, how)
-    for plant in plants:
+    for plant in set(plants) - {"lost-journal"}:
         stage.control.plant(plant, early="big")
     note, reached = "", False
     with stage.judged():
@@ -29,16 +30,16 @@ def case(setup, call, how, plants=()):
         reached, note = stage.control.is_dead, stage.control.note(call)
         if not survived:
             if not reached:
-                stage.problems.append(f"it died by itself, with {stage.victim.process.returncode}: {stage.victim.log()}")
+                stage.report(f"it died by itself, with {stage.victim.process.returncode}: {stage.victim.log()}")
             stage.problems += stage.checker().after_death(stage.ledger)
+            held, asked = stage.checker().held(stage.ledger), {name: len(all) for name, all in stage.server.firsts.items()}
+            if "lost-journal" in plants:
+                (stage.state / "offsets.journal").unlink(missing_ok=True)
             stage.recover()
+            stage.problems += stage.checker().after_resuming(held, asked)
         stage.problems += stage.checker().at_the_end(stage.ledger)
     stage.end()
     return Result(f"--only kill --case {call}:{how}", unique(stage.problems), reached, note)
-
-
-def unique(problems):
-    return list(dict.fromkeys(problems))
 
 
 def cases(notes, seed, calls=None, limit=None):
@@ -57,4 +58,5 @@ CONTROLS = {
     "early-name": [0.4, 0.5, 0.6, 0.45, 0.55, 0.65],
     "no-unlink": [0.9, 0.95],
     "lost-write": [0.8, 0.9],
+    "lost-journal": [0.45, 0.5, 0.55, 0.4, 0.6, 0.35, 0.65],
 }

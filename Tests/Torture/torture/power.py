@@ -9,8 +9,7 @@ import time
 from bench.rpc import Refused
 from torture.client import Gone
 from torture.filesystem import FileSystem
-from torture.kill import unique
-from torture.scenario import Violation
+from torture.problem import Violation, unique
 from torture.stage import Result, Stage
 
 
@@ -59,7 +58,7 @@ def case(setup, kind, call, plants=()):
                 cutter.is_over.set()
                 cutter.join()
             if note and not cutter.was_cut:
-                stage.problems.append(note)
+                stage.report(note)
             stage.victim.kill()
             note = stage.control.note(call)
             if cutter.was_cut:

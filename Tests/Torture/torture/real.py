@@ -10,9 +10,9 @@ import time
 from bench.rpc import Refused
 from torture.client import Client, Gone
 from torture.content import content
-from torture.filesystem import FileSystem, run
-from torture.kill import unique
-from torture.scenario import DISK_CODES, KIB, RETRY, Violation
+from torture.filesystem import FileSystem, available, run
+from torture.scenario import DISK_CODES, KIB, RETRY
+from torture.problem import Violation, unique
 from torture.stage import Result, Stage
 
 FIFREEZE, FITHAW = 0xC0045877, 0xC0045878
@@ -26,7 +26,7 @@ def wait(holds, what):
     deadline = time.monotonic() + WAIT
     while not holds():
         if time.monotonic() > deadline:
-            raise Violation(f"{what} does not come in {WAIT:.0f} s")
+            raise Violation(f"{what} does not come in {WAIT:.0f} s", 7)
         time.sleep(0.02)
 
 
@@ -50,14 +50,18 @@ class Errands:
         def holds():
             task = self.task(number)
             if task["state"] == "failed":
-                raise Violation(f"task {number} failed: {task['error']}")
+                raise Violation(f"task {number} failed: {task['error']}", 7)
             return task["state"] == state and (reason is None or task.get("reason") == reason)
-        wait(holds, f"{state} of task {number}")
+        try:
+            wait(holds, f"{state} of task {number}")
+        except Violation:
+            task = self.task(number)
+            raise Violation(f"task {number} does not become {state}: it is {task['state']}, {task.get('error')}", 7) from None
 
     def complete(self, number, file):
         self.await_state(number, "completed")
         if file.read_bytes() != content(file.name, file.stat().st_size) or file.stat().st_size != self.stage.server.sizes[file.name]:
-            raise Violation(f"{file.name} has wrong bytes")
+            raise Violation(f"{file.name} has wrong bytes", 2)
 
 
 def full_destination(stage, disk):
@@ -100,12 +104,13 @@ def fill(ballast, folder, leaving):
 
 def finish(stage):
     """The scenario by one daemon, which may say at any time that the disk does not let it."""
-    stage.victim.start()
+    if not stage.victim.is_running:
+        stage.victim.start()
     scenario = stage.scenario()
     scenario.is_patient = True
     scenario.run(stage.victim.path)
     if stage.victim.stop() != 0:
-        stage.problems.append(f"it ended with {stage.victim.process.returncode}: {stage.victim.log()}")
+        stage.report(f"it ended with {stage.victim.process.returncode}: {stage.victim.log()}")
     stage.problems += stage.checker().at_the_end(stage.ledger)
 
 
@@ -124,6 +129,57 @@ def read_only(stage, disk):
         run("mount", "-o", "remount,rw", disk.path)
     for number, size in zip(held, (4000, 700_000)):
         errands.complete(number, folder / f"held-{size}")
+
+
+def read_only_under_writes(stage, disk):
+    """The file system finds a fault in itself and goes read-only under an open file; then it is checked and mounted again."""
+    stage.victim.start()
+    errands, folder = Errands(stage), disk.path / "in"
+    stage.server.holds["long"] = 600 * KIB
+    number = errands.add("long", 2000 * KIB, folder)
+    wait(lambda: stage.server.sent.get("long", 0) >= 600 * KIB, "the first half of long")
+    # What a fault takes back is not this case's matter.
+    disk.sync()
+    with open(f"/sys/fs/ext4/{os.path.basename(disk.device)}/trigger_fs_error", "w") as trigger:
+        trigger.write("1")
+    stage.server.holds.clear()
+    errands.await_state(number, "waiting", "disk")
+    errands.complete(errands.add("other", 300_000, stage.folder / "elsewhere"), stage.folder / "elsewhere" / "other")
+    wait(lambda: is_unmounted(disk), "the end of all use of the disk")
+    run("e2fsck", "-f", "-p", disk.image, fine=(0, 1, 2))
+    disk.mount()
+    errands.complete(number, folder / "long")
+
+
+def is_unmounted(disk):
+    with contextlib.suppress(OSError):
+        disk.unmount()
+    return not disk.is_mounted
+
+
+def quota(stage, disk):
+    """The whole scenario where a quota leaves too little room, which is then raised: EDQUOT from the kernel itself."""
+    shutil.rmtree(stage.out)
+    run("btrfs", "quota", "enable", disk.path)
+    run("btrfs", "subvolume", "create", stage.out)
+    stage.move(out=stage.out)
+    run("btrfs", "qgroup", "limit", str(1500 * KIB), stage.out)
+    seen = []
+
+    def lift():
+        with contextlib.suppress(Gone, Refused, Violation):
+            client = Client(stage.victim.path)
+            wait(lambda: seen.extend(task["error"]["code"] for task in client.call("task.list", states=["waiting"])["tasks"]
+                                     if task.get("reason") == "disk") or "disk.quota" in seen, "a task that waits for its quota")
+            client.close()
+        run("btrfs", "qgroup", "limit", "none", stage.out)
+    lifter = threading.Thread(target=lift, daemon=True)
+    stage.victim.start()
+    lifter.start()
+    finish(stage)
+    lifter.join()
+    if "disk.quota" not in seen:
+        raise Violation(f"no task said that its quota is used up: {sorted(set(seen))}", 7)
 
 
 def frozen(stage, disk):
@@ -148,7 +204,7 @@ def frozen(stage, disk):
             name, place = f"warm-{number}", stage.folder / "elsewhere"
             errands.complete(errands.add(name, 100_000 * number + 10, place), place / name)
         if errands.task(cold)["state"] == "completed":
-            raise Violation("a file was delivered into a frozen file system")
+            raise Violation("a file was delivered into a frozen file system", 4)
         assert time.monotonic() - begun < WAIT
     finally:
         fcntl.ioctl(handle, FITHAW, 0)
@@ -209,7 +265,7 @@ def state_moved(stage, _):
     errands = Errands(stage)
     for name, number in answered.items():
         if errands.task(number)["state"] != "completed":
-            raise Violation(f"{name} is not completed after the restart")
+            raise Violation(f"{name} is not completed after the restart", 1)
 
 
 def state_removed(stage, _):
@@ -232,41 +288,50 @@ def must_be_refused(errands, name, folder):
         if refusal.code not in DISK_CODES:
             raise
     else:
-        raise Violation(f"task {number} was answered by a daemon whose state folder is gone")
+        raise Violation(f"task {number} was answered by a daemon whose state folder is gone", 1)
 
 
 def restart(stage):
     if stage.victim.stop() != 0:
-        stage.problems.append(f"it ended with {stage.victim.process.returncode}: {stage.victim.log()}")
+        stage.report(f"it ended with {stage.victim.process.returncode}: {stage.victim.log()}")
     stage.victim.start()
 
 
-#: Name -> (what happens, file system's megabytes or None without one, whether it is the state folder's).
+#: Name -> (what happens, file system's megabytes or None without one, whether it is the state folder's, its kind).
 CASES = {
-    "full-destination": (full_destination, 24, False),
-    "full-state": (full_state, 64, True),
-    "read-only": (read_only, 64, False),
-    "frozen": (frozen, 64, False),
-    "state-moved": (state_moved, None, True),
-    "state-removed": (state_removed, None, True),
+    "full-destination": (full_destination, 24, False, "ext4"),
+    "full-state": (full_state, 64, True, "ext4"),
+    "quota": (quota, 160, False, "btrfs"),
+    "read-only": (read_only, 64, False, "ext4"),
+    "read-only-under-writes": (read_only_under_writes, 64, False, "ext4"),
+    "frozen": (frozen, 64, False, "ext4"),
+    "state-moved": (state_moved, None, True, ""),
+    "state-removed": (state_removed, None, True, ""),
 }
 
 
+def names():
+    """Those that can be had here."""
+    return [name for name, (*_, kind) in CASES.items() if not kind or available(kind)]
+
+
 def case(setup, name):
-    happens, megabytes, is_state = CASES[name]
+    happens, megabytes, is_state, kind = CASES[name]
     with contextlib.ExitStack() as stack:
         disk = None
         stage = Stage(setup)
         stack.callback(stage.end)
         if megabytes:
-            disk = stack.enter_context(FileSystem("ext4", stage.folder / "small", megabytes=megabytes))
+            disk = stack.enter_context(FileSystem(
+                kind, stage.folder / "small", megabytes=megabytes,
+                options="errors=remount-ro" if happens is read_only_under_writes else "defaults"))
             stage.move(state=disk.path / "state") if is_state else stage.move(out=disk.path / "out")
         with stage.judged():
             try:
                 happens(stage, disk)
             except Gone as gone:
-                stage.problems.append(f"it died or does not answer: {gone}; {stage.victim.log()}")
-        if not stage.problems and not stage.victim.is_running and happens not in (full_destination, full_state):
-            stage.problems.append(f"it ended: {stage.victim.log()}")
+                stage.report(f"it died or does not answer: {gone}; {stage.victim.log()}")
+        if not stage.problems and not stage.victim.is_running and happens not in (full_destination, full_state, quota):
+            stage.report(f"it ended: {stage.victim.log()}")
         stage.victim.kill()
     return Result(f"--only real --case {name}", unique(stage.problems))

@@ -6,16 +6,15 @@ import time
 from bench.rpc import Refused
 from torture.client import Client, Gone
 from torture.content import content, digest
+from torture.problem import Violation
 
 SUBSCRIBER = "torture"
+#: Part of some tasks' headers and passwords, and of nothing that is shown.
+SECRET = "hush-4f1c9b"
 KIB = 1 << 10
 WAIT = 40.0
 DISK_CODES = ("disk.full", "disk.quota", "disk.io")
 RETRY = {"firstDelay": 0.05, "longestDelay": 0.2}
-
-
-class Violation(Exception):
-    """A promise is broken."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,6 +31,8 @@ class Piece:
     #: What may be under the final name before it is delivered.
     before: bytes = b""
     more: dict = dataclasses.field(default_factory=dict)
+    #: What has to arrive where that does not follow from the name.
+    data: bytes = b""
 
     @property
     def is_firm(self):
@@ -45,7 +46,7 @@ PIECES = [
     Piece("doomed", 900 * KIB, hold=500 * KIB, end="cancelled", more={"connections": 1}),
     Piece("never", 10 * KIB, end="cancelled", more={"startPaused": True}),
     Piece("parts", 2500 * KIB + 5, more={"connections": 3}),
-    Piece("tiny", 4 * KIB),
+    Piece("tiny", 4 * KIB, more={"headers": [["X-Api-Key", SECRET]]}),
     Piece("gone", 5 * KIB, end="removed"),
     Piece("replaced", 6 * KIB, before=OLD, more={"conflictPolicy": "overwrite"}),
     Piece("middle", 200 * KIB + 3),
@@ -54,7 +55,7 @@ PIECES = [
     Piece("put", 1500 * KIB + 9, kind="upload", more={"uploadProtocol": "put"}),
     Piece("kept", 20 * KIB, kind="upload", more={"uploadProtocol": "put"}),
     Piece("tus", 2100 * KIB + 1, kind="upload", more={"uploadProtocol": "tus"}),
-    Piece("asked", 100, kind="data"),
+    Piece("asked", 100, kind="data", more={"username": "somebody", "password": SECRET}),
 ]
 BY_NAME = {piece.name: piece for piece in PIECES}
 
@@ -158,7 +159,7 @@ class Scenario:
         answer = self.ask(method, ids=[self.ledger.ids[name]])
         skipped = [each["code"] for each in answer["skipped"]]
         if skipped and not {"task.wrong_state", "task.not_found"} >= set(skipped):
-            raise Violation(f"{method} {name}: {answer}")
+            raise Violation(f"{method} {name}: {answer}", 1)
         self.ledger.told(fact, name)
         self.look()
 
@@ -200,7 +201,7 @@ class Scenario:
             if piece.kind == "data":
                 got = base64.b64decode(self.ask("task.body", id=self.ledger.ids[piece.name])["data"])
                 if got != content(piece.name, piece.size):
-                    raise Violation(f"the answer that {piece.name} keeps is not what the server gave")
+                    raise Violation(f"the answer that {piece.name} keeps is not what the server gave", 2)
 
     def remove(self):
         if not self.ledger.has("removed", "gone"):
@@ -214,13 +215,13 @@ class Scenario:
             if number is None:
                 continue
             if self.expected is not None and number not in self.expected:
-                raise Violation(f"the subscriber was given event {number}, and {self.expected} was due")
+                raise Violation(f"the subscriber was given event {number}, and {self.expected} was due", 5)
             self.expected = range(number + 1, number + 2)
             wrong = self.ledger.see(event)
             if wrong:
-                raise Violation(wrong)
+                raise Violation(wrong, 5)
             if event["type"] == "task.failed":
-                raise Violation(f"a task failed: {event}")
+                raise Violation(f"a task failed: {event}", 7)
 
     def until(self, holds, what):
         deadline = time.monotonic() + WAIT
@@ -229,7 +230,7 @@ class Scenario:
             if self.interrupted():
                 raise Gone(f"cut off while waiting for {what}")
             if time.monotonic() > deadline:
-                raise Violation(f"{what} does not come; {self.states()}")
+                raise Violation(f"{what} does not come; {self.states()}", 7)
 
     def states(self):
         try:
@@ -241,4 +242,4 @@ class Scenario:
 
 
 def sha_of(piece):
-    return digest(content(piece.name, piece.size))
+    return digest(piece.data or content(piece.name, piece.size))

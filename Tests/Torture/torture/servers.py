@@ -25,9 +25,13 @@ class Server(http.server.ThreadingHTTPServer):
         #: Sizes of what /d/NAME gives; bytes after which a name's body waits; bodies that came, by name.
         self.sizes, self.holds, self.bodies = {}, {}, {}
         #: Upload resources of tus: number -> [name, length, bytes so far].
-        self.uploads = {}
+        self.uploads, self.next_upload = {}, 0
         #: The furthest byte given of a name; seconds between two pieces.
         self.sent, self.pause = {}, 0.0
+        #: First byte of each request for a name, in the order in which they came.
+        self.firsts = {}
+        #: (time, furthest byte) of what is given slowly.
+        self.progress = []
 
     def handle_error(self, request, client_address):
         """Daemons die in the middle of requests all the time."""
@@ -66,6 +70,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         first, last = self.wanted(size, etag)
         if first is None:
             return self.answer(416, [("Content-Range", f"bytes */{size}")])
+        with self.server.lock:
+            self.server.firsts.setdefault(name, []).append(first)
         self.send_response(206 if (first, last) != (0, size - 1) or "Range" in self.headers else 200)
         if "Range" in self.headers:
             self.send_header("Content-Range", f"bytes {first}-{last}/{size}")
@@ -100,6 +106,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 self.server.sent[name] = max(self.server.sent.get(name, 0), at)
             if self.server.pause:
                 self.wfile.flush()
+                self.server.progress.append((time.monotonic(), at))
                 time.sleep(self.server.pause)
         self.wfile.flush()
 
@@ -140,7 +147,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             data = bytearray()
             return self.answer(200, [], b"echo " + bytes(data)) if self.body(data.extend) else None
         with self.server.lock:
-            number = len(self.server.uploads) + 1
+            number = self.server.next_upload = self.server.next_upload + 1
             self.server.uploads[number] = [self.path.rpartition("/")[2], int(self.headers["Upload-Length"]), bytearray()]
         self.answer(201, [("Location", f"/tus/{number}"), *TUS])
 

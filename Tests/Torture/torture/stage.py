@@ -13,7 +13,8 @@ from bench.rpc import Refused
 from torture.checker import Checker
 from torture.client import Gone
 from torture.ledger import Ledger
-from torture.scenario import PIECES, Scenario, Violation, prepare
+from torture.problem import Problem, Violation
+from torture.scenario import PIECES, Scenario, prepare
 from torture.servers import Server
 from torture.victim import Victim
 
@@ -27,6 +28,8 @@ class Result:
     reached: bool = True
     note: str = ""
     seconds: float = 0.0
+    #: Cases in it.
+    count: int = 1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,7 +81,7 @@ class Stage:
         return Scenario(self.server, self.out, self.sources, self.ledger, self.pieces)
 
     def checker(self, **more):
-        return Checker(self.state, self.out, self.server, self.pieces, **more)
+        return Checker(self.state, self.out, self.server, self.pieces, log=self.victim.folder / "log", **more)
 
     def live(self, attacked=True, boot=None):
         """Starts the daemon, has it do all of the scenario, and ends it; False where it died on the way."""
@@ -88,28 +91,38 @@ class Stage:
             return self.victim.stop() == 0
         except Gone as gone:
             if not self.victim.await_death():
-                self.problems.append(f"it lives and does not answer: {gone}")
+                self.report(f"it lives and does not answer: {gone}")
             return False
 
     def recover(self, boots=False):
         """All of the scenario, by a daemon that nobody harms; `boots`: the machine has booted in between."""
         boot = None
         if boots:
-            boot = self.folder / "boot"
-            boot.write_text(f"{uuid.uuid4()}\n")
+            boot = self.new_boot()
             self.control.disarm()
         if not self.live(attacked=False, boot=boot):
-            self.problems.append(f"it ended with {self.victim.process.returncode}: {self.victim.log()[-300:]}")
+            self.report(f"it ended with {self.victim.process.returncode}: {self.victim.log()[-300:]}")
+
+    def new_boot(self):
+        """A file with the kernel's name of a boot that is not this one."""
+        boot = self.folder / "boot"
+        boot.write_text(f"{uuid.uuid4()}\n")
+        return boot
 
     @contextlib.contextmanager
     def judged(self):
         """Collects what goes wrong inside."""
         try:
             yield
-        except (Violation, Refused) as violation:
-            self.problems.append(str(violation))
+        except Violation as violation:
+            self.problems.append(violation.problem)
+        except Refused as refusal:
+            self.report(f"an answer that nobody expected: {refusal}", 7)
         except (OSError, KeyError, sqlite3.Error) as error:
-            self.problems.append(f"{type(error).__name__}: {error}")
+            self.report(f"{type(error).__name__}: {error}")
+
+    def report(self, text, promise=0):
+        self.problems.append(Problem(promise, text))
 
     def end(self, keep=False):
         self.victim.end()

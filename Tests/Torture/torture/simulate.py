@@ -1,0 +1,48 @@
+"""Seeded worlds: the simulation that Tests/Simulation builds, some hundred worlds at a time."""
+import pathlib
+import re
+import subprocess
+
+from torture.problem import Problem
+from torture.stage import Result
+
+EACH = 100
+LIMIT = 1200
+PLANTS = ["splice", "forget", "stuck"]
+#: What its sentences speak of -> promise.
+SUBJECTS = [("acknowledged", 1), ("no version", 2), ("part file", 4), ("nobody wanted", 4), ("its file", 4), ("is left of", 4),
+            ("event", 5), ("never ends", 7)]
+
+
+def program(dld):
+    """The simulator beside the daemon that is attacked, or a debug build's; None where nobody built it."""
+    places = [pathlib.Path(dld).parent / "simulate", pathlib.Path(__file__).resolve().parents[3] / ".build" / "debug" / "simulate"]
+    return next((place for place in places if place.exists()), None)
+
+
+def promise_of(sentence):
+    return next((promise for word, promise in SUBJECTS if word in sentence), 0)
+
+
+def worlds(simulator, first, count):
+    """Result of `count` worlds from seed `first`."""
+    done = subprocess.run([str(simulator), "--seeds", str(count), "--first", str(first)], capture_output=True, text=True,
+                          timeout=LIMIT)
+    name = f"--only simulate --case {first}:{count}"
+    ran = re.search(r"^([0-9]+) worlds", done.stdout, re.MULTILINE)
+    if done.returncode == 0 and ran:
+        return Result(name, [], count=int(ran[1]))
+    text = (done.stdout + done.stderr).strip()
+    return Result(name, [Problem(promise_of(text), text[-600:])], count=count)
+
+
+def caught(simulator, plant, first):
+    """What the simulator says where this defect is planted; nothing where it does not notice."""
+    done = subprocess.run([str(simulator), "--seeds", "300", "--first", str(first), "--plant", plant], capture_output=True,
+                          text=True, timeout=LIMIT)
+    return [done.stdout.strip()] if done.returncode == 0 and "found" in done.stdout else []
+
+
+def cases(seed, count):
+    """(first seed, worlds) of each part."""
+    return [(seed + start, min(EACH, count - start)) for start in range(0, count, EACH)]
