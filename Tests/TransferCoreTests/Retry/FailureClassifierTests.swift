@@ -84,6 +84,10 @@ struct FailureClassifierTests {
         let source = classify(.local(errno: ENOENT, operation: "open the source"))
         #expect(source.error.code == .sourceUnreadable)
         #expect(source.disposition == .permanent)
+        for errno in [EIO, EMFILE, ENFILE, ENOMEM] {
+            let passing = classify(.local(errno: errno, operation: "open the source"))
+            #expect(passing.disposition == .transient(after: nil))
+        }
     }
 
     @Test func otherEndings() {
