@@ -11,7 +11,7 @@ LIMIT = 1200
 PLANTS = ["splice", "forget", "stuck"]
 #: What its sentences speak of -> promise.
 SUBJECTS = [("acknowledged", 1), ("no version", 2), ("part file", 4), ("nobody wanted", 4), ("its file", 4), ("is left of", 4),
-            ("event", 5), ("never ends", 7)]
+            ("event", 5), ("never end", 7)]
 
 
 def program(dld):
