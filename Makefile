@@ -51,7 +51,7 @@ bench: build ## Measures against curl, aria2c and others in one run and writes B
 
 torture: build ## Attacks what `make build` made: deaths, power cuts, failing disks and networks, seeded worlds; SEED=… repeats a run.
 	Tests/Torture/prepare
-	swift build -c release --static-swift-stdlib --product simulate
+	swift build -c release --scratch-path .build-simulate --product simulate
 	Tests/Torture/run --dld "$$(swift build -c release --show-bin-path)/dld" $(if $(SEED),--seed $(SEED))
 
 fuzz: ## Fuzzes all that reads input from outside, SECONDS=20 for each target; SEED=… repeats a run.
@@ -73,4 +73,4 @@ docs: ## Writes the generated documents anew.
 	DLD_UPDATE_DOCS=1 scripts/test --filter 'Document|Reference|Generated|Completion|Manual'
 
 clean: ## Removes build products.
-	rm -rf .build .build-thread .build-address .build-bench .build-torture .build-fuzz .testenv
+	rm -rf .build .build-thread .build-address .build-bench .build-torture .build-simulate .build-fuzz .testenv

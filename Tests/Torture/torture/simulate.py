@@ -15,8 +15,13 @@ SUBJECTS = [("acknowledged", 1), ("no version", 2), ("part file", 4), ("nobody w
 
 
 def program(dld):
-    """The simulator beside the daemon that is attacked, or a debug build's; None where nobody built it."""
-    places = [pathlib.Path(dld).parent / "simulate", pathlib.Path(__file__).resolve().parents[3] / ".build" / "debug" / "simulate"]
+    """The simulator beside the daemon that is attacked, the optimized one, or a debug build's; None where nobody built it.
+
+    It is built apart from the daemon: what carries Swift's run-time library within cannot have parts of that replaced.
+    """
+    checkout = pathlib.Path(__file__).resolve().parents[3]
+    places = [pathlib.Path(dld).parent / "simulate", checkout / ".build-simulate" / "release" / "simulate",
+              checkout / ".build" / "debug" / "simulate"]
     return next((place for place in places if place.exists()), None)
 
 
