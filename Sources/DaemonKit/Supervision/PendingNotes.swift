@@ -38,6 +38,12 @@ struct PendingNotes: Sendable {
         lastCheckpoint = checkpoint
     }
 
+    /// A later one is stored.
+    mutating func dropCheckpoints() {
+        changes.removeAll { if case .checkpoint = $0 { true } else { false } }
+        lastCheckpoint = nil
+    }
+
     mutating func add(_ progress: UploadProgress) {
         changes.append(.upload(progress))
         mustBeStored = true

@@ -40,6 +40,9 @@ final class RunRecorder: TransferObserver {
         var known: Checkpoint?
         /// On its way into the store, by way of `keeper`.
         var taken: Checkpoint?
+        /// What a store that failed did not take: the next to be stored begins with it, be that the run's end.
+        var unstored: PendingNotes?
+        var lost: Checkpoint?
     }
 
     private let record: TaskRecord
@@ -150,7 +153,9 @@ final class RunRecorder: TransferObserver {
         }
         let notes = state.withLock { state in
             defer { state.notes = [] }
-            return state.notes
+            guard state.latest == nil, let lost = state.lost else { return state.notes }
+            state.latest = lost
+            return state.notes + [.checkpoint]
         }
         return pending(notes)
     }
@@ -158,7 +163,7 @@ final class RunRecorder: TransferObserver {
     /// No more notes come; returns once those that came are stored.
     func settle() async {
         let rest = await close()
-        if !rest.isEmpty { await keep(rest) }
+        if !rest.isEmpty { await keep(rest, isLast: true) }
     }
 
     private func drain() async {
@@ -182,23 +187,33 @@ final class RunRecorder: TransferObserver {
         return notes
     }
 
-    /// A store that fails loses a checkpoint, never a byte: the next one covers it. What others wait for is stored
-    /// however long that takes.
-    private func keep(_ pending: PendingNotes) async {
+    /// What a store that fails does not take goes with what comes next. What others wait for, and what nothing follows,
+    /// is stored however long that takes.
+    private func keep(_ pending: PendingNotes, isLast: Bool = false) async {
         do {
-            if pending.mustBeStored {
+            if pending.mustBeStored || isLast {
                 try await patience.persistently { try pending.store(in: $0) }
             } else {
                 try await patience.store.write { try pending.store(in: $0) }
             }
-            if let checkpoint = pending.lastCheckpoint { state.withLock { $0.known = checkpoint } }
+            if let checkpoint = pending.lastCheckpoint {
+                state.withLock { state in
+                    state.known = checkpoint
+                    state.lost = nil
+                }
+            }
         } catch {
+            state.withLock { $0.unstored = pending }
             logger.warning("cannot record progress", metadata: ["task": "\(record.id)", "error": "\(error)"])
         }
     }
 
     private func pending(_ notes: [Note]) -> PendingNotes {
-        var pending = PendingNotes(record: record, time: notes.isEmpty ? nil : time.reading().wall)
+        let unstored = state.withLock { state in
+            defer { state.unstored = nil }
+            return state.unstored
+        }
+        var pending = unstored ?? PendingNotes(record: record, time: notes.isEmpty ? nil : time.reading().wall)
         for note in notes {
             switch note {
             case .redirected(let url, let status):
@@ -235,7 +250,11 @@ extension RunRecorder: CheckpointSource {
     func checkpointStored(_ isStored: Bool) {
         enum Next { case rest(CheckedContinuation<Void, Never>?), keep, drain }
         let next: Next = state.withLock { state in
-            if isStored, let taken = state.taken { state.known = taken }
+            if isStored, let taken = state.taken {
+                state.known = taken
+                state.unstored?.dropCheckpoints()
+            }
+            state.lost = isStored ? nil : state.taken ?? state.lost
             state.taken = nil
             if state.notes.isEmpty {
                 state.isDraining = false

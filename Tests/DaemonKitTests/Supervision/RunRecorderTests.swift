@@ -68,6 +68,19 @@ import TransferStore
         #expect(stored?.status.state == .completed)
     }
 
+    /// Nothing may follow it: then the end is its last chance.
+    @Test func whatTheStoreDidNotTakeGoesWithTheEnd() async throws {
+        let stage = try await Stage()
+        stage.fixture.store.close()
+        stage.respond()
+        stage.recorder.transferReachedFile(checkpoint())
+        stage.recorder.transferCheckpointed(checkpoint(3))
+        let notes = await stage.recorder.close()
+        #expect(notes.lastCheckpoint == checkpoint(3))
+        #expect(notes.events.map(\.type) == [.taskResponse])
+        #expect(stage.recorder.knownCheckpoint == nil)
+    }
+
     @Test func whatReachesAFileIsStoredAtOnceWithTheAnswer() async throws {
         let stage = try await Stage()
         stage.respond()

@@ -72,7 +72,7 @@ def run_power(run):
             caught = caught or power.case(run.setup, found[0], int(calls * share), [plant]).problems
         run.control("power", plant, caught)
     for kind in found:
-        cases = power.cases([kind], calls, run.seed, run.chosen.cases or 60)
+        cases = power.cases([kind], calls, run.seed, run.chosen.cases or 100)
         run.tally("power", f"power cut on {kind}", run.each(power_case, cases))
 
 
@@ -93,7 +93,7 @@ def run_blocks(run):
         results = blocks.case(run.setup, RECORDER, found[0], run.seed, 12, [plant])
         run.control("blocks", plant, [problem for result in results for problem in result.problems])
     for kind in found:
-        cases = blocks.cases([kind], run.seed, run.chosen.cases or 120, 20)
+        cases = blocks.cases([kind], run.seed, run.chosen.cases or 200, 20)
         results = (result for results in run.each(blocks_case, cases) for result in results)
         run.tally("blocks", f"images of {kind} at any write", results)
 
@@ -127,7 +127,7 @@ def run_disks(run):
     run.say(f"calls that can fail: {found}")
     caught = disks.case(run.setup, "delivery", "EIO", "some", 1, ["hidden-failure"]).problems
     run.control("disks", "hidden-failure", caught)
-    cases = disks.cases(found, run.seed, run.chosen.cases or 300)
+    cases = disks.cases(found, run.seed, run.chosen.cases or 600)
     for fault in disks.FAULTS:
         run.tally("disks", f"failing calls: {fault}", run.each(disks_case, [case for case in cases if case[0] == fault]))
 
@@ -185,7 +185,7 @@ def run_simulate(run):
         return run.tally("simulate", "simulate", [simulate.worlds(SIMULATOR, int(first), int(count))])
     for plant in simulate.PLANTS:
         run.control("simulate", plant, simulate.caught(SIMULATOR, plant, run.seed))
-    cases = simulate.cases(run.seed, run.chosen.cases or 2000)
+    cases = simulate.cases(run.seed, run.chosen.cases or 5000)
     run.tally("simulate", "seeded worlds", run.each(simulate_case, cases))
 
 

@@ -164,9 +164,12 @@ def finish(stage):
         watch(stage, 0.2)
     watch(stage, 0.3)
     # A task that was added and not answered is there all the same.
-    page = client.call("task.list", limit=1000)["tasks"]
-    for task in page:
-        if stage.ledger.has_tried("added", task["description"]):
-            stage.ledger.ids.setdefault(task["description"], task["id"])
+    cursor = {}
+    while cursor is not None:
+        page = client.call("task.list", limit=1000, **cursor)
+        for task in page["tasks"]:
+            if stage.ledger.has_tried("added", task["description"]):
+                stage.ledger.ids.setdefault(task["description"], task["id"])
+        cursor = {"cursor": page["nextCursor"]} if page.get("nextCursor") else None
     client.close()
     stage.victim.stop()
