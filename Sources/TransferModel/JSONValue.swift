@@ -47,22 +47,20 @@ extension JSONValue: Codable {
 
     /// Members in the order of their names: equal values are equal text.
     public func encode(to encoder: any Encoder) throws {
-        if case .object(let members) = self {
+        switch self {
+        case .null:
+            var container = encoder.singleValueContainer()
+            try container.encodeNil()
+        case .bool(let value): try value.encode(to: encoder)
+        case .integer(let value): try value.encode(to: encoder)
+        case .number(let value): try value.encode(to: encoder)
+        case .string(let value): try value.encode(to: encoder)
+        case .array(let value): try value.encode(to: encoder)
+        case .object(let members):
             var container = encoder.container(keyedBy: MemberName.self)
             for (name, value) in members.sorted(by: { $0.key < $1.key }) {
                 try container.encode(value, forKey: MemberName(stringValue: name))
             }
-            return
-        }
-        var container = encoder.singleValueContainer()
-        switch self {
-        case .null: try container.encodeNil()
-        case .bool(let value): try container.encode(value)
-        case .integer(let value): try container.encode(value)
-        case .number(let value): try container.encode(value)
-        case .string(let value): try container.encode(value)
-        case .array(let value): try container.encode(value)
-        case .object: break
         }
     }
 

@@ -7,28 +7,27 @@ extension EndToEnd {
     /// Promise 6, on one system daemon.
     @Suite(.enabled(if: Requirements.isRoot, "a system daemon and other users need root"))
     struct Users {
-        private static let anna: UInt32 = 4001
-        private static let bert: UInt32 = 4002
+        private static let anna = IsolationHouse.anna
+        private static let bert = IsolationHouse.bert
 
+        /// Two of the house's users, and root.
         private struct House {
-            let daemon: DaemonProcess
-            let origin: MisbehavingOrigin
+            let shared: IsolationHouse
             let root: RPCProbe
             let anna: RPCProbe
             let bert: RPCProbe
 
-            func home(_ uid: UInt32) -> String { daemon.stateFolder + "/files/\(uid)" }
+            var daemon: DaemonProcess { shared.daemon }
+            var origin: MisbehavingOrigin { shared.origin }
 
             init() async throws {
-                origin = try MisbehavingOrigin()
-                origin.serveEverything(.good(.version(1, size: 5000)))
-                daemon = try await DaemonProcess.started(["--system"])
-                // Who may connect is the administrator's business; here everybody may.
-                chmod(daemon.socket, 0o666)
-                root = try await daemon.probe()
-                anna = try await daemon.probe(uid: Users.anna)
-                bert = try await daemon.probe(uid: Users.bert)
+                shared = try await IsolationHouse()
+                root = try await shared.probe(nil)
+                anna = try await shared.probe(Users.anna)
+                bert = try await shared.probe(Users.bert)
             }
+
+            func home(_ uid: UInt32) -> String { shared.home(uid) }
 
             func add(_ probe: RPCProbe, _ uid: UInt32, _ name: String, _ more: [String: JSONValue] = [:]) async throws
                 -> Int64

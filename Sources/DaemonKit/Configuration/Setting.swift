@@ -50,7 +50,7 @@ package struct Setting: Sendable {
 extension Setting {
     /// The column that a setting's value is stored in: its keypath and the way to JSON and back.
     struct Column: Sendable {
-        package let read: @Sendable (DaemonSettings) -> JSONValue
+        let read: @Sendable (DaemonSettings) -> JSONValue
         let write: @Sendable (JSONValue, inout DaemonSettings) -> Void
     }
 

@@ -1,4 +1,6 @@
+import CurlEngine
 import Foundation
+import Logging
 import TestSupport
 import Threading
 import TransferCore
@@ -25,6 +27,12 @@ final class ManualTime: TimeSource {
     }
 }
 
+/// Nobody is started.
+private struct NoLaunches: LaunchServing {
+    func finalEvent(in session: SessionKey) {}
+    func check(_ configuration: SessionConfiguration) throws(TransferError) {}
+}
+
 /// A store in a folder of its own, with what supervision needs beside it.
 final class SupervisionFixture: Sendable {
     private let folder: TemporaryFolder
@@ -42,6 +50,18 @@ final class SupervisionFixture: Sendable {
     }
 
     deinit { store.close() }
+
+    /// A supervisor of this store that was not started, configured as in `home`.
+    func supervisor(in home: ConfigurationFixture, pool: BlockingPool = BlockingPool()) throws -> Supervisor {
+        let configuration = try home.loader.load()
+        let access = FileAccess(mode: .user)
+        return Supervisor(
+            store: store,
+            engine: try CurlEngine(CurlEngine.Configuration(journalPath: home.root + "/journal", userAgent: "test")),
+            access: access, pool: pool,
+            conditions: Conditions(network: NetworkMonitor(), disk: DiskMonitor(access: access, pool: pool)),
+            launches: NoLaunches(), configuration: { configuration }, time: time, logger: Logger(label: "test"))
+    }
 
     @Sendable static func plain(_ spec: TaskSpec, _ session: SessionConfiguration) -> EffectivePolicy {
         EffectivePolicy(spec: spec, session: session, settings: GlobalSettings())

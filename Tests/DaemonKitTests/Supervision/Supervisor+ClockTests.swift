@@ -9,11 +9,6 @@ import TransferStore
 
 @testable import DaemonKit
 
-private struct NoLaunches: LaunchServing {
-    func finalEvent(in session: SessionKey) {}
-    func check(_ configuration: SessionConfiguration) throws(TransferError) {}
-}
-
 /// A wall clock that is set, under a daemon that runs and one that does not.
 @Suite struct SupervisorClockTests {
     private let fixture: SupervisionFixture
@@ -26,14 +21,7 @@ private struct NoLaunches: LaunchServing {
 
     /// One that has begun to follow the clock, as at the start of a daemon.
     private func supervisor() async throws -> Supervisor {
-        let configuration = try home.loader.load()
-        let (access, pool) = (FileAccess(mode: .user), BlockingPool(width: 0))
-        let supervisor = Supervisor(
-            store: fixture.store,
-            engine: try CurlEngine(CurlEngine.Configuration(journalPath: home.root + "/journal", userAgent: "test")),
-            access: access, pool: pool,
-            conditions: Conditions(network: NetworkMonitor(), disk: DiskMonitor(access: access, pool: pool)),
-            launches: NoLaunches(), configuration: { configuration }, time: fixture.time, logger: Logger(label: "test"))
+        let supervisor = try fixture.supervisor(in: home, pool: BlockingPool(width: 0))
         try await supervisor.beginClock()
         return supervisor
     }

@@ -11,12 +11,6 @@ import TransferStore
 
 @testable import DaemonKit
 
-/// Nobody is started.
-private struct NoLaunches: LaunchServing {
-    func finalEvent(in session: SessionKey) {}
-    func check(_ configuration: SessionConfiguration) throws(TransferError) {}
-}
-
 @Suite struct SupervisorControlTests {
     private let fixture: SupervisionFixture
     private let home: ConfigurationFixture
@@ -25,14 +19,7 @@ private struct NoLaunches: LaunchServing {
     init() throws {
         fixture = try SupervisionFixture()
         home = try ConfigurationFixture()
-        let configuration = try home.loader.load()
-        let (access, pool) = (FileAccess(mode: .user), BlockingPool())
-        supervisor = Supervisor(
-            store: fixture.store,
-            engine: try CurlEngine(CurlEngine.Configuration(journalPath: home.root + "/journal", userAgent: "test")),
-            access: access, pool: pool,
-            conditions: Conditions(network: NetworkMonitor(), disk: DiskMonitor(access: access, pool: pool)),
-            launches: NoLaunches(), configuration: { configuration }, time: fixture.time, logger: Logger(label: "test"))
+        supervisor = try fixture.supervisor(in: home)
     }
 
     private var target: ControlTarget {
