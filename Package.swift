@@ -190,7 +190,9 @@ let package = Package(
         .testTarget(name: "HouseTests", exclude: ["layers.txt"], swiftSettings: strict),
         .testTarget(
             name: "EndToEnd",
-            dependencies: ["TestSupport", "TransferModel", "TransferRPC", "dld", "dlctl"],
+            dependencies: [
+                "TestSupport", "TransferCore", "TransferModel", "TransferRPC", "TransferStore", "dld", "dlctl",
+            ],
             swiftSettings: strict
         ),
     ]

@@ -144,6 +144,7 @@ package final class Daemon: Sendable {
             footprint.note(events: events.count)
         }
         try await feed.start()
+        try await supervisor.recover()
 
         let services = Services(
             tasks: supervisor, sessions: supervisor, store: store, feed: feed,

@@ -1,6 +1,9 @@
+import Foundation
 import TestSupport
 import Testing
+import TransferCore
 import TransferModel
+import TransferStore
 
 extension EndToEnd {
     /// What once went wrong in the whole daemon.
@@ -30,6 +33,52 @@ extension EndToEnd {
             try await scene.probe.wait(for: try await scene.add(), "completed")
             #expect(Content("hello hello hello").matches(scene.file()))
             #expect(scene.names == ["file"])
+        }
+
+        /// A client that changed what ran in a daemon that is gone, before that was queued again, kept the next one from
+        /// starting.
+        @Test(.timeLimit(.minutes(2)))
+        func whatRanIsQueuedAgainBeforeAnyoneIsAnswered() async throws {
+            let daemon = try DaemonProcess()
+            try await Self.leave(running: 5000, in: daemon.stateFolder)
+            async let answered = Self.firstAnswer(of: daemon)
+            try await daemon.start()
+            let counts = try await answered["tasks"]
+            #expect(try #require(counts?["running"]?.integerValue) < 100)
+            let changed = try await daemon.probe().call("task.pause", ["all": true])["changed"]?.arrayValue
+            #expect(try #require(changed).count > 4000)
+            #expect(daemon.isRunning)
+        }
+
+        private static func firstAnswer(of daemon: DaemonProcess) async throws -> JSONValue {
+            let limit = ContinuousClock.now + .seconds(60)
+            while ContinuousClock.now < limit {
+                if let probe = try? await daemon.probe() { return try await probe.call("daemon.stats") }
+                await Task.yield()
+            }
+            throw SupportError("nobody answers")
+        }
+
+        /// What a daemon leaves that dies while so many tasks run.
+        private static func leave(running count: Int, in stateFolder: String) async throws {
+            let store = try TransferStore(folder: stateFolder)
+            defer { store.close() }
+            let now = ClockReading(
+                wall: Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)), boot: 0)
+            try await store.write { transaction in
+                let session = SessionKey(owner: UserID(getuid()), identifier: "default")
+                try transaction.insertSession(
+                    SessionRecord(key: session, configuration: SessionConfiguration(), createdAt: now.wall))
+                for number in 0..<count {
+                    var spec = TaskSpec()
+                    spec.url = "http://127.0.0.1:9/\(number)"
+                    spec.destination = Destination(path: stateFolder + "/../\(number)")
+                    var (status, _) = TaskMachine.added(startPaused: false, earliestBeginAt: nil, at: now)
+                    status.state = .running
+                    _ = try transaction.insert(
+                        NewTask(session: session, spec: spec, status: status, host: "http://127.0.0.1:9"))
+                }
+            }
         }
     }
 }

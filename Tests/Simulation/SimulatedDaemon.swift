@@ -42,6 +42,7 @@ final class SimulatedDaemon: @unchecked Sendable {
     func start(_ world: World) {
         Task {
             do {
+                try await supervisor.recover()
                 try await supervisor.start()
                 hasStarted = true
             } catch {

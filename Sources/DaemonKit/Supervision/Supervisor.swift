@@ -66,10 +66,28 @@ package final class Supervisor: Sendable {
 
     var isStopping: Bool { stopping.withLock { $0 } }
 
-    /// Takes up where the last daemon stopped: what ran is queued again, then slots are filled.
-    package func start() async throws {
+    /// Takes up where the last daemon stopped: rows that say `running` are of a daemon that is gone, and are queued again.
+    ///
+    /// To be called once, before any client is answered: a client that changed such a row meanwhile would change a run that
+    /// does not exist.
+    package func recover() async throws {
         try await beginClock()
-        try await recover()
+        let interrupted = try await store.read { try $0.running() }
+        for chunk in interrupted.chunked(500) {
+            let transitions = transitions
+            try await store.write { transaction in
+                for record in chunk {
+                    _ = try transitions.apply(.daemonRestarted, to: record.id, in: transaction)
+                }
+            }
+        }
+        if !interrupted.isEmpty {
+            logger.notice("resuming after an interruption", metadata: ["tasks": "\(interrupted.count)"])
+        }
+    }
+
+    /// Fills slots from now on; after `recover()`.
+    package func start() async throws {
         applyRateLimits()
         for session in try await store.read({ try $0.sessions(owner: nil) }) { applyRateLimit(of: session) }
         let dispatcher = Dispatcher(
@@ -131,24 +149,6 @@ package final class Supervisor: Sendable {
             spec: spec, session: session, settings: configuration.global)
         policy.network.knownHostsPath = configuration.knownHosts
         return policy
-    }
-
-    // MARK: Recovery
-
-    /// Rows that say `running` are of a daemon that is gone.
-    private func recover() async throws {
-        let interrupted = try await store.read { try $0.running() }
-        for chunk in interrupted.chunked(500) {
-            let transitions = transitions
-            try await store.write { transaction in
-                for record in chunk {
-                    _ = try transitions.apply(.daemonRestarted, to: record.id, in: transaction)
-                }
-            }
-        }
-        if !interrupted.isEmpty {
-            logger.notice("resuming after an interruption", metadata: ["tasks": "\(interrupted.count)"])
-        }
     }
 
     // MARK: Runs

@@ -56,7 +56,7 @@ def cases(notes, seed, calls=None, limit=None):
 CONTROLS = {
     "lost-log": [0.5, 0.7, 0.9, 0.6, 0.8],
     "early-name": [0.4, 0.5, 0.6, 0.45, 0.55, 0.65],
-    "no-unlink": [0.9, 0.95],
-    "lost-write": [0.8, 0.9],
+    "no-unlink": [0.9, 0.95, 0.85, 0.97, 0.8, 0.92, 0.87],
+    "lost-write": [0.8, 0.9, 0.7, 0.85, 0.95],
     "lost-journal": [0.45, 0.5, 0.55, 0.4, 0.6, 0.35, 0.65],
 }

@@ -118,6 +118,8 @@ class Stage:
             self.problems.append(violation.problem)
         except Refused as refusal:
             self.report(f"an answer that nobody expected: {refusal}", 7)
+        except Gone as gone:
+            self.report(f"it is gone: {gone}")
         except (OSError, KeyError, sqlite3.Error) as error:
             self.report(f"{type(error).__name__}: {error}")
 
