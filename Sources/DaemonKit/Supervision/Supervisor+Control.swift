@@ -105,8 +105,9 @@ extension Supervisor {
 
     /// Removes the part files of those tasks whose bytes go with this action.
     /// - Returns: tasks that had been attempted: who was not has neither part nor file.
-    private func discardParts(of ids: [TaskID], for action: TaskAction) async throws -> [TaskRecord] {
-        guard action.discardsParts else { return [] }
+    @discardableResult
+    func discardParts(of ids: [TaskID], for action: TaskAction) async throws -> [TaskRecord] {
+        guard action.isLast else { return [] }
         let records = try await store.read { snapshot in
             let heads = try snapshot.heads(ids).filter { $0.mayHavePart && action.discardsPart(of: $0) }
             return try snapshot.tasks(heads.map(\.id))
@@ -172,18 +173,18 @@ extension TaskAction {
         }
     }
 
-    fileprivate var discardsParts: Bool {
+    /// Whether nothing follows by itself that would take up a part file.
+    fileprivate var isLast: Bool {
         switch self {
-        case .cancel(let keepPartial): !keepPartial
-        case .remove: true
+        case .cancel, .remove: true
         case .pause, .resume, .retry: false
         }
     }
 
-    /// Whether the task's bytes go with this action.
+    /// Whether the task's bytes go with this action: also those that nobody could go on from.
     fileprivate func discardsPart(of head: TaskHead) -> Bool {
         switch self {
-        case .cancel(let keepPartial): !keepPartial && !head.status.state.isFinal
+        case .cancel(let keepPartial): !head.status.state.isFinal && !(keepPartial && head.hasCheckpoint)
         case .remove: head.status.state.isFinal
         case .pause, .resume, .retry: false
         }

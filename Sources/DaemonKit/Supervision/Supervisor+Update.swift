@@ -40,7 +40,8 @@ extension Supervisor {
         }
         let transitions = transitions
         let outcome = try await stoppingRuns([id]) {
-            try await store.write { transaction -> TaskTransitions.Outcome? in
+            try await discardParts(of: [id], for: .cancel(keepPartial: true))
+            return try await store.write { transaction -> TaskTransitions.Outcome? in
                 guard let record = try transaction.task(id) else { throw Self.notFound(id) }
                 guard record.status.state != .cancelled else { return nil }
                 return try transitions.apply(.cancel(keepPartial: true), to: record, in: transaction)
