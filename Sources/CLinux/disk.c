@@ -55,6 +55,10 @@ int dld_open_beneath(int folder, const char *path, uint64_t flags, uint64_t mode
     return (int)syscall(SYS_openat2, folder, path, &how, sizeof how);
 }
 
+void dld_start_writing(int fd, int64_t offset, int64_t count) {
+    sync_file_range(fd, offset, count, SYNC_FILE_RANGE_WRITE);
+}
+
 ssize_t dld_copy_range(int from, int64_t from_offset, int to, int64_t to_offset, size_t length) {
     loff_t in = from_offset, out = to_offset;
     return copy_file_range(from, &in, to, &out, length, 0);

@@ -25,6 +25,9 @@ int dld_open_beneath(int folder, const char *path, uint64_t flags, uint64_t mode
 /// copy_file_range(2): at `from_offset` and `to_offset`, which it does not move.
 ssize_t dld_copy_range(int from, int64_t from_offset, int to, int64_t to_offset, size_t length);
 
+/// sync_file_range(2) with SYNC_FILE_RANGE_WRITE: has written pages go to the disk and does not wait for them.
+void dld_start_writing(int fd, int64_t offset, int64_t count);
+
 /// O_TMPFILE, O_PATH and O_NOFOLLOW, which need _GNU_SOURCE.
 extern const int DLD_O_TMPFILE;
 extern const int DLD_O_PATH;

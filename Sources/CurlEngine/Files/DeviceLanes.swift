@@ -1,14 +1,18 @@
 import Threading
 import TransferModel
 
-/// What a sync thread makes durable.
+/// What a sync thread does.
 protocol Synchronizing: Sendable {
     func synchronize()
+}
+
+/// What can be made durable together with others.
+protocol RoundMember: Synchronizing {
     /// Takes part in a sync of many files; nil where nothing is due.
     func joinRound(at now: Int64) -> SyncShare?
 }
 
-extension PartSink: Synchronizing {}
+extension PartSink: RoundMember {}
 
 /// The threads that serve one file system: a slow or frozen one delays only its own transfers.
 final class DeviceLane: Sendable {

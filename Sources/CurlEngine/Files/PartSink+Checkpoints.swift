@@ -96,6 +96,8 @@ extension PartSink {
             defer { state.readerWaits = false }
             return (state.readerWaits || failure != nil, state.finishing != nil)
         }
+        // What was written meanwhile may be so much that nobody writes until it is durable.
+        checkpointIfDue(at: dld_monotonic_nanoseconds())
         if waited { onChange() }
         if ends { services.lane.post(.finish(self)) }
     }

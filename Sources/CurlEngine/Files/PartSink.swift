@@ -38,6 +38,8 @@ package final class PartSink: @unchecked Sendable {
         var announced = false
         var syncing = false
         var syncStarted: Int64 = 0
+        /// Before this the kernel writes already.
+        var writtenBack: Int64
         /// When the oldest byte that is not durable was written.
         var oldestUnsynced: Int64?
         var failure: LocalFailure?
@@ -54,10 +56,22 @@ package final class PartSink: @unchecked Sendable {
         var opened: Int64 = .max
         /// The store speaks of the file, so that the daemon's death costs no more than what was on its way.
         var isKnown = true
+
+        /// What the kernel is to write now, offset and length; nil where that is not worth a call yet, or a sync is under
+        /// way, which would have to wait for it.
+        /// - Parameter boardSyncs: the sync of all that write to the file, where there are others.
+        mutating func takeWriteBack(_ boardSyncs: Bool? = nil) -> (offset: Int64, count: Int64)? {
+            let begin = max(writtenBack, durable)
+            guard !(boardSyncs ?? syncing), written - begin >= WriteBack.bytes else { return nil }
+            writtenBack = written
+            return (begin, written - begin)
+        }
     }
 
     static let checkpointInterval: Int64 = 1_000_000_000
     static let checkpointBytes: Int64 = 64 << 20
+    /// With more that is not durable the reading stops until a checkpoint is done: the next takes no longer then.
+    static let unsyncedBytes: Int64 = 2 * checkpointBytes
     /// A checkpoint later than this stops the reading until it is done.
     static let checkpointPatience: Int64 = 1_800_000_000
     /// Buffers given to the writer while the next one fills.
@@ -93,7 +107,7 @@ package final class PartSink: @unchecked Sendable {
         self.onChange = onChange
         start = acceptance.offset.rawValue
         began = dld_monotonic_nanoseconds()
-        var initial = State(written: start, durable: start)
+        var initial = State(written: start, durable: start, writtenBack: start)
         if board == nil {
             initial.identity = JournalEntry.identity(of: Self.checkpoint(part, acceptance, offset: start))
         }
@@ -118,12 +132,22 @@ package final class PartSink: @unchecked Sendable {
     func admits(at now: Int64) -> Bool {
         let boardIsLate = board?.isLate(at: now)
         return state.withLock { state in
-            let late = boardIsLate ?? state.oldestUnsynced.map { now - $0 > Self.checkpointPatience } ?? false
+            let late =
+                boardIsLate
+                ?? Self.isLate(since: state.oldestUnsynced, unsynced: state.written - state.durable, at: now)
             let isAhead = !state.isKnown && state.written - start > Self.unknownBytes
             guard state.buffersOutstanding >= Self.buffersInFlight || late || isAhead else { return true }
             state.readerWaits = true
             return false
         }
+    }
+
+    /// Whether a checkpoint is behind: the reading stops until it is done.
+    /// - Parameters:
+    ///   - oldest: when the first byte that is not durable was written.
+    ///   - unsynced: bytes that are not durable.
+    static func isLate(since oldest: Int64?, unsynced: Int64, at now: Int64) -> Bool {
+        unsynced > unsyncedBytes || oldest.map { now - $0 > checkpointPatience } ?? false
     }
 
     package func submit(_ buffer: Buffer) {
@@ -231,14 +255,19 @@ package final class PartSink: @unchecked Sendable {
         // Only this thread changes `crcWritten`, so it may be carried over the lock.
         let before = state.withLock { $0.crcWritten }
         let crc = bytes.map { dld_crc32c(before, $0, count) } ?? before
-        state.withLock { state in
+        let boardSyncs = board?.isSyncing
+        let writeBack = state.withLock { state in
             state.written = end
             state.crcWritten = crc
             if bytes == nil { state.crcUnknown = true }
             if state.oldestUnsynced == nil { state.oldestUnsynced = dld_monotonic_nanoseconds() }
             claim(state)
+            return state.takeWriteBack(boardSyncs)
         }
         part.noteBytes()
+        if let writeBack {
+            services.lane.sync(WriteBack(part: part, offset: writeBack.offset, count: writeBack.count))
+        }
         let now = dld_monotonic_nanoseconds()
         if let board { return board.wrote(at: now) }
         context.counters.setReceived(ByteCount(end))

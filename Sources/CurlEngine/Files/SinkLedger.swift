@@ -12,7 +12,7 @@ final class SinkLedger: Sendable {
 
     func add(_ sink: PartSink) { state.withLock { $0.sinks[ObjectIdentifier(sink)] = sink } }
     func remove(_ sink: PartSink) { state.withLock { $0.sinks[ObjectIdentifier(sink)] = nil } }
-    func files(of round: SyncRound) -> [any Synchronizing] {
+    func files(of round: SyncRound) -> [any RoundMember] {
         state.withLock { state in
             state.sinks.values.filter { $0.services.lane.round === round }
                 + state.boards.values.filter { $0.services.lane.round === round }

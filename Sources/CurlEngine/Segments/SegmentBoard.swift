@@ -117,12 +117,12 @@ package final class SegmentBoard: Sendable {
         checkpointIfDue(at: now)
     }
 
-    /// Whether what was written is not durable for so long that nothing more should be read.
+    /// Whether so much that was written is not durable, or for so long, that nothing more should be read.
     func isLate(at now: Int64) -> Bool {
-        state.withLock { state in
-            state.oldestUnsynced.map { now - $0 > PartSink.checkpointPatience } ?? false
-        }
+        state.withLock { PartSink.isLate(since: $0.oldestUnsynced, unsynced: $0.unsynced, at: now) }
     }
+
+    var isSyncing: Bool { state.withLock { $0.syncing } }
 
     /// Starts a checkpoint where one is due; any thread. In a crowd, rounds see to those that are due by time.
     func checkpointIfDue(at now: Int64) {
@@ -276,7 +276,7 @@ package final class SegmentBoard: Sendable {
     }
 }
 
-extension SegmentBoard: Synchronizing {
+extension SegmentBoard: RoundMember {
     /// How far each sink was when a sync began.
     private struct Marks: Sendable {
         var began: Int64
@@ -318,6 +318,7 @@ extension SegmentBoard: Synchronizing {
             state.syncing = false
             return state.sinks
         }
+        checkpointIfDue(at: dld_monotonic_nanoseconds())
         for sink in sinks { sink.wakeReader() }
         settleIfIdle()
     }

@@ -1,5 +1,7 @@
+import CLinux
 import Glibc
 import Testing
+import Threading
 import TransferCore
 import TransferModel
 
@@ -89,19 +91,69 @@ import TransferModel
         await bench.engine.shutdown()
     }
 
+    /// A sink that is driven by hand.
+    private func sink(
+        _ bench: Bench, _ part: PartFile, journal: OffsetJournal? = nil, onChange: @escaping @Sendable () -> Void = {}
+    ) throws -> PartSink {
+        let services = PartSink.Services(
+            lane: DeviceLane(device: part.device, inPlace: true), journal: journal,
+            buffers: BufferPool(bound: 1 << 20), ledger: SinkLedger(), onBuffersFreed: {})
+        let context = TransferContext(
+            task: bench.task, session: bench.session, counters: bench.counters, observer: bench.observer)
+        let sink = PartSink(
+            part: part, acceptance: Acceptance(offset: .zero), context: context, services: services, onChange: onChange)
+        sink.begin()
+        return sink
+    }
+
+    /// However fast the bytes come, the next checkpoint has two checkpoints' worth to write at most.
+    @Test func readingStopsWhereTheDiskIsBehindAndGoesOnAtTheNextCheckpoint() throws {
+        let bench = try Bench()
+        let part = try bench.part()
+        let wakes = Guarded(0)
+        let sink = try sink(bench, part) { wakes.withLock { $0 += 1 } }
+        let size = PartSink.unsyncedBytes
+        try part.truncate(to: ByteCount(size))
+        sink.wrote(1000, crcOf: nil, 1000)
+        let slow = try #require(sink.joinRound(at: dld_monotonic_nanoseconds()))
+        sink.wrote(size, crcOf: nil, Int(size - 1000))
+        #expect(sink.admits(at: dld_monotonic_nanoseconds()))
+        sink.wrote(size + 1, crcOf: nil, 1)
+        #expect(!sink.admits(at: dld_monotonic_nanoseconds()))
+        #expect(wakes.withLock { $0 } == 0)
+        slow.settle()
+        // The sync of the rest has begun by itself, and here is done when it returns.
+        #expect(wakes.withLock { $0 } == 1)
+        #expect(sink.admits(at: dld_monotonic_nanoseconds()))
+        #expect(bench.observer.heard.checkpoints.map(\.offset).suffix(2) == [1000, ByteCount(size + 1)])
+    }
+
+    /// Between two checkpoints the kernel is told to write; during one it would only make that one longer.
+    @Test func whatIsWrittenGoesToTheDiskBeforeACheckpointNeedsIt() {
+        var state = PartSink.State(written: 0, durable: 0, writtenBack: 0)
+        func taken(_ written: Int64, durable: Int64 = 0) -> [Int64]? {
+            state.written = written
+            state.durable = durable
+            return state.takeWriteBack().map { [$0.offset, $0.count] }
+        }
+        let step = WriteBack.bytes
+        #expect(taken(step - 1) == nil)
+        #expect(taken(step) == [0, step])
+        #expect(taken(2 * step - 1) == nil)
+        #expect(taken(2 * step + 5) == [step, step + 5])
+        // A checkpoint wrote more than was asked for.
+        #expect(taken(4 * step, durable: 4 * step - 1) == nil)
+        #expect(taken(5 * step, durable: 4 * step) == [4 * step, step])
+        state.syncing = true
+        #expect(taken(7 * step) == nil)
+    }
+
     /// A journal that stayed behind the checkpoint would have a copied file begin anew after `kill -9`.
     @Test func aCheckpointOfBytesThatTheKernelCopiedIsBelieved() throws {
         let bench = try Bench()
         let path = bench.folder.file("offsets")
-        let journal = try OffsetJournal(path: path, slots: 4)
         let part = try bench.part()
-        let services = PartSink.Services(
-            lane: DeviceLane(device: part.device), journal: journal, buffers: BufferPool(bound: 1 << 20),
-            ledger: SinkLedger(), onBuffersFreed: {})
-        let context = TransferContext(
-            task: bench.task, session: bench.session, counters: bench.counters, observer: bench.observer)
-        let sink = PartSink(part: part, acceptance: Acceptance(offset: .zero), context: context, services: services) {}
-        sink.begin()
+        let sink = try sink(bench, part, journal: try OffsetJournal(path: path, slots: 4))
         try part.truncate(to: 5000)
         sink.wrote(5000, crcOf: nil, 5000)
         sink.synchronize()
