@@ -1,5 +1,6 @@
 import TestSupport
 import Testing
+import Threading
 import TransferModel
 
 extension EndToEnd {
@@ -10,7 +11,7 @@ extension EndToEnd {
         @Test(.timeLimit(.minutes(1)))
         func pauseStopsTrafficAndResumeGoesOnThere() async throws {
             let scene = try await Scene()
-            scene.origin.serve("/file", .good(resource, rate: 4 << 20), .good(resource))
+            scene.origin.serve("/file", .stalling(resource, at: 6 << 20, rate: 4 << 20), .good(resource))
             let id = try await scene.add()
             try await scene.probe.wait(for: id, bytes: 2 << 20)
             #expect(try await scene.probe.control("pause", id))
@@ -39,7 +40,7 @@ extension EndToEnd {
         @Test(.timeLimit(.minutes(1)))
         func cancelCanKeepThePartAndRetryGoesOn() async throws {
             let scene = try await Scene()
-            scene.origin.serve("/file", .good(resource, rate: 4 << 20), .good(resource))
+            scene.origin.serve("/file", .stalling(resource, at: 6 << 20, rate: 4 << 20), .good(resource))
             let id = try await scene.add()
             try await scene.probe.wait(for: id, bytes: 2 << 20)
             #expect(try await scene.probe.control("cancel", id, ["keepPartial": true]))
@@ -106,7 +107,7 @@ extension EndToEnd {
         func aNewAddressKeepsTheBytesOnlyOfTheSameVersion() async throws {
             let scene = try await Scene()
             let other = Resource.version(2, size: Self.size)
-            scene.origin.serve("/old", .good(resource, rate: 4 << 20))
+            scene.origin.serve("/old", .stalling(resource, at: 6 << 20, rate: 4 << 20))
             scene.origin.serve("/same", .good(resource))
             scene.origin.serve("/other", .good(other))
             for (path, expected) in [("/same", resource), ("/other", other)] {
@@ -124,7 +125,7 @@ extension EndToEnd {
         @Test(.timeLimit(.minutes(1)))
         func resumeDataContinuesOnADaemonThatKnowsNothing() async throws {
             let scene = try await Scene()
-            scene.origin.serve("/file", .good(resource, rate: 4 << 20), .good(resource))
+            scene.origin.serve("/file", .stalling(resource, at: 6 << 20, rate: 4 << 20), .good(resource))
             let id = try await scene.add("/file", to: "file", ["username": "me", "password": "Tops3cret"])
             try await scene.probe.wait(for: id, bytes: 2 << 20)
             let result = try await scene.probe.call("task.resumeData", ["id": .integer(id)])
@@ -144,7 +145,8 @@ extension EndToEnd {
         @Test(.timeLimit(.minutes(1)))
         func aPartThatWentWithResumeDataIsNotTheOldTasksAnyMore() async throws {
             let scene = try await Scene()
-            scene.origin.serve("/file", .good(resource, rate: 4 << 20), .good(resource), .good(resource))
+            scene.origin.serve(
+                "/file", .stalling(resource, at: 6 << 20, rate: 4 << 20), .good(resource), .good(resource))
             let old = try await scene.add("/file", to: "file")
             try await scene.probe.wait(for: old, bytes: 2 << 20)
             let blob = try #require(try await scene.probe.call("task.resumeData", ["id": .integer(old)])["resumeData"])
@@ -180,13 +182,15 @@ extension EndToEnd {
         func higherPrioritiesStartFirst() async throws {
             let scene = try await Scene()
             try await scene.probe.call("settings.set", ["maximumConcurrentTasks": 1])
-            scene.origin.serve("/slow", .good(.version(1, size: 1 << 20), rate: 2 << 20))
+            let isAdded = Guarded(false)
+            scene.origin.serve("/slow", .pausing(.version(1, size: 1 << 20), after: 1000, until: isAdded))
             scene.origin.serveEverything(.good(.version(2, size: 100)))
             _ = try await scene.add("/slow", to: "slow", ["priority": 1])
             var ids: [Int64] = []
             for (name, priority) in [("low", "low"), ("normal", "normal"), ("high", "high")] {
                 ids.append(try await scene.add("/\(name)", to: name, ["priority": .string(priority)]))
             }
+            isAdded.withLock { $0 = true }
             for id in ids { try await scene.probe.wait(for: id, "completed") }
             #expect(scene.origin.requests().map(\.request.path) == ["/slow", "/high", "/normal", "/low"])
         }

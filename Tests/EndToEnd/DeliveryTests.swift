@@ -29,7 +29,7 @@ extension EndToEnd {
         @Test(.timeLimit(.minutes(1)))
         func nothingIsUnderTheFinalNameBeforeTheEnd() async throws {
             let scene = try await Scene()
-            scene.origin.serve("/file", .good(.version(1, size: 4 << 20), rate: 2 << 20))
+            scene.origin.serve("/file", .stalling(.version(1, size: 4 << 20), at: 2 << 20))
             let id = try await scene.add()
             try await scene.probe.wait(for: id, bytes: 1 << 20)
             let names = scene.names

@@ -215,7 +215,7 @@ extension EndToEnd {
         func stoppingIsOrderlyAndTheNextDaemonGoesOn() async throws {
             let scene = try await Scene()
             let resource = Resource.version(1, size: 8 << 20)
-            scene.origin.serve("/file", .good(resource, rate: 4 << 20), .good(resource))
+            scene.origin.serve("/file", .stalling(resource, at: 6 << 20, rate: 4 << 20), .good(resource))
             let id = try await scene.add()
             try await scene.probe.wait(for: id, bytes: 2 << 20)
             #expect(try await scene.daemon.terminate() == 0)

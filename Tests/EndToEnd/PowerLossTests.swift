@@ -1,5 +1,6 @@
 import TestSupport
 import Testing
+import Threading
 import TransferModel
 
 extension EndToEnd {
@@ -14,7 +15,10 @@ extension EndToEnd {
             let disk = try await CrashableDisk.make(megabytes: 256)
             let origin = try MisbehavingOrigin()
             let resource = Resource.version(1, size: Self.size)
-            origin.serve("/file", .good(resource, rate: Self.rate))
+            // More than is waited for before a cut, and never the end.
+            let given = Guarded(Self.size / 8 * 3)
+            origin.serve(
+                "/file", .choose { _ in .stalling(resource, at: given.withLock { $0 }, rate: Self.rate) })
             let daemon = try await DaemonProcess.started(stateFolder: disk.path + "/state")
             var probe = try await daemon.probe()
             let id = try await probe.add(origin.url("/file"), to: disk.path + "/out/file", Scene.quickRetry)
@@ -30,6 +34,7 @@ extension EndToEnd {
                     })
                 try disk.cutPower()
                 try await daemon.kill()
+                given.withLock { $0 = cut < 3 ? $0 + Self.size / 4 : Self.size }
                 try await disk.unmount()
                 try await disk.mount()
                 try await daemon.start()

@@ -1,6 +1,7 @@
 import Glibc
 import TestSupport
 import Testing
+import Threading
 import TransferModel
 
 extension EndToEnd {
@@ -18,7 +19,10 @@ extension EndToEnd {
         func partsComeSideBySide() async throws {
             let scene = try await Scene()
             let resource = Resource.version(1, size: Self.size)
-            scene.origin.serve("/file", .good(resource, rate: 2 << 20))
+            let isSeen = Guarded(false)
+            // Half of each part.
+            scene.origin.serve(
+                "/file", .pausing(resource, after: Self.size / 16 / 2, until: isSeen, rate: 2 << 20))
             let id = try await add(scene)
             try await scene.probe.wait(for: id, bytes: Self.size / 4)
             let segments = try await scene.probe.task(id)["segments"]?.arrayValue ?? []
@@ -28,6 +32,7 @@ extension EndToEnd {
                 #expect(start >= 0 && start < end && end <= Self.size)
                 #expect((segment["received"]?.integerValue ?? -1) <= end - start)
             }
+            isSeen.withLock { $0 = true }
             try await scene.probe.wait(for: id, "completed")
             #expect(resource.content.matches(scene.file()))
             #expect(scene.names == ["file"])
@@ -46,13 +51,17 @@ extension EndToEnd {
         func killedFiveTimesItIsWholeAndHardlyAnythingIsSentTwice(_ seed: UInt64) async throws {
             var scene = try await Scene()
             let resource = Resource.version(seed, size: Self.size)
-            scene.origin.serve("/file", .good(resource, rate: Self.size / 16 / 3))
+            // No answer gives more than a sixth of a part, so five daemons together cannot come to the end.
+            scene.origin.serve("/file", .stalling(resource, after: Self.size / 16 / 6, rate: Self.size / 16 / 3))
             let id = try await add(scene)
-            for kill in 1...5 {
-                let moment = Self.size / 7 * kill + Int.random(in: 0...Self.size / 10)
-                try await scene.probe.wait(for: id, bytes: moment)
+            var held = 0
+            for _ in 1...5 {
+                try await scene.probe.wait(for: id, bytes: held + Int.random(in: 1...Self.size / 8))
                 scene = try await scene.restarted()
+                held = Int(try await scene.probe.task(id)["bytesReceived"]?.integerValue ?? 0)
             }
+            scene.origin.serve("/file", .good(resource))
+            scene.origin.dropConnections()
             try await scene.probe.wait(for: id, "completed")
             #expect(resource.content.matches(scene.file()))
             #expect(scene.names == ["file"])
@@ -67,7 +76,7 @@ extension EndToEnd {
         func aPausedDownloadFillsItsGapsOverAnyNumberOfConnections(_ connections: Int64) async throws {
             let scene = try await Scene()
             let resource = Resource.version(1, size: Self.size)
-            scene.origin.serve("/file", .good(resource, rate: 1 << 20))
+            scene.origin.serve("/file", .stalling(resource, after: Self.size / 8 / 2, rate: 1 << 20))
             let id = try await add(scene, connections: 8)
             try await scene.probe.wait(for: id, bytes: Self.size / 4)
             try await scene.probe.call("task.pause", ["ids": [.integer(id)]])

@@ -43,7 +43,7 @@ extension EndToEnd {
         @Test(.timeLimit(.minutes(1)))
         func anInvalidatedSessionCancelsItsTasks() async throws {
             let scene = try await Scene()
-            scene.origin.serve("/file", .good(.version(1, size: 8 << 20), rate: 1 << 20))
+            scene.origin.serve("/file", .stalling(.version(1, size: 8 << 20), at: 1 << 20))
             try await scene.probe.call("session.open", ["id": "s"])
             let id = try await scene.add(session: "s")
             try await scene.probe.wait(for: id, bytes: 1)

@@ -16,13 +16,12 @@ struct UploadKillRun {
     /// Tells runs apart in what they print, and makes their kills differ.
     var name: String
     var content: Content
-    /// Seconds that the upload would take if nobody disturbed it, so that most kills find bytes on their way. It cannot
-    /// be over before the last kill where `server` does not read on beyond `last`.
+    /// Seconds that the upload would take if nobody disturbed it, so that most kills find bytes on their way.
     var pace = 4.0
     /// Whether each kill comes later in the file than the one before, as where the upload continues.
     var isContinued = true
-    /// Reads no further than `last` while kills are to come; nil where the server is a real one, which nothing holds.
-    var server: UploadServer?
+    /// Reads no further than each kill may come.
+    var server: any UploadHolder
     /// Requests so far; where the upload does not continue, each kill waits for the next one.
     var attempts: () -> Int = { .max }
     var environment: [String: String] = [:]
@@ -39,21 +38,35 @@ struct UploadKillRun {
         var marks: [Int]
     }
 
-    /// The last byte that a kill waits for.
+    /// The last byte that a kill waits for; the last fifth is left for the end.
     private var last: Int { content.size / 5 * 4 }
+
+    /// Bytes among which a kill comes: where the upload continues, each daemon has a stretch of the file for itself, of
+    /// which it has brought something before it dies, and which none before it could have brought.
+    private func stretch(_ kill: Int) -> ClosedRange<Int> {
+        guard isContinued else { return 1...last }
+        let first = last / Self.kills * kill
+        return (first + server.overrun + 1)...(first + last / Self.kills)
+    }
+
+    /// Lets the server read as far as a kill may come.
+    private func hold(before kill: Int) {
+        server.hold(isContinued ? .files(stretch(kill).upperBound) : .body(last))
+    }
 
     /// - Parameter held: bytes that the server has of the upload, or of its present attempt.
     func run(to url: String, _ more: [String: JSONValue] = [:], held: () -> Int) async throws -> Ending {
-        server?.hold(isContinued ? .files(last) : .body(last))
         var random = SeededGenerator(announcing: "upload killed, \(name)")
         let hasty = Int.random(in: 0..<Self.kills, using: &random)
         var marks: [Int] = []
         var scene = try await Scene(environment: environment)
         let rate: [String: JSONValue] = ["rateLimit": .integer(Int64(Double(content.size) / pace))]
+        hold(before: 0)
         let id = try await scene.upload(content, to: url, rate.merging(more) { $1 })
         var earlier = 0
         for kill in 0..<Self.kills {
-            let mark = nextMark(after: kill, isContinued ? held() : 0, &random)
+            hold(before: kill)
+            let mark = Int.random(in: stretch(kill), using: &random)
             marks.append(mark)
             try #require(
                 try await eventually(every: 0.01) {
@@ -71,17 +84,10 @@ struct UploadKillRun {
             scene = try await scene.restarted()
             try await afterwards(scene.probe, id)
         }
-        server?.release()
+        server.release()
         try await scene.probe.call("task.update", ["id": .integer(id), "rateLimit": 0])
         let task = try await scene.probe.wait(for: id, "completed")
         return Ending(task: task, resumed: try await scene.resumptions(id), marks: marks)
-    }
-
-    /// Beyond what is there, so that each daemon has to bring something before it dies; the last fifth is left for the end.
-    private func nextMark(after kill: Int, _ held: Int, _ random: inout SeededGenerator) -> Int {
-        let room = last - held
-        let step = Int.random(in: 1...max(1, isContinued ? room / (Self.kills - kill) : room), using: &random)
-        return min(last, held + step)
     }
 }
 

@@ -18,22 +18,29 @@ struct UploadKillServerTests {
         #expect(logged().reduce(0, +) <= Run.medium.size + Self.inFlight)
     }
 
+    private func run(_ name: String, before ports: [UInt16], path: String) throws -> UploadKillRun {
+        let relay = try UploadRelay(to: ports) { Self.size(path) }
+        return Run(name: name, content: Run.medium, server: relay)
+    }
+
+    private static func size(_ path: String) -> Int { Int(Files.status(path)?.st_size ?? 0) }
+
     @Test(.timeLimit(.minutes(5)), .enabled(if: Requirements.isRoot && Requirements.has("sshd", "ssh-keygen")))
     func sftp() async throws {
         let server = try await SFTPServer.start(isRecording: true)
         let path = server.folder.file("www/file")
-        var run = Run(name: "sftp", content: Run.medium, pace: Run.isLong ? 60 : 16)
+        var run = try run("sftp", before: [server.port], path: path)
         run.environment = ["HOME": server.home]
-        let ending = try await run.run(to: server.url("file")) { Int(Files.status(path)?.st_size ?? 0) }
+        let ending = try await run.run(to: server.url("file", host: UploadRelay.host)) { Self.size(path) }
         await expectFile(ending, at: path) { server.uploads }
     }
 
     @Test(.timeLimit(.minutes(5)), .enabled(if: Requirements.isRoot && Requirements.has("vsftpd")))
     func ftp() async throws {
-        let server = try await FTPServer.start()
+        let server = try await FTPServer.start(dataPorts: 5)
         let path = server.folder.file("www/incoming/file")
-        let ending = try await Run(name: "ftp", content: Run.medium, pace: Run.isLong ? 60 : 16)
-            .run(to: server.url("incoming/file")) { Int(Files.status(path)?.st_size ?? 0) }
+        let run = try run("ftp", before: server.ports, path: path)
+        let ending = try await run.run(to: server.url("incoming/file", host: UploadRelay.host)) { Self.size(path) }
         await expectFile(ending, at: path) { server.uploads }
     }
 }

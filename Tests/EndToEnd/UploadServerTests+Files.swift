@@ -19,26 +19,37 @@ extension EndToEnd.UploadServers {
             var more: [String: JSONValue] = [:]
             /// Ends with the setting.
             let server: ServerProcess
+            /// Holds uploads to `heldURL`.
+            let relay: UploadRelay
+            let heldURL: String
 
             init(_ kind: Kind) async throws {
                 switch kind {
                 case .ftp, .ftps:
-                    let server = try await FTPServer.start(tls: kind == .ftps)
+                    let server = try await FTPServer.start(tls: kind == .ftps, dataPorts: 5)
                     scene = try await Scene()
                     url = server.url("incoming/file")
-                    path = server.folder.file("www/incoming/file")
+                    heldURL = server.url("incoming/file", host: UploadRelay.host)
+                    let path = server.folder.file("www/incoming/file")
+                    self.path = path
+                    relay = try UploadRelay(to: server.ports) { Self.size(path) }
                     if let authority = server.certificates?.authority { more["caFile"] = .string(authority) }
                     self.server = server
                 case .sftp:
                     let server = try await SFTPServer.start()
                     scene = try await Scene(environment: ["HOME": server.home])
                     url = server.url("file")
-                    path = server.folder.file("www/file")
+                    heldURL = server.url("file", host: UploadRelay.host)
+                    let path = server.folder.file("www/file")
+                    self.path = path
+                    relay = try UploadRelay(to: [server.port]) { Self.size(path) }
                     self.server = server
                 }
             }
 
-            var size: Int { Int(Files.status(path)?.st_size ?? 0) }
+            var size: Int { Self.size(path) }
+
+            private static func size(_ path: String) -> Int { Int(Files.status(path)?.st_size ?? 0) }
 
             /// Somebody else's file under the name.
             func occupy(_ content: Content) throws {
@@ -55,11 +66,13 @@ extension EndToEnd.UploadServers {
         @Test(.timeLimit(.minutes(1)), .enabled(if: isPossible), arguments: Kind.allCases)
         func aKilledUploadGoesOnWhereTheServerIs(kind: Kind) async throws {
             let setting = try await Setting(kind)
-            let id = try await setting.scene.upload(
-                content, to: setting.url, setting.more.merging(["rateLimit": 4_000_000]) { $1 })
+            setting.relay.hold(.files(4 << 20))
+            let id = try await setting.scene.upload(content, to: setting.heldURL, setting.more)
             try #require(await eventually { setting.size > 2 << 20 })
             let held = setting.size
-            let (scene, task) = try await setting.scene.killed(while: id)
+            let scene = try await setting.scene.restarted()
+            setting.relay.release()
+            let task = try await scene.probe.wait(for: id, "completed")
             #expect(content.matches(setting.path))
             #expect(task["bytesSent"]?.integerValue == Int64(content.size))
             let offset = try #require(try await scene.resumptions(id).last)
@@ -69,8 +82,8 @@ extension EndToEnd.UploadServers {
         @Test(.timeLimit(.minutes(1)), .enabled(if: isPossible), arguments: Kind.allCases)
         func aSourceThatChangedMeanwhileIsNotAppended(kind: Kind) async throws {
             let setting = try await Setting(kind)
-            let id = try await setting.scene.upload(
-                content, to: setting.url, setting.more.merging(["rateLimit": 4_000_000]) { $1 })
+            setting.relay.hold(.files(4 << 20))
+            let id = try await setting.scene.upload(content, to: setting.heldURL, setting.more)
             try #require(await eventually { setting.size > 1 << 20 })
             try await setting.scene.daemon.kill()
             // What the socket held may still arrive.
@@ -80,6 +93,7 @@ extension EndToEnd.UploadServers {
                 return held == setting.size
             }
             #expect(isSettled)
+            setting.relay.release()
             try Files.write(setting.scene.file("source"), Content(seed: 53, size: content.size).bytes)
             try await setting.scene.daemon.start()
             let task = try await setting.scene.daemon.probe().wait(for: id, "failed")

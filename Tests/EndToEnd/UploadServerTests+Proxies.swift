@@ -12,11 +12,11 @@ extension EndToEnd.UploadServers {
             _ server: UploadServer, _ url: String, _ more: [String: JSONValue]
         ) async throws {
             let scene = try await Scene()
-            let id = try await scene.upload(
-                content, to: url, ["uploadProtocol": "resumable", "rateLimit": 6_000_000].merging(more) { $1 })
+            server.hold(.files(4 << 20))
+            let id = try await scene.upload(content, to: url, ["uploadProtocol": "resumable"].merging(more) { $1 })
             try #require(await eventually { server.files.total > 2 << 20 })
             server.dropConnections()
-            try await scene.probe.call("task.update", ["id": .integer(id), "rateLimit": 0])
+            server.release()
             let task = try await scene.probe.wait(for: id, "completed")
             #expect(task["bytesSent"]?.integerValue == Int64(content.size))
             #expect(server.files.all.values.map(\.content) == [content])

@@ -35,15 +35,15 @@ extension EndToEnd {
         @Test(.timeLimit(.minutes(1)))
         func aCancelledUploadIsEndedAtItsServer() async throws {
             let server = try UploadServer(TusRules())
+            server.hold(.files(1 << 20))
             let scene = try await Scene()
-            let id = try await scene.upload(
-                content, to: server.url(), ["uploadProtocol": "tus", "rateLimit": 1_000_000])
-            #expect(await eventually { (server.files.all.values.first?.bytes.count ?? 0) > 100_000 })
+            let id = try await scene.upload(content, to: server.url(), ["uploadProtocol": "tus"])
+            #expect(await eventually { server.files.total == 1 << 20 })
             #expect(try await scene.probe.control("cancel", id))
             #expect(await eventually { server.files.all.values.first?.isDeleted == true })
             // A new attempt is a new upload.
+            server.release()
             #expect(try await scene.probe.control("retry", id))
-            try await scene.probe.call("task.update", ["id": .integer(id), "rateLimit": 0])
             try await scene.probe.wait(for: id, "completed")
             #expect(server.files.all.values.filter { !$0.isDeleted }.map(\.content) == [content])
         }
@@ -52,10 +52,10 @@ extension EndToEnd {
         func anotherURLBeginsAnew() async throws {
             let (old, new) = (try UploadServer(TusRules()), try UploadServer(TusRules()))
             let scene = try await Scene()
-            let id = try await scene.upload(content, to: old.url(), ["uploadProtocol": "tus", "rateLimit": 1_000_000])
-            #expect(await eventually { (old.files.all.values.first?.bytes.count ?? 0) > 100_000 })
-            try await scene.probe.call(
-                "task.update", ["id": .integer(id), "url": .string(new.url()), "rateLimit": 0])
+            old.hold(.files(1 << 20))
+            let id = try await scene.upload(content, to: old.url(), ["uploadProtocol": "tus"])
+            #expect(await eventually { old.files.total == 1 << 20 })
+            try await scene.probe.call("task.update", ["id": .integer(id), "url": .string(new.url())])
             try await scene.probe.wait(for: id, "completed")
             #expect(new.files.all.values.map(\.content) == [content])
         }
@@ -77,15 +77,15 @@ extension EndToEnd {
         @Test(.timeLimit(.minutes(1)))
         func pauseStopsAndResumeGoesOn() async throws {
             let server = try UploadServer(TusRules())
+            server.hold(.files(2 << 20))
             let scene = try await Scene()
-            let id = try await scene.upload(
-                content, to: server.url(), ["uploadProtocol": "tus", "rateLimit": 2_000_000])
-            #expect(await eventually { (server.files.all.values.first?.bytes.count ?? 0) > 1 << 20 })
+            let id = try await scene.upload(content, to: server.url(), ["uploadProtocol": "tus"])
+            #expect(await eventually { server.files.total == 2 << 20 })
             #expect(try await scene.probe.control("pause", id))
             let paused = try await scene.probe.task(id)
             #expect(paused["state"] == "paused")
+            server.release()
             #expect(try await scene.probe.control("resume", id))
-            try await scene.probe.call("task.update", ["id": .integer(id), "rateLimit": 0])
             try await scene.probe.wait(for: id, "completed")
             #expect(server.files.all.values.map(\.content) == [content])
             #expect(server.received("PATCH") == content.size)
@@ -96,10 +96,10 @@ extension EndToEnd {
         @Test(.timeLimit(.minutes(1)), arguments: SourceChange.allCases)
         func aSourceThatChangesWhileItsUploadIsPausedIsNotSent(change: SourceChange) async throws {
             let server = try UploadServer(TusRules())
+            server.hold(.files(1 << 20))
             let scene = try await Scene()
-            let id = try await scene.upload(
-                content, to: server.url(), ["uploadProtocol": "tus", "rateLimit": 1_000_000])
-            #expect(await eventually { (server.files.all.values.first?.bytes.count ?? 0) > 100_000 })
+            let id = try await scene.upload(content, to: server.url(), ["uploadProtocol": "tus"])
+            #expect(await eventually { server.files.total == 1 << 20 })
             try await scene.probe.control("pause", id)
             let before = server.files.all.values.first?.bytes.count
             try change.happen(to: scene.file("source"))

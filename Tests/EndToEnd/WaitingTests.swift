@@ -245,7 +245,7 @@ extension EndToEnd {
             let daemon = try await DaemonProcess.started(wrapper: network.wrapper)
             let probe = try await daemon.probe()
             let resource = Resource.version(1, size: 16 << 20)
-            origin.serve("/file", .good(resource, rate: 4 << 20), .good(resource))
+            origin.serve("/file", .stalling(resource, at: 12 << 20, rate: 4 << 20), .good(resource))
             let id = try await probe.add(origin.url("/file"), to: folder.file("file"))
             try await probe.wait(for: id, bytes: 4 << 20)
             try await network.setLink(up: false)

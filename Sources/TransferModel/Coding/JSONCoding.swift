@@ -20,14 +20,15 @@ package enum JSONCoding {
     }
 
     /// - Parameter lenient: pass over members that the type does not know.
-    /// - Throws: what `JSONDecoder` throws of the same text: `DecodingError`, or what the type throws.
+    /// - Throws: what `JSONDecoder` throws of the same text with plain numbers (`JSONNumbers`): `DecodingError`, or what
+    ///   the type throws.
     package static func decode<T: Decodable>(
         _ type: T.Type = T.self, from text: [UInt8], lenient: Bool = false
     ) throws -> T {
         if let value = quickly(type, text, lenient) { return value }
         let decoder = JSONDecoder()
         if lenient, let key = CodingUserInfoKey.acceptsUnknownFields { decoder.userInfo[key] = true }
-        return try decoder.decode(type, from: Data(text))
+        return try decoder.decode(type, from: Data(JSONNumbers.plain(text)))
     }
 
     /// nil where the other decoder has to judge.

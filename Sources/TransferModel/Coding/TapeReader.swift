@@ -2,7 +2,7 @@
 ///
 /// Where FoundationEssentials would do something that this reader does not imitate to the letter, it says so in
 /// `isUnusual`, and the decoding is done again by FoundationEssentials: whatever is accepted here is accepted there
-/// with the same value, and every refusal is worded there.
+/// with the same value (of texts with plain numbers: `JSONNumbers`), and every refusal is worded there.
 final class TapeReader {
     let tape: JSONTape
     let isLenient: Bool

@@ -77,7 +77,8 @@ extension RPCMethod {
     }
 
     static func rewrittenByFoundation(_ text: [UInt8]) throws -> [UInt8] {
-        let value = try JSONDecoder().decode(StrictParameters<Parameters>.self, from: Data(text)).value
+        let value = try JSONDecoder().decode(StrictParameters<Parameters>.self, from: Data(JSONNumbers.plain(text)))
+            .value
         return try sorted(Array(JSONEncoder().encode(value)))
     }
 

@@ -1,3 +1,5 @@
+import Threading
+
 /// The wrong answers of the transfer rules' table. Those about ranges answer a request without Range rightly.
 extension Behaviour {
     /// 206 whose bytes begin `shift` after what was asked, and says so.
@@ -159,14 +161,34 @@ extension Behaviour {
         }
     }
 
-    /// The head and some bytes, then silence.
-    package static func stalling(_ resource: Resource, after length: Int) -> Behaviour {
+    /// The head and some bytes, then silence: whatever a test does to such a download meets it under way, however late.
+    package static func stalling(_ resource: Resource, after length: Int, rate: Int? = nil) -> Behaviour {
         Behaviour { request, reply in
+            reply.rate = rate
             do {
                 try answer(request, reply, resource, cutAfter: length)
             } catch is Reply.Gone {
                 try reply.beSilent()
             }
+        }
+    }
+
+    /// The right answer, whose body stands still after so many bytes until its test opens the gate.
+    package static func pausing(
+        _ resource: Resource, after length: Int, until gate: Guarded<Bool>, rate: Int? = nil
+    ) -> Behaviour {
+        Behaviour { request, reply in
+            reply.rate = rate
+            reply.pause = (length, gate)
+            try answer(request, reply, resource)
+        }
+    }
+
+    /// As `stalling(_:after:rate:)`, but silent from this byte of the file on.
+    package static func stalling(_ resource: Resource, at offset: Int, rate: Int? = nil) -> Behaviour {
+        .choose { request in
+            let start = part(request, of: resource)?.lowerBound ?? 0
+            return .stalling(resource, after: max(0, offset - start), rate: rate)
         }
     }
 

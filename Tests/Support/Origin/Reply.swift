@@ -1,4 +1,5 @@
 import Glibc
+import Threading
 
 /// The socket side of one answer: behaviours write whatever they like into it.
 package final class Reply {
@@ -9,6 +10,8 @@ package final class Reply {
     package var closes = false
     /// Bytes per second; nil as fast as it goes.
     package var rate: Int?
+    /// After so many body bytes the rest waits until the gate is open.
+    package var pause: (bytes: Int, gate: Guarded<Bool>)?
 
     init(socket: Int32, isStopping: @escaping () -> Bool, note: @escaping (_ status: Int, _ bytes: Int) -> Void) {
         self.socket = socket
@@ -29,6 +32,14 @@ package final class Reply {
 
     /// Body bytes, counted.
     package func body(_ bytes: ArraySlice<UInt8>) throws {
+        guard let (count, gate) = pause else { return try flow(bytes) }
+        pause = nil
+        try flow(bytes.prefix(count))
+        while !gate.withLock({ $0 }) { try waitForPeer() }
+        try flow(bytes.dropFirst(count))
+    }
+
+    private func flow(_ bytes: ArraySlice<UInt8>) throws {
         guard let rate else {
             var rest = bytes
             while !rest.isEmpty {
@@ -76,13 +87,16 @@ package final class Reply {
 
     /// Says nothing until the peer goes or the origin stops.
     package func beSilent() throws {
+        while true { try waitForPeer() }
+    }
+
+    /// Waits a moment.
+    /// - Throws: `Gone` where the peer has gone or the origin stops.
+    private func waitForPeer() throws {
         var byte: UInt8 = 0
-        while !isStopping() {
-            let count = recv(socket, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))
-            if count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR) { break }
-            usleep(5000)
-        }
-        throw Gone()
+        let count = recv(socket, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))
+        guard count > 0 || (count < 0 && (errno == EAGAIN || errno == EINTR)), !isStopping() else { throw Gone() }
+        usleep(5000)
     }
 
     /// Ends the connection with a reset in place of a close.

@@ -4,8 +4,11 @@ import Glibc
 package final class FTPServer: ServerProcess, @unchecked Sendable {
     /// Where TLS is spoken, from the first byte (ftps).
     package private(set) var certificates: TestCertificates?
+    /// Where it speaks, and where it takes data.
+    package private(set) var ports: [UInt16] = []
 
-    package static func start(tls: Bool = false) async throws -> FTPServer {
+    /// - Parameter dataPorts: how many it may take for data.
+    package static func start(tls: Bool = false, dataPorts: UInt16 = 200) async throws -> FTPServer {
         let server = try FTPServer()
         if tls { server.certificates = try await TestCertificates(in: server.folder) }
         mkdir(server.folder.file("www"), 0o755)
@@ -15,7 +18,8 @@ package final class FTPServer: ServerProcess, @unchecked Sendable {
             chown(server.folder.file("www/incoming"), entry.pointee.pw_uid, entry.pointee.pw_gid)
         }
         let passive = try ListeningSocket.freePort()
-        let last = passive > 65_000 ? UInt16.max : passive + 200
+        let last = passive + dataPorts - 1
+        server.ports = [server.port] + Array(passive...last)
         try Files.write(
             server.folder.file("vsftpd.conf"),
             """
@@ -49,8 +53,10 @@ package final class FTPServer: ServerProcess, @unchecked Sendable {
         return server
     }
 
-    package func url(_ name: String) -> String {
-        "\(certificates == nil ? "ftp" : "ftps")://127.0.0.1:\(port)/\(name)"
+    package func url(_ name: String) -> String { url(name, host: "127.0.0.1") }
+
+    package func url(_ name: String, host: String) -> String {
+        "\(certificates == nil ? "ftp" : "ftps")://\(host):\(port)/\(name)"
     }
 
     private var encryption: String {
@@ -88,8 +94,10 @@ package final class SFTPServer: ServerProcess, @unchecked Sendable {
         return server
     }
 
-    package func url(_ name: String) -> String {
-        "sftp://\(Self.userName)@127.0.0.1:\(port)\(folder.file("www"))/\(name)"
+    package func url(_ name: String) -> String { url(name, host: "127.0.0.1") }
+
+    package func url(_ name: String, host: String) -> String {
+        "sftp://\(Self.userName)@\(host):\(port)\(folder.file("www"))/\(name)"
     }
 
     package static var userName: String {
@@ -119,7 +127,8 @@ package final class SFTPServer: ServerProcess, @unchecked Sendable {
             try await Program.require(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key])
         }
         let hostKey = try Files.text(folder.file("host_key.pub")).split(separator: " ").prefix(2).joined(separator: " ")
-        try Files.write(home + "/.ssh/known_hosts", "[127.0.0.1]:\(port) \(hostKey)\n", mode: 0o600)
+        let hosts = "[127.0.0.1]:\(port),[\(UploadRelay.host)]:\(port)"
+        try Files.write(home + "/.ssh/known_hosts", "\(hosts) \(hostKey)\n", mode: 0o600)
         try Files.write(folder.file("authorized"), try Files.text(home + "/.ssh/id_ed25519.pub"), mode: 0o600)
         try Files.write(
             folder.file("sshd.conf"),

@@ -53,18 +53,9 @@ package class ServerProcess: @unchecked Sendable {
 
     /// Whether something accepts connections there.
     package static func accepts(_ port: UInt16) -> Bool {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        guard descriptor >= 0 else { return false }
-        defer { close(descriptor) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
-        inet_pton(AF_INET, "127.0.0.1", &address.sin_addr)
-        return withUnsafePointer(to: &address) { address in
-            address.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
-            }
-        }
+        guard let descriptor = try? PlainSocket.connect(to: port) else { return false }
+        close(descriptor)
+        return true
     }
 }
 
@@ -89,7 +80,7 @@ package struct LoggedRequest: Sendable, Equatable {
     }
 }
 
-/// A certificate authority of one test, and a server certificate of it for localhost and 127.0.0.1.
+/// A certificate authority of one test, and a server certificate of it for localhost, 127.0.0.1 and relays.
 package struct TestCertificates: Sendable {
     package let authority: String
     package let certificate: String
@@ -102,7 +93,8 @@ package struct TestCertificates: Sendable {
         let authorityKey = folder.file("ca.key")
         let request = folder.file("server.csr")
         try Files.write(
-            folder.file("san"), "subjectAltName=DNS:localhost,IP:127.0.0.1\nbasicConstraints=CA:FALSE\n")
+            folder.file("san"),
+            "subjectAltName=DNS:localhost,IP:127.0.0.1,IP:\(UploadRelay.host)\nbasicConstraints=CA:FALSE\n")
         let newKey = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
         try await Program.require(
             ["openssl", "req", "-x509"] + newKey + [

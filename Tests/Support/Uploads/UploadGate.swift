@@ -13,3 +13,13 @@ package enum UploadGate: Sendable {
         }
     }
 }
+
+/// A server, or what stands before one, that reads uploads no further than a gate: what a test does meanwhile meets an
+/// upload that is under way, however long it takes.
+package protocol UploadHolder: Sendable {
+    /// What a client sent that is dead by then does not come through a gate of later.
+    func hold(_ gate: UploadGate)
+    func release()
+    /// Bytes that may come beyond a gate all the same.
+    var overrun: Int { get }
+}

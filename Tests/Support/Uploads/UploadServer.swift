@@ -4,7 +4,7 @@ import Threading
 /// A server that takes uploads by one protocol's rules, keeps what a cut connection brought, and records every request.
 ///
 /// Plain sockets and a thread for each connection, as `MisbehavingOrigin`; here it is the request that is long.
-package final class UploadServer: Sendable {
+package final class UploadServer: UploadHolder {
     /// One request, with what became of it.
     package struct Record: Sendable {
         package var method: String
@@ -68,8 +68,14 @@ package final class UploadServer: Sendable {
 
     /// Reads no further than the gate until `release()`: what a test does meanwhile meets an upload that is under way,
     /// however long it takes.
-    package func hold(_ gate: UploadGate) { shared.state.withLock { $0.gate = gate } }
+    package func hold(_ gate: UploadGate) {
+        shared.state.withLock { state in
+            state.gate = gate
+            state.gates += 1
+        }
+    }
     package func release() { shared.state.withLock { $0.gate = nil } }
+    package let overrun = 0
 
     /// Ends every open connection; the server goes on listening.
     package func dropConnections() { shared.dropConnections() }
@@ -80,6 +86,8 @@ package final class UploadServer: Sendable {
             var connections: Set<Int32> = []
             var isStopping = false
             var gate: UploadGate?
+            /// How many there were.
+            var gates = 0
         }
         let state = Guarded(State())
         private let script: [UploadFault]
@@ -87,7 +95,7 @@ package final class UploadServer: Sendable {
         init(_ script: [UploadFault]) { self.script = script }
 
         var isStopping: Bool { state.withLock { $0.isStopping } }
-        var gate: UploadGate? { state.withLock { $0.gate } }
+        var gate: (UploadGate, number: Int)? { state.withLock { state in state.gate.map { ($0, state.gates) } } }
         /// False, and closed, where the server is to stop.
         func opened(_ socket: Int32) -> Bool {
             state.withLock { state in
@@ -154,6 +162,8 @@ package final class UploadExchange {
     private let connection: UploadConnection
     private let index: Int
     private var left: Int
+    /// The last gate that its client lived to see.
+    private var lastGate = 0
     let disturbance: UploadDisturbance
     /// The rules were not given the whole body.
     private(set) var isShort = false
@@ -186,17 +196,23 @@ package final class UploadExchange {
         if let stop = disturbance.stop, taken >= stop { isShort = left > 0 }
         guard left > 0, !isShort else { return nil }
         let limits = [disturbance.cut, disturbance.kept, disturbance.stop].compactMap(\.self).map { $0 - taken }
-        return try take(atMost: limits.reduce(min(left, room(after: taken)), min))
+        return try take(atMost: limits.reduce(min(left, try room(after: taken)), min))
     }
 
-    /// Bytes that may be read now, at least one: waits at a closed gate until it opens or the client has closed its side;
-    /// what that had sent before can still be read.
-    private func room(after taken: Int) -> Int {
-        while let gate = connection.shared.gate {
+    /// Bytes that may be read now, at least one: waits at a closed gate until it opens. What a client sent that is dead
+    /// by then is lost, as where a server breaks: it would come through the gate of the client after it.
+    private func room(after taken: Int) throws -> Int {
+        while let (gate, number) = connection.shared.gate {
             let room = gate.room(taken: taken, held: files.total)
+            if room <= 0 { usleep(2000) }
+            if room <= 0 || number != lastGate {
+                guard LoopbackPeer.isOpen(of: connection.socket) else {
+                    connection.shared.cut(index)
+                    throw Gone()
+                }
+                lastGate = number
+            }
             if room > 0 { return room }
-            usleep(2000)
-            guard LoopbackPeer.isOpen(of: connection.socket) else { return left }
         }
         return left
     }
@@ -340,12 +356,6 @@ final class UploadConnection {
     }
 
     func send(_ bytes: [UInt8]) throws {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { throw UploadExchange.Gone() }
-            rest = rest.dropFirst(count)
-        }
+        guard PlainSocket.send(bytes, to: socket) else { throw UploadExchange.Gone() }
     }
 }

@@ -4,7 +4,8 @@ import Testing
 
 @testable import TransferModel
 
-/// FoundationEssentials' coders are the measure: whatever the quick ones take must mean the same to them.
+/// FoundationEssentials' coders are the measure: whatever the quick ones take must mean the same to them, except that they
+/// refuse some numbers of RFC 8259 (`JSONNumbers`), which are made plain for them.
 struct JSONCodingTests {
     private static var fullText: String {
         "{"
@@ -20,7 +21,7 @@ struct JSONCodingTests {
 
     private func expectSame<T: Decodable & Hashable>(_ text: String, as _: T.Type) {
         let quick = judged { try JSONCoding.decode(T.self, from: Array(text.utf8)) }
-        let slow = judged { try JSONDecoder().decode(T.self, from: Data(text.utf8)) }
+        let slow = judged { try JSONDecoder().decode(T.self, from: Data(JSONNumbers.plain(Array(text.utf8)))) }
         // Of several unknown members any one may be named: the other decoder has them in no order.
         if case .failure(let a) = quick, case .failure(let b) = slow, a.code == .unknownField, b.code == a.code {
             return
@@ -53,9 +54,10 @@ struct JSONCodingTests {
     }
 
     @Test func damagedTextsMeanWhatTheyMeantBefore() {
-        var generator = SystemRandomNumberGenerator()
+        var generator = SeededGenerator(announcing: "damaged texts")
         let pieces = [
-            "null", "true", "0", "-0", "01", "1.0", "1.5", "1e3", "1e400", "9223372036854775808", "\"\"", "\"\\u0000\"",
+            "null", "true", "0", "-0", "01", "1.0", "1.5", "1e3", "0e5", "-0E-5", "1e-400", "1e400",
+            "9223372036854775808", "\"\"", "\"\\u0000\"",
             "\"\\ud800\"", "\"\\ud83d\\ude00\"", "\"\\x\"", "[]", "{}", "[[]]", "{\"a\":1}", "[\"a\"]",
             "[\"a\",\"b\",\"c\"]",
             "{\"url\":null}", "\"a", "[1,]", "{\"a\":1,\"a\":2}", "\"high\"", "tru",
@@ -89,6 +91,41 @@ struct JSONCodingTests {
             "1", "1.0", "1.5", "-0", "1e2", "12345678901234567890", "0.1", "[1,[2,{\"a\":[]}],null,true]", "\"ä\"",
         ] {
             expectSame(text, as: JSONValue.self)
+        }
+    }
+
+    /// Every number that the grammar of RFC 8259 section 6 makes, short ones and long ones.
+    @Test func everyNumberOfTheGrammarMeansTheSame() {
+        var generator = SeededGenerator(announcing: "numbers")
+        func digits(_ count: ClosedRange<Int>) -> String {
+            String(
+                (0..<Int.random(in: count, using: &generator)).compactMap { _ in
+                    "0123456789".randomElement(using: &generator)
+                })
+        }
+        for _ in 0..<2000 {
+            var text = Bool.random(using: &generator) ? "-" : ""
+            text +=
+                Bool.random(using: &generator) ? "0" : "\(Int.random(in: 1...9, using: &generator))" + digits(0...20)
+            if Bool.random(using: &generator) { text += "." + digits(1...20) }
+            if Bool.random(using: &generator) {
+                text += (["e", "E", "e+", "E-"].randomElement(using: &generator) ?? "e") + digits(1...4)
+            }
+            expectSame(text, as: JSONValue.self)
+            expectSame(#"{"priority":\#(text)}"#, as: TaskSpec.self)
+            expectSame(#"{"retry":{"firstDelay":\#(text)},"connections":\#(text)}"#, as: TaskSpec.self)
+        }
+    }
+
+    /// Also where the text takes the slow way, as one with an escaped name does.
+    @Test(arguments: ["0e5", "0E5", "-0e0", "0.0e-7", "1e-400", "-3.25E-1234", "0.00000e2"])
+    func numbersThatAreZeroAreReadOnBothWays(_ number: String) throws {
+        #expect(try JSONCoding.decode(JSONValue.self, from: Array(number.utf8)).numberValue == 0)
+        for name in ["rateLimit", #"rate\u004cimit"#] {
+            let text = #"{"\#(name)":\#(number),"timeoutIntervalForResource":\#(number)}"#
+            let spec = try JSONCoding.decode(TaskSpec.self, from: Array(text.utf8))
+            #expect(spec.rateLimit?.rawValue == 0)
+            #expect(spec.timeoutIntervalForResource?.rawValue == 0)
         }
     }
 

@@ -1,0 +1,47 @@
+import Glibc
+
+/// Blocking calls on sockets, for threads of servers.
+enum PlainSocket {
+    /// Connects to a port of 127.0.0.1.
+    static func connect(to port: UInt16) throws -> Int32 {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { throw SupportError("socket: errno \(errno)") }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        inet_pton(AF_INET, "127.0.0.1", &address.sin_addr)
+        let status = withUnsafePointer(to: &address) { address in
+            address.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard status == 0 else {
+            let code = errno
+            close(descriptor)
+            throw SupportError("connect to \(port): errno \(code)")
+        }
+        return descriptor
+    }
+
+    /// What comes next; nil at the end, also of a connection that breaks.
+    static func receive(from socket: Int32, atMost limit: Int) -> [UInt8]? {
+        var piece = [UInt8](repeating: 0, count: limit)
+        while true {
+            let count = recv(socket, &piece, limit, 0)
+            if count < 0, errno == EINTR { continue }
+            return count > 0 ? Array(piece[..<count]) : nil
+        }
+    }
+
+    /// Whether all of it could be handed over.
+    static func send(_ bytes: [UInt8], to socket: Int32) -> Bool {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return false }
+            rest = rest.dropFirst(count)
+        }
+        return true
+    }
+}

@@ -1,0 +1,106 @@
+import Glibc
+import Threading
+
+/// Stands at 127.0.0.2 before a real server of this machine, under the same ports, and hands its uploads on no further than
+/// a gate: real servers read whatever comes.
+package final class UploadRelay: UploadHolder {
+    package static let host = "127.0.0.2"
+    /// What a connection may bring at any rate: greeting and login, so that a daemon gets as far as the file.
+    private static let greeting = 1 << 14
+    /// What may be between the relay and the server's file: more than one packet of SFTP.
+    private static let window = 1 << 18
+    private static let piece = 1 << 16
+
+    /// Of each of two daemons that die at one gate, and of the one after them.
+    package let overrun = 3 * (greeting + window + piece)
+
+    private struct State {
+        var gate: UploadGate?
+        var isStopping = false
+    }
+    private let state = Guarded(State())
+
+    /// - Parameters:
+    ///   - ports: of the server: all that its clients may connect to.
+    ///   - held: bytes that the server has of the upload.
+    package init(to ports: [UInt16], held: @escaping @Sendable () -> Int) throws {
+        let state = state
+        for port in ports {
+            let listener = try ListeningSocket(host: Self.host, port: port, isNarrow: true)
+            try Threads.start {
+                while let client = listener.accept(until: { state.withLock { $0.isStopping } }) {
+                    let connection = Connection(client: client, port: port, state: state, held: held)
+                    if (try? Threads.start { connection.serve() }) == nil { connection.end() }
+                }
+            }
+        }
+    }
+
+    deinit { state.withLock { $0.isStopping = true } }
+
+    package func hold(_ gate: UploadGate) { state.withLock { $0.gate = gate } }
+    package func release() { state.withLock { $0.gate = nil } }
+
+    /// One connection; what the server says goes back untouched.
+    private struct Connection: Sendable {
+        let client: Int32
+        let port: UInt16
+        let state: Guarded<State>
+        let held: @Sendable () -> Int
+
+        func end() { close(client) }
+
+        func serve() {
+            defer { end() }
+            guard let server = try? PlainSocket.connect(to: port) else { return }
+            defer { close(server) }
+            let back = ConditionLock(false)
+            let client = client
+            guard
+                (try? Threads.start {
+                    while let bytes = PlainSocket.receive(from: server, atMost: 1 << 16),
+                        PlainSocket.send(bytes, to: client)
+                    {}
+                    // Wakes whoever waits for the client too, which may never say anything again.
+                    shutdown(client, Int32(SHUT_RDWR))
+                    back.withLock { $0 = true }
+                    back.broadcast()
+                }) != nil
+            else { return }
+            forward(to: server)
+            shutdown(server, Int32(SHUT_WR))
+            // A server that says nothing to that has been told to end; its socket is closed at any rate.
+            if back.wait(milliseconds: 10_000, for: { $0 ? true : nil }) == nil {
+                shutdown(server, Int32(SHUT_RDWR))
+                _ = back.wait { $0 ? true : nil }
+            }
+        }
+
+        private func forward(to server: Int32) {
+            let before = held()
+            var forwarded = 0
+            while awaitRoom(before: before, forwarded: forwarded),
+                let bytes = PlainSocket.receive(from: client, atMost: UploadRelay.piece),
+                PlainSocket.send(bytes, to: server)
+            {
+                forwarded += bytes.count
+            }
+        }
+
+        /// False where the client is gone, or the relay is to end.
+        private func awaitRoom(before: Int, forwarded: Int) -> Bool {
+            while true {
+                let (gate, isStopping) = state.withLock { ($0.gate, $0.isStopping) }
+                guard !isStopping else { return false }
+                guard let gate, forwarded >= UploadRelay.greeting else { return true }
+                let held = held()
+                if gate.room(taken: forwarded, held: held) > 0, forwarded - (held - before) < UploadRelay.window {
+                    // Whoever died before this gate was set has nothing to bring.
+                    return LoopbackPeer.isOpen(of: client)
+                }
+                usleep(1000)
+                guard LoopbackPeer.isOpen(of: client) else { return false }
+            }
+        }
+    }
+}
