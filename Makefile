@@ -27,7 +27,7 @@ check: lint test ## Everything: form, tests, their long forms, sanitizers, units
 	scripts/check-units
 	scripts/check-systemd
 
-check-sanitizers: ## Runs unit and engine tests with ThreadSanitizer and AddressSanitizer.
+check-sanitizers: ## Runs unit and engine tests and short attacks with ThreadSanitizer and AddressSanitizer.
 	scripts/check-sanitizers
 
 check-systemd: ## Verifies the units and tries them under systemd in a container.

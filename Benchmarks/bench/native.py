@@ -4,7 +4,7 @@ import subprocess
 
 SOURCES = pathlib.Path(__file__).resolve().parent.parent / "native"
 #: What is preloaded into other programs.
-LIBRARIES = ["slowsync", "faults"]
+LIBRARIES = ["slowsync", "faults", "misdeeds"]
 
 
 class Native:

@@ -10,6 +10,7 @@ import time
 
 from bench.native import Native
 from torture import attacks
+from torture.sanitizer import OPTIONS, Sanitizer
 from torture.stage import Result, Setup
 from torture.tables import Tally, by_attack, by_promise
 
@@ -32,6 +33,7 @@ def options():
     parser.add_argument("--calls", type=int, nargs=2, metavar=("FIRST", "LAST"), help="only deaths at these calls")
     parser.add_argument("--seconds", type=float, help="of storm (45) and soak (60)")
     parser.add_argument("--short", action="store_true", help="a sample of what needs no root's rights, about a minute")
+    parser.add_argument("--sanitizer", choices=OPTIONS, help="what the daemon was built with: its reports are failures")
     parser.add_argument("--work", type=pathlib.Path, default=CHECKOUT / ".build-torture", metavar="DIR",
                         help="where files go, on a real disk")
     return parser.parse_args()
@@ -80,6 +82,14 @@ class Run:
         tally.failures = 0 if caught else 1
         self.tallies.append(tally)
 
+    def sanitizer(self):
+        """Prepares for the sanitizer that was named, and proves that it is heard; returns it, or None."""
+        if not self.chosen.sanitizer:
+            return None
+        sanitizer = Sanitizer(self.chosen.sanitizer, self.setup, self.native)
+        self.control("sanitizer", "a race, a use of freed memory", sanitizer.planted())
+        return sanitizer
+
     def report(self):
         self.say(f"\nseed {self.seed}, {time.monotonic() - self.begun:.0f} s, {self.chosen.workers} workers\n")
         for line in by_attack(self.tallies):
@@ -99,9 +109,13 @@ def main():
     run.say(f"seed {run.seed}")
     names = chosen.only or (SHORT if chosen.short else list(attacks.RUNS))
     try:
+        sanitizer = run.sanitizer()
         for name in names:
             run.say(f"\n== {name}")
             attacks.RUNS[name](run)
+        if sanitizer:
+            run.say(f"\n== reports\n{sanitizer.first()}")
+            run.tally("sanitizer", f"reports of the {sanitizer.name} sanitizer", [sanitizer.result()])
     finally:
         shutil.rmtree(run.work, ignore_errors=True)
     return run.report()

@@ -172,4 +172,5 @@ def finish(stage):
                 stage.ledger.ids.setdefault(task["description"], task["id"])
         cursor = {"cursor": page["nextCursor"]} if page.get("nextCursor") else None
     client.close()
-    stage.victim.stop()
+    if stage.victim.stop() != 0:
+        stage.report(f"it ended with {stage.victim.process.returncode}: {stage.victim.log()}")

@@ -13,6 +13,7 @@ JUDGES = {
     "real": {0, 1, 2, 4, 6, 7},
     "networks": {0, 1, 2, 3, 4, 5, 6, 7},
     "soak": {0, 2, 8},
+    "sanitizer": {0},
 }
 #: Promise -> what breaks it on purpose beside these attacks.
 ELSEWHERE = {
