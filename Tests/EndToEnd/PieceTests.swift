@@ -75,6 +75,21 @@ extension EndToEnd.Mirrors {
             #expect(scene.origin.bytesSent("/file") == Int64(Self.size + 2 * Self.length))
         }
 
+        @Test(.timeLimit(.minutes(1)))
+        func resumeDataKeepsThem() async throws {
+            let scene = try await Scene()
+            scene.origin.serve(
+                "/file", .good(Resource(damaged(7), etag: "\"own\"")), .good(Resource(right, etag: "\"own\"")))
+            let size = JSONValue.integer(Int64(Self.size))
+            let old = try await add(scene, mirrored: false, ["startPaused": true, "size": size])
+            let blob = try #require(try await scene.probe.call("task.resumeData", ["id": .integer(old)])["resumeData"])
+            let new = try await scene.probe.add([["resumeData": blob]])[0]
+            let task = try await scene.probe.wait(for: new, "completed")
+            #expect(right.matches(scene.file()))
+            #expect(task["size"] == size && task["verified"] == true)
+            #expect(scene.origin.requests("/file").dropFirst().map { $0.header("Range") } == [range(7)])
+        }
+
         @Test(.timeLimit(.minutes(1)), arguments: [true, false])
         func whatStaysWrongIsNotDelivered(_ mirrored: Bool) async throws {
             let scene = try await Scene()

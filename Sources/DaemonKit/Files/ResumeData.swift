@@ -8,6 +8,8 @@ import TransferModel
 /// It is untrusted when it comes back: the client may have written it itself. `openPart` proves what it names.
 package struct ResumeData: Hashable, Sendable, Codable {
     static let currentVersion = 1
+    /// Digits of base64: what fits into a line.
+    private static let longest = 8 << 20
 
     package var version: Int
     /// Without user info.
@@ -17,6 +19,8 @@ package struct ResumeData: Hashable, Sendable, Codable {
     package var destination: Destination
     package var conflictPolicy: ConflictPolicy?
     package var checksum: Checksum?
+    package var size: ByteCount?
+    package var pieces: PackedDigests?
     package var preserveTime: Bool?
     package var description: String?
     package var checkpoint: Checkpoint?
@@ -40,7 +44,7 @@ package struct ResumeData: Hashable, Sendable, Codable {
 
     /// - Throws: `request.bad_field` for anything that `encoded` does not make.
     package init(decoding text: String) throws(TransferError) {
-        guard text.utf8.count <= 1 << 20, let data = Data(base64Encoded: text) else {
+        guard text.utf8.count <= Self.longest, let data = Data(base64Encoded: text) else {
             throw Self.bad("it is not what task.resumeData returned")
         }
         let decoded: ResumeData
@@ -52,6 +56,7 @@ package struct ResumeData: Hashable, Sendable, Codable {
         guard decoded.version == Self.currentVersion else {
             throw Self.bad("it is of version \(decoded.version), and this dld knows \(Self.currentVersion)")
         }
+        if let pieces = decoded.pieces, pieces.unpacked == nil { throw Self.bad("its pieces are impossible") }
         if let checkpoint = decoded.checkpoint {
             guard checkpoint.offset >= .zero, checkpoint.total.map({ $0 >= checkpoint.offset }) ?? true else {
                 throw Self.bad("its offset is impossible")

@@ -115,7 +115,7 @@ enum PayloadHasher {
                 try update(&hasher, from: .zero, sending?.identity.size ?? .zero, sending, isCancelled)
             }
             guard let value = hasher.finish()[digest.algorithm] else { continue }
-            fields.append(digest.field(bytes(value)))
+            fields.append(digest.field(Hex.decode(value) ?? []))
         }
         return fields
     }
@@ -143,12 +143,5 @@ enum PayloadHasher {
             of: sending.file.fileDescriptor, path: sending.file.path, from: offset, length: length,
             isCancelled: isCancelled
         ) { hasher.update($0) }
-    }
-
-    private static func bytes(_ hexadecimal: String) -> [UInt8] {
-        let digits = Array(hexadecimal.utf8)
-        return stride(from: 0, to: digits.count - 1, by: 2).compactMap {
-            UInt8(String(decoding: digits[$0...($0 + 1)], as: UTF8.self), radix: 16)
-        }
     }
 }

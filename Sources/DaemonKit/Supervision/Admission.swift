@@ -176,6 +176,8 @@ struct Admission {
         spec.destination = spec.destination ?? data.destination
         spec.conflictPolicy = spec.conflictPolicy ?? data.conflictPolicy
         spec.checksum = spec.checksum ?? data.checksum
+        spec.size = spec.size ?? data.size
+        spec.pieces = spec.pieces ?? data.pieces?.unpacked
         spec.preserveTime = spec.preserveTime ?? data.preserveTime
         spec.description = spec.description ?? data.description
         try SpecRules(path: path).check(spec)

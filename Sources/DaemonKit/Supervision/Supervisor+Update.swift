@@ -55,6 +55,8 @@ extension Supervisor {
         data.mirrors = record.spec.mirrors?.map { URLRules.withoutUserInfo($0) }
         data.conflictPolicy = record.spec.conflictPolicy
         data.checksum = record.spec.checksum
+        data.size = record.spec.size
+        data.pieces = record.spec.pieces.flatMap { PackedDigests($0) }
         data.preserveTime = record.spec.preserveTime
         data.description = record.spec.description
         return try data.encoded()

@@ -43,7 +43,7 @@ enum PercentCoding {
 }
 
 /// Hexadecimal digits, on bytes.
-enum Hex {
+package enum Hex {
     static func digit(_ byte: UInt8) -> UInt8? {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
@@ -53,8 +53,15 @@ enum Hex {
         }
     }
 
+    /// Two digits for each byte; nil for anything else.
+    package static func decode(_ text: some StringProtocol) -> [UInt8]? {
+        let digits = text.utf8.compactMap(digit)
+        guard digits.count == text.utf8.count, digits.count.isMultiple(of: 2) else { return nil }
+        return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
+    }
+
     /// Lower case.
-    static func encode(_ bytes: some Sequence<UInt8>) -> String {
+    package static func encode(_ bytes: some Sequence<UInt8>) -> String {
         let digits = Array("0123456789abcdef".utf8)
         var text: [UInt8] = []
         for byte in bytes {

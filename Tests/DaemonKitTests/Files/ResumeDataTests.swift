@@ -36,9 +36,21 @@ struct ResumeDataTests {
         var data = try resumeData()
         data.mirrors = ["https://m/a.bin"]
         data.checkpoint?.origin = "https://m/a.bin"
+        data.size = 100
+        data.pieces = PackedDigests(PieceDigests(algorithm: .md5, length: 60, values: [Self.md5, Self.md5]))
         #expect(try ResumeData(decoding: try data.encoded()) == data)
         data.checkpoint?.origin = ""
         #expect(throws: TransferError.self) { try ResumeData(decoding: try data.encoded()) }
+    }
+
+    private static let md5 = "0123456789abcdef0123456789abcdef"
+
+    @Test func digestsThatAreNotWholeAreRefused() throws {
+        _ = try fixture.makePart()
+        var data = try resumeData()
+        data.pieces = PackedDigests(PieceDigests(algorithm: .md5, length: 60, values: [Self.md5]))
+        data.pieces?.digests.removeLast()
+        #expect(code { _ = try ResumeData(decoding: try data.encoded()) } == .badField)
     }
 
     @Test(arguments: ["", "no base64!", "bm90IGpzb24=", "e30="])
