@@ -36,7 +36,8 @@ extension EndToEnd.Mirrors {
             try await goesOn(try await Scene(environment: ["HOME": server.home]), at: server.url("copy"))
         }
 
-        @Test(.timeLimit(.minutes(1)), .enabled(if: Requirements.isRoot && Requirements.has("vsftpd")), arguments: [1, 4])
+        @Test(
+            .timeLimit(.minutes(1)), .enabled(if: Requirements.isRoot && Requirements.has("vsftpd")), arguments: [1, 4])
         func aWebServerHasWhatAnFTPServerHasNot(connections: Int64) async throws {
             let server = try await FTPServer.start()
             let scene = try await Scene()

@@ -11,7 +11,12 @@ final class Checker: @unchecked Sendable {
     /// Delivered files that were found right, by name.
     private var proven: [String: UInt64] = [:]
 
-    init(_ world: World) { self.world = world }
+    private let uploads: UploadChecker
+
+    init(_ world: World) {
+        self.world = world
+        uploads = UploadChecker(world)
+    }
 
     /// Hears of each commit: events are numbered without gap or repeat.
     func committed(_ events: [EventRecord]) {
@@ -39,17 +44,19 @@ final class Checker: @unchecked Sendable {
             }
         }
         try checkFiles()
+        try uploads.check(records)
     }
 
     /// What must hold once nothing goes wrong any more, and everything had its time.
     func checkEnd() throws {
         try check()
+        try uploads.checkEnd()
         for (state, count) in try world.read({ try $0.counts() }) where !state.isFinal && count > 0 {
             throw Violation("\(count) tasks never end: they are \(state.rawValue)")
         }
         let ids = world.client.tasks.filter { !$0.value.isRemoved }.keys.sorted()
         for record in try world.read({ try $0.tasks(ids) }) {
-            guard record.status.state == .completed else { continue }
+            guard record.status.state == .completed, record.spec.kind == .download else { continue }
             let name = record.result?.file?.split(separator: "/").last.map(String.init) ?? ""
             guard proven[name] != nil else {
                 throw Violation("task \(record.id) is completed without its file \"\(name)\"")

@@ -5,8 +5,9 @@ import TransferModel
 final class Client: @unchecked Sendable {
     /// A task as its client knows it.
     struct Known {
-        var resource: Int
         var connections: Int
+        /// Where an upload or a data task sends to, by name.
+        var target: String?
         /// Controls that were asked for and not answered: of two at once either may be the last.
         var open = 0
         var isRemoved = false
@@ -14,11 +15,13 @@ final class Client: @unchecked Sendable {
         var promised: TaskState?
     }
 
-    private unowned let world: World
+    unowned let world: World
     private(set) var tasks: [TaskID: Known] = [:]
     /// By name of the wanted file.
-    private(set) var wanted: [String: Int] = [:]
-    private var made = 0
+    var wanted: [String: Int] = [:]
+    /// Of files that are sent.
+    var sources: [Source] = []
+    var made = 0
 
     init(_ world: World) { self.world = world }
 
@@ -35,7 +38,11 @@ final class Client: @unchecked Sendable {
     }
 
     /// The daemon died: what it had not answered is not done any more.
-    func crashed() { for id in tasks.keys { tasks[id]?.open = 0 } }
+    func crashed() {
+        for id in tasks.keys { tasks[id]?.open = 0 }
+        // What was not added by now never will be.
+        for target in world.server.targets.values { target.isAnswered = true }
+    }
 
     /// Does something that clients do.
     func act() {
@@ -74,23 +81,20 @@ final class Client: @unchecked Sendable {
     }
 
     private func add(_ count: Int, _ daemon: SimulatedDaemon) {
-        let specs = (0..<count).map { _ in
-            let resource = world.random.below(world.resources.count)
-            let name = "f\(made)"
-            made += 1
-            wanted[name] = resource
-            let connections = 1 + world.random.below(Self.mostConnections)
-            var spec = TaskSpec()
-            spec.url = world.resources[resource].url
-            spec.destination = Destination(path: world.folder + "/out/" + name)
-            spec.connections = connections
-            return (spec, Known(resource: resource, connections: connections))
+        let specs: [(TaskSpec, Known)]
+        do {
+            specs = try (0..<count).map { _ in try newTask() }
+        } catch {
+            return world.violate("\(error)")
         }
         world.note("add \(count)")
         Task {
             do {
                 let added = try await daemon.supervisor.add(specs.map(\.0), session: nil, by: Self.peer)
-                for (task, (_, known)) in zip(added, specs) { tasks[task.id] = known }
+                for (task, (_, known)) in zip(added, specs) {
+                    tasks[task.id] = known
+                    known.target.flatMap { world.server.targets[$0] }?.isAnswered = true
+                }
                 world.note("added \(added.map { "\($0.id)" }.joined(separator: " "))")
             } catch {
                 refused("add", error)
@@ -103,6 +107,7 @@ final class Client: @unchecked Sendable {
         tasks[id]?.open += 1
         tasks[id]?.promised = nil
         if case .remove = action { tasks[id]?.isRemoved = true }
+        noteRenewal(action, id)
         world.note("\(action) \(id)")
         Task {
             do {

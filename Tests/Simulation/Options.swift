@@ -10,7 +10,7 @@ enum Hazard: String, CaseIterable, ExpressibleByArgument {
     case power
     /// Calls that change files, or make them durable, fail for a while.
     case disk
-    /// Resources change while they are fetched.
+    /// Resources change while they are fetched, and files while they are sent.
     case version
     /// Jobs that are ready run in any order.
     case order
@@ -28,6 +28,8 @@ enum Plant: String, CaseIterable, ExpressibleByArgument {
     case forget
     /// An exchange never ends.
     case stuck
+    /// The engine sends the beginning of a file where it was told to go on in the middle.
+    case misplace
 }
 
 /// One world, completely: what a failure is replayed from.

@@ -27,10 +27,7 @@ struct Resource {
         validator = Validator.allCases[random.below(4)]
         hasRanges = random.chance(800)
         saysLength = random.chance(850)
-        let first = [
-            0, 1 + random.below(4096), random.below(65537), 65_000 + random.below(250_000),
-            300_000 + random.below(500_000),
-        ][random.below(5)]
+        let first = random.fileLength()
         let isSteady = random.chance(600)
         lengths = [first] + (0..<3).map { _ in isSteady ? first : random.below(200_000) }
         seed = random.next()
@@ -46,12 +43,7 @@ struct Resource {
     func content(_ version: Int) -> [UInt8] {
         if let known = made.contents[version] { return known }
         var random = SeededGenerator(seed: seed &+ UInt64(version))
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(lengths[version] + 8)
-        while bytes.count < lengths[version] {
-            withUnsafeBytes(of: random.next()) { bytes.append(contentsOf: $0) }
-        }
-        bytes.removeLast(bytes.count - lengths[version])
+        let bytes = random.bytes(lengths[version])
         made.contents[version] = bytes
         return bytes
     }

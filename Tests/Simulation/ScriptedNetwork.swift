@@ -28,8 +28,10 @@ final class ScriptedNetwork: ExchangePerforming, @unchecked Sendable {
     func perform(
         _ exchange: Exchange, into part: PartFile?, sending source: UploadSource?, context: TransferContext
     ) async -> ExchangeOutcome {
+        // That an upload is not wanted any more is said beside whatever its task does.
+        if exchange.method == "DELETE" { return await request(exchange, source, context) }
         if active[context.task] != nil { world.violate("task \(context.task) runs twice at once") }
-        return await counted(exchange, part, nil, context)
+        return await counted(exchange, part, nil, source, context)
     }
 
     func begin(
@@ -37,7 +39,7 @@ final class ScriptedNetwork: ExchangePerforming, @unchecked Sendable {
         _ completion: @escaping @Sendable (ExchangeOutcome) -> Void
     ) -> RunningExchange {
         let running = RunningExchange()
-        let task = Task { completion(await counted(exchange, part, segment, context)) }
+        let task = Task { completion(await counted(exchange, part, segment, nil, context)) }
         if !running.begins(stop: { task.cancel() }) { task.cancel() }
         return running
     }
@@ -47,7 +49,8 @@ final class ScriptedNetwork: ExchangePerforming, @unchecked Sendable {
     }
 
     private func counted(
-        _ exchange: Exchange, _ part: PartFile?, _ segment: Segment?, _ context: TransferContext
+        _ exchange: Exchange, _ part: PartFile?, _ segment: Segment?, _ source: UploadSource?,
+        _ context: TransferContext
     ) async -> ExchangeOutcome {
         active[context.task, default: 0] += 1
         if active.count > SimulatedDaemon.mostRunning { world.violate("\(active.count) tasks run at once") }
@@ -56,12 +59,29 @@ final class ScriptedNetwork: ExchangePerforming, @unchecked Sendable {
             world.violate("task \(context.task) has \(active[context.task] ?? 0) connections")
         }
         checkWanted(context.task)
-        world.note("request of \(context.task) at \(exchange.startOffset)\(part?.isOpen == true ? ", part open" : "")")
-        let outcome = await exchanged(exchange, part, segment, context)
+        let outcome: ExchangeOutcome
+        switch exchange.kind {
+        case .request: outcome = await request(exchange, source, context)
+        case .download, .probe:
+            world.note(
+                "request of \(context.task) at \(exchange.startOffset)\(part?.isOpen == true ? ", part open" : "")")
+            outcome = await exchanged(exchange, part, segment, context)
+            world.note("exchange of \(context.task): \(outcome.end), offset \(outcome.offset)")
+        }
         segment?.bound.close()
         active[context.task, default: 0] -= 1
         if active[context.task] == 0 { active[context.task] = nil }
-        world.note("exchange of \(context.task): \(outcome.end), offset \(outcome.offset)")
+        return outcome
+    }
+
+    private func request(
+        _ exchange: Exchange, _ source: UploadSource?, _ context: TransferContext
+    ) async -> ExchangeOutcome {
+        let name = "\(exchange.method ?? "GET") \(exchange.url)"
+        world.note("\(name) of \(context.task), body at \(exchange.payload.sourceOffset.map { "\($0)" } ?? "-")")
+        let outcome = await ScriptedRequest(world, self, files, exchange, source, context).perform()
+        world.note(
+            "\(name) of \(context.task): \(outcome.end), \(outcome.head?.status ?? 0), \(outcome.sent) bytes sent")
         return outcome
     }
 

@@ -17,6 +17,7 @@ final class World: @unchecked Sendable {
     private(set) var daemon: SimulatedDaemon?
     private(set) var isCalm = false
     private(set) lazy var client = Client(self)
+    private(set) lazy var server = UploadServer(self)
     private(set) lazy var checker = Checker(self)
     private var violation: Violation?
     /// What happened, for whoever replays a failure.
@@ -63,7 +64,7 @@ final class World: @unchecked Sendable {
     /// - Throws: `Violation`; other errors where the simulation itself cannot go on.
     func run() throws {
         sim_reset(random.next(), Self.begin, Self.wallBegin)
-        for place in ["", "/state", "/out"] { mkdir(folder + place, 0o700) }
+        for place in ["", "/state", "/out", "/in"] { mkdir(folder + place, 0o700) }
         resources = (0..<Self.resourceCount).map { Resource($0, &random) }
         try start()
         while stepCount < steps {
@@ -114,6 +115,7 @@ final class World: @unchecked Sendable {
             return sim_shift_wall(Int64(random.below(7200) - 3600) * 1_000_000_000)
         }
         if dice < 45, hazards.contains(.disk) { return breakDisk() }
+        if dice < 51, hazards.contains(.version) { return try client.changeSource() }
         if daemon?.hasFailed == true { return try crash() }
         let ready = sim_ready()
         if ready > 0 { return sim_run(hazards.contains(.order) ? random.below(min(ready, 6)) : 0) }
@@ -137,6 +139,7 @@ final class World: @unchecked Sendable {
         for name in try names(in: "/state") where name.contains(".sqlite") { unlink(folder + "/state/" + name) }
         for (file, content) in zip(left, cut) { try write(content, to: folder + "/state/" + file.name) }
         client.crashed()
+        server.disconnect()
         if isPowerCut { boots += 1 }
         if plant == .forget { try forgetCommits() }
         try start()
@@ -232,7 +235,9 @@ final class World: @unchecked Sendable {
     }
 
     private func isSettled() throws -> Bool {
-        try read { try $0.counts().allSatisfy { $0.key.isFinal || $0.value == 0 } }
+        try read {
+            try $0.counts().allSatisfy { $0.key.isFinal || $0.value == 0 } && $0.uploadEndings(limit: 1).isEmpty
+        }
     }
 
     // MARK: Looking

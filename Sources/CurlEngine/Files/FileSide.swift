@@ -40,6 +40,11 @@ package final class FileSide: Sendable {
     /// An empty buffer with room for so many bytes; nil where the bound is reached.
     package func buffer(holding count: Int) -> Buffer? { buffers.acquire(BufferPool.Size(holding: count)) }
 
+    /// Hands out what an exchange sends, to be started and ended by whoever asks; nil where that is nothing.
+    package func feed(_ exchange: Exchange, source: UploadSource?) -> PayloadFeed? {
+        FeedFactory(self).make(exchange, source: source)
+    }
+
     private func services(for part: PartFile) -> PartSink.Services {
         PartSink.Services(
             lane: lanes.lane(for: part.device), journal: journal, buffers: buffers, ledger: ledger, crowd: crowd

@@ -10,8 +10,8 @@ import TransferModel
 /// it. The memory of an upload is one small buffer where there are many, else two large ones, and none as long as the page
 /// cache has it all. Reads are checked against the file's identity, so no byte of another version ever leaves. Everything
 /// but `fill` belongs to the reactor's thread.
-final class PayloadFeed: @unchecked Sendable {
-    enum Read: Equatable {
+package final class PayloadFeed: @unchecked Sendable {
+    package enum Read: Equatable {
         /// 0 = the payload's end.
         case bytes(Int)
         /// A piece is being read, or no buffer is free: `onChange` is called when it is worth asking again.
@@ -56,7 +56,7 @@ final class PayloadFeed: @unchecked Sendable {
     }
 
     /// Bytes in all.
-    let length: Int64
+    package let length: Int64
     private let head: [UInt8]
     private let tail: [UInt8]
     private let sourceOffset: Int64
@@ -97,13 +97,13 @@ final class PayloadFeed: @unchecked Sendable {
     var piece: Int { services.piece() }
 
     /// Begins to read. `onChange` may be called on any thread.
-    func start(onChange: @escaping @Sendable () -> Void) {
+    package func start(onChange: @escaping @Sendable () -> Void) {
         state.withLock { $0.onChange = onChange }
         prefetch()
     }
 
     /// Gives back what it holds; a piece that is still being read comes back when the disk answers.
-    func end() {
+    package func end() {
         let (ready, first) = state.withLock { state in
             defer {
                 state.ready = nil
@@ -121,7 +121,7 @@ final class PayloadFeed: @unchecked Sendable {
     // MARK: Reading
 
     /// Copies the next bytes, at most `room`.
-    func read(into target: UnsafeMutableRawPointer, _ room: Int) -> Read {
+    package func read(into target: UnsafeMutableRawPointer, _ room: Int) -> Read {
         var done = 0
         while done < room, position < length {
             let count = copyNext(target + done, room - done)

@@ -1,0 +1,92 @@
+import DaemonKit
+import TestSupport
+import TransferModel
+
+/// What clients hand to the daemon: downloads, uploads and short requests of all kinds.
+extension Client {
+    func newTask() throws -> (TaskSpec, Known) {
+        let name = "f\(made)"
+        made += 1
+        switch world.random.below(100) {
+        case 0..<60: return download(name)
+        case 60..<88: return try upload(name)
+        default: return try request(name)
+        }
+    }
+
+    private func download(_ name: String) -> (TaskSpec, Known) {
+        let resource = world.random.below(world.resources.count)
+        wanted[name] = resource
+        let connections = 1 + world.random.below(Self.mostConnections)
+        var spec = TaskSpec()
+        spec.url = world.resources[resource].url
+        spec.destination = Destination(path: world.folder + "/out/" + name)
+        spec.connections = connections
+        return (spec, Known(connections: connections))
+    }
+
+    private func upload(_ name: String) throws -> (TaskSpec, Known) {
+        let kinds: [UploadTarget.Kind] = [.put, .post, .contentRange, .tus, .tus, .resumable, .resumable]
+        let kind = kinds[world.random.below(kinds.count)]
+        let isKept = world.random.chance(250)
+        let content = world.random.bytes(isKept ? world.random.below(20_000) : world.random.fileLength())
+        let path = isKept ? nil : world.folder + "/in/" + name
+        let source = try Source(content, path: path)
+        let target = UploadTarget(world, name, kind, source)
+        world.server.add(target)
+        var spec = TaskSpec()
+        spec.kind = .upload
+        spec.url = target.url
+        if let path {
+            spec.source = SourceFile(path: path)
+            sources.append(source)
+        } else {
+            spec.body = kept(content)
+        }
+        spec.uploadProtocol = target.uploadProtocol
+        if kind == .resumable {
+            spec.interopVersion = target.interopVersion
+            if world.random.chance(400) { spec.uploadCreation = "optimistic" }
+        }
+        return (spec, Known(connections: 1, target: name))
+    }
+
+    private func request(_ name: String) throws -> (TaskSpec, Known) {
+        let method = ["GET", "PUT", "POST", "POST"][world.random.below(4)]
+        let content = method == "GET" ? [] : world.random.bytes(world.random.below(5000))
+        let target = UploadTarget(world, name, .data, try Source(content, path: nil), method: method)
+        world.server.add(target)
+        var spec = TaskSpec()
+        spec.kind = .data
+        spec.url = target.url
+        spec.method = method
+        if method != "GET" { spec.body = kept(content) }
+        return (spec, Known(connections: 1, target: name))
+    }
+
+    /// A body that the daemon keeps in its store.
+    private func kept(_ content: [UInt8]) -> RequestBody {
+        var body = RequestBody()
+        body.base64 = Base64Text.encode(content)
+        return body
+    }
+
+    /// What one try of a task may do, each one that a client asks for may do again.
+    func noteRenewal(_ action: TaskAction, _ id: TaskID) {
+        guard let target = tasks[id]?.target.flatMap({ world.server.targets[$0] }) else { return }
+        switch action {
+        case .retry, .cancel, .remove: target.renewals += 1
+        case .pause, .resume: break
+        }
+    }
+
+    /// A client writes to a file while it is sent.
+    func changeSource() throws {
+        guard !sources.isEmpty else { return }
+        let source = sources[world.random.below(sources.count)]
+        guard source.version < 3 else { return }
+        try source.change(&world.random)
+        world.note("\(source.path ?? "") is changed")
+        for target in world.server.targets.values where target.source === source { target.sourceChanged() }
+    }
+}

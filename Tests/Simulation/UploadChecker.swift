@@ -1,0 +1,94 @@
+import Glibc
+import TransferModel
+import TransferStore
+
+/// Looks at what uploads and data tasks left: at their servers, of their sources and in the store. What arrives wrong the
+/// servers see themselves.
+final class UploadChecker {
+    private unowned let world: World
+    /// Data tasks whose kept answer was found right.
+    private var proven: Set<TaskID> = []
+
+    init(_ world: World) { self.world = world }
+
+    /// What must hold at any moment.
+    /// - Parameter records: of the tasks that clients know.
+    func check(_ records: [TaskRecord]) throws {
+        try checkSources()
+        for record in records {
+            guard let target = target(of: record) else { continue }
+            switch record.status.state {
+            case .completed: try check(record, target)
+            case .failed: try checkCause(record, target)
+            case .queued, .running, .waiting, .paused, .cancelled: break
+            }
+        }
+        for name in try world.names(in: "/state") where name.hasPrefix("body-") {
+            throw Violation("\(name) is left of a body")
+        }
+    }
+
+    private func target(of record: TaskRecord) -> UploadTarget? {
+        guard record.spec.kind != .download else { return nil }
+        return record.spec.url.flatMap { world.server.place(of: $0)?.target }
+    }
+
+    private func check(_ record: TaskRecord, _ target: UploadTarget) throws {
+        guard proven.insert(record.id).inserted else { return }
+        guard target.isDone else { throw Violation("task \(record.id) is completed and \(target.url) has not all") }
+        guard record.upload == nil else { throw Violation("what is known of an upload is left of task \(record.id)") }
+        let id = record.id
+        let (kept, answer) = try world.read { (try $0.bodyLength(of: id, .request), try $0.body(of: id, .response)) }
+        if kept != nil { throw Violation("the body that task \(id) sent is left of it") }
+        guard record.spec.kind == .data else { return }
+        guard let answer, target.answers.contains(answer) else {
+            throw Violation("task \(id) keeps \(answer?.count ?? -1) bytes that are of no version of its answer")
+        }
+    }
+
+    /// These servers keep to their protocols, and nobody but clients writes to files.
+    private func checkCause(_ record: TaskRecord, _ target: UploadTarget) throws {
+        guard let error = record.status.error else { throw Violation("task \(record.id) failed without a cause") }
+        let isExcused: Bool
+        switch error.code {
+        case .httpProtocol, .internal, .sourceUnreadable: isExcused = false
+        case .sourceChanged: isExcused = target.source.version > target.versions.lowerBound
+        default: isExcused = true
+        }
+        if !isExcused { throw Violation("task \(record.id) failed without reason: \(error.message)") }
+    }
+
+    /// No source is changed or gone, and nothing is beside them.
+    private func checkSources() throws {
+        let sources = world.client.sources
+        for source in sources {
+            guard let path = source.path else { continue }
+            var status = stat()
+            guard stat(path, &status) == 0 else { throw Violation("the source \(path) is gone") }
+            guard Int(status.st_size) == source.contents[source.version].count, status.st_mtim.tv_sec == source.time
+            else { throw Violation("the source \(path) was written to") }
+        }
+        if try world.names(in: "/in").count != sources.count { throw Violation("a file lies beside the sources") }
+    }
+
+    /// What must hold once everything had its time: servers were told of uploads that nobody wants any more.
+    func checkEnd() throws {
+        let (records, endings) = try world.read { snapshot in
+            let ids = try snapshot.select(TaskSelector(), after: nil, limit: 1000)
+            return (try snapshot.tasks(ids), try snapshot.uploadEndings(limit: 1).count)
+        }
+        if endings > 0 { throw Violation("the ends of uploads never end") }
+        let going = Set(
+            records.compactMap { record in
+                record.upload?.resourceURL.flatMap { world.server.place(of: $0) }
+                    .map { "\($0.target.name)/\($0.upload ?? -1)" }
+            })
+        for (name, target) in world.server.targets.sorted(by: { $0.key < $1.key }) {
+            for upload in target.uploads where upload.isKnown && !upload.isOver {
+                guard going.contains("\(name)/\(upload.number)") else {
+                    throw Violation("\(target.url)/\(upload.number) is left of an upload that nobody wants")
+                }
+            }
+        }
+    }
+}
