@@ -218,6 +218,8 @@ final class Delivery {
             upload?.isEnded = true
             return ServerAnswer(204)
         default:
+            // Where uploads are made, nothing else is done.
+            guard upload != nil else { return ServerAnswer(405) }
             finishIfWhole()
             return ServerAnswer(method == "HEAD" ? 200 : 204, [("Upload-Offset", "\(upload?.bytes.count ?? 0)")])
         }

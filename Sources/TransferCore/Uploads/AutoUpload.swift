@@ -10,6 +10,9 @@ package struct AutoUpload: TransferStrategy {
     private static let mute: Set<Int> = [8, 52]
     /// Server errors that mean "not this method".
     private static let unknownMethod: Set<Int> = [501, 505]
+    /// Refusals of the moment, which say nothing of what the server speaks (RFC 9110 section 15.5.9, RFC 8470 section 5.2,
+    /// RFC 6585 section 4).
+    private static let notNow: Set<Int> = [408, 425, 429]
 
     package var upload: UploadProgress? { chosen?.upload }
     package var progress: Acceptance? { nil }
@@ -55,7 +58,7 @@ package struct AutoUpload: TransferStrategy {
             }
             throw FailureClassifier.classify(outcome, url: request.url.requestURL)
         }
-        guard status < 500 || Self.unknownMethod.contains(status) else {
+        guard status < 500 || Self.unknownMethod.contains(status), !Self.notNow.contains(status) else {
             throw FailureClassifier.answered(head, now: request.now)
         }
         guard (200..<300).contains(status) else { return PlainUpload(request.inFolder, .put) }

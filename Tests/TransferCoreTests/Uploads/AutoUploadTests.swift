@@ -47,6 +47,13 @@ struct AutoUploadTests {
         #expect(try subject.exchange.payload == .source(offset: 0, length: 100))
     }
 
+    /// Another protocol would put the file elsewhere, so who cannot say it now is asked later.
+    @Test(arguments: [408, 425, 429, 500, 503])
+    func whoCannotSayItNowIsAskedLater(_ status: Int) throws {
+        let failure = try #require(try asked(answer(status, ["Retry-After": "7"])).step.failure)
+        #expect(failure.disposition == .transient(after: 7) && failure.error.code == .httpStatus)
+    }
+
     @Test(arguments: [
         ("https://example.org/", "https://example.org/fox.txt"),
         ("https://example.org/d/", "https://example.org/d/fox.txt"),
