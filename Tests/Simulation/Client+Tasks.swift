@@ -86,7 +86,7 @@ extension Client {
         let source = sources[world.random.below(sources.count)]
         guard source.version < 3 else { return }
         try source.change(&world.random)
-        world.note("\(source.path ?? "") is changed")
+        world.note("\(source.path?.split(separator: "/").last ?? "") is changed")
         for target in world.server.targets.values where target.source === source { target.sourceChanged() }
     }
 }

@@ -197,14 +197,15 @@ package final class PartSink: @unchecked Sendable {
         }
         state.withLock { $0.opened = dld_monotonic_nanoseconds() }
         context.counters.setReceived(ByteCount(start))
-        reachedFile()
+        reachedFile(holding: start)
         if let total = acceptance.total?.rawValue { reserve(from: start, to: total) }
     }
 
     /// Tells of the file, and reads on without bounds once that is stored.
-    func reachedFile() {
-        state.withLock { $0.isKnown = start > 0 }
-        context.observer.transferReachedFile(Self.checkpoint(part, acceptance, offset: start)) { [weak self] in
+    /// - Parameter offset: everything before is in the file.
+    func reachedFile(holding offset: Int64) {
+        state.withLock { $0.isKnown = offset > 0 }
+        context.observer.transferReachedFile(Self.checkpoint(part, acceptance, offset: offset)) { [weak self] in
             guard let self else { return }
             let waits = state.withLock { state in
                 state.isKnown = true

@@ -31,7 +31,7 @@ extension PartSink {
         if acceptance.truncate, ftruncate(part.fileDescriptor, 0) != 0 { return fail(LocalFailure("ftruncate")) }
         context.counters.setReceived(board.received)
         // A part of a file of which others are held says nothing of the file that is not stored.
-        if begins { reachedFile() }
+        if begins { reachedFile(holding: 0) }
         if let range = board.reservation() { reserve(from: range.start.rawValue, to: range.end.rawValue) }
     }
 

@@ -68,7 +68,8 @@ package final class SegmentBoard: Sendable {
             if begins {
                 slots = slotsHeld(&state)
                 state.identity = JournalEntry.identity(of: PartSink.checkpoint(part, sink.acceptance, offset: 0))
-                state.held = ByteRangeSet([ByteRange(.zero, sink.acceptance.offset)])
+                // Not up to where this answer begins: another one's sink, which failed before, was to write that.
+                if sink.acceptance.truncate { state.held = ByteRangeSet() }
                 state.sinks = []
                 state.isReserved = false
             }

@@ -66,6 +66,20 @@ import TransferModel
         }
     }
 
+    /// The sink of the first part failed before it came here: nobody wrote what lies before the second.
+    @Test func aPartThatComesFirstVouchesForNothingBeforeIt() async throws {
+        let table = try Table()
+        let second = table.sink(from: 400_000)
+        table.write(100_000, to: second)
+        _ = await table.end(second)
+        await table.board.settle(syncing: true)
+        #expect(table.board.written == ByteRangeSet([ByteRange(400_000, 500_000)]))
+        let told = table.bench.observer.heard
+        #expect(told.files.map(\.offset) == [0])
+        #expect(told.checkpoints.last?.offset == 0)
+        #expect(told.checkpoints.last?.ranges == [ByteRange(400_000, 500_000)])
+    }
+
     /// The first answer may not tell the length, that to a resumption does: both are of one version.
     @Test func aLengthThatIsLearnedLaterIsNoOtherVersion() async throws {
         let table = try Table()

@@ -101,11 +101,10 @@ def drips(setup):
     """A byte a second is not silence: it goes on until the time for the resource is over, and others are not held up."""
     scene = Scene(setup, [piece("failed"), piece(name="other")], timeoutIntervalForRequest=30)
     origin = scene.origin(cut(resource(), 1000, "drip"))
-    other = scene.origin(good(resource()))
+    other = scene.origin(lambda reply: reply.answer(200, [], content("other", SIZE)))
     scene.start()
     scene.add(origin.url, timeoutIntervalForResource=4)
     scene.add(other.url.replace("/file", "/other"), "other")
-    other.script[:] = [lambda reply: reply.answer(200, [], content("other", SIZE))]
     scene.await_state("completed", name="other")
     scene.await_state("failed", code="deadline.exceeded")
     scene.judge()
