@@ -32,9 +32,9 @@ enum StoreOpening {
     /// Reads the schema through a read-only connection, which neither checkpoints nor deletes the WAL.
     private static func inspect(_ path: String) throws {
         var info = stat()
-        guard stat(path, &info) == 0, info.st_size > 0 || FileManager.default.fileExists(atPath: path + "-wal") else {
-            return
-        }
+        let hasLog = FileManager.default.fileExists(atPath: path + "-wal")
+        guard stat(path, &info) == 0, info.st_size > 0 || hasLog else { return }
+        if !hasLog, BlankDatabase.empty(path) { return }
         var configuration = Configuration()
         configuration.readonly = true
         configuration.busyMode = .timeout(10)

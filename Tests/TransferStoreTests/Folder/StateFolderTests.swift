@@ -52,6 +52,21 @@ import TransferModel
         #expect(readOnly?.message.contains("/proc/self/dld") == true)
     }
 
+    /// The disk failed while the database was made, and took back what it had been given.
+    @Test func aFileOfZerosIsTheBeginningOfADatabase() async throws {
+        try FileManager.default.createDirectory(atPath: fixture.folder, withIntermediateDirectories: false)
+        try Data(count: 12_288).write(to: URL(fileURLWithPath: fixture.database))
+        let store = try fixture.open()
+        try await store.add(newTask())
+        store.close()
+        var other = Data(count: 12_288)
+        other[12_000] = 1
+        try other.write(to: URL(fileURLWithPath: fixture.database))
+        for name in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: fixture.database + name) }
+        #expect(await transferError { _ = try fixture.open() }?.code == .diskIO)
+        #expect(FileManager.default.contents(atPath: fixture.database) == other)
+    }
+
     @Test func aLinkInPlaceOfTheDatabaseIsNotFollowed() async throws {
         try FileManager.default.createDirectory(atPath: fixture.folder, withIntermediateDirectories: false)
         try FileManager.default.createSymbolicLink(

@@ -1,0 +1,18 @@
+import Foundation
+
+/// What a disk leaves that failed while the database was made, and took back what it had been given: zeros, no more than the
+/// schema takes. SQLite would call that no database.
+enum BlankDatabase {
+    private static let limit = 1 << 20
+
+    /// Empties such a file; false where it is anything else, which stays as it is.
+    static func empty(_ path: String) -> Bool {
+        let file = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC)
+        guard file >= 0 else { return false }
+        defer { close(file) }
+        var content = [UInt8](repeating: 0, count: limit + 1)
+        let count = pread(file, &content, content.count, 0)
+        guard (1...limit).contains(count), content.allSatisfy({ $0 == 0 }) else { return false }
+        return ftruncate(file, 0) == 0
+    }
+}
