@@ -10,9 +10,10 @@ enum BlankDatabase {
         let file = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC)
         guard file >= 0 else { return false }
         defer { close(file) }
-        var content = [UInt8](repeating: 0, count: limit + 1)
-        let count = pread(file, &content, content.count, 0)
-        guard (1...limit).contains(count), content.allSatisfy({ $0 == 0 }) else { return false }
+        let length = Int(lseek(file, 0, SEEK_END))
+        guard (1...limit).contains(length) else { return false }
+        var content = [UInt8](repeating: 0, count: length)
+        guard pread(file, &content, length, 0) == length, content.allSatisfy({ $0 == 0 }) else { return false }
         return ftruncate(file, 0) == 0
     }
 }

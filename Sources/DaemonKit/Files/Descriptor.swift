@@ -1,4 +1,6 @@
+import CurlEngine
 import Glibc
+import TransferModel
 
 /// Owns one file descriptor; closes it when the last reference goes.
 package final class Descriptor: Sendable {
@@ -23,6 +25,11 @@ package struct FileIdentity: Hashable, Sendable, Codable {
         device = UInt64(status.st_dev)
         inode = UInt64(status.st_ino)
     }
+
+    /// Of the part file that the checkpoint speaks of.
+    init(_ checkpoint: Checkpoint) { self.init(device: checkpoint.device, inode: checkpoint.inode) }
+
+    init(_ part: PartFile) { self.init(device: part.device, inode: part.inode) }
 }
 
 extension stat {

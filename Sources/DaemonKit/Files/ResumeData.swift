@@ -38,7 +38,7 @@ package struct ResumeData: Hashable, Sendable, Codable {
     /// Base64 of JSON.
     package func encoded() throws -> String {
         let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys]
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return try encoder.encode(self).base64EncodedString()
     }
 
@@ -114,7 +114,7 @@ extension ResumeData {
         guard status.isRegular, status.st_nlink == 1,
             status.st_uid == owner.rawValue || status.st_uid == geteuid()
         else { throw Self.bad("its part is not a regular file of yours with one name") }
-        guard FileIdentity(status) == FileIdentity(device: checkpoint.device, inode: checkpoint.inode),
+        guard FileIdentity(status) == FileIdentity(checkpoint),
             Int64(status.st_size) >= checkpoint.reach.rawValue
         else { return nil }
         return ClaimablePart(folder: folder, name: name, checkpoint: checkpoint)
@@ -132,7 +132,7 @@ extension ClaimablePart {
             throw .destination(errno: code, "take over", folder.path(of: name))
         }
         guard let status = status(of: newName, in: directory), status.isRegular, status.st_nlink == 1,
-            FileIdentity(status) == FileIdentity(device: checkpoint.device, inode: checkpoint.inode)
+            FileIdentity(status) == FileIdentity(checkpoint)
         else { return nil }
         var claimed = checkpoint
         claimed.partPath = folder.path(of: newName)

@@ -114,8 +114,8 @@ enum PayloadHasher {
             case .source:
                 try update(&hasher, from: .zero, sending?.identity.size ?? .zero, sending, isCancelled)
             }
-            guard let value = hasher.finish()[digest.algorithm] else { continue }
-            fields.append(digest.field(Hex.decode(value) ?? []))
+            guard let value = hasher.finish()[digest.algorithm].flatMap(Hex.decode) else { continue }
+            fields.append(digest.field(value))
         }
         return fields
     }

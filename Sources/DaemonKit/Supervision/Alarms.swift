@@ -88,6 +88,7 @@ final class Alarms: Sendable {
         }
         if let next = dispatcher.nextLook() {
             if next <= now.boot {
+                // Where it cannot start them again, it has this loop go round once more, for the time it says then.
                 await dispatcher.kick()
             } else {
                 wait = min(wait, .milliseconds(next - now.boot))

@@ -39,7 +39,10 @@ final class AttemptTools: Sendable {
     func complete(
         _ record: TaskRecord, with result: TaskResult, after notes: PendingNotes? = nil, hasCheckpoint: Bool = true
     ) async throws -> AttemptEnding {
-        .completed(
+        var notes = notes
+        // Nothing is resumed any more.
+        notes?.dropCheckpoints()
+        return .completed(
             try await completions.store(
                 CompletedRun(
                     record: record, result: result, duration: duration(of: record), notes: notes,

@@ -13,6 +13,7 @@ actor Dispatcher {
     private let settings: @Sendable () -> GlobalSettings
     private let closedUntil: @Sendable (SessionRecord, Timestamp) -> Timestamp?
     private let begin: @Sendable (TaskRecord, SessionRecord) -> Void
+    private let nextLookChanged: @Sendable () -> Void
     private let logger: Logger
 
     private let breaker = Guarded(CircuitBreaker())
@@ -31,11 +32,16 @@ actor Dispatcher {
     private var isKicked = false
     private var isStopped = false
 
+    /// - Parameters:
+    ///   - closedUntil: when the session's next time window opens; nil where one is open.
+    ///   - begin: runs a task that was claimed.
+    ///   - nextLookChanged: whoever sleeps until `nextLook()` should ask for it again.
     init(
         store: TransferStore, runs: RunTable, transitions: TaskTransitions, time: any TimeSource,
         settings: @escaping @Sendable () -> GlobalSettings, logger: Logger,
         closedUntil: @escaping @Sendable (SessionRecord, Timestamp) -> Timestamp?,
-        begin: @escaping @Sendable (TaskRecord, SessionRecord) -> Void
+        begin: @escaping @Sendable (TaskRecord, SessionRecord) -> Void,
+        nextLookChanged: @escaping @Sendable () -> Void
     ) {
         self.store = store
         self.runs = runs
@@ -45,6 +51,7 @@ actor Dispatcher {
         self.logger = logger
         self.closedUntil = closedUntil
         self.begin = begin
+        self.nextLookChanged = nextLookChanged
     }
 
     /// As `kick`, but returns at once; calls that come before the first is served are one.
@@ -83,6 +90,7 @@ actor Dispatcher {
                 ahead.forget()
                 // Nothing else may ever change.
                 retry.withLock { $0 = time.reading().boot + Self.retryPause }
+                nextLookChanged()
                 return
             }
         }

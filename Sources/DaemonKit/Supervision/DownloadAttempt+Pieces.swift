@@ -68,20 +68,21 @@ extension DownloadAttempt {
         checkpoint.ranges = kept.beyond
         // The journal would prove bytes that are wrong.
         tools.engine.journal?.forget(record.id)
-        try await store(checkpoint, because: error)
+        try await store(checkpoint, because: error, recorder)
         now.checkpoint = checkpoint
         hand.replace(with: try await tools.files.openPart(of: now, place.plan, in: place.folder, engine: tools.engine))
         run.holds(checkpoint.held, of: checkpoint.total)
     }
 
-    private func store(_ checkpoint: Checkpoint, because error: TransferError) async throws {
+    private func store(
+        _ checkpoint: Checkpoint, because error: TransferError, _ recorder: RunRecorder
+    ) async throws {
         let record = record
         let now = tools.time.reading().wall
         let pieces = error.details["pieces"] ?? .array([])
         logger.notice(
             "pieces are wrong", metadata: ["task": "\(record.id)", "pieces": "\(pieces)"])
-        try await tools.patience.persistently { transaction in
-            try transaction.setCheckpoint(record.id, checkpoint)
+        try await recorder.replaceCheckpoint(with: checkpoint) { transaction in
             _ = try transaction.append(
                 EventRecord(
                     time: now, type: .taskRestarted, session: record.session, task: record.id,

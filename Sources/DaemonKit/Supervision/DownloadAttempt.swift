@@ -128,7 +128,7 @@ final class DownloadAttempt: TransferAttempt {
         guard let running else { return try await sequence(search, hand, recorder) }
         defer { search.asked(running.asked, running.brought, hand) }
         let part = hand.held.part
-        let arrived = try await running.arrival { try await restart(part, because: $0, keeping: nil) }
+        let arrived = try await running.arrival { try await restart(part, because: $0, keeping: nil, recorder) }
         return arrived.map { Whole(arrival: $0.arrival, gathered: $0.gathered) }
     }
 
@@ -159,7 +159,7 @@ final class DownloadAttempt: TransferAttempt {
                 exchange = next
             case .restart(let cause, let next):
                 stored = strategy.upload
-                try await restart(held.part, because: cause, keeping: stored)
+                try await restart(held.part, because: cause, keeping: stored, recorder)
                 exchange = next
             case .finished(let arrival): return Whole(arrival: arrival, gathered: gathered)
             case .failed(let failure):
@@ -191,7 +191,7 @@ final class DownloadAttempt: TransferAttempt {
         let machine = try StrategyRegistry.segmented(
             for: inquiry.request, beside: inquiry.others, policy.connections)
         guard let machine else { return nil }
-        if let checkpoint = held.checkpoint { try await adopt(checkpoint) }
+        if let checkpoint = held.checkpoint { try await adopt(checkpoint, recorder) }
         return SegmentConductor(
             machine, held: held, recorder: recorder, run: run, engine: tools.engine, hosts: tools.hosts,
             time: tools.time
@@ -200,11 +200,8 @@ final class DownloadAttempt: TransferAttempt {
 
     /// What the journal alone knew is stored before its claims give way to those of this attempt.
     @inline(never)  // Kept off the frames that wait.
-    private func adopt(_ checkpoint: Checkpoint) async throws {
-        if checkpoint != record.checkpoint {
-            let id = record.id
-            try await tools.patience.persistently { try $0.setCheckpoint(id, checkpoint) }
-        }
+    private func adopt(_ checkpoint: Checkpoint, _ recorder: RunRecorder) async throws {
+        if checkpoint != recorder.knownCheckpoint { try await recorder.replaceCheckpoint(with: checkpoint) }
         tools.engine.journal?.forget(record.id)
     }
 
@@ -216,14 +213,15 @@ final class DownloadAttempt: TransferAttempt {
     }
 
     @inline(never)  // Kept off the frames that wait.
-    private func restart(_ part: PartFile, because cause: TransferError, keeping begun: UploadProgress?) async throws {
+    private func restart(
+        _ part: PartFile, because cause: TransferError, keeping begun: UploadProgress?, _ recorder: RunRecorder
+    ) async throws {
         try await tools.files.truncate(part)
         run.restarted()
         let record = record
         let now = tools.time.reading().wall
         logger.info("restarted from 0", metadata: ["task": "\(record.id)", "code": "\(cause.code.rawValue)"])
-        try await tools.patience.persistently { transaction in
-            try transaction.setCheckpoint(record.id, nil)
+        try await recorder.replaceCheckpoint(with: nil) { transaction in
             try transaction.setUpload(record.id, begun)
             _ = try transaction.append(
                 EventRecord(
@@ -325,8 +323,9 @@ final class DownloadAttempt: TransferAttempt {
         }
         guard run.isCommitting || run.enterCommit() else { return .aborted }
         run.set(phase: .finishing)
-        let notes = await recorder.close()
-        try await makeRecognisable(whole, notes.lastCheckpoint ?? recorder.knownCheckpoint)
+        let notes = try await recorder.close(
+            delivering: FileIdentity(whole), at: whole.path
+        ) { [tools] in try await tools.files.syncedSize(of: whole) }
         let file = try await tools.files.deliver(
             whole, to: folder, name: name, policy,
             modificationTime: policy.preserveTime ? arrival.modificationTime : nil)
@@ -335,23 +334,6 @@ final class DownloadAttempt: TransferAttempt {
             with: TaskResult(
                 file: file.path, bytes: file.bytes, sha256: digests[.sha256], verified: isVerified(arrival)),
             after: notes)
-    }
-
-    /// A file that a daemon delivered without living to tell is known again by device, inode and length. Those of
-    /// `whole` are stored first where the checkpoint does not have them: a body of unknown length, a decoded one, or one
-    /// that was gathered where its file system has no other way.
-    private func makeRecognisable(_ whole: PartFile, _ known: Checkpoint?) async throws {
-        let id = record.id
-        if let known, known.total != nil, known.inode == whole.inode, known.device == whole.device { return }
-        let size = try await tools.files.syncedSize(of: whole)
-        // The server's validators and digests may be of other bytes: coded ones, or of another file.
-        var checkpoint = Checkpoint(offset: size, partPath: whole.path, device: whole.device, inode: whole.inode)
-        if let known, known.inode == whole.inode, known.device == whole.device { checkpoint = known }
-        checkpoint.offset = size
-        checkpoint.ranges = []
-        checkpoint.total = size
-        let stored = checkpoint
-        try await tools.patience.persistently { try $0.setCheckpoint(id, stored) }
     }
 
     /// The user's checksum is trusted most, then what the server said (transfer-rules.md, Digests).

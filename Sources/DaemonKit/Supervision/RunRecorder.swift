@@ -166,6 +166,64 @@ final class RunRecorder: TransferObserver {
         if !rest.isEmpty { await keep(rest, isLast: true) }
     }
 
+    /// No more notes come, and `part`, which is whole, is about to get its name. Should the daemon die between that and
+    /// its record, the file is known again by device, inode and length: where the store does not have those (a body of
+    /// unknown length, a decoded one, one that was gathered, a store that failed on the way), they are stored now.
+    /// - Parameter size: syncs `part` and tells its length.
+    /// - Returns: what is not stored, for the transaction that ends the run.
+    /// - Throws: what `size` and the store do.
+    func close(
+        delivering part: FileIdentity, at path: String, size: () async throws -> ByteCount
+    ) async throws -> PendingNotes {
+        let notes = await close()
+        if let stored = knownCheckpoint, stored.total != nil, FileIdentity(stored) == part { return notes }
+        let size = try await size()
+        let observed = (notes.lastCheckpoint ?? knownCheckpoint).flatMap { FileIdentity($0) == part ? $0 : nil }
+        // The server's validators and digests may be of other bytes: coded ones, or of another file.
+        var checkpoint =
+            observed ?? Checkpoint(offset: size, partPath: path, device: part.device, inode: part.inode)
+        checkpoint.offset = size
+        checkpoint.ranges = []
+        checkpoint.total = size
+        try await store(notes, replacing: checkpoint)
+        return PendingNotes(record: record, time: nil)
+    }
+
+    /// Stores what is held of the part file from here on, whatever was observed before; between exchanges, when
+    /// nothing is observed.
+    /// - Parameters:
+    ///   - checkpoint: nil where nothing is held.
+    ///   - body: what goes into the same transaction.
+    /// - Throws: what `body` and the store do.
+    func replaceCheckpoint(
+        with checkpoint: Checkpoint?, also body: @escaping @Sendable (StoreTransaction) throws -> Void = { _ in }
+    ) async throws {
+        try await store(await close(), replacing: checkpoint, also: body)
+    }
+
+    private func store(
+        _ notes: PendingNotes, replacing checkpoint: Checkpoint?,
+        also body: @escaping @Sendable (StoreTransaction) throws -> Void = { _ in }
+    ) async throws {
+        var notes = notes
+        notes.dropCheckpoints()
+        let id = record.id
+        do {
+            try await patience.persistently { [notes] transaction in
+                try notes.store(in: transaction)
+                try transaction.setCheckpoint(id, checkpoint)
+                try body(transaction)
+            }
+        } catch {
+            state.withLock { $0.unstored = notes }
+            throw error
+        }
+        state.withLock { state in
+            state.known = checkpoint
+            state.lost = nil
+        }
+    }
+
     private func drain() async {
         while let notes = nextNotes() {
             await keep(pending(notes))

@@ -94,7 +94,8 @@ package final class Supervisor: Sendable {
             store: store, runs: runs, transitions: transitions, time: time,
             settings: { [configuration] in configuration().global }, logger: logger,
             closedUntil: { [weak self] session, now in self?.closedUntil(session, at: now) },
-            begin: { [weak self] record, session in self?.begin(record, session) })
+            begin: { [weak self] record, session in self?.begin(record, session) },
+            nextLookChanged: { [alarmsBox] in alarmsBox.withLock { $0 }?.rearm() })
         let alarms = Alarms(supervisor: self, dispatcher: dispatcher)
         dispatcherBox.withLock { $0 = dispatcher }
         alarmsBox.withLock { $0 = alarms }

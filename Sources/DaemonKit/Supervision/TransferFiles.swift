@@ -171,8 +171,7 @@ struct TransferFiles: Sendable {
         guard held != name else { return checkpoint }
         var status = stat()
         guard PartName.isPartName(held), fstatat(folder.fileDescriptor, held, &status, AT_SYMLINK_NOFOLLOW) == 0,
-            FileIdentity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
-                == FileIdentity(device: checkpoint.device, inode: checkpoint.inode),
+            FileIdentity(status) == FileIdentity(checkpoint),
             renameat(folder.fileDescriptor, held, folder.fileDescriptor, name) == 0
         else { return nil }
         checkpoint.partPath = folder.path(of: name)
@@ -222,7 +221,7 @@ struct TransferFiles: Sendable {
         return try await pool.run {
             let delivery = try Delivery(
                 folder: folder, partName: Self.lastComponent(checkpoint.partPath),
-                part: FileIdentity(device: checkpoint.device, inode: checkpoint.inode), name: name,
+                part: FileIdentity(checkpoint), name: name,
                 policy: policy.conflictPolicy, durability: policy.durability)
             // Only a whole part was ever delivered; somebody may have moved a partial one there.
             guard let file = try delivery.recognised(expected: checkpoint.total ?? checkpoint.offset)
@@ -295,7 +294,7 @@ struct TransferFiles: Sendable {
         try await deliveryPool(policy).settled(in: folder) { () throws(TransferError) in
             let placed = try Delivery(
                 folder: folder, partName: Self.lastComponent(part.path),
-                part: FileIdentity(device: part.device, inode: part.inode), name: name,
+                part: FileIdentity(part), name: name,
                 policy: policy.conflictPolicy, modificationTime: modificationTime, durability: policy.durability
             ).place()
             return (placed.delivered, placed.unsynced)

@@ -1,6 +1,8 @@
 import Glibc
+import JSONRPC
 import TestSupport
 import Testing
+import TransferCore
 import TransferModel
 
 @testable import DaemonKit
@@ -44,6 +46,21 @@ struct ResumeDataTests {
     }
 
     private static let md5 = "0123456789abcdef0123456789abcdef"
+
+    /// A task that could be added can be resumed: what `task.resumeData` returns fits into a line, and is taken back.
+    @Test(arguments: DigestAlgorithm.allCases)
+    func asManyPiecesAsATaskMayNameFitIntoALine(algorithm: DigestAlgorithm) throws {
+        _ = try fixture.makePart()
+        var data = try resumeData()
+        // All slashes in base64, which JSON may escape.
+        let digest = String(repeating: "f", count: algorithm.hexLength)
+        let values = Array(repeating: digest, count: SpecRules.pieceLimit)
+        data.pieces = PackedDigests(PieceDigests(algorithm: algorithm, length: 1_048_576, values: values))
+        let text = try data.encoded()
+        // What else is in the line is short, but for URLs.
+        #expect(text.utf8.count < RPCLimits().line - (256 << 10))
+        #expect(try ResumeData(decoding: text) == data)
+    }
 
     @Test func digestsThatAreNotWholeAreRefused() throws {
         _ = try fixture.makePart()

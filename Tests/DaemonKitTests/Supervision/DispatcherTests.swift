@@ -13,10 +13,12 @@ import TransferStore
         let runs = RunTable()
         let started = Guarded([TaskRecord]())
         let limits = Guarded(GlobalSettings())
+        /// How often whoever sleeps until the next look was called.
+        let calls = Guarded(0)
         let dispatcher: Dispatcher
 
         init(_ fixture: SupervisionFixture, closedUntil: Timestamp? = nil) {
-            let (runs, started, limits) = (runs, started, limits)
+            let (runs, started, limits, calls) = (runs, started, limits, calls)
             dispatcher = Dispatcher(
                 store: fixture.store, runs: runs, transitions: fixture.transitions, time: fixture.time,
                 settings: { limits.withLock { $0 } }, logger: Logger(label: "test"),
@@ -24,7 +26,8 @@ import TransferStore
                 begin: { record, _ in
                     runs.insert(TransferRun(record, directHost: nil))
                     started.withLock { $0.append(record) }
-                })
+                },
+                nextLookChanged: { calls.withLock { $0 += 1 } })
         }
 
         var startedIDs: [TaskID] { started.withLock { $0.map(\.id) } }
@@ -211,6 +214,13 @@ import TransferStore
         fixture.store.close()
         await stage.dispatcher.kick()
         #expect(stage.startedIDs.isEmpty)
-        #expect(try #require(stage.dispatcher.nextLook()) > fixture.time.reading().boot)
+        let first = try #require(stage.dispatcher.nextLook())
+        #expect(first > fixture.time.reading().boot)
+        #expect(stage.calls.withLock { $0 } == 1)
+        // It fails again: whoever looked then has to know of the next time.
+        fixture.time.advance(10)
+        await stage.dispatcher.kick()
+        #expect(try #require(stage.dispatcher.nextLook()) == first + 10_000)
+        #expect(stage.calls.withLock { $0 } == 2)
     }
 }

@@ -139,4 +139,94 @@ import TransferStore
         #expect(seen == checkpoint())
         #expect(try await stage.types.contains(.taskRestarted))
     }
+
+    // MARK: Deliveries
+
+    private static let part = FileIdentity(device: 1, inode: 2)
+
+    @Test func aFileThatTheStoreKnowsIsDeliveredWithoutAnotherTransaction() async throws {
+        let stage = try await Stage()
+        stage.recorder.transferReachedFile(checkpoint())
+        #expect(await stage.recorder.close().isEmpty)
+        stage.respond()
+        stage.fixture.store.close()
+        let notes = try await stage.recorder.close(delivering: Self.part, at: "/d/.part") {
+            Issue.record("it is known already")
+            return 5
+        }
+        #expect(notes.events.map(\.type) == [.taskResponse])
+    }
+
+    /// What was only observed helps nobody after a death.
+    @Test func aFileThatTheStoreDidNotTakeIsStoredBeforeItsDelivery() async throws {
+        let stage = try await Stage()
+        stage.fixture.store.close()
+        stage.respond()
+        stage.recorder.transferReachedFile(checkpoint())
+        stage.recorder.transferCheckpointed(checkpoint(5))
+        await #expect(throws: TransferError.self) {
+            _ = try await stage.recorder.close(delivering: Self.part, at: "/d/.part") { 5 }
+        }
+        #expect(await stage.recorder.close().events.map(\.type) == [.taskResponse])
+    }
+
+    @Test(arguments: [FileIdentity(device: 1, inode: 3), FileIdentity(device: 2, inode: 2)])
+    func anotherFileThanTheOneThatIsKnownIsStored(part: FileIdentity) async throws {
+        let stage = try await Stage()
+        var known = checkpoint()
+        known.serverDigests = ["sha-256": "00"]
+        stage.recorder.transferReachedFile(known)
+        #expect(await stage.recorder.close().isEmpty)
+        let notes = try await stage.recorder.close(delivering: part, at: "/d/.decoded") { 7 }
+        #expect(notes.isEmpty)
+        let expected = Checkpoint(offset: 7, total: 7, partPath: "/d/.decoded", device: part.device, inode: part.inode)
+        #expect(try await stage.stored()?.checkpoint == expected)
+        #expect(stage.recorder.knownCheckpoint == expected)
+    }
+
+    @Test func aFileOfUnknownLengthGetsIt() async throws {
+        let stage = try await Stage()
+        var known = checkpoint()
+        (known.total, known.serverDigests) = (nil, ["sha-256": "00"])
+        stage.recorder.transferReachedFile(known)
+        #expect(await stage.recorder.close().isEmpty)
+        _ = try await stage.recorder.close(delivering: Self.part, at: "/d/.part") { 7 }
+        (known.offset, known.total) = (7, 7)
+        #expect(try await stage.stored()?.checkpoint == known)
+    }
+
+    // MARK: What is held from here on
+
+    /// In order: what was observed first, then what replaces it. A checkpoint that came late would bring bytes back that
+    /// are gone.
+    @Test func whatReplacesACheckpointIsStoredAfterWhatCameBefore() async throws {
+        let stage = try await Stage()
+        let before = try await stage.types
+        stage.respond()
+        stage.recorder.transferCheckpointed(checkpoint(3))
+        stage.recorder.transferCheckpointed(checkpoint(4))
+        let (id, session, now) = (stage.record.id, stage.record.session, stage.fixture.time.reading().wall)
+        try await stage.recorder.replaceCheckpoint(with: nil) { transaction in
+            _ = try transaction.append(
+                EventRecord(time: now, type: .taskRestarted, session: session, task: id, payload: [:]))
+        }
+        #expect(try await stage.stored()?.checkpoint == nil)
+        #expect(stage.recorder.knownCheckpoint == nil)
+        #expect(try await Array(stage.types.dropFirst(before.count)) == [.taskResponse, .taskRestarted])
+        #expect(await stage.recorder.close().isEmpty)
+    }
+
+    /// Of what is stored only the offset moves where the rest is known to be the same: it has to be.
+    @Test func whatFollowsAReplacedCheckpointIsStoredWhole() async throws {
+        let stage = try await Stage()
+        stage.recorder.transferCheckpointed(checkpoint(5))
+        #expect(await stage.recorder.close().isEmpty)
+        var gap = checkpoint(1)
+        gap.ranges = [ByteRange(2, 5)]
+        try await stage.recorder.replaceCheckpoint(with: gap)
+        #expect(try await stage.stored()?.checkpoint == gap)
+        stage.recorder.transferCheckpointed(checkpoint(5))
+        #expect(await stage.recorder.close().isEmpty)
+        #expect(try await stage.stored()?.checkpoint == checkpoint(5))
+    }
 }

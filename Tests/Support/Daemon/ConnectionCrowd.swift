@@ -19,29 +19,10 @@ package final class ConnectionCrowd: Sendable {
     package func connect(_ count: Int, to path: String) async throws {
         try await Threads.run { [sockets] in
             for _ in 0..<count {
-                let socket = try Self.connected(path)
+                let socket = try PlainSocket.connect(toPath: path)
                 sockets.withLock { $0.append(socket) }
             }
         }
-    }
-
-    private static func connected(_ path: String) throws -> Int32 {
-        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        guard descriptor >= 0 else { throw SupportError("socket: errno \(errno)") }
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
-        let result = withUnsafePointer(to: &address) { address in
-            address.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
-        guard result == 0 else {
-            let code = errno
-            Glibc.close(descriptor)
-            throw SupportError("connect \(path): errno \(code)")
-        }
-        return descriptor
     }
 
     /// What was said to those whose connection the daemon ended, once nothing more comes.

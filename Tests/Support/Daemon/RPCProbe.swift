@@ -32,7 +32,7 @@ package final class RPCProbe: Sendable {
         descriptor = try await Threads.run {
             // The thread ends after this, so that nothing else ever runs with the other identity.
             if let uid { try ThreadIdentity.become(uid) }
-            return try Self.connect(socketPath)
+            return try PlainSocket.connect(toPath: socketPath)
         }
     }
 
@@ -40,28 +40,6 @@ package final class RPCProbe: Sendable {
 
     /// Ends the connection while the object still lives.
     package func disconnect() { shutdown(descriptor, Int32(SHUT_RDWR)) }
-
-    private static func connect(_ path: String) throws -> Int32 {
-        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        let bytes = Array(path.utf8)
-        guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else {
-            throw SupportError("socket path too long: \(path)")
-        }
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
-        let result = withUnsafePointer(to: &address) { address in
-            address.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
-        guard result == 0 else {
-            let code = errno
-            close(descriptor)
-            throw SupportError("connect \(path): errno \(code)")
-        }
-        return descriptor
-    }
 
     // MARK: - Calls
 

@@ -18,22 +18,22 @@ FAULTS = {
     "delivery": (SYNC, ELSEWHERE, ["EIO"]),
     "read": (READ, LOG | DATABASE, ["EIO"]),
 }
-#: How long: calls that fail, or seconds after the first.
-LENGTHS = {"once": 1, "some": 15, "while": None}
-WHILE = 0.6
+#: How long: calls that fail at most, and seconds after the first that they fail. A daemon whose store fails looks again after
+#: seconds: so many calls one after the other would outlast every case.
+LENGTHS = {"once": (1, None), "some": (15, 8), "while": (1 << 60, 0.6)}
 
 
 class Lifter(threading.Thread):
     """Lifts the fault some time after it first showed."""
 
-    def __init__(self, control):
+    def __init__(self, control, seconds):
         super().__init__(daemon=True)
-        self.control, self.is_over = control, threading.Event()
+        self.control, self.seconds, self.is_over = control, seconds, threading.Event()
 
     def run(self):
         while not self.control.failed and not self.is_over.wait(0.005):
             pass
-        self.is_over.wait(WHILE)
+        self.is_over.wait(self.seconds)
         self.control.lift()
 
 
@@ -55,8 +55,9 @@ def case(setup, fault, error, length, call, plants=()):
     control = stage.control
     for plant in plants:
         control.plant(plant)
-    control.fail(kinds, places, getattr(errno, error), call, LENGTHS[length] or 1 << 60)
-    lifter = Lifter(control) if length == "while" else None
+    calls, seconds = LENGTHS[length]
+    control.fail(kinds, places, getattr(errno, error), call, calls)
+    lifter = Lifter(control, seconds) if seconds else None
     if lifter:
         lifter.start()
     with stage.judged():

@@ -1,24 +1,41 @@
 import Glibc
 
-/// Blocking calls on sockets, for threads of servers.
+/// Blocking calls on sockets, for threads that may wait.
 enum PlainSocket {
     /// Connects to a port of 127.0.0.1.
     static func connect(to port: UInt16) throws -> Int32 {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        guard descriptor >= 0 else { throw SupportError("socket: errno \(errno)") }
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian
         inet_pton(AF_INET, "127.0.0.1", &address.sin_addr)
+        return try connect(AF_INET, &address, named: "port \(port)")
+    }
+
+    /// Connects to a socket in the file system (unix(7)).
+    static func connect(toPath path: String) throws -> Int32 {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        guard path.utf8.count < MemoryLayout.size(ofValue: address.sun_path) else {
+            throw SupportError("socket path too long: \(path)")
+        }
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        return try connect(AF_UNIX, &address, named: path)
+    }
+
+    private static func connect<Address>(
+        _ family: Int32, _ address: inout Address, named name: String
+    ) throws -> Int32 {
+        let descriptor = socket(family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { throw SupportError("socket: errno \(errno)") }
         let status = withUnsafePointer(to: &address) { address in
             address.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+                Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<Address>.size))
             }
         }
         guard status == 0 else {
             let code = errno
             close(descriptor)
-            throw SupportError("connect to \(port): errno \(code)")
+            throw SupportError("connect to \(name): errno \(code)")
         }
         return descriptor
     }
