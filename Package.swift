@@ -165,8 +165,8 @@ let package = Package(
         .executableTarget(
             name: "simulate",
             dependencies: [
-                "CSimulation", "TestSupport", "DaemonKit", "CurlEngine", "TransferStore", "TransferCore",
-                "TransferModel",
+                "CSimulation", "TestSupport", "DaemonKit", "CurlEngine", "TransferStore", "TransferRPC",
+                "TransferCore", "TransferModel",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],

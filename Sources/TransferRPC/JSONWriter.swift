@@ -37,7 +37,7 @@ package struct JSONWriter {
         case .null: append("null")
         case .bool(let value): append(value ? "true" : "false")
         case .integer(let value): append(String(value))
-        case .number(let value): append(value.isFinite ? String(value) : "null")
+        case .number(let value): append(Self.text(of: value))
         case .string(let value): string(value)
         case .array(let values):
             bytes.append(UInt8(ascii: "["))
@@ -53,6 +53,12 @@ package struct JSONWriter {
             bytes += inner.bytes
             bytes.append(UInt8(ascii: "}"))
         }
+    }
+
+    /// A whole number has no fraction, as where it was stored and read again: an event is told in the same words always.
+    private static func text(of number: Double) -> String {
+        if let whole = Int64(exactly: number) { return String(whole) }
+        return number.isFinite ? String(number) : "null"
     }
 
     private mutating func append(_ text: String) { bytes.append(contentsOf: text.utf8) }

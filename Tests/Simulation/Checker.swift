@@ -6,8 +6,6 @@ import TransferStore
 /// Looks at a world from outside and says which promise is broken.
 final class Checker: @unchecked Sendable {
     private unowned let world: World
-    /// Number of the last event that was durable.
-    private var lastEvent = SequenceNumber(0)
     /// Delivered files that were found right, by name.
     private var proven: [String: UInt64] = [:]
 
@@ -18,15 +16,13 @@ final class Checker: @unchecked Sendable {
         uploads = UploadChecker(world)
     }
 
-    /// Hears of each commit: events are numbered without gap or repeat.
+    /// Hears of each commit.
     func committed(_ events: [EventRecord]) {
-        for event in events {
-            world.note("\(event.type.rawValue) \(event.task.map { "\($0)" } ?? "")")
-            guard let sequence = event.sequence else { return world.violate("an event has no number") }
-            if sequence.rawValue != lastEvent.rawValue + 1 {
-                world.violate("event \(sequence) follows \(lastEvent)")
-            }
-            lastEvent = sequence
+        for event in events { world.note("\(event.type.rawValue) \(event.task.map { "\($0)" } ?? "")") }
+        do {
+            try world.ledger.commit(events)
+        } catch {
+            world.violate("\(error)")
         }
     }
 
@@ -34,6 +30,7 @@ final class Checker: @unchecked Sendable {
     func check() throws {
         let ids = world.client.tasks.keys.sorted()
         let (head, records) = try world.read { (try $0.eventHead(), try $0.tasks(ids)) }
+        let lastEvent = world.ledger.head
         if head != lastEvent { throw Violation("the last event is \(head); \(lastEvent) was durable") }
         let states = Dictionary(uniqueKeysWithValues: records.map { ($0.id, $0.status.state) })
         for id in ids {
@@ -45,12 +42,14 @@ final class Checker: @unchecked Sendable {
         }
         try checkFiles()
         try uploads.check(records)
+        try world.subscribers.check()
     }
 
     /// What must hold once nothing goes wrong any more, and everything had its time.
     func checkEnd() throws {
         try check()
         try uploads.checkEnd()
+        try world.subscribers.checkEnd()
         for (state, count) in try world.read({ try $0.counts() }) where !state.isFinal && count > 0 {
             throw Violation("\(count) tasks never end: they are \(state.rawValue)")
         }

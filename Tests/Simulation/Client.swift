@@ -25,7 +25,10 @@ final class Client: @unchecked Sendable {
 
     init(_ world: World) { self.world = world }
 
-    private static let peer = Peer(uid: UserID(1000), gid: 1000, pid: 1, isAdmin: true)
+    static let user = UserID(1000)
+    /// Besides the one that is always there.
+    static let session = "apart"
+    private static let peer = Peer(uid: user, gid: 1000, pid: 1, isAdmin: true)
     static let mostTasks = 24
     static let mostConnections = 3
 
@@ -87,10 +90,15 @@ final class Client: @unchecked Sendable {
         } catch {
             return world.violate("\(error)")
         }
+        let session = world.random.chance(300) ? Self.session : nil
         world.note("add \(count)")
         Task {
             do {
-                let added = try await daemon.supervisor.add(specs.map(\.0), session: nil, by: Self.peer)
+                if let session {
+                    let key = SessionKey(owner: Self.user, identifier: session)
+                    _ = try await daemon.supervisor.open(key, configuration: nil, by: Self.peer)
+                }
+                let added = try await daemon.supervisor.add(specs.map(\.0), session: session, by: Self.peer)
                 for (task, (_, known)) in zip(added, specs) {
                     tasks[task.id] = known
                     known.target.flatMap { world.server.targets[$0] }?.isAnswered = true

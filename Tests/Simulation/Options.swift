@@ -18,6 +18,8 @@ enum Hazard: String, CaseIterable, ExpressibleByArgument {
     case client
     /// The wall clock jumps.
     case clock
+    /// Subscribers follow the events, read slowly, go away and come back.
+    case subscriber
 }
 
 /// Defects that are planted to see them found.
@@ -30,6 +32,10 @@ enum Plant: String, CaseIterable, ExpressibleByArgument {
     case stuck
     /// The engine sends the beginning of a file where it was told to go on in the middle.
     case misplace
+    /// An event is missing in what the store tells of its log.
+    case skip
+    /// What a subscriber acknowledges is taken for everything that there is.
+    case overtake
 }
 
 /// One world, completely: what a failure is replayed from.

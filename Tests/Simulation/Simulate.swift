@@ -87,7 +87,8 @@ struct Simulate: AsyncParsableCommand {
     }
 
     private func attempt(_ scenario: Scenario, prints: Bool = false, count: inout Int) throws -> Violation? {
-        let place = "\(folder)/\(Self.prefix)\(getpid())"
+        // Of one length always: names are part of what is stored and told.
+        let place = "\(folder)/\(Self.prefix)" + "\(10_000_000 + getpid())".dropFirst()
         removeTree(place)
         defer { removeTree(place) }
         let world = World(scenario, folder: place, keepsTrace: prints)
@@ -95,7 +96,7 @@ struct Simulate: AsyncParsableCommand {
         _ = Unmanaged.passRetained(world)
         defer {
             count += world.stepCount
-            if prints { for line in world.trace { print(line) } }
+            if prints { for line in world.trace { print(line.replacing(place, with: "")) } }
         }
         do {
             try world.run()

@@ -9,6 +9,8 @@ final class SimulatedDaemon: @unchecked Sendable {
     let store: TransferStore
     let supervisor: Supervisor
     let network: ScriptedNetwork
+    let log: SimulatedLog
+    let feed: EventFeed
     private(set) var hasStarted = false
     /// The disk failed while it started: somebody has to start it again.
     private(set) var hasFailed = false
@@ -27,21 +29,31 @@ final class SimulatedDaemon: @unchecked Sendable {
         let (access, pool) = (FileAccess(mode: .user), BlockingPool(width: 0))
         var arguments = DaemonArguments()
         arguments.settings["maximumConcurrentTasks"] = "\(Self.mostRunning)"
+        if let count = world.ledger.retention { arguments.settings["eventRetentionCount"] = "\(count)" }
         let configuration = try ConfigurationLoader(
             arguments: arguments, environment: ["HOME": world.folder], systemFile: world.folder + "/none"
         ).load()
+        let logger = Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() }
         supervisor = Supervisor(
             store: store, engine: network, access: access, pool: pool,
             conditions: Conditions(
                 network: NetworkMonitor(watches: false), disk: DiskMonitor(access: access, pool: pool)),
             launches: NoLaunches(), configuration: { configuration },
-            logger: Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() })
-        store.onCommit { [unowned world] in world.checker.committed($0) }
+            logger: logger)
+        log = SimulatedLog(store, world)
+        feed = EventFeed(
+            log: log, limits: world.subscribers.limits, progress: supervisor.progressSnapshot,
+            progressInterval: { configuration.global.progressInterval }, logger: logger)
+        store.onCommit { [unowned world, feed] in
+            world.checker.committed($0)
+            feed.committed($0)
+        }
     }
 
     func start(_ world: World) {
         Task {
             do {
+                try await feed.start()
                 try await supervisor.recover()
                 try await supervisor.start()
                 hasStarted = true

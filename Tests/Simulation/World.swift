@@ -18,6 +18,8 @@ final class World: @unchecked Sendable {
     private(set) var isCalm = false
     private(set) lazy var client = Client(self)
     private(set) lazy var server = UploadServer(self)
+    private(set) lazy var ledger = EventLedger(retention: random.chance(300) ? 10 + random.below(60) : nil)
+    private(set) lazy var subscribers = Subscribers(self)
     private(set) lazy var checker = Checker(self)
     private var violation: Violation?
     /// What happened, for whoever replays a failure.
@@ -116,6 +118,7 @@ final class World: @unchecked Sendable {
         }
         if dice < 45, hazards.contains(.disk) { return breakDisk() }
         if dice < 51, hazards.contains(.version) { return try client.changeSource() }
+        if dice < 95, hazards.contains(.subscriber) { return subscribers.act() }
         if daemon?.hasFailed == true { return try crash() }
         let ready = sim_ready()
         if ready > 0 { return sim_run(hazards.contains(.order) ? random.below(min(ready, 6)) : 0) }
@@ -139,10 +142,12 @@ final class World: @unchecked Sendable {
         for name in try names(in: "/state") where name.contains(".sqlite") { unlink(folder + "/state/" + name) }
         for (file, content) in zip(left, cut) { try write(content, to: folder + "/state/" + file.name) }
         client.crashed()
+        subscribers.crashed()
         server.disconnect()
         if isPowerCut { boots += 1 }
         if plant == .forget { try forgetCommits() }
         try start()
+        try subscribers.checkLog()
     }
 
     /// Of a file only what was synced is certain: the rest is gone, or is something else.
@@ -222,6 +227,7 @@ final class World: @unchecked Sendable {
             if !isResumed, daemon?.hasStarted == true {
                 isResumed = true
                 client.resumeAll()
+                subscribers.calm()
                 continue
             }
             idle += 1
@@ -235,7 +241,8 @@ final class World: @unchecked Sendable {
     }
 
     private func isSettled() throws -> Bool {
-        try read {
+        guard subscribers.areSettled else { return false }
+        return try read {
             try $0.counts().allSatisfy { $0.key.isFinal || $0.value == 0 } && $0.uploadEndings(limit: 1).isEmpty
         }
     }

@@ -15,6 +15,16 @@ struct JSONWriterTests {
             try WireCoding.decode([JSONValue].self, from: Array("[".utf8) + writer.bytes + Array("]".utf8)) == [value])
     }
 
+    /// Else an event would be told in one way when it happens and in another one from the log.
+    @Test(arguments: [0, 2, -3, 86_400, 1.5, 0.001, 1e300])
+    func writesANumberAsAfterItWasStored(_ number: Double) throws {
+        let stored = try WireCoding.decode(JSONValue.self, from: try WireCoding.encode(JSONValue.number(number)))
+        var (first, later) = (JSONWriter(), JSONWriter())
+        first.write(.number(number))
+        later.write(stored)
+        #expect(first.bytes == later.bytes)
+    }
+
     @Test func writesNullForNumbersThatJSONDoesNotHave() {
         var writer = JSONWriter()
         writer.write(.array([.number(.infinity), .number(.nan)]))

@@ -18,6 +18,8 @@ package final class EventFeed: Sendable {
         package var subscriptionsPerClient = 64
         /// A client that takes no byte for so long is dropped.
         package var stall: Duration = .seconds(60)
+        /// How often such clients are looked for at least.
+        package var stallCheck: Duration = .seconds(5)
 
         package init() {}
     }
@@ -29,6 +31,10 @@ package final class EventFeed: Sendable {
         /// Tasks that do not run any more, though a snapshot may still show them.
         var ended: Set<TaskID> = []
         var ticker: Task<Void, Never>?
+        /// When it ticks next; nil where there is none.
+        var nextTick: ContinuousClock.Instant?
+        /// Tickers that were ever started: only the last one goes on.
+        var tickers = 0
         var stalls: StallWatch
         var isStopped = false
     }
@@ -152,8 +158,9 @@ extension EventFeed {
     /// Starts to send: the client knows the subscription's name now.
     package func begin(_ ticket: Ticket) {
         let subscription = ticket.subscription
+        subscription.begin()
         Task { await self.pump(subscription) }
-        restartTicker()
+        quickenTicker(to: min(subscription.progressInterval ?? limits.stallCheck, limits.stallCheck))
     }
 
     /// Ends a subscription of this client.
@@ -218,18 +225,22 @@ extension EventFeed {
         }
     }
 
-    /// The new subscription may want figures earlier than the tick that others wait for.
-    private func restartTicker() {
+    /// The new subscription may want figures earlier than the tick that others wait for; a later one waits with them, so
+    /// that clients who come all the time put nobody off.
+    private func quickenTicker(to interval: Duration) {
         state.withLock { state in
-            guard !state.isStopped else { return }
+            guard !state.isStopped, state.nextTick.map({ $0 > .now + interval }) ?? true else { return }
             state.ticker?.cancel()
-            state.ticker = Task { await self.tick() }
+            state.tickers += 1
+            state.nextTick = .now + interval
+            let number = state.tickers
+            state.ticker = Task { await self.tick(number) }
         }
     }
 
     /// Runs while somebody subscribes.
-    private func tick() async {
-        while let interval = tickInterval() {
+    private func tick(_ number: Int) async {
+        while let interval = tickInterval(number) {
             try? await Task.sleep(for: interval)
             if Task.isCancelled { return }
             let (subscriptions, stalled) = state.withLock { state in
@@ -244,19 +255,22 @@ extension EventFeed {
         }
     }
 
-    /// nil where nobody subscribes.
-    private func tickInterval() -> Duration? {
+    /// nil where nobody subscribes, or another ticker has begun.
+    private func tickInterval(_ number: Int) -> Duration? {
         state.withLock { state in
+            guard state.tickers == number else { return nil }
             guard !state.subscriptions.isEmpty else {
                 state.ended = []
+                state.nextTick = nil
                 return nil
             }
-            return state.subscriptions.values.compactMap(\.progressInterval).min() ?? Self.idleInterval
+            let interval = state.subscriptions.values.reduce(limits.stallCheck) { interval, subscription in
+                min(interval, subscription.progressInterval ?? interval)
+            }
+            state.nextTick = .now + interval
+            return interval
         }
     }
-
-    /// How often stalled clients are looked for where nobody wants progress.
-    private static let idleInterval = Duration.seconds(5)
 
     private func sendProgress(to subscriptions: [Subscription]) {
         let time = Timestamp.now()

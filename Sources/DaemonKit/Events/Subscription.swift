@@ -7,6 +7,8 @@ final class Subscription: Sendable {
     private struct State {
         var cursor: SequenceNumber
         var isWoken = false
+        /// The client knows its name.
+        var isBegun = false
         var isEnded = false
         var waiter: CheckedContinuation<Bool, Never>?
         var lastProgress: [TaskID: LiveFigures] = [:]
@@ -42,6 +44,9 @@ final class Subscription: Sendable {
 
     var cursor: SequenceNumber { state.withLock { $0.cursor } }
     var isEnded: Bool { state.withLock { $0.isEnded } }
+
+    /// From now on it may be sent to.
+    func begin() { state.withLock { $0.isBegun = true } }
 
     /// There may be something new.
     func wake() {
@@ -96,7 +101,7 @@ final class Subscription: Sendable {
     ) {
         guard let progressInterval, sink.queuedBytes < Self.progressBound else { return }
         state.withLock { own in
-            guard !own.isEnded, own.nextProgressAt.map({ now >= $0 }) ?? true else { return }
+            guard own.isBegun, !own.isEnded, own.nextProgressAt.map({ now >= $0 }) ?? true else { return }
             let (head, ended) = moment()
             guard own.cursor >= head else { return }
             own.nextProgressAt = now + progressInterval

@@ -78,6 +78,46 @@ struct EventProgressTests {
         feed.stop()
     }
 
+    /// The client does not know the name before.
+    @Test func sendsNothingBeforeTheSubscriptionBegins() async throws {
+        let progress = FakeProgress()
+        progress.set([Sample.figures(1)])
+        let feed = try await makeFeed(FakeLog(), progress: progress)
+        let early = FakeSink(id: 1)
+        let request = SubscriptionRequest(
+            filter: EventFilter(owner: .user(Sample.user)), peer: Sample.user, progressInterval: 0.1)
+        let ticket = try await feed.subscribe(request, for: early)
+        let watcher = FakeSink(id: 2)
+        _ = try await feed.follow(watcher, progress: 0.1)
+        #expect(await watcher.events(1).count == 1)
+        let polls = progress.polls
+        #expect(await eventually { progress.polls > polls })
+        #expect(early.count == 0)
+        feed.begin(ticket)
+        #expect(await early.events(1).map(\.task) == [TaskID(1)])
+        feed.stop()
+    }
+
+    /// Each of them would put off the tick that the watcher waits for.
+    @Test func clientsThatComeAllTheTimeDelayNoProgress() async throws {
+        let progress = FakeProgress()
+        progress.set([Sample.figures(1)])
+        let feed = try await makeFeed(FakeLog(), progress: progress)
+        let watcher = FakeSink(id: 1)
+        _ = try await feed.follow(watcher, progress: 0.5)
+        let others = FakeSink(id: 2)
+        var tries = 0
+        while watcher.count == 0, tries < 3000 {
+            tries += 1
+            let ticket = try await feed.follow(others, progress: 0.5)
+            try feed.unsubscribe(ticket.name, of: others.id)
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        #expect(await watcher.events(1).map(\.task) == [TaskID(1)])
+        #expect(tries < 3000)
+        feed.stop()
+    }
+
     @Test func showsOnlyOnesOwnTasks() async throws {
         let progress = FakeProgress()
         var foreign = Sample.figures(1)

@@ -1,0 +1,44 @@
+import DaemonKit
+import TestSupport
+import TransferModel
+import TransferRPC
+
+/// Which events a simulated subscriber asks for; what that means is said here once more, by other means than the daemon's.
+struct EventSelector {
+    private var owner: OwnerScope = .user(Client.user)
+    private var sessions: [String]?
+    private var tasks: [TaskID]?
+    private var types: [EventType]?
+
+    /// Of a user whom nothing here belongs to.
+    private static let stranger = UserID(2000)
+    private static let endings: [EventType] = [.taskCompleted, .taskFailed, .taskCancelled, .sessionDrained]
+
+    init(_ random: inout SeededGenerator) {
+        switch random.below(10) {
+        case 0..<3: owner = .everyone
+        case 3: owner = .user(Self.stranger)
+        default: break
+        }
+        if random.chance(250) { sessions = [[Client.session, SessionKey.sharedIdentifier][random.below(2)]] }
+        switch random.below(8) {
+        case 0: tasks = (0..<4).map { _ in TaskID(Int64(1 + random.below(Client.mostTasks))) }
+        case 1...2: types = Self.endings
+        case 3: types = [.taskStarted, .taskQueued, .taskResumed]
+        default: break
+        }
+    }
+
+    var filter: EventFilter { EventFilter(owner: owner, sessions: sessions, tasks: tasks, types: types) }
+
+    func selects(_ event: EventRecord) -> Bool {
+        switch owner {
+        case .everyone: break
+        case .user(let user): if event.session.owner != user { return false }
+        }
+        if let sessions, !sessions.contains(event.session.identifier) { return false }
+        if let types, !types.contains(event.type) { return false }
+        guard let tasks else { return true }
+        return event.task.map(tasks.contains) ?? false
+    }
+}

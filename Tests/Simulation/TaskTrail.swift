@@ -1,0 +1,95 @@
+import TransferModel
+
+/// What events alone say of tasks and sessions: each state follows from one that may precede it, each end comes once, and
+/// `session.drained` exactly when a session's last unfinished task has ended.
+struct TaskTrail {
+    private struct Entry {
+        var state: TaskState
+        var session: SessionKey
+    }
+
+    private var tasks: [TaskID: Entry] = [:]
+    /// Removed ones: their numbers never come back.
+    private var removed: Set<TaskID> = []
+    private var unfinished: [SessionKey: Int] = [:]
+
+    func state(of task: TaskID) -> TaskState? { tasks[task]?.state }
+
+    /// Tasks by state, as the store counts them.
+    var counts: [TaskState: Int] {
+        var counts: [TaskState: Int] = [:]
+        for state in TaskState.allCases { counts[state] = 0 }
+        for entry in tasks.values { counts[entry.state, default: 0] += 1 }
+        return counts
+    }
+
+    /// Follows the events of one commit.
+    mutating func follow(_ commit: [EventRecord]) throws {
+        var ended: Set<SessionKey> = []
+        var drained: Set<SessionKey> = []
+        for event in commit {
+            if event.type == .sessionDrained {
+                guard ended.contains(event.session), unfinished[event.session] == 0,
+                    drained.insert(event.session).inserted
+                else { throw Violation("event session.drained of \"\(event.session.identifier)\" without a cause") }
+            }
+            guard let task = event.task else { continue }
+            if try move(task, event), tasks[task]?.state.isFinal == true {
+                if drained.contains(event.session) { throw Violation("event of task \(task) after session.drained") }
+                ended.insert(event.session)
+            }
+        }
+        for session in ended where unfinished[session] == 0 && !drained.contains(session) {
+            throw Violation("event session.drained of \"\(session.identifier)\" did not come with its last task's end")
+        }
+    }
+
+    /// - Returns: whether the task has another state now.
+    private mutating func move(_ task: TaskID, _ event: EventRecord) throws -> Bool {
+        guard let old = tasks[task] else {
+            try begin(task, event)
+            return true
+        }
+        guard old.session == event.session else { throw Violation("event of task \(task) in another session") }
+        guard let (next, origins) = Self.move(event.type) else { return false }
+        guard origins.contains(old.state) else {
+            throw Violation("event \(event.type.rawValue) of task \(task), which was \(old.state.rawValue)")
+        }
+        tasks[task] = next.map { Entry(state: $0, session: old.session) }
+        if next == nil { removed.insert(task) }
+        let difference = (next?.isFinal ?? true ? 0 : 1) - (old.state.isFinal ? 0 : 1)
+        unfinished[old.session, default: 0] += difference
+        return next != nil
+    }
+
+    private mutating func begin(_ task: TaskID, _ event: EventRecord) throws {
+        guard event.type == .taskAdded, !removed.contains(task) else {
+            throw Violation("event \(event.type.rawValue) of task \(task), which is not there")
+        }
+        guard case .string(let word)? = event.payload["state"], let state = TaskState(rawValue: word), !state.isFinal
+        else { throw Violation("event of task \(task), which is added in no state") }
+        tasks[task] = Entry(state: state, session: event.session)
+        unfinished[event.session, default: 0] += 1
+    }
+
+    /// The state that an event tells of, and those it may follow; nil where it tells of none, no state where the task is
+    /// removed.
+    private static func move(_ type: EventType) -> (TaskState?, Set<TaskState>)? {
+        let open: Set<TaskState> = [.queued, .running, .waiting, .paused]
+        switch type {
+        case .taskAdded: return (.queued, [])
+        case .taskStarted: return (.running, [.queued])
+        // One that is added for later waits from the beginning, and says so.
+        case .taskWaiting: return (.waiting, [.queued, .running, .waiting])
+        case .taskPaused: return (.paused, open)
+        case .taskQueued: return (.queued, [.running, .waiting, .paused, .failed, .cancelled])
+        case .taskCompleted: return (.completed, [.running])
+        case .taskFailed: return (.failed, open)
+        case .taskCancelled: return (.cancelled, open)
+        case .taskRemoved: return (nil, [.completed, .failed, .cancelled])
+        case .taskRedirected, .taskResponse, .taskResumed, .taskRestarted, .taskProgress, .taskUpdated,
+            .sessionOpened, .sessionDrained, .sessionInvalidated, .settingsChanged, .eventsLagged:
+            return nil
+        }
+    }
+}
