@@ -92,5 +92,20 @@ extension EndToEnd {
                 #expect(resource.content.matches("\(disk.path)/out/\(name)"))
             }
         }
+
+        /// Where a copy of the mount outlived the cut, the dead file system went on writing to the image.
+        @Test(.enabled(if: Requirements.has("unshare")), .timeLimit(.minutes(1)))
+        func aDiskThatIsUnmountedIsMountedNowhereElse() async throws {
+            let disk = try await CrashableDisk.make(megabytes: 64)
+            // As ip-netns(8) does it.
+            let other = try Program(["unshare", "--mount", "--propagation", "slave", "sleep", "60"])
+            let seen = { try Files.text("/proc/\(other.pid)/mountinfo").contains(disk.path) }
+            let sleeps = try await eventually { try Files.text("/proc/\(other.pid)/comm") == "sleep\n" }
+            #expect(sleeps)
+            #expect(try seen())
+            try disk.cutPower()
+            try await disk.unmount()
+            #expect(try !seen())
+        }
     }
 }

@@ -1,6 +1,9 @@
 import Glibc
 
 /// An ext4 file system in an image file, whose power can be cut: what was not flushed is gone, as after a real loss.
+///
+/// It is mounted below a shared mount (mount_namespaces(7)): a process that got copies of all mounts meanwhile, as ip-netns(8)
+/// gives them, loses this one when it is unmounted here. Else the cut file system lived on there, and wrote to the image.
 package final class CrashableDisk: Sendable {
     package let path: String
     private let image: String
@@ -9,6 +12,8 @@ package final class CrashableDisk: Sendable {
     /// - Parameter megabytes: size of the image, which is sparse.
     package static func make(megabytes: Int) async throws -> CrashableDisk {
         let disk = try CrashableDisk(megabytes: megabytes)
+        try await Program.require(["mount", "--bind", disk.folder.path, disk.folder.path])
+        try await Program.require(["mount", "--make-shared", disk.folder.path])
         try await Program.require(["mkfs.ext4", "-q", "-F", disk.image])
         try await disk.mount()
         return disk
@@ -23,7 +28,10 @@ package final class CrashableDisk: Sendable {
         guard truncate(image, off_t(megabytes) << 20) == 0 else { throw SupportError("truncate: errno \(errno)") }
     }
 
-    deinit { umount2(path, Int32(MNT_DETACH)) }
+    deinit {
+        umount2(path, Int32(MNT_DETACH))
+        umount2(folder.path, Int32(MNT_DETACH))
+    }
 
     package func mount() async throws {
         try await Program.require(["mount", "-o", "loop", image, path])

@@ -42,7 +42,9 @@ def run(*command, fine=(0,)):
 
 class FileSystem:
     """`image` is made where it is not there yet; `megabytes` where the kind's own size does not do. All its mounts
-    are on a loop device of one number, which is this process's: the daemon takes another device for another disk."""
+    are on a loop device of one number, which is this process's: the daemon takes another device for another disk. They are below
+    a shared mount (mount_namespaces(7)): a process that got copies of all mounts meanwhile, as ip-netns(8) gives them, loses
+    them with this one."""
 
     def __init__(self, kind, folder, image=None, megabytes=None, options="defaults"):
         self.kind, self.folder = kind, pathlib.Path(folder)
@@ -61,6 +63,8 @@ class FileSystem:
         control_loops(LOOP_CTL_ADD, self.number)
         if not os.path.exists(self.device):
             os.mknod(self.device, 0o600 | stat.S_IFBLK, os.makedev(LOOP_MAJOR, self.number))
+        run("mount", "--bind", self.folder, self.folder)
+        run("mount", "--make-shared", self.folder)
         self.mount()
 
     def mount(self):
@@ -93,6 +97,7 @@ class FileSystem:
             subprocess.run(["umount", "-l", str(self.path)], capture_output=True)
             self.is_mounted = False
             subprocess.run(["losetup", "--detach", self.device], capture_output=True)
+        subprocess.run(["umount", "-l", str(self.folder)], capture_output=True)
         with contextlib.suppress(OSError):
             control_loops(LOOP_CTL_REMOVE, self.number)
         with contextlib.suppress(OSError):

@@ -36,9 +36,10 @@ class Net:
             run("ip", *words.split())
         (self.folder / "resolv.conf").write_text(f"nameserver {self.here}\noptions timeout:1 attempts:1\n")
         self.program = self.folder / "dld"
+        # It has mounts of its own there (ip-netns(8)).
         self.program.write_text(
             "#!/bin/sh\n"
-            f"exec ip netns exec {self.name} unshare --mount sh -c '"
+            f"exec ip netns exec {self.name} sh -c '"
             f'mount --bind "{self.folder}/resolv.conf" /etc/resolv.conf && exec "$0" "$@"\' "{setup.program}" "$@"\n')
         self.program.chmod(0o755)
 
