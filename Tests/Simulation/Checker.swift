@@ -9,6 +9,15 @@ final class Checker: @unchecked Sendable {
     /// Delivered files that were found right, by name.
     private var proven: [String: UInt64] = [:]
 
+    /// What there was to look at.
+    private struct Sight: Equatable {
+        var event: SequenceNumber
+        var changes: Int
+        /// When the folder of destinations last got or lost a name.
+        var named: [Int]
+    }
+
+    private var seen: Sight?
     private let uploads: UploadChecker
 
     init(_ world: World) {
@@ -26,13 +35,24 @@ final class Checker: @unchecked Sendable {
         }
     }
 
+    /// Whether there was a commit, an answer to a client, or another name in the folder of destinations since the last look.
+    var isDue: Bool { seen != sight() }
+
+    private func sight() -> Sight {
+        var status = stat()
+        stat(world.folder + "/out", &status)
+        return Sight(
+            event: world.ledger.head, changes: world.client.changes, named: [status.st_mtim.tv_sec, status.st_mtim.tv_nsec])
+    }
+
     /// Everything that must hold at any moment.
     func check() throws {
+        seen = sight()
         let ids = world.client.tasks.keys.sorted()
-        let (head, records) = try world.read { (try $0.eventHead(), try $0.tasks(ids)) }
+        let (head, tasks) = try world.read { (try $0.eventHead(), try $0.heads(ids)) }
         let lastEvent = world.ledger.head
         if head != lastEvent { throw Violation("the last event is \(head); \(lastEvent) was durable") }
-        let states = Dictionary(uniqueKeysWithValues: records.map { ($0.id, $0.status.state) })
+        let states = Dictionary(uniqueKeysWithValues: tasks.map { ($0.id, $0.status.state) })
         for id in ids {
             guard let known = world.client.tasks[id], !known.isRemoved else { continue }
             guard let state = states[id] else { throw Violation("task \(id) was acknowledged and is not there") }
@@ -41,7 +61,7 @@ final class Checker: @unchecked Sendable {
             }
         }
         try checkFiles()
-        try uploads.check(records)
+        try uploads.check(tasks)
         try world.subscribers.check()
     }
 
@@ -77,6 +97,7 @@ final class Checker: @unchecked Sendable {
                 try checkDelivered(name)
             }
         }
+        guard !parts.isEmpty else { return }
         let owners = parts.map(\.task)
         let records = try world.read { try $0.tasks(owners) }
         for (name, task) in parts {

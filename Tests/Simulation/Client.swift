@@ -16,7 +16,9 @@ final class Client: @unchecked Sendable {
     }
 
     unowned let world: World
-    private(set) var tasks: [TaskID: Known] = [:]
+    private(set) var tasks: [TaskID: Known] = [:] { didSet { changes += 1 } }
+    /// How often what clients know of tasks changed.
+    private(set) var changes = 0
     /// By name of the wanted file.
     var wanted: [String: Int] = [:]
     /// Of files that are sent.

@@ -6,16 +6,17 @@ import TransferStore
 /// servers see themselves.
 final class UploadChecker {
     private unowned let world: World
-    /// Data tasks whose kept answer was found right.
+    /// Tasks that completed and were found right.
     private var proven: Set<TaskID> = []
 
     init(_ world: World) { self.world = world }
 
     /// What must hold at any moment.
-    /// - Parameter records: of the tasks that clients know.
-    func check(_ records: [TaskRecord]) throws {
+    /// - Parameter tasks: those that clients know.
+    func check(_ tasks: [TaskHead]) throws {
         try checkSources()
-        for record in records {
+        let over = tasks.filter { $0.kind != .download && $0.status.state.isFinal && !proven.contains($0.id) }.map(\.id)
+        for record in try over.isEmpty ? [] : world.read({ try $0.tasks(over) }) {
             guard let target = target(of: record) else { continue }
             switch record.status.state {
             case .completed: try check(record, target)

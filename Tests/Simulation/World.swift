@@ -71,7 +71,8 @@ final class World: @unchecked Sendable {
         try start()
         while stepCount < steps {
             try step()
-            if stepCount % Self.checkEvery == 0 { try check() }
+            // At once where something changed that a promise speaks of, and now and then whatever happened.
+            if checker.isDue || stepCount % Self.checkEvery == 0 { try check() }
         }
         try check()
         try calmDown()

@@ -48,7 +48,8 @@ class FileSystem:
 
     def __init__(self, kind, folder, image=None, megabytes=None, options="defaults"):
         self.kind, self.folder = kind, pathlib.Path(folder)
-        self.path = self.folder / "disk"
+        self.shared = self.folder / "mounts"
+        self.path = self.shared / "disk"
         self.path.mkdir(parents=True, exist_ok=True)
         self.options = options
         self.image = pathlib.Path(image) if image else self.folder / "image"
@@ -63,8 +64,8 @@ class FileSystem:
         control_loops(LOOP_CTL_ADD, self.number)
         if not os.path.exists(self.device):
             os.mknod(self.device, 0o600 | stat.S_IFBLK, os.makedev(LOOP_MAJOR, self.number))
-        run("mount", "--bind", self.folder, self.folder)
-        run("mount", "--make-shared", self.folder)
+        run("mount", "--bind", self.shared, self.shared)
+        run("mount", "--make-shared", self.shared)
         self.mount()
 
     def mount(self):
@@ -97,7 +98,7 @@ class FileSystem:
             subprocess.run(["umount", "-l", str(self.path)], capture_output=True)
             self.is_mounted = False
             subprocess.run(["losetup", "--detach", self.device], capture_output=True)
-        subprocess.run(["umount", "-l", str(self.folder)], capture_output=True)
+        subprocess.run(["umount", "-l", str(self.shared)], capture_output=True)
         with contextlib.suppress(OSError):
             control_loops(LOOP_CTL_REMOVE, self.number)
         with contextlib.suppress(OSError):
