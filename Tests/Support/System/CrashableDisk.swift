@@ -8,6 +8,7 @@ package final class CrashableDisk: Sendable {
     package let path: String
     private let image: String
     private let folder: TemporaryFolder
+    private let device: LoopDevice
 
     /// - Parameter megabytes: size of the image, which is sparse.
     package static func make(megabytes: Int) async throws -> CrashableDisk {
@@ -23,6 +24,7 @@ package final class CrashableDisk: Sendable {
         folder = try TemporaryFolder()
         chmod(folder.path, 0o755)
         path = try folder.folder("disk")
+        device = try LoopDevice()
         image = folder.file("image")
         try Files.write(image, [])
         guard truncate(image, off_t(megabytes) << 20) == 0 else { throw SupportError("truncate: errno \(errno)") }
@@ -34,11 +36,15 @@ package final class CrashableDisk: Sendable {
     }
 
     package func mount() async throws {
-        try await Program.require(["mount", "-o", "loop", image, path])
+        try await device.attach(image)
+        try await Program.require(["mount", device.path, path])
         chmod(path, 0o777)
     }
 
-    package func unmount() async throws { try await Program.require(["umount", path]) }
+    package func unmount() async throws {
+        try await Program.require(["umount", path])
+        try await device.detach()
+    }
 
     /// FS_IOC_SHUTDOWN without flushing the log: the file system forgets what it had not written and fails every call.
     package func cutPower() throws {
