@@ -42,7 +42,8 @@ final class Checker: @unchecked Sendable {
         var status = stat()
         stat(world.folder + "/out", &status)
         return Sight(
-            event: world.ledger.head, changes: world.client.changes, named: [status.st_mtim.tv_sec, status.st_mtim.tv_nsec])
+            event: world.ledger.head, changes: world.client.changes,
+            named: [status.st_mtim.tv_sec, status.st_mtim.tv_nsec])
     }
 
     /// Everything that must hold at any moment.
