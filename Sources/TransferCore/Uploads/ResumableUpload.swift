@@ -150,7 +150,9 @@ package struct ResumableUpload: TransferStrategy {
                 head, orElse: "The server took only a part and does not say where the rest goes.")
             track.upload?.resourceURL = place
         }
-        return .run(locate())
+        // A daemon that died before would neither find it nor may send it once more.
+        guard let upload else { return .run(locate()) }
+        return .store(upload, then: locate())
     }
 
     /// No final answer: what a 104 said is where it goes on.

@@ -286,6 +286,8 @@ struct ResumableUploadTests {
         subject = try optimistic()
         subject.after(answer(201, ["Upload-Complete": "?0", "Location": "/files/1"]))
         #expect(try subject.exchange.method == "HEAD")
+        #expect(subject.step.stored?.resourceURL == place)
+        #expect(subject.step.stored?.awaitsAnswer == false)
     }
 
     @Test func aKillBeforeThe104LeavesItOpen() throws {
