@@ -22,6 +22,17 @@ enum S3Completion {
         return (element("Code", text) ?? "unknown", element("Message", text))
     }
 
+    /// The answer broke off before it said what its status means: in a 200 anywhere, else before the code of the error.
+    static func isUntold(_ outcome: ExchangeOutcome, _ status: Int) -> Bool {
+        if outcome.end == .finished || FailureClassifier.transientStatuses.contains(status) { return false }
+        return (200..<300).contains(status) || element("Code", String(decoding: outcome.body, as: UTF8.self)) == nil
+    }
+
+    /// Whether the store may have completed the upload all the same: it failed, or began its answer before it knew.
+    static func leavesOpen(_ code: String?, _ status: Int) -> Bool {
+        status >= 500 || (200..<300).contains(status) && code.map(transient.contains) == true
+    }
+
     static func failure(
         _ code: String, _ message: String?, _ status: Int, _ head: ResponseHead, now: Timestamp
     ) -> AttemptFailure {

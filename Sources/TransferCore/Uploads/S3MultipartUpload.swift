@@ -14,7 +14,7 @@ package struct S3MultipartUpload: TransferStrategy {
     private var state: UploadProgress
     /// Parts that were there when the attempt began.
     private let partsBefore: Int
-    /// By an attempt that never saw the answer.
+    /// By an attempt that did not learn what became of it.
     private let completionWasSent: Bool
     package var upload: UploadProgress? { state }
     package var progress: Acceptance? { nil }
@@ -93,7 +93,12 @@ package struct S3MultipartUpload: TransferStrategy {
         guard case .head(let head, let status) = UploadAnswer(outcome) else {
             return fail(outcome.failure(s3.partURLs[part - 1]))
         }
-        guard (200..<300).contains(status) else { return fail(refused(head, outcome)) }
+        guard (200..<300).contains(status) else {
+            guard !S3Completion.isUntold(outcome, status) else {
+                return fail(FailureClassifier.classify(outcome, url: s3.partURLs[part - 1]))
+            }
+            return fail(refused(head, outcome))
+        }
         guard let etag = head.values("etag").first?.trimmed, !etag.isEmpty else {
             return fail(
                 FailureClassifier.permanent(
@@ -107,14 +112,16 @@ package struct S3MultipartUpload: TransferStrategy {
     private mutating func completed(_ outcome: ExchangeOutcome) -> Step {
         // A 200 is sent before the store knows; only the whole body says how it ended.
         guard case .head(let head, let status) = UploadAnswer(outcome),
-            outcome.end == .finished || !(200..<300).contains(status)
-        else { return fail(FailureClassifier.classify(outcome, url: s3.completeURL)) }
-        // An answer came, so no question is open any more; unless the store itself does not know what it did.
-        state.awaitsAnswer = status >= 500
+            !S3Completion.isUntold(outcome, status)
+        else {
+            state.awaitsAnswer = mayBeDone(outcome)
+            return fail(FailureClassifier.classify(outcome, url: s3.completeURL))
+        }
         let refusal = S3Completion.error(outcome.body)
         if (200..<300).contains(status), refusal == nil {
             return .uploaded(outcome.uploadResult(total: request.size))
         }
+        state.awaitsAnswer = completionWasSent || S3Completion.leavesOpen(refusal?.code, status)
         switch refusal?.code {
         case "InvalidPart"?, "InvalidPartOrder"?: return startAnew()
         case "NoSuchUpload"? where completionWasSent:
@@ -126,6 +133,12 @@ package struct S3MultipartUpload: TransferStrategy {
         case let code?: return fail(S3Completion.failure(code, refusal?.message, status, head, now: request.now))
         case nil: return fail(refused(head, outcome))
         }
+    }
+
+    /// Without an answer: by this request, or by one before it.
+    private func mayBeDone(_ outcome: ExchangeOutcome) -> Bool {
+        let length = ByteCount(Int64(S3Completion.request(state.partETags).count))
+        return completionWasSent || !RepeatRules.mayRepeat("POST", payload: length, after: outcome)
     }
 
     /// The store has lost parts it had confirmed. Once they are all sent again.

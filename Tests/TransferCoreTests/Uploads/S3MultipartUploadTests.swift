@@ -93,6 +93,18 @@ struct S3MultipartUploadTests {
         #expect(subject.strategy.upload?.awaitsAnswer == true)
     }
 
+    /// A 400 may be a RequestTimeout as well as an AccessDenied.
+    @Test(arguments: ["", "<?xml", "<Error><Code>Inval", "<Error><Code>AccessDenied</Code><Mess"])
+    func aRefusalThatBreaksOffIsAskedForAgain(_ body: String) throws {
+        var cut = answer(400, body: body)
+        cut.end = .transport(code: 18, message: "cut")
+        let isTold = body.contains("</Code>")
+        for var subject in [try Stepper(prepared()), try completing()] {
+            let disposition = subject.after(cut).failure?.disposition
+            #expect(disposition == (isTold ? .permanent : .transient(after: nil)))
+        }
+    }
+
     @Test func partsTheStoreLostAreSentAgainOnce() throws {
         let body = "<Error><Code>InvalidPart</Code></Error>"
         var subject = try completing()
@@ -130,6 +142,41 @@ struct S3MultipartUploadTests {
         #expect(subject.after(answer(404, body: body)).failure?.error.message.contains("most likely") == true)
         subject = try completing()
         #expect(subject.after(answer(404, body: body)).failure?.error.details["s3"] == "NoSuchUpload")
+    }
+
+    /// Only an answer that tells of it closes the question what became of a completion.
+    @Test(arguments: [403, 409, 429, 503])
+    func anotherAnswerDoesNotCloseTheQuestion(_ status: Int) throws {
+        var subject = try completing(sent: true)
+        subject.after(answer(status))
+        try expectQuestionIsOpen(subject)
+    }
+
+    /// The store has begun to act when it says 200.
+    @Test(arguments: ["InternalError", "SlowDown"])
+    func aFailureUnderA200LeavesTheQuestionOpen(_ code: String) throws {
+        var subject = try completing()
+        subject.after(answer(200, body: "<Error><Code>\(code)</Code></Error>"))
+        try expectQuestionIsOpen(subject)
+    }
+
+    private func expectQuestionIsOpen(_ subject: Stepper) throws {
+        var next = try Stepper(prepared(stored: subject.strategy.upload))
+        let gone = next.after(answer(404, body: "<Error><Code>NoSuchUpload</Code></Error>")).failure
+        #expect(gone?.error.message.contains("most likely") == true)
+        // Nor does what a client that tries it again is told.
+        #expect(next.strategy.upload?.awaitsAnswer == true)
+    }
+
+    @Test func aCompletionThatNeverLeftIsNoQuestion() throws {
+        var refused = ExchangeOutcome(end: .transport(code: 7, message: "refused"))
+        refused.wasSent = false
+        var subject = try completing()
+        subject.after(refused)
+        #expect(subject.strategy.upload?.awaitsAnswer == false)
+        subject = try completing(sent: true)
+        subject.after(refused)
+        #expect(subject.strategy.upload?.awaitsAnswer == true)
     }
 
     @Test func thePartsMustFitTheFile() throws {
