@@ -26,7 +26,9 @@ extension Client {
     }
 
     private func upload(_ name: String) throws -> (TaskSpec, Known) {
-        let kinds: [UploadTarget.Kind] = [.put, .post, .contentRange, .tus, .tus, .resumable, .resumable]
+        let kinds: [UploadTarget.Kind] = [
+            .put, .post, .form, .form, .contentRange, .tus, .tus, .resumable, .resumable, .s3, .s3, .s3,
+        ]
         let kind = kinds[world.random.below(kinds.count)]
         let isKept = world.random.chance(250)
         let content = world.random.bytes(isKept ? world.random.below(20_000) : world.random.fileLength())
@@ -44,6 +46,8 @@ extension Client {
             spec.body = kept(content)
         }
         spec.uploadProtocol = target.uploadProtocol
+        spec.s3 = target.s3?.presigned
+        target.form?.fill(&spec)
         if kind == .resumable {
             spec.interopVersion = target.interopVersion
             if world.random.chance(400) { spec.uploadCreation = "optimistic" }
@@ -78,6 +82,13 @@ extension Client {
         case .retry, .cancel, .remove: target.renewals += 1
         case .pause, .resume: break
         }
+    }
+
+    /// What a client has begun at S3 it alone can end there.
+    func gaveUp(_ id: TaskID) {
+        guard let store = tasks[id]?.target.flatMap({ world.server.targets[$0] })?.s3, world.random.chance(300)
+        else { return }
+        store.end()
     }
 
     /// A client writes to a file while it is sent.

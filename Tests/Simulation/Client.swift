@@ -127,7 +127,9 @@ final class Client: @unchecked Sendable {
                 guard outcome.changed == [id], tasks[id]?.open == 0 else { return }
                 switch action {
                 case .pause: tasks[id]?.promised = .paused
-                case .cancel: tasks[id]?.promised = .cancelled
+                case .cancel:
+                    tasks[id]?.promised = .cancelled
+                    gaveUp(id)
                 case .resume, .retry, .remove: break
                 }
                 world.note("\(action) \(id) done")

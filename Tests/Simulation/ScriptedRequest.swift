@@ -174,7 +174,9 @@ final class ScriptedRequest {
             url: exchange.url, status: said.status, httpVersion: "1.1",
             headers: said.headers + [HeaderField("Content-Length", "\(said.body.count)")])
         context.observer.transferResponded(head, verdict: exchange.judge.judge(head))
-        return await received(said.body, head, fault)
+        let whole = await received(said.body, head, fault)
+        if whole.end == .finished { delivery.wasHeard(head.status) }
+        return whole
     }
 
     private func ending(_ delivery: Delivery, _ end: ExchangeOutcome.End) -> ExchangeOutcome {
@@ -187,13 +189,13 @@ final class ScriptedRequest {
         switch fault {
         case .busy(let status):
             delivery.refuse()
-            return ServerAnswer(status, [("Retry-After", "\(world.random.below(90))")])
+            return delivery.trouble(status, [("Retry-After", "\(world.random.below(90))")])
         case .broken:
             _ = delivery.answer()
-            return ServerAnswer(500)
+            return delivery.trouble(500)
         case .short where sent < length && !delivery.mayEndEarly:
             delivery.refuse()
-            return ServerAnswer(503)
+            return delivery.trouble(503)
         case .none, .refused, .nameless, .silent, .cut, .unanswered, .halfAnswer, .short: return delivery.answer()
         }
     }

@@ -8,6 +8,8 @@ final class Source {
     /// By version.
     private(set) var contents: [[UInt8]]
     private static let begin = 1_600_000_000
+    /// Bytes that another version has at most, where it has not as many as the first.
+    static let mostChanged = 200_000
 
     init(_ content: [UInt8], path: String?) throws {
         self.path = path
@@ -23,7 +25,7 @@ final class Source {
     /// The client writes another version: over the one that is there, or to another file that takes its name.
     func change(_ random: inout SeededGenerator) throws {
         let count = contents[version].count
-        let length = random.chance(600) ? count : random.below(200_000)
+        let length = random.chance(600) ? count : random.below(Self.mostChanged)
         contents.append(random.bytes(length))
         try write(contents[version], inPlace: random.chance(500))
     }

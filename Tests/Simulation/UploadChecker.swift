@@ -52,7 +52,9 @@ final class UploadChecker {
         guard let error = record.status.error else { throw Violation("task \(record.id) failed without a cause") }
         let isExcused: Bool
         switch error.code {
-        case .httpProtocol, .internal, .sourceUnreadable: isExcused = false
+        case .internal, .sourceUnreadable: isExcused = false
+        case .httpProtocol: isExcused = target.s3?.explains(error) ?? false
+        case .httpStatus: isExcused = target.s3?.explains(error) ?? true
         case .sourceChanged: isExcused = target.source.version > target.versions.lowerBound
         default: isExcused = true
         }

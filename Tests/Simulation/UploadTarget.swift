@@ -4,7 +4,7 @@ import TransferModel
 
 /// What one task sends something to, and all that ever arrived there.
 final class UploadTarget {
-    enum Kind: CaseIterable { case put, post, contentRange, tus, resumable, data }
+    enum Kind: CaseIterable { case put, post, form, contentRange, tus, resumable, s3, data }
 
     /// What a server made for one upload.
     final class Upload {
@@ -34,7 +34,7 @@ final class UploadTarget {
 
     let name: String
     let kind: Kind
-    /// Of the request that carries all of it (post, data).
+    /// Of the request that carries all of it (post, form, data).
     let method: String?
     /// The daemon is to find out which protocol the server speaks, where that can be found out.
     private let isAsked: Bool
@@ -50,12 +50,16 @@ final class UploadTarget {
     /// Times that the client asked for the task anew: what one try may do, each of them may.
     var renewals = 0
     private(set) var uploads: [Upload] = []
-    /// Requests that were acted on as a whole (put, post, data).
+    /// Requests that were acted on as a whole (put, post, form, data).
     private(set) var acts = 0
     /// What the last PUT or POST left.
     private var stored: [UInt8]?
     /// Bodies that a data task was answered.
     private(set) var answers: [[UInt8]] = []
+    /// What goes beside the file (form).
+    let form: SentForm?
+    /// Where parts go (s3).
+    private(set) var s3: S3Store?
     private unowned let world: World
 
     /// - Parameter method: of a data task.
@@ -66,11 +70,13 @@ final class UploadTarget {
         self.source = source
         versions = source.version...source.version
         interopVersion = [3, 5, 6, 8][world.random.below(4)]
-        self.method = kind == .post ? "POST" : method
+        form = kind == .form ? SentForm(&world.random) : nil
+        self.method = kind == .post ? "POST" : form?.method ?? method
         let isLimited = world.random.chance(250)
         announcesLimit = kind == .resumable && world.random.chance(500)
         limit = !isLimited ? nil : kind == .contentRange ? 256 << 10 : announcesLimit ? 50_000 : 100_000
         isAsked = world.random.chance(200)
+        if kind == .s3 { s3 = S3Store(world, self) }
     }
 
     private var path: String { "/u/\(name)" }
@@ -82,6 +88,8 @@ final class UploadTarget {
         switch kind {
         case .put: isAsked ? "auto" : "put"
         case .post: "post"
+        case .form: isAsked ? nil : "multipart"
+        case .s3: isAsked ? nil : "s3Multipart"
         case .contentRange: "contentRange"
         case .tus: isAsked ? "auto" : "tus"
         case .resumable: isAsked && announcesLimit && limit != nil ? "auto" : "resumable"
@@ -103,12 +111,13 @@ final class UploadTarget {
     }
 
     /// The server takes the task's content as whole.
-    private func isWhole(_ bytes: [UInt8]) -> Bool { versions.contains { source.contents[$0] == bytes } }
+    func isWhole(_ bytes: [UInt8]) -> Bool { versions.contains { source.contents[$0] == bytes } }
 
     /// Whether what a task of this target is to bring about has happened.
     var isDone: Bool {
         switch kind {
-        case .put, .post: stored.map(isWhole) ?? false
+        case .put, .post, .form: stored.map(isWhole) ?? false
+        case .s3: s3?.object.map(isWhole) ?? false
         case .data: acts > 0
         case .contentRange, .tus, .resumable: uploads.contains { $0.isComplete && isWhole($0.bytes) }
         }
@@ -121,6 +130,15 @@ final class UploadTarget {
         if !isWhole(bytes) { world.violate("\(path) took \(bytes.count) bytes that are of no version of its source") }
         // PUT and GET may come any number of times (RFC 9110 section 9.2.2).
         if method == "POST", acts > 1 + renewals { world.violate("\(path) acted \(acts) times on one POST") }
+    }
+
+    /// The same of a form.
+    func act(on reader: FormReader) {
+        do {
+            act(Array(try form?.file(in: reader) ?? []))
+        } catch {
+            world.violate("\(path) took a form that is none: \(error)")
+        }
     }
 
     /// A PUT was cut: what was there before is gone.
