@@ -4,6 +4,7 @@ import fcntl
 import os
 import shutil
 import socket
+import subprocess
 import threading
 import time
 
@@ -157,6 +158,11 @@ def is_unmounted(disk):
     return not disk.is_mounted
 
 
+def lifted(folder):
+    """Takes the quota away; false where that needs room itself, which comes once what was written is on the disk."""
+    return subprocess.run(["btrfs", "qgroup", "limit", "none", str(folder)], capture_output=True).returncode == 0
+
+
 def quota(stage, disk):
     """The whole scenario where a quota leaves too little room, which is then raised: EDQUOT from the kernel itself."""
     shutil.rmtree(stage.out)
@@ -172,7 +178,7 @@ def quota(stage, disk):
             wait(lambda: seen.extend(task["error"]["code"] for task in client.call("task.list", states=["waiting"])["tasks"]
                                      if task.get("reason") == "disk") or "disk.quota" in seen, "a task that waits for its quota")
             client.close()
-        run("btrfs", "qgroup", "limit", "none", stage.out)
+        wait(lambda: lifted(stage.out), "the end of the quota")
     lifter = threading.Thread(target=lift, daemon=True)
     stage.victim.start()
     lifter.start()
