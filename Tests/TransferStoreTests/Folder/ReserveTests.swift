@@ -28,7 +28,7 @@ private final class SmallDisk: Sendable {
         let known = statvfs(path, &info)
         try #require(known == 0)
         let size = Int(Int64(info.f_bavail) * Int64(info.f_bsize) - kibibytes * 1024)
-        let descriptor = open(path + "/filler", O_RDWR | O_CREAT, 0o600)
+        let descriptor = open(path + "/filler", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         try #require(descriptor >= 0)
         defer { Glibc.close(descriptor) }
         try #require(posix_fallocate(descriptor, 0, size) == 0)
