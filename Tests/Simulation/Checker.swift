@@ -98,16 +98,15 @@ final class Checker: @unchecked Sendable {
                 try checkDelivered(name)
             }
         }
-        guard !parts.isEmpty else { return }
+        // Whoever removes a task, or ends it, drops its part at once or with what follows the answer.
+        guard world.isCalm, !parts.isEmpty else { return }
         let owners = parts.map(\.task)
         let records = try world.read { try $0.tasks(owners) }
         for (name, task) in parts {
             guard let record = records.first(where: { $0.id == task }) else {
-                // Whoever removes a task drops its part at once, or with what follows the answer.
-                if world.isCalm { throw Violation("\(name) is a part file of no task") }
-                continue
+                throw Violation("\(name) is a part file of no task")
             }
-            guard record.status.state.isFinal, world.isCalm else { continue }
+            guard record.status.state.isFinal else { continue }
             if record.checkpoint?.partPath.hasSuffix("/" + name) != true {
                 throw Violation("\(name) is left of a task that is \(record.status.state.rawValue)")
             }
