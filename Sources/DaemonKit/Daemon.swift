@@ -11,7 +11,7 @@ import UnixSignals
 
 /// Puts the parts together, runs until a signal ends it, and takes them apart in order.
 package final class Daemon: Sendable {
-    package static let version = "0.1.0"
+    package static let version = Product.version
 
     /// What a supervisor of processes may tell apart; 78 is EX_CONFIG of sysexits.h.
     private enum Exit {
@@ -30,7 +30,7 @@ package final class Daemon: Sendable {
             let files = configuration.files
             print(
                 files.isEmpty
-                    ? "The defaults are in force; no file was found." : "\(files.joined(separator: ", ")): good.")
+                    ? "Good; no configuration file was found." : "\(files.joined(separator: ", ")): good.")
             return Exit.done
         } catch {
             printError("\(error)")
@@ -122,7 +122,8 @@ package final class Daemon: Sendable {
             environment: environment, socket: first.socket, logger: logger)
         let subscribers = Subscribers()
         launches = LaunchService(
-            store: store, runner: runner, time: time, logger: logger, isConnected: subscribers.isConnected)
+            store: store, runner: runner, time: time, logger: logger, isConnected: subscribers.isConnected,
+            defaults: { settings.current.settings.session })
         let supervisor = Supervisor(
             store: store, engine: engine, access: access, pool: pool,
             conditions: Conditions(network: NetworkMonitor(), disk: DiskMonitor(access: access, pool: pool)),

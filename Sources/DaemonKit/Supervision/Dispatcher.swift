@@ -10,7 +10,7 @@ actor Dispatcher {
     private let runs: RunTable
     private let transitions: TaskTransitions
     private let time: any TimeSource
-    private let settings: @Sendable () -> GlobalSettings
+    private let settings: @Sendable () -> DaemonSettings
     private let closedUntil: @Sendable (SessionRecord, Timestamp) -> Timestamp?
     private let begin: @Sendable (TaskRecord, SessionRecord) -> Void
     private let nextLookChanged: @Sendable () -> Void
@@ -38,7 +38,7 @@ actor Dispatcher {
     ///   - nextLookChanged: whoever sleeps until `nextLook()` should ask for it again.
     init(
         store: TransferStore, runs: RunTable, transitions: TaskTransitions, time: any TimeSource,
-        settings: @escaping @Sendable () -> GlobalSettings, logger: Logger,
+        settings: @escaping @Sendable () -> DaemonSettings, logger: Logger,
         closedUntil: @escaping @Sendable (SessionRecord, Timestamp) -> Timestamp?,
         begin: @escaping @Sendable (TaskRecord, SessionRecord) -> Void,
         nextLookChanged: @escaping @Sendable () -> Void
@@ -146,14 +146,15 @@ actor Dispatcher {
         // Before all else: tasks of hosts that were held come back by it.
         await releaseLanes(now)
         if ahead.isEmpty { return false }
-        let limits = settings()
+        let settings = settings()
+        let limits = settings.global
         let active = runs.all
         var query = CandidateQuery(
             perLane: min(limits.maximumConcurrentTasks, limits.maximumConcurrentTasksPerHost) + 1,
             limit: limits.maximumConcurrentTasks + 1)
         query.excludedTasks = Set(active.map(\.task))
         query.isHeld = { [breaker] host in breaker.withLock { $0.isHeld(host: host, at: now) } }
-        if let started = try await startFromAhead(query, active, limits, now) { return started }
+        if let started = try await startFromAhead(query, active, settings, now) { return started }
         var isFirst = true
         while true {
             let (candidates, sessions) =
@@ -166,7 +167,7 @@ actor Dispatcher {
                 try await block(closed, sessions, now)
                 return true
             }
-            let decision = decide(candidates, active, SlotLimits(limits, sessions), now)
+            let decision = decide(candidates, active, SlotLimits(settings, sessions), now)
             for id in decision.preempt { runs[id]?.requestAbort() }
             if !decision.start.isEmpty { return try await start(decision.start, sessions, now) }
             guard decision.preempt.isEmpty, candidates.count >= query.limit,
@@ -178,12 +179,12 @@ actor Dispatcher {
 
     /// Fills slots with tasks that were read before; nil where the store must be asked.
     private func startFromAhead(
-        _ query: CandidateQuery, _ active: [TransferRun], _ limits: GlobalSettings, _ now: ClockReading
+        _ query: CandidateQuery, _ active: [TransferRun], _ settings: DaemonSettings, _ now: ClockReading
     ) async throws -> Bool? {
         guard let candidates = ahead.candidates(query), !candidates.isEmpty else { return nil }
         let sessions = ahead.sessions
         guard !sessions.values.contains(where: { closedUntil($0, now.wall) != nil }) else { return nil }
-        let decision = decide(candidates, active, SlotLimits(limits, sessions), now)
+        let decision = decide(candidates, active, SlotLimits(settings, sessions), now)
         guard decision.preempt.isEmpty, !decision.start.isEmpty else { return nil }
         return try await start(decision.start, sessions, now)
     }
@@ -286,10 +287,11 @@ extension Scheduler.Candidate {
 }
 
 extension SlotLimits {
-    init(_ settings: GlobalSettings, _ sessions: [SessionKey: SessionRecord]) {
+    init(_ settings: DaemonSettings, _ sessions: [SessionKey: SessionRecord]) {
+        let configurations = sessions.mapValues { settings.session.filling($0.configuration) }
         self.init(
-            global: settings.maximumConcurrentTasks, perHost: settings.maximumConcurrentTasksPerHost,
-            perSession: sessions.compactMapValues(\.configuration.maximumConcurrentTasks),
-            perHostOfSession: sessions.compactMapValues(\.configuration.httpMaximumConnectionsPerHost))
+            global: settings.global.maximumConcurrentTasks, perHost: settings.global.maximumConcurrentTasksPerHost,
+            perSession: configurations.compactMapValues(\.maximumConcurrentTasks),
+            perHostOfSession: configurations.compactMapValues(\.httpMaximumConnectionsPerHost))
     }
 }

@@ -18,17 +18,26 @@ package actor LaunchService: LaunchServing {
     private let time: any TimeSource
     private let logger: Logger
     private let isConnected: @Sendable (_ subscriber: String, _ owner: UserID) -> Bool
+    private let defaults: @Sendable () -> SessionDefaults
+    private let sleep: @Sendable (Seconds) async -> Void
     private var pending: Set<SessionKey> = []
+    /// Sessions that somebody looks at again after a while: one for each, however many of its tasks end.
+    private var waiting: Set<SessionKey> = []
 
+    /// - Parameter defaults: what a session that does not say its `launchInterval` has.
     package init(
         store: TransferStore, runner: LaunchRunner, time: any TimeSource, logger: Logger,
-        isConnected: @escaping @Sendable (_ subscriber: String, _ owner: UserID) -> Bool
+        isConnected: @escaping @Sendable (_ subscriber: String, _ owner: UserID) -> Bool,
+        defaults: @escaping @Sendable () -> SessionDefaults,
+        sleep: @escaping @Sendable (Seconds) async -> Void = { try? await Task.sleep(for: $0.duration) }
     ) {
         self.store = store
         self.runner = runner
         self.time = time
         self.logger = logger
         self.isConnected = isConnected
+        self.defaults = defaults
+        self.sleep = sleep
     }
 
     package nonisolated func check(_ configuration: SessionConfiguration) throws(TransferError) {
@@ -58,16 +67,21 @@ package actor LaunchService: LaunchServing {
         }
     }
 
-    private func consider(_ key: SessionKey) async {
+    func consider(_ key: SessionKey) async {
         guard !pending.contains(key) else { return }
         pending.insert(key)
         let again = await attempt(key)
         pending.remove(key)
-        guard let again else { return }
-        Task { [weak self] in
-            try? await Task.sleep(for: again.duration)
-            await self?.consider(key)
+        guard let again, waiting.insert(key).inserted else { return }
+        Task { [weak self, sleep] in
+            await sleep(again)
+            await self?.considerAgain(key)
         }
+    }
+
+    private func considerAgain(_ key: SessionKey) async {
+        waiting.remove(key)
+        await consider(key)
     }
 
     /// Starts the program where it has to be; returns when to look again.
@@ -81,7 +95,7 @@ package actor LaunchService: LaunchServing {
                 try $0.unacknowledgedFinalEvents(key, subscriber: subscriber)
             }
             guard unseen > 0 else { return nil }
-            let interval = session.configuration.launchInterval ?? 60
+            let interval = session.configuration.launchInterval ?? defaults().launchInterval
             guard !isConnected(subscriber, key.owner) else { return max(interval, 1) }
             await runner.launch(launch, for: key, interval: interval, now: time.reading().boot)
             return max(interval, 1)

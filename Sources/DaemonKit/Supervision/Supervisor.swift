@@ -92,7 +92,7 @@ package final class Supervisor: Sendable {
         for session in try await store.read({ try $0.sessions(owner: nil) }) { applyRateLimit(of: session) }
         let dispatcher = Dispatcher(
             store: store, runs: runs, transitions: transitions, time: time,
-            settings: { [configuration] in configuration().global }, logger: logger,
+            settings: { [configuration] in configuration().settings }, logger: logger,
             closedUntil: { [weak self] session, now in self?.closedUntil(session, at: now) },
             begin: { [weak self] record, session in self?.begin(record, session) },
             nextLookChanged: { [alarmsBox] in alarmsBox.withLock { $0 }?.rearm() })
@@ -147,7 +147,7 @@ package final class Supervisor: Sendable {
         // The folder was settled when the task was added.
         let session = configuration.filled(session, findsDirectory: false)
         var policy = EffectivePolicy(
-            spec: spec, session: session, settings: configuration.global)
+            spec: spec, session: session)
         policy.network.knownHostsPath = configuration.knownHosts
         return policy
     }

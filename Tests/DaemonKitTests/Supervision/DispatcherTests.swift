@@ -12,16 +12,16 @@ import TransferStore
     private final class Stage: Sendable {
         let runs = RunTable()
         let started = Guarded([TaskRecord]())
-        let limits = Guarded(GlobalSettings())
+        let settings = Guarded(DaemonSettings())
         /// How often whoever sleeps until the next look was called.
         let calls = Guarded(0)
         let dispatcher: Dispatcher
 
         init(_ fixture: SupervisionFixture, closedUntil: Timestamp? = nil) {
-            let (runs, started, limits, calls) = (runs, started, limits, calls)
+            let (runs, started, settings, calls) = (runs, started, settings, calls)
             dispatcher = Dispatcher(
                 store: fixture.store, runs: runs, transitions: fixture.transitions, time: fixture.time,
-                settings: { limits.withLock { $0 } }, logger: Logger(label: "test"),
+                settings: { settings.withLock { $0 } }, logger: Logger(label: "test"),
                 closedUntil: { _, _ in closedUntil },
                 begin: { record, _ in
                     runs.insert(TransferRun(record, directHost: nil))
@@ -37,7 +37,7 @@ import TransferStore
         let fixture = try SupervisionFixture()
         _ = try await fixture.add(hosts: (0..<40).map { "h\($0)" })
         let stage = Stage(fixture)
-        stage.limits.withLock { $0.maximumConcurrentTasks = 7 }
+        stage.settings.withLock { $0.global.maximumConcurrentTasks = 7 }
         await stage.dispatcher.kick()
         #expect(stage.startedIDs.count == 7)
         #expect(try await fixture.store.read { try $0.counts(session: fixture.key)[.running] } == 7)
@@ -47,18 +47,48 @@ import TransferStore
         let fixture = try SupervisionFixture()
         _ = try await fixture.add(hosts: Array(repeating: "slow", count: 20) + ["b", "c"])
         let stage = Stage(fixture)
-        stage.limits.withLock { $0.maximumConcurrentTasksPerHost = 2 }
+        stage.settings.withLock { $0.global.maximumConcurrentTasksPerHost = 2 }
         await stage.dispatcher.kick()
         let hosts = stage.started.withLock { $0.map(\.host) }
         #expect(hosts.filter { $0.contains("slow") }.count == 2)
         #expect(hosts.filter { !$0.contains("slow") }.count == 2)
     }
 
+    /// What the configuration says for sessions that say nothing themselves.
+    @Test func sessionsInheritTheConfigurationsLimits() async throws {
+        let fixture = try SupervisionFixture()
+        _ = try await fixture.add(hosts: ["a", "a", "a", "b", "c", "d"])
+        let stage = Stage(fixture)
+        stage.settings.withLock { settings in
+            settings.session.maximumConcurrentTasks = 3
+            settings.session.httpMaximumConnectionsPerHost = 1
+        }
+        await stage.dispatcher.kick()
+        #expect(stage.started.withLock { Set($0.map(\.host)) } == ["https://a:443", "https://b:443", "https://c:443"])
+        #expect(stage.startedIDs.count == 3)
+    }
+
+    @Test func theSessionsOwnLimitsComeBeforeTheConfigurations() async throws {
+        let fixture = try SupervisionFixture()
+        var own = SessionConfiguration()
+        own.maximumConcurrentTasks = 5
+        own.httpMaximumConnectionsPerHost = 2
+        _ = try await fixture.add(hosts: ["a", "a", "a", "b", "c", "d"], configuration: own)
+        let stage = Stage(fixture)
+        stage.settings.withLock { settings in
+            settings.session.maximumConcurrentTasks = 1
+            settings.session.httpMaximumConnectionsPerHost = 1
+        }
+        await stage.dispatcher.kick()
+        #expect(stage.started.withLock { $0.map(\.host) }.filter { $0.contains("//a:") }.count == 2)
+        #expect(stage.startedIDs.count == 5)
+    }
+
     @Test func hostsThatAreHeldBackStarveNobody() async throws {
         let fixture = try SupervisionFixture()
         let tasks = try await fixture.add(hosts: Array(repeating: "dead", count: 30) + ["alive"])
         let stage = Stage(fixture)
-        stage.limits.withLock { $0.maximumConcurrentTasks = 3 }
+        stage.settings.withLock { $0.global.maximumConcurrentTasks = 3 }
         for _ in 0..<3 {
             for task in tasks.prefix(2) { stage.dispatcher.report(.failed, host: task.host, task: task.id) }
         }
@@ -77,7 +107,7 @@ import TransferStore
                 stage.dispatcher.report(.failed, host: task.host, task: TaskID(task.id.rawValue + Int64(other) * 1000))
             }
         }
-        stage.limits.withLock { $0.maximumConcurrentTasks = 3 }
+        stage.settings.withLock { $0.global.maximumConcurrentTasks = 3 }
         await stage.dispatcher.kick()
         #expect(stage.startedIDs == tasks.suffix(2).map(\.id))
         let everything = CandidateQuery(perLane: 10, limit: 100)
@@ -93,7 +123,7 @@ import TransferStore
             _ = try transaction.update(tasks[20].id, from: .queued, to: status)
         }
         _ = try await fixture.apply(.conditionCleared, to: tasks[20].id)
-        stage.limits.withLock { $0.maximumConcurrentTasks = 4 }
+        stage.settings.withLock { $0.global.maximumConcurrentTasks = 4 }
         await stage.dispatcher.kick()
         #expect(stage.startedIDs.last == tasks[20].id && stage.startedIDs.count == 4)
     }
@@ -115,9 +145,9 @@ import TransferStore
         let busy = (0..<6).flatMap { host in Array(repeating: "busy\(host)", count: 10) }
         let tasks = try await fixture.add(hosts: busy + ["free"])
         let stage = Stage(fixture)
-        stage.limits.withLock {
-            $0.maximumConcurrentTasks = 8
-            $0.maximumConcurrentTasksPerHost = 1
+        stage.settings.withLock {
+            $0.global.maximumConcurrentTasks = 8
+            $0.global.maximumConcurrentTasksPerHost = 1
         }
         await stage.dispatcher.kick()
         #expect(stage.startedIDs.count == 7)
@@ -128,7 +158,7 @@ import TransferStore
         let fixture = try SupervisionFixture()
         let tasks = try await fixture.add(hosts: ["a", "b"])
         let stage = Stage(fixture)
-        stage.limits.withLock { $0.maximumConcurrentTasks = 1 }
+        stage.settings.withLock { $0.global.maximumConcurrentTasks = 1 }
         await stage.dispatcher.kick()
         #expect(stage.startedIDs == [tasks[0].id])
         let run = try #require(stage.runs[tasks[0].id])
@@ -153,7 +183,7 @@ import TransferStore
         let tasks = try await fixture.add(hosts: ["a", "b", "c"])
         let stage = Stage(fixture)
         await stage.dispatcher.kick()
-        stage.limits.withLock { $0.maximumConcurrentTasks = 1 }
+        stage.settings.withLock { $0.global.maximumConcurrentTasks = 1 }
         await stage.dispatcher.kick()
         #expect(stage.runs.all.filter(\.isAborting).map(\.task).sorted() == [tasks[1].id, tasks[2].id])
     }

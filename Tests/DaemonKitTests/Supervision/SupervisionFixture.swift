@@ -64,7 +64,7 @@ final class SupervisionFixture: Sendable {
     }
 
     @Sendable static func plain(_ spec: TaskSpec, _ session: SessionConfiguration) -> EffectivePolicy {
-        EffectivePolicy(spec: spec, session: session, settings: GlobalSettings())
+        EffectivePolicy(spec: spec, session: session)
     }
 
     /// Adds a session and, in it, queued tasks of one host each.

@@ -10,7 +10,7 @@ struct EffectivePolicyTests {
         var (task, configuration) = (TaskSpec(), SessionConfiguration())
         spec(&task)
         session(&configuration)
-        return EffectivePolicy(spec: task, session: configuration, settings: GlobalSettings())
+        return EffectivePolicy(spec: task, session: configuration)
     }
 
     @Test func defaultsAreThoseOfTheSpecification() {
@@ -21,11 +21,8 @@ struct EffectivePolicyTests {
         #expect(policy.retry == RetryPolicy())
         #expect(policy.network.allowsPlaintext)
         #expect(policy.network.proxy == nil)
-        #expect(policy.priority == .normal)
         #expect(policy.durability == .full)
-        #expect(policy.maximumTasksPerHost == 6)
         #expect(policy.rateLimit == .unlimited)
-        #expect(policy.schedule == nil)
     }
 
     @Test func theTaskWinsOverTheSession() {
@@ -63,22 +60,10 @@ struct EffectivePolicyTests {
             {
                 $0.allowsArbitraryLoads = false
                 $0.proxy = "none"
-                $0.downloadRateLimit = 1000
-                $0.httpMaximumConnectionsPerHost = 2
-                $0.directory = "/d"
-                $0.schedule = [ScheduleWindow(from: "01:00", to: "02:00")]
                 $0.httpAdditionalHeaders = [HeaderField("A", "b")]
             })
         #expect(!policy.network.allowsPlaintext)
         #expect(policy.network.proxy == "")
-        #expect(policy.sessionRateLimit == 1000)
-        #expect(policy.maximumTasksPerHost == 2)
-        #expect(policy.directory == "/d")
-        #expect(policy.schedule != nil)
         #expect(policy.sessionHeaders == [HeaderField("A", "b")])
-    }
-
-    @Test func theSmallerLimitPerHostCounts() {
-        #expect(policy({ _ in }, { $0.httpMaximumConnectionsPerHost = 60 }).maximumTasksPerHost == 6)
     }
 }

@@ -1,0 +1,116 @@
+import Logging
+import TestSupport
+import Testing
+import Threading
+import TransferModel
+import TransferStore
+
+@testable import DaemonKit
+
+@Suite struct LaunchServiceTests {
+    /// A session whose program writes a line, and a service that never looks again by itself.
+    private final class Stage: Sendable {
+        let fixture: SupervisionFixture
+        private let temporary: TemporaryFolder
+        private let runner: LaunchRunner
+        /// What it wanted to wait before it looks again.
+        let sleeps = Guarded([Seconds]())
+        let isConnected = Guarded(false)
+        let service: LaunchService
+
+        init(defaults: SessionDefaults = SessionDefaults()) throws {
+            let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            let (sleeps, isConnected) = (sleeps, isConnected)
+            fixture = try SupervisionFixture()
+            temporary = try TemporaryFolder()
+            runner = LaunchRunner(
+                mode: .user, environment: ["PATH": "/usr/bin:/bin"], socket: "/run/dld.sock", logger: logger)
+            service = LaunchService(
+                store: fixture.store, runner: runner, time: fixture.time, logger: logger,
+                isConnected: { _, _ in isConnected.withLock { $0 } }, defaults: { defaults },
+                sleep: { interval in
+                    sleeps.withLock { $0.append(interval) }
+                    try? await Task.sleep(for: .seconds(86400))
+                })
+        }
+
+        func open(interval: Seconds? = nil) async throws {
+            var launch = LaunchSpec()
+            launch.argv = ["sh", "-c", "echo >> \(temporary.file("launches"))"]
+            var configuration = SessionConfiguration()
+            configuration.sendsLaunchEvents = true
+            configuration.subscriber = "reader"
+            configuration.launch = launch
+            configuration.launchInterval = interval
+            _ = try await fixture.add(hosts: [], configuration: configuration)
+        }
+
+        func end() async throws {
+            let (key, now) = (fixture.key, fixture.time.reading().wall)
+            try await fixture.store.write {
+                _ = try $0.append(EventRecord(time: now, type: .taskCompleted, session: key, task: TaskID(1)))
+            }
+        }
+
+        /// Looks at the session, and waits for the program if one was started.
+        func consider() async {
+            await service.consider(fixture.key)
+            while await runner.isRunning(fixture.key) { await Task.yield() }
+        }
+
+        var launches: Int { (try? Files.text(temporary.file("launches")).count) ?? 0 }
+    }
+
+    @Test func theConfigurationSaysHowOftenWhereTheSessionDoesNot() async throws {
+        var defaults = SessionDefaults()
+        defaults.launchInterval = 600
+        let stage = try Stage(defaults: defaults)
+        try await stage.open()
+        try await stage.end()
+        await stage.consider()
+        #expect(stage.launches == 1)
+        stage.fixture.time.advance(599)
+        await stage.consider()
+        #expect(stage.launches == 1)
+        stage.fixture.time.advance(1)
+        await stage.consider()
+        #expect(stage.launches == 2)
+    }
+
+    @Test func theSessionsOwnIntervalComesFirst() async throws {
+        var defaults = SessionDefaults()
+        defaults.launchInterval = 600
+        let stage = try Stage(defaults: defaults)
+        try await stage.open(interval: 5)
+        try await stage.end()
+        await stage.consider()
+        stage.fixture.time.advance(5)
+        await stage.consider()
+        #expect(stage.launches == 2)
+    }
+
+    /// A thousand files that arrive while nobody listens are one thing to look at again.
+    @Test func oneLooksAgainHoweverManyTasksEnd() async throws {
+        let stage = try Stage()
+        try await stage.open()
+        for _ in 0..<5 {
+            try await stage.end()
+            await stage.consider()
+        }
+        #expect(await eventually { !stage.sleeps.withLock(\.isEmpty) })
+        #expect(stage.sleeps.withLock { $0 } == [60])
+    }
+
+    @Test func whoeverListensNeedsNoProgram() async throws {
+        let stage = try Stage()
+        try await stage.open()
+        stage.isConnected.withLock { $0 = true }
+        await stage.consider()
+        try await stage.end()
+        await stage.consider()
+        #expect(stage.launches == 0)
+        stage.isConnected.withLock { $0 = false }
+        await stage.consider()
+        #expect(stage.launches == 1)
+    }
+}
