@@ -20,15 +20,9 @@ package final class Conditions: Sendable {
     /// A connection that failed while no network leads to the host waits for the network, not for a back-off.
     /// - Parameter host: name or address the connection goes to; nil where a proxy stands between.
     func adjusted(_ failure: AttemptFailure, for host: String?) -> AttemptFailure {
-        guard let host, case .transient(after: nil) = failure.disposition else { return failure }
-        switch failure.error.code {
-        case .networkDNS, .networkConnect, .networkLost, .networkTimeout: break
-        default: return failure
-        }
-        guard !network.isReachable(host: host) else { return failure }
-        var failure = failure
-        failure.disposition = .network
-        return failure
+        let adjusted = failure.withoutNetwork
+        guard let host, adjusted != failure, !network.isReachable(host: host) else { return failure }
+        return adjusted
     }
 }
 

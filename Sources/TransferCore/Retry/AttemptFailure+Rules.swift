@@ -9,9 +9,9 @@ extension AttemptFailure {
         error.code == .networkDNS && !progressed && (error.details[Self.bytesHeld]?.integerValue ?? 0) == 0
     }
 
-    /// The same failure judged with what is known of the network: without one, nothing is the host's fault.
-    package func adjusted(networkIsUp: Bool) -> AttemptFailure {
-        guard !networkIsUp, case .transient = disposition else { return self }
+    /// The same failure where no network leads to the host: then it is not the host's fault, unless that has named a time.
+    package var withoutNetwork: AttemptFailure {
+        guard case .transient(after: nil) = disposition else { return self }
         switch error.code {
         case .networkDNS, .networkConnect, .networkLost, .networkTimeout, .tlsFailed:
             var copy = self

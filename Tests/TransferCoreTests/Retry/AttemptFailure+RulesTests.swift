@@ -12,11 +12,12 @@ struct AttemptFailureRulesTests {
 
     @Test func withoutANetworkNothingIsTheHostsFault() {
         for code in [ErrorCode.networkDNS, .networkConnect, .networkLost, .networkTimeout, .tlsFailed] {
-            #expect(failure(code).adjusted(networkIsUp: false).disposition == .network)
-            #expect(failure(code).adjusted(networkIsUp: true) == failure(code))
+            #expect(failure(code).withoutNetwork.disposition == .network)
         }
-        #expect(failure(.httpStatus).adjusted(networkIsUp: false) == failure(.httpStatus))
-        #expect(failure(.tlsFailed, .permanent).adjusted(networkIsUp: false).disposition == .permanent)
+        #expect(failure(.httpStatus).withoutNetwork == failure(.httpStatus))
+        #expect(failure(.tlsFailed, .permanent).withoutNetwork.disposition == .permanent)
+        let told = AttemptFailure.Disposition.transient(after: 7)
+        #expect(failure(.networkLost, told).withoutNetwork.disposition == told)
     }
 
     @Test func aNameIsUnresolvedOnlyBeforeTheFirstByte() {
