@@ -16,7 +16,7 @@ package enum FailureClassifier {
             return TransportFailures.classify(code: code, message: message, host: host(of: url))
         case .local(let errno, let operation): return LocalFailures.classify(errno: errno, operation: operation)
         case .stalled:
-            return transient(.networkTimeout, "\(host(of: url)) sent nothing for too long; it is tried again.")
+            return transient(.networkTimeout, "\(host(of: url)) sent nothing for too long.")
         case .overrun:
             return transient(
                 .integrityLength, "\(host(of: url)) sent more bytes than it announced; they were dropped.")
@@ -24,7 +24,7 @@ package enum FailureClassifier {
         case .aborted:
             return transient(.networkLost, "The transfer was interrupted by the daemon; it continues later.")
         case .finished:
-            return transient(.networkLost, "\(host(of: url)) closed the connection before the end; it is tried again.")
+            return transient(.networkLost, "\(host(of: url)) closed the connection before the end.")
         }
     }
 
@@ -51,7 +51,7 @@ package enum FailureClassifier {
         default:
             let retryable = transientStatuses.contains(status)
             return TransferError(
-                .httpStatus, "\(answered) \(text)\(retryable ? "; it is tried again." : ".")", retryable: retryable,
+                .httpStatus, "\(answered) \(text).", retryable: retryable,
                 details: details)
         }
     }
@@ -76,7 +76,7 @@ package enum FailureClassifier {
                 error: error, disposition: error.retryable ? .transient(after: retryAfter) : .permanent)
         case .restart(let error): return AttemptFailure(error: error, disposition: .transient(after: nil))
         case .bareRange, .complete:
-            return transient(.httpProtocol, "The server's answers contradict each other; it is tried again.")
+            return transient(.httpProtocol, "The server's answers contradict each other.")
         }
     }
 

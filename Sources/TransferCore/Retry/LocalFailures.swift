@@ -29,14 +29,14 @@ enum LocalFailures {
         case ENOENT, ENOTDIR, ENODEV, ENXIO, ESTALE:
             return disk(.diskIO, "The destination folder is gone (unmounted?); it continues when it is back.")
         default:
-            return disk(.diskIO, "The disk failed: \(text(of: code)); it is tried again.")
+            return disk(.diskIO, "The disk failed: \(text(of: code)).")
         }
     }
 
     private static func reading(_ code: Int32) -> AttemptFailure {
         let sentence = "The source file cannot be read: \(text(of: code))"
         return [EIO, ESTALE, EMFILE, ENFILE, ENOMEM].contains(code)
-            ? FailureClassifier.transient(.sourceUnreadable, "\(sentence); it is tried again.")
+            ? FailureClassifier.transient(.sourceUnreadable, "\(sentence).")
             : FailureClassifier.permanent(.sourceUnreadable, "\(sentence); correct it, then retry.")
     }
 

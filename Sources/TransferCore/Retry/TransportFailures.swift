@@ -32,7 +32,7 @@ enum TransportFailures {
                 error: TransferError(.networkConnect, "\(host) cannot be reached from here; waiting for the network."),
                 disposition: .network)
         }
-        return FailureClassifier.transient(.networkConnect, "\(host) does not accept connections; it is tried again.")
+        return FailureClassifier.transient(.networkConnect, "\(host) does not accept connections.")
     }
 
     private static func proxyFailed(_ message: String) -> AttemptFailure {
@@ -69,7 +69,7 @@ enum TransportFailures {
             FailureClassifier.permanent(.httpProtocol, "\(host) breaks the protocol: \(message)")
         case 16, 18, 52, 55, 56, 79, 80, 92, 95:
             FailureClassifier.transient(.networkLost, "The connection to \(host) broke; it continues where it was.")
-        case 12, 28: FailureClassifier.transient(.networkTimeout, "\(host) was silent for too long; it is tried again.")
+        case 12, 28: FailureClassifier.transient(.networkTimeout, "\(host) was silent for too long.")
         case 47: FailureClassifier.permanent(.httpRedirectLimit, "\(host) redirects too often; check the URL.")
         case 1, 3: FailureClassifier.permanent(.badURL, "The URL cannot be used: \(message)")
         case 4: FailureClassifier.permanent(.unsupported, "This libcurl cannot do it: \(message)")
@@ -85,7 +85,7 @@ enum TransportFailures {
         // libcurl says this too of a line that is longer than it takes.
         case 27:
             FailureClassifier.transient(
-                .httpProtocol, "\(host) sends an overlong line, or no memory is left (\(message)); it is tried again.")
+                .httpProtocol, "\(host) sends an overlong line, or no memory is left (\(message)).")
         case 23, 26: FailureClassifier.transient(.internal, "The transfer could not go on: \(message)")
         default: nil
         }
@@ -96,7 +96,7 @@ enum TransportFailures {
         if code == 70 {
             return AttemptFailure(
                 error: TransferError(
-                    .httpStatus, "\(host) has no room for the file; it is tried again.", retryable: true),
+                    .httpStatus, "\(host) has no room for the file.", retryable: true),
                 disposition: .transient(after: nil))
         }
         if message.contains(": 4") {

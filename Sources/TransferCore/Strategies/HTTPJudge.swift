@@ -13,7 +13,7 @@ package struct HTTPJudge: ResponseJudge, Hashable {
             return .stop(
                 .failure(
                     TransferError(
-                        .networkLost, "The connection ended in the head of the answer; it is tried again.",
+                        .networkLost, "The connection ended in the head of the answer.",
                         retryable: true), retryAfter: nil))
         }
         do throws(TransferError) {
@@ -53,7 +53,7 @@ package struct HTTPJudge: ResponseJudge, Hashable {
 
     private static let intercepted = TransferError(
         .httpProtocol,
-        "A web page came in place of the file: this network may want a login. What is here is kept; it is tried again.",
+        "A web page came in place of the file: this network may want a login. What is here is kept.",
         retryable: true)
 
     /// The held version by its strong validator, and yet not by its length: one of the two answers was wrong.
@@ -118,7 +118,7 @@ package struct HTTPJudge: ResponseJudge, Hashable {
             return .stop(
                 .failure(
                     TransferError(
-                        .httpProtocol, "The server sent a part where the whole was asked for; it is tried again.",
+                        .httpProtocol, "The server sent a part where the whole was asked for.",
                         retryable: true), retryAfter: nil))
         }
         return whole(head, expected)

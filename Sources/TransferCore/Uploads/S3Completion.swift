@@ -38,9 +38,9 @@ enum S3Completion {
     ) -> AttemptFailure {
         let isTransient = transient.contains(code) || FailureClassifier.transientStatuses.contains(status)
         let said = message.map { ": \($0.prefix(300))" } ?? ""
-        let advice = isTransient ? "it is tried again." : advice(code)
+        let end = isTransient ? (said.hasSuffix(".") ? "" : ".") : "; \(advice(code))"
         let error = TransferError(
-            .httpStatus, "The store answered \(code.prefix(60))\(said); \(advice)", retryable: isTransient,
+            .httpStatus, "The store answered \(code.prefix(60))\(said)\(end)", retryable: isTransient,
             details: ["status": .integer(Int64(status)), "s3": .string(String(code.prefix(60)))])
         return AttemptFailure(
             error: error,

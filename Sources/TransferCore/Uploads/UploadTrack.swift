@@ -129,7 +129,7 @@ struct UploadTrack: Sendable {
         guard head.status == 423 else { return FailureClassifier.answered(head, now: request.now) }
         return AttemptFailure(
             error: TransferError(
-                .httpStatus, "The upload is locked at the server (423); it is tried again.", retryable: true,
+                .httpStatus, "The upload is locked at the server (423).", retryable: true,
                 details: ["status": 423]),
             disposition: .transient(after: FailureClassifier.retryAfter(head, now: request.now)))
     }

@@ -1,7 +1,8 @@
 import TransferModel
 
-/// What a person can do about a cause; one sentence for each code, so that no failure is a dead end.
+/// What a person can do about a cause, or while a task waits; one sentence for each, so that no failure is a dead end.
 enum Advice {
+    /// About a task that nothing happens to by itself, but where a disk is the cause: that is always waited for.
     static func text(_ code: ErrorCode, task: TaskID) -> String {
         switch code {
         case .badURL: "Correct the address: dlctl update \(task) --url URL, then dlctl retry \(task)."
@@ -21,8 +22,7 @@ enum Advice {
         case .diskQuota: "Free some of your quota; the task goes on by itself."
         case .diskIO: "Check that the disk is mounted and sound; the task goes on by itself when it is back."
         case .networkDNS: "Check the host's name and the name server, then dlctl retry \(task)."
-        case .networkConnect, .networkLost, .networkTimeout:
-            "Nothing: it is tried again by itself. dlctl retry \(task) tries now."
+        case .networkConnect, .networkLost, .networkTimeout: "dlctl retry \(task) tries again."
         case .tlsUntrusted:
             "If the server is meant to be trusted, add the task again with --ca-file; do not go around it."
         case .tlsFailed: "Check the server's TLS versions and the certificate options; then dlctl retry \(task)."
@@ -35,7 +35,7 @@ enum Advice {
         case .authFailed: "Check user and password and add the task again."
         case .validatorChanged: "Nothing: the file changed on the server and is fetched anew."
         case .integrityChecksum: "Check the expected checksum; if it is right, the server's file is damaged or forged."
-        case .integrityLength: "Nothing: the rest is fetched. dlctl retry \(task) tries now."
+        case .integrityLength: "dlctl retry \(task) fetches it again."
         case .rpcMalformed, .rpcUnknownMethod: "dlctl and dld are of different versions; restart dld."
         case .deadlineExceeded: "dlctl retry \(task) gives it new time."
         case .cancelled: "dlctl retry \(task) takes it up again."
@@ -49,7 +49,7 @@ enum Advice {
     static func text(_ reason: WaitReason, task: TaskID) -> String {
         switch reason {
         case .retry: "Nothing: it is tried again by itself. dlctl retry \(task) tries now."
-        case .network: "Nothing: it goes on when the network is back."
+        case .network: "Nothing: it goes on when the network is back. dlctl retry \(task) tries now."
         case .schedule: "Nothing: it goes on when its time comes. dlctl retry \(task) begins now."
         case .disk: "Free space or mount the target; it goes on by itself."
         case .authentication: "Give the credentials it needs and add the task again."

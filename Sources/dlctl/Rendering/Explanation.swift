@@ -73,10 +73,10 @@ enum Explanation {
         case .failed: task.error.map { Advice.text($0.code, task: task.id) } ?? "dlctl retry \(task.id)"
         case .waiting:
             switch task.reason {
-            case .disk, .network, .schedule, .metered, .decision, .authentication, nil:
+            case .retry?, .network?, .schedule?, .metered?: task.reason.map { Advice.text($0, task: task.id) }
+            case .disk?, .decision?, .authentication?, nil:
                 task.error.map { Advice.text($0.code, task: task.id) }
                     ?? task.reason.map { Advice.text($0, task: task.id) }
-            case .retry: Advice.text(.retry, task: task.id)
             }
         }
     }

@@ -62,6 +62,26 @@ import TransferRPC
         #expect(advice.first?.isLowercase != true || advice.hasPrefix("dlctl"))
     }
 
+    /// Nothing happens to it by itself, whatever the cause.
+    @Test(arguments: [ErrorCode.networkConnect, .networkLost, .networkTimeout, .integrityLength, .httpStatus])
+    func whoFailedForGoodIsNotToldToWait(code: ErrorCode) {
+        var view = Sample.view(7, .failed)
+        view.error = TransferError(code, "so it is", retryable: true)
+        #expect(Explanation.advice(view)?.contains("dlctl retry 7") == true)
+        #expect(Explanation.advice(view)?.contains("itself") == false)
+    }
+
+    /// What it waits for, not what went wrong before.
+    @Test func whoWaitsForItsTimeIsToldSo() {
+        var view = Sample.view(7, .waiting)
+        view.error = TransferError(.networkDNS, "no such name", retryable: true)
+        view.reason = .schedule
+        #expect(Explanation.advice(view)?.contains("when its time comes") == true)
+        view.reason = .disk
+        view.error = TransferError(.diskQuota, "used up", retryable: true)
+        #expect(Explanation.advice(view)?.contains("your quota") == true)
+    }
+
     @Test(arguments: WaitReason.allCases)
     func everyReasonHasAdvice(reason: WaitReason) {
         #expect(Advice.text(reason, task: TaskID(7)).count > 10)
