@@ -76,14 +76,6 @@ extension StoreTransaction {
             [id.rawValue, try JSONColumn.encode(response)])
     }
 
-    /// Stores what the finished task left; nil forgets it.
-    package func setResult(_ id: TaskID, _ result: TaskResult?) throws {
-        try execute(
-            """
-            UPDATE task SET result_file = ?, result_bytes = ?, result_sha256 = ?, result_verified = ? WHERE id = ?
-            """, [result?.file, result?.bytes.rawValue, result?.sha256, result?.verified, id.rawValue])
-    }
-
     /// Replaces what the client asked for (`task.update`), and the host that counts its slot.
     /// - Throws: `task.not_found`.
     package func setSpec(_ id: TaskID, _ spec: TaskSpec, host: String) throws {

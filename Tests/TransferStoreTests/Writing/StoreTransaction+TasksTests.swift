@@ -91,7 +91,10 @@ import TransferModel
         let result = TaskResult(file: "/d/f", bytes: 10, sha256: "cd", verified: true)
         try await store.write { transaction in
             try transaction.setResponse(added.id, response)
-            try transaction.setResult(added.id, result)
+            try transaction.update([
+                StatusChange(
+                    added.id, from: fullStatus.state, to: fullStatus, resourceTimeoutAt: after(100), result: result)
+            ])
         }
         var expected = added
         expected.response = response
@@ -111,23 +114,19 @@ import TransferModel
             try transaction.setCheckpoint(id, Checkpoint(offset: 9, partPath: "/p", device: 1, inode: 2))
             try transaction.setResponse(id, ResponseInfo(url: "u"))
             try transaction.setResponse(id, ResponseInfo(url: "v"))
-            try transaction.setResult(id, TaskResult(bytes: 1, verified: false))
             try transaction.setPosition(id, -2.5)
         }
         var task = try await store.read { try $0.task(id) }
         #expect(task?.checkpoint == Checkpoint(offset: 9, partPath: "/p", device: 1, inode: 2))
         #expect(task?.response?.url == "v")
-        #expect(task?.result == TaskResult(bytes: 1, verified: false))
         #expect(task?.position == -2.5)
         try await store.write { transaction in
             try transaction.setCheckpoint(id, nil)
             try transaction.setResponse(id, nil)
-            try transaction.setResult(id, nil)
         }
         task = try await store.read { try $0.task(id) }
         #expect(task?.checkpoint == nil)
         #expect(task?.response == nil)
-        #expect(task?.result == nil)
     }
 
     @Test func anUpdateFromAnotherStateChangesNothing() async throws {
