@@ -7,8 +7,8 @@ package struct RPCLimits: Sendable {
     /// Requests of one connection that are answered at the same time; further ones are not read.
     package var inFlight = 64
     /// Connections at the same time, and those of one user among them.
-    package var connections = 2048
-    package var connectionsPerUser = 1024
+    package var connections = 1024
+    package var connectionsPerUser = 768
     /// Whether root is held to `connectionsPerUser` too.
     package var limitsRoot = false
     /// Bytes that wait to be sent on one connection; beyond it the client is dropped.

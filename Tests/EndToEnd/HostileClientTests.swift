@@ -33,7 +33,7 @@ extension EndToEnd {
 
         // MARK: - Many
 
-        /// The daemon takes 2048 at a time and says so to the others; what it had goes on.
+        /// The daemon takes 1024 at a time and says so to the others; what it had goes on.
         @Test(.timeLimit(.minutes(3)))
         func tenThousandConnectionsHinderNobody() async throws {
             let scene = try await Scene()
@@ -48,9 +48,9 @@ extension EndToEnd {
             #expect(try await scene.probe.call("daemon.info")["name"] == "dld")
             gate.withLock { $0 = true }
             try await scene.probe.wait(for: id, "completed")
-            #expect(Self.descriptors(scene.daemon) <= before + 2048 + 16)
+            #expect(Self.descriptors(scene.daemon) <= before + 1024 + 16)
             let refusals = await crowd.refusals()
-            #expect(refusals.count >= 10_000 - 2048)
+            #expect(refusals.count >= 10_000 - 1024)
             #expect(refusals.allSatisfy { $0.contains("\"limit.reached\"") }, "\(refusals.first ?? "")")
             crowd.close()
             await Self.expectFewDescriptors(scene.daemon, before)

@@ -1,3 +1,4 @@
+import JSONRPC
 import Logging
 import TransferModel
 
@@ -15,9 +16,9 @@ package struct DaemonSettings: Hashable, Sendable {
     /// Full names of the units that sessions may start in system mode.
     package var allowedUnits: [String] = []
     /// Connections to the socket held at one time.
-    package var maximumConnections = 1024
+    package var maximumConnections = RPCLimits().connections
     /// Connections of one user (root excepted) held at one time.
-    package var maximumConnectionsPerUser = 768
+    package var maximumConnectionsPerUser = RPCLimits().connectionsPerUser
     package var userAgent: String?
     /// OpenSSH known_hosts file for sftp; nil = the rules of `Paths`.
     package var knownHosts: String?
