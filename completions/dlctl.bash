@@ -188,7 +188,7 @@ _dlctl_add() {
     repeating_flags=()
     non_repeating_flags=(-w --wait --preserve-time --paused --password-stdin --netrc --system --json --quiet -q --no-start --version -h --help)
     repeating_options=(-i --input --metalink --mirror --tag -H --header)
-    non_repeating_options=(-o --output -d --directory --on-conflict --checksum --resume-data --session -s --priority --limit -x --connections --at --deadline --retry --timeout --max-time --description --client-token -A --user-agent --referer -u --user --password-file --bearer-file --bearer-env --netrc-file --proxy --proxy-file --ca-file --cert --key --tls-min --http-version --socket)
+    non_repeating_options=(-o --output -d --directory --on-conflict --checksum -x --connections --resume-data --session -s --priority --limit --at --deadline --retry --timeout --max-time --description --client-token -A --user-agent --referer -u --user --password-file --bearer-file --bearer-env --netrc-file --proxy --proxy-file --ca-file --cert --key --tls-min --http-version --socket)
     __dlctl_offer_flags_options -1
 
     # Offer option value completions
@@ -219,6 +219,9 @@ _dlctl_add() {
     '--mirror')
         return
         ;;
+    '-x'|'--connections')
+        return
+        ;;
     '--resume-data')
         __dlctl_add_completions -f
         return
@@ -230,9 +233,6 @@ _dlctl_add() {
         return
         ;;
     '--limit')
-        return
-        ;;
-    '-x'|'--connections')
         return
         ;;
     '--at')
@@ -324,7 +324,7 @@ _dlctl_upload() {
     repeating_flags=()
     non_repeating_flags=(-w --wait --optimistic --paused --password-stdin --netrc --system --json --quiet -q --no-start --version -h --help)
     repeating_options=(--field --metadata --tag -H --header)
-    non_repeating_options=(--protocol -X --method --form --file-name --content-type --interop-version --send-checksum --s3 --session -s --priority --limit -x --connections --at --deadline --retry --timeout --max-time --description --client-token -A --user-agent --referer -u --user --password-file --bearer-file --bearer-env --netrc-file --proxy --proxy-file --ca-file --cert --key --tls-min --http-version --socket)
+    non_repeating_options=(--protocol -X --method --form --file-name --content-type --interop-version --send-checksum --s3 --session -s --priority --limit --at --deadline --retry --timeout --max-time --description --client-token -A --user-agent --referer -u --user --password-file --bearer-file --bearer-env --netrc-file --proxy --proxy-file --ca-file --cert --key --tls-min --http-version --socket)
     __dlctl_offer_flags_options -1
 
     # Offer option value completions
@@ -367,9 +367,6 @@ _dlctl_upload() {
         return
         ;;
     '--limit')
-        return
-        ;;
-    '-x'|'--connections')
         return
         ;;
     '--at')
@@ -469,7 +466,7 @@ _dlctl_fetch() {
     repeating_flags=()
     non_repeating_flags=(--paused --password-stdin --netrc --system --json --quiet -q --no-start --version -h --help)
     repeating_options=(--tag -H --header)
-    non_repeating_options=(-X --method -d --data -o --output --session -s --priority --limit -x --connections --at --deadline --retry --timeout --max-time --description --client-token -A --user-agent --referer -u --user --password-file --bearer-file --bearer-env --netrc-file --proxy --proxy-file --ca-file --cert --key --tls-min --http-version --socket)
+    non_repeating_options=(-X --method -d --data -o --output --session -s --priority --limit --at --deadline --retry --timeout --max-time --description --client-token -A --user-agent --referer -u --user --password-file --bearer-file --bearer-env --netrc-file --proxy --proxy-file --ca-file --cert --key --tls-min --http-version --socket)
     __dlctl_offer_flags_options 1
 
     # Offer option value completions
@@ -492,9 +489,6 @@ _dlctl_fetch() {
         return
         ;;
     '--limit')
-        return
-        ;;
-    '-x'|'--connections')
         return
         ;;
     '--at')

@@ -5,7 +5,7 @@ import TransferModel
 /// The command line of dld.
 @main
 struct Dlctl: AsyncParsableCommand {
-    static let version = "0.1.0"
+    static let version = Product.version
 
     static let configuration = CommandConfiguration(
         commandName: "dlctl",
@@ -66,7 +66,7 @@ enum Entry {
         do {
             command = try Dlctl.parseAsRoot(arguments)
         } catch {
-            return await report(parsing: error)
+            return report(parsing: error, arguments)
         }
         let console = (command as? any DaemonCommand).map { CommandSession($0.global).console }
         do {
@@ -82,7 +82,7 @@ enum Entry {
         } catch is CancellationError {
             return .interrupted
         } catch  where Dlctl.exitCode(for: error) == .success || error is ValidationError || error is ExitCode {
-            return await report(parsing: error)
+            return report(parsing: error, arguments)
         } catch {
             let failure = CommandFailure.local(String(describing: error))
             (console ?? Self.plainConsole).report(failure)
@@ -92,15 +92,17 @@ enum Entry {
 
     private static var plainConsole: Console { Console(json: false, quiet: false, environment: [:]) }
 
-    /// Help and version go to standard output with status 0; anything else is a wrong use.
-    private static func report(parsing error: any Error) async -> ExitStatus {
+    /// Help and version go to standard output with status 0; anything else is a wrong use, told as JSON where the line,
+    /// which could not be read, seems to ask for that.
+    private static func report(parsing error: any Error, _ arguments: [String]) -> ExitStatus {
         let text = Dlctl.fullMessage(for: error)
         if Dlctl.exitCode(for: error) == .success {
             plainConsole.raw(text.isEmpty || text.hasSuffix("\n") ? text : text + "\n")
             return .done
         }
         let lines = text.hasPrefix("Error: ") ? String(text.dropFirst("Error: ".count)) : text
-        plainConsole.complain(lines)
+        let console = Console(json: arguments.contains("--json"), quiet: false, environment: [:])
+        console.report(.usage(lines))
         return .usage
     }
 }

@@ -112,7 +112,10 @@ extension SessionConfiguration: WireObject {
         case .allowsArbitraryLoads:
             .optional(.boolean, "False: unencrypted transfers fail with `policy.plaintext_refused`; true without it.")
         case .waitsForConnectivity:
-            .optional(.boolean, "True: without a network tasks wait rather than fail; the default.")
+            .optional(
+                .boolean,
+                "Without a network tasks wait rather than fail: those of `background` sessions always do, whatever is said here."
+            )
         case .sendsLaunchEvents: .optional(.boolean, "True: `launch` is started for final events that nobody has seen.")
         case .subscriber:
             .optional(
@@ -125,7 +128,7 @@ extension SessionConfiguration: WireObject {
         case .conflictPolicy: .optional(.oneOf(ConflictPolicy.self), "Where a file already has the name; `rename`.")
         case .maximumConcurrentTasks: .optional(.integer, "Tasks of this session that run at the same time.")
         case .downloadRateLimit: .optional(.byteRate, "Of this session's downloads together.")
-        case .uploadRateLimit: .optional(.byteRate, "Of this session's uploads together; this version has none.")
+        case .uploadRateLimit: .optional(.byteRate, "Of this session's uploads together.")
         case .schedule: .optional(.list(.object(ScheduleWindow.self)), "Tasks run only inside one of these windows.")
         case .retry: .optional(.object(RetryPolicySpec.self), "How transient failures are tried again.")
         case .durability:

@@ -89,6 +89,7 @@ struct AddCommand: DaemonCommand {
         }
         scheduling.apply(to: &plan.template)
         try Secrets(session: session).apply(request, to: &plan.template)
+        plan.template.connections = saving.connections
         plan.mirrors = saving.mirror
         plan.output = saving.output
         plan.directory = saving.directory

@@ -1,7 +1,7 @@
 import ArgumentParser
 import TransferModel
 
-/// Options of `add` that say where and how files are saved.
+/// Options of `add` alone: what a file is, where it is saved and how it is fetched.
 struct SavingOptions: ParsableArguments {
     @Option(
         name: [.customShort("o"), .customLong("output")],
@@ -26,16 +26,30 @@ struct SavingOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Another URL of the same file; may be repeated.", valueName: "url"))
     var mirror: [String] = []
 
+    @Option(
+        name: [.customShort("x"), .long],
+        help: ArgumentHelp(
+            "Connections of each download, 1 to 64.",
+            discussion: "Without it one, and up to 4 while each makes the download faster.", valueName: "n"))
+    var connections: Int?
+
     @Flag(help: "Give the file the server's modification time.")
     var preserveTime = false
 
     @Option(
-        help: ArgumentHelp("Take up a download from what 'cancel --resume-data' wrote.", valueName: "file"),
-        completion: .file())
+        help: ArgumentHelp(
+            "Take up a download from what 'cancel --resume-data' wrote; into another folder it begins anew.",
+            valueName: "file"), completion: .file())
     var resumeData: String?
+
+    func validate() throws {
+        if let connections, !(1...64).contains(connections) {
+            throw ValidationError("-x: say 1 to 64 connections.")
+        }
+    }
 }
 
-/// Options of `add` that say when a task runs and how hard it tries.
+/// Options of `add`, `upload` and `fetch` that say when a task runs and how hard it tries.
 struct SchedulingOptions: ParsableArguments {
     @Option(name: .shortAndLong, help: ArgumentHelp("Put the tasks into this session.", valueName: "session"))
     var session: String?
@@ -45,13 +59,6 @@ struct SchedulingOptions: ParsableArguments {
 
     @Option(help: ArgumentHelp("Bytes per second of each task: 500k, 2M, none.", valueName: "rate"))
     var limit: RateArgument?
-
-    @Option(
-        name: [.customShort("x"), .long],
-        help: ArgumentHelp(
-            "Connections of each download, 1 to 64.",
-            discussion: "Without it one, and up to 4 while each makes the download faster.", valueName: "n"))
-    var connections: Int?
 
     @Option(help: ArgumentHelp("Begin then: 22:30, +2h, or 2026-01-31T08:00:00Z.", valueName: "time"))
     var at: MomentArgument?
@@ -84,16 +91,12 @@ struct SchedulingOptions: ParsableArguments {
     var clientToken: String?
 
     func validate() throws {
-        if let connections, !(1...64).contains(connections) {
-            throw ValidationError("-x: say 1 to 64 connections.")
-        }
         if let retry, retry < 0 { throw ValidationError("--retry: say 0 or more.") }
     }
 
     func apply(to spec: inout TaskSpec) {
         spec.priority = priority
         spec.rateLimit = limit?.rate
-        spec.connections = connections
         spec.earliestBeginAt = at?.timestamp
         spec.deadlineAt = deadline?.timestamp
         if paused { spec.startPaused = true }
@@ -109,7 +112,7 @@ struct SchedulingOptions: ParsableArguments {
     }
 }
 
-/// Options of `add` that say how to talk to the server. No secret has to stand on the command line.
+/// Options of `add`, `upload` and `fetch` that say how to talk to the server. No secret has to stand on the command line.
 struct RequestOptions: ParsableArguments {
     @Option(
         name: [.customShort("H"), .long],

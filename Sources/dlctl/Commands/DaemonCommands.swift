@@ -16,7 +16,7 @@ struct LimitCommand: DaemonCommand {
     @Option(help: ArgumentHelp("All downloads together: 500k, 2M, none.", valueName: "rate"))
     var down: RateArgument?
 
-    @Option(help: ArgumentHelp("All uploads together; this version has none.", valueName: "rate"))
+    @Option(help: ArgumentHelp("All uploads together: 500k, 2M, none.", valueName: "rate"))
     var up: RateArgument?
 
     @Option(help: ArgumentHelp("Tasks that run at the same time.", valueName: "n"))

@@ -81,12 +81,11 @@ struct EventsCommand: DaemonCommand {
             after: after?.position ?? .start, sessions: nonEmpty(self.session), tasks: nonEmpty(task),
             types: nonEmpty(type), owner: owner.scope)
         let printer = EventPrinter(session: session, query: Subscribe.Parameters(), subscriber: nil)
-        var left = limit ?? .max
         if let limit, after == nil {
-            // As tail(1) does: the newest ones.
-            let head = try await client.call(ListEvents.self, ListEvents.Parameters(after: .now, limit: 1)).head
-            query.after = .after(SequenceNumber(max(0, head.rawValue - Int64(limit))))
+            for event in try await NewestEvents(query: query).read(limit, client) { try printer.print(event) }
+            return
         }
+        var left = limit ?? .max
         while left > 0 {
             query.limit = min(left, ListEvents.largestLimit)
             let page = try await client.call(ListEvents.self, query)

@@ -69,7 +69,9 @@ struct ListCommand: DaemonCommand {
 
     private func print(_ tasks: [TaskView], _ console: Console) {
         guard !tasks.isEmpty else {
-            return console.remark(all ? "no tasks" : "no tasks; dlctl add URL queues one")
+            let isFiltered = !state.isEmpty || session != nil || match != nil || owner.owner != nil
+            return console.remark(
+                isFiltered ? "no such tasks" : all ? "no tasks" : "no tasks; dlctl add URL queues one")
         }
         let width = console.outputIsTerminal ? Terminal.size().columns : nil
         TaskTable.render(tasks, width: width, now: .now()).forEach(console.line)

@@ -61,11 +61,7 @@ struct AddPlan {
             throw CommandFailure.usage("-o names a file; '\(Printable.text(output, limit: 60))' is a folder, use -d")
         }
         var specs = try urls.map(spec(url:)) + entries.map(spec(entry:)) + files.map(spec(file:))
-        if let resumeData {
-            var spec = template
-            spec.resumeData = resumeData
-            specs.append(spec)
-        }
+        if let resumeData { specs.append(spec(resumeData: resumeData)) }
         if let clientToken {
             for index in specs.indices {
                 specs[index].clientToken = specs.count == 1 ? clientToken : "\(clientToken)/\(index + 1)"
@@ -87,6 +83,16 @@ struct AddPlan {
         if !mirrors.isEmpty { spec.mirrors = mirrors }
         spec.checksum = checksum
         spec.destination = destination(out: output, dir: nil)
+        return spec
+    }
+
+    /// URL, destination and the rest come from `resumeData`, but for what is said otherwise.
+    private func spec(resumeData: String) -> TaskSpec {
+        var spec = base()
+        spec.resumeData = resumeData
+        if !mirrors.isEmpty { spec.mirrors = mirrors }
+        spec.checksum = checksum
+        if output != nil || directory != nil { spec.destination = destination(out: output, dir: nil) }
         return spec
     }
 

@@ -37,7 +37,7 @@ extension Character {
     var isASCIIDigit: Bool { isASCII && isWholeNumber }
 }
 
-/// Reads lengths of time: `90`, `90s`, `5m`, `2h`, `7d`, `1h30m`; a number alone is seconds.
+/// Reads lengths of time: `90`, `90s`, `500ms`, `5m`, `2h`, `7d`, `1h30m`; a number alone is seconds.
 enum DurationText {
     static func seconds(_ text: String) -> Seconds? {
         if let plain = number(text[...]) { return bounded(plain) }
@@ -46,11 +46,14 @@ enum DurationText {
         var smallest = Double.infinity
         while !rest.isEmpty {
             guard let end = rest.firstIndex(where: { !$0.isASCIIDigit && $0 != "." }),
-                let value = number(rest[..<end]), let unit = unitLength(rest[end]), unit < smallest
+                let value = number(rest[..<end])
             else { return nil }
+            rest = rest[end...]
+            let letters = rest.prefix { $0.isLetter }
+            guard let unit = unitLength(letters), unit < smallest else { return nil }
             total += value * unit
             smallest = unit
-            rest = rest[rest.index(after: end)...]
+            rest = rest[letters.endIndex...]
         }
         return text.isEmpty ? nil : bounded(total)
     }
@@ -67,8 +70,9 @@ enum DurationText {
         return Double(text)
     }
 
-    private static func unitLength(_ unit: Character) -> Double? {
+    private static func unitLength(_ unit: Substring) -> Double? {
         switch unit {
+        case "ms": 0.001
         case "s": 1
         case "m": 60
         case "h": 3600

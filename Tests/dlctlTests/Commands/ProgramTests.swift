@@ -81,6 +81,9 @@ import TransferModel
         let error = JSONText.value(outcome.error)?["error"]
         #expect(error?["code"] == "request.bad_url")
         #expect(error?["details"]?["field"] == "tasks[0].url")
+        let wrong = try await bench.run("list", "--json", "--state", "tired")
+        #expect(wrong.status == 2 && wrong.output.isEmpty)
+        #expect(JSONText.value(wrong.error)?["error"]?["code"] == "usage")
         await bench.daemon.stop()
     }
 
@@ -260,6 +263,23 @@ import TransferModel
         #expect(await following.waitForOutput("task.queued"))
         following.interrupt()
         #expect(await following.finish().status == 130)
+        await bench.daemon.stop()
+    }
+
+    /// The newest that are selected, however long ago that was.
+    @Test func theNewestEventsAreThoseThatAreAskedFor() async throws {
+        let bench = try await Bench()
+        for number in 1...3 { try bench.daemon.happen(.taskFailed, TaskID(Int64(number))) }
+        for _ in 0..<2500 { try bench.daemon.happen(.taskQueued, TaskID(9)) }
+        func sequences(_ arguments: String...) async throws -> [Int64] {
+            try await Program(["events", "--json"] + arguments, environment: bench.environment, folder: bench.folder)
+                .finish().lines.compactMap { JSONText.value($0)?["sequence"]?.integerValue }
+        }
+        #expect(try await sequences("-n", "2") == [2502, 2503])
+        #expect(try await sequences("-n", "2", "--type", "task.failed") == [2, 3])
+        #expect(try await sequences("-n", "9", "--type", "task.failed", "--task", "1") == [1])
+        #expect(try await sequences("-n", "2400", "--task", "9") == Array(104...2503))
+        #expect(try await sequences("-n", "1", "--type", "task.paused") == [])
         await bench.daemon.stop()
     }
 

@@ -158,4 +158,23 @@ import TransferModel
         #expect(spec.url == nil)
         #expect(spec.destination == nil)
     }
+
+    /// What is said beside it is not dropped without a word.
+    @Test func optionsReplaceWhatResumeDataSays() throws {
+        var plan = plan([])
+        plan.resumeData = "abc"
+        plan.output = "other.iso"
+        plan.checksum = Checksum(algorithm: .md5, value: "00")
+        plan.mirrors = ["https://b/f.iso"]
+        plan.conflictPolicy = .fail
+        plan.preserveTime = true
+        let spec = try #require(try plan.specs().first)
+        #expect(spec.resumeData == "abc" && spec.url == nil)
+        #expect(spec.destination?.path == "/home/u/other.iso")
+        #expect(spec.checksum == plan.checksum && spec.mirrors == plan.mirrors)
+        #expect(spec.conflictPolicy == .fail && spec.preserveTime == true)
+        plan.output = nil
+        plan.directory = "d"
+        #expect(try plan.specs().first?.destination == Destination(directory: "/home/u/d"))
+    }
 }

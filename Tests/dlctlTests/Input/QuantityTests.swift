@@ -29,14 +29,15 @@ import TransferModel
 
     @Test(arguments: [
         ("0", 0), ("90", 90), ("90s", 90), ("1.5", 1.5), ("0.5s", 0.5), ("5m", 300), ("2h", 7200), ("7d", 604_800),
-        ("1w", 604_800), ("1h30m", 5400), ("1d2h3m4s", 93784),
+        ("1w", 604_800), ("1h30m", 5400), ("1d2h3m4s", 93784), ("500ms", 0.5), ("1s250ms", 1.25),
     ])
     func readsDurations(text: String, seconds: Double) {
         #expect(DurationText.seconds(text) == Seconds(rawValue: seconds))
     }
 
     @Test(arguments: [
-        "", "m", "5x", "5mm", "30m1h", "99999999999999999999", "99999999999w", "1h1h", "-5m", "1h30", "5 m", "1e3",
+        "", "m", "5x", "5mm", "5sm", "5ms1s", "30m1h", "99999999999999999999", "99999999999w", "1h1h", "-5m", "1h30",
+        "5 m", "1e3",
         "+5m",
     ])
     func refusesOtherDurations(text: String) {

@@ -205,7 +205,11 @@ final class FakeDaemon: RequestHandler {
 
     private func events(_ query: ListEvents.Parameters) -> ListEvents.Result {
         let events = state.withLock { $0.events }
-        let page = events.dropFirst(from(query.after, events, default: 0)).prefix(query.limit ?? 100)
+        let selected = events.dropFirst(from(query.after, events, default: 0)).filter { event in
+            query.types?.contains(event.type) ?? true
+                && query.tasks.map { event.task.map($0.contains) ?? false } ?? true
+        }
+        let page = selected.prefix(query.limit ?? 100)
         return ListEvents.Result(events: page.map { EventView($0) }, head: SequenceNumber(Int64(events.count)))
     }
 

@@ -1,0 +1,43 @@
+import TransferModel
+import TransferRPC
+
+/// Finds the newest events that a query selects, as tail(1) finds lines: backwards, in windows of the log that grow, since
+/// few of its events may be selected.
+struct NewestEvents {
+    /// What is selected; its `after` and `limit` do not count.
+    var query: ListEvents.Parameters
+
+    /// Sequence numbers that are looked at first, unless more events are wanted.
+    private static let firstWidth = 100
+
+    /// - Returns: at most `count`, oldest first.
+    func read(_ count: Int, _ client: any DaemonCalling) async throws -> [EventView] {
+        var end = try await client.call(ListEvents.self, ListEvents.Parameters(after: .now, limit: 1)).head
+        var width = Int64(max(count, Self.firstWidth))
+        var found: [EventView] = []
+        while end > .zero, found.count < count {
+            let start = SequenceNumber(end.rawValue - min(width, end.rawValue))
+            found = try await events(after: start, through: end, client) + found
+            end = start
+            width = min(width, end.rawValue) * 4
+        }
+        return found.suffix(count)
+    }
+
+    private func events(
+        after start: SequenceNumber, through end: SequenceNumber, _ client: any DaemonCalling
+    ) async throws -> [EventView] {
+        var query = query
+        query.after = .after(start)
+        query.limit = ListEvents.largestLimit
+        var found: [EventView] = []
+        while true {
+            let page = try await client.call(ListEvents.self, query).events
+            found += page.filter { $0.sequence.map { $0 <= end } ?? false }
+            guard page.count == ListEvents.largestLimit, let last = page.last?.sequence, last < end else {
+                return found
+            }
+            query.after = .after(last)
+        }
+    }
+}
