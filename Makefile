@@ -39,7 +39,8 @@ build: ## Builds optimized programs that carry Swift's run-time library.
 	swift build -c release --static-swift-stdlib --product dld
 	swift build -c release --static-swift-stdlib --product dlctl
 
-install: build ## Installs programs, units, manual pages and completions below DESTDIR and PREFIX.
+# Root, by way of sudo, seldom has Swift: then what `make build` made is installed.
+install: $(if $(shell command -v swift),build) ## Installs programs, units, manual pages and completions below DESTDIR and PREFIX.
 	scripts/install-files "$(DESTDIR)" "$(PREFIX)" "$(SYSCONFDIR)"
 
 uninstall: ## Removes what install put there; configuration and downloads stay.
