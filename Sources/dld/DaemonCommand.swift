@@ -7,7 +7,7 @@ import Glibc
 struct DaemonCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "dld",
-        abstract: "The background transfer daemon: owns downloads, resumes them, tells what finished.",
+        abstract: "The background transfer daemon: owns downloads and uploads, resumes them, tells what finished.",
         discussion: """
             Runs in the foreground and logs to standard error. Without options it serves this user, with its folders \
             where the XDG base directory specification puts them; `dlctl` starts it on demand.

@@ -59,7 +59,7 @@ final class Client: @unchecked Sendable {
         guard !ids.isEmpty else { return }
         let id = ids[world.random.below(ids.count)]
         switch kind {
-        case 0..<4, 4..<6: control(.pause, id, daemon)
+        case 0..<6: control(.pause, id, daemon)
         case 6: control(.resume, id, daemon)
         case 7: control(.cancel(keepPartial: world.random.chance(500)), id, daemon)
         case 8: control(.retry, id, daemon)

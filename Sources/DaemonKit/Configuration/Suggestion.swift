@@ -8,7 +8,9 @@ package enum Suggestion {
             return (name, min(distance(lowered, name.lowercased()), distance(lowered, last.lowercased())))
         }
         guard let best = scored.min(by: { $0.1 < $1.1 }) else { return nil }
-        return best.1 <= max(2, typed.count / 3) ? best.0 : nil
+        // A section that both are in says nothing of the rest.
+        let own = typed.split(separator: ".").last?.count ?? 0
+        return best.1 <= max(2, own / 3) ? best.0 : nil
     }
 
     /// Insertions, deletions and replacements between the two (Levenshtein).

@@ -111,7 +111,7 @@ final class Alarms: Sendable {
         state.withLock { $0.sleeper = nil }
     }
 
-    /// Samples the rates of what runs, once a second, while anything does.
+    /// Samples the rates of what runs, twice a second, while anything does.
     func sampleRates() {
         state.withLock { state in
             guard state.ticker == nil else { return }

@@ -13,6 +13,7 @@ import Testing
     @Test func nothingIsSuggestedWhereNothingIsNear() {
         #expect(Suggestion.nearest(to: "bandwidth", among: ["logLevel", "socket"]) == nil)
         #expect(Suggestion.nearest(to: "x", among: []) == nil)
+        #expect(Suggestion.nearest(to: "session.schedule", among: ["session.caFile", "session.retry.attempts"]) == nil)
     }
 
     @Test(arguments: [("", "", 0), ("abc", "", 3), ("", "abc", 3), ("kitten", "sitting", 3), ("ab", "ba", 2)])

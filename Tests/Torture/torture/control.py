@@ -7,7 +7,6 @@ NOTED, WIDTH = 1 << 14, 96
 
 WRITE, SYNC, NAME, UNLINK, TRUNCATION, ATTRIBUTE, CREATION, READ = (1 << bit for bit in range(8))
 LOG, DATABASE, STATE, ELSEWHERE = (1 << bit for bit in range(4))
-ANYWHERE = LOG | DATABASE | STATE | ELSEWHERE
 HOWS = ["never", "before", "within", "after"]
 PLANTS = {"lost-log": 1, "early-name": 2, "no-unlink": 4, "no-sync": 8, "no-log-sync": 16, "lost-write": 32,
           "hidden-failure": 64, "leaked-memory": 128, "leaked-descriptors": 256}

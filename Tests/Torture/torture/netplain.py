@@ -5,7 +5,6 @@ from torture import answers
 from torture.answers import PORTAL, cut, good, portal, portal_by_redirect
 from torture.content import content
 from torture.netscene import NAME, SILENCE, SIZE, Scene, piece, resource
-from torture.origin import Origin
 
 HELD = 300_000
 PLACES = ["accept", "head", 1, 1 << 16, HELD, SIZE - 1]

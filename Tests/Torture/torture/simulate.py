@@ -11,7 +11,7 @@ LIMIT = 1200
 PLANTS = ["splice", "forget", "stuck", "misplace", "skip", "overtake"]
 #: What its sentences speak of -> promise.
 SUBJECTS = [("subscriber", 5), ("acknowledged", 1), ("no version", 2), ("part file", 4), ("nobody wanted", 4), ("its file", 4),
-            ("is left of", 4), ("left of", 4), ("beside the sources", 4), ("has not all", 2), ("finished uploads", 2),
+            ("left of", 4), ("beside the sources", 4), ("has not all", 2), ("finished uploads", 2),
             ("acted", 2), ("the source", 2), ("event", 5), ("never end", 7), ("failed without", 7)]
 
 
