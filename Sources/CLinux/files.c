@@ -8,6 +8,7 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -16,6 +17,8 @@
 #include <zlib.h>
 
 int dld_syncfs(int descriptor) { return syncfs(descriptor); }
+
+int dld_memory_file(void) { return memfd_create("dld", MFD_CLOEXEC); }
 
 ssize_t dld_read_cached(int descriptor, void *buffer, size_t count, int64_t offset) {
     const struct iovec piece = {.iov_base = buffer, .iov_len = count};

@@ -64,8 +64,12 @@ package struct NetworkOptions: Sendable, Hashable {
     package var password: String?
     package var bearer: String?
     package var netrcPath: String?
+    /// The paths that task or session name; what they hold is in `certificates`.
     package var caFile: String?
+    /// The daemon's own configuration names it, not whoever the task is of.
+    package var caFileIsTheDaemons = false
     package var clientCertificate: ClientCertificate?
+    package var certificates = CertificateTexts()
     package var tlsMinimumVersion: TLSVersion?
     package var httpVersion: HTTPVersion?
     package var knownHostsPath: String?
@@ -73,6 +77,21 @@ package struct NetworkOptions: Sendable, Hashable {
     package var connectTimeout: Seconds = 30
     package var allowsPlaintext = true
     package var redirectLimit = 20
+
+    package init() {}
+}
+
+/// What `caFile` and `clientCertificate` held when the attempt began: all that the engine sees of them.
+///
+/// Its thread must not wait for a file system, a fifo or an endless file. And libcurl uses a connection again for whoever
+/// names the same certificate: of paths that would be the name, which two users may give to two things; of texts it is
+/// what they say.
+package struct CertificateTexts: Sendable, Hashable {
+    /// PEM; nil = the authorities of the system.
+    package var authorities: [UInt8]?
+    /// PEM, with a line before it that no other user's has.
+    package var certificate: [UInt8]?
+    package var key: [UInt8]?
 
     package init() {}
 }

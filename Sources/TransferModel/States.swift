@@ -1,5 +1,5 @@
 /// Where a task stands; the transitions are `TransferCore.TaskMachine`'s.
-public enum TaskState: String, Codable, Sendable, CaseIterable {
+public enum TaskState: String, Word {
     case queued, running, waiting, paused, completed, failed, cancelled
 
     public var isFinal: Bool {
@@ -11,49 +11,49 @@ public enum TaskState: String, Codable, Sendable, CaseIterable {
 }
 
 /// What a running task is doing.
-public enum TaskPhase: String, Codable, Sendable, CaseIterable {
+public enum TaskPhase: String, Word {
     case connecting, transferring, verifying, finishing
 }
 
 /// Why a waiting task cannot run now.
-public enum WaitReason: String, Codable, Sendable, CaseIterable {
+public enum WaitReason: String, Word {
     case retry, network, schedule, disk, authentication, decision, metered
 }
 
-public enum TaskKind: String, Codable, Sendable, CaseIterable {
+public enum TaskKind: String, Word {
     case download, upload, data
 }
 
-public enum SessionKind: String, Codable, Sendable, CaseIterable {
+public enum SessionKind: String, Word {
     case background, `default`, ephemeral
 }
 
-public enum SessionState: String, Codable, Sendable, CaseIterable {
+public enum SessionState: String, Word {
     case active, finishing, invalidated
 }
 
 /// What delivery does where a file already has the final name.
-public enum ConflictPolicy: String, Codable, Sendable, CaseIterable {
+public enum ConflictPolicy: String, Word {
     case rename, overwrite, fail
 }
 
-public enum TLSVersion: String, Codable, Sendable, CaseIterable {
+public enum TLSVersion: String, Word {
     case v10 = "1.0"
     case v11 = "1.1"
     case v12 = "1.2"
     case v13 = "1.3"
 }
 
-public enum HTTPVersion: String, Codable, Sendable, CaseIterable {
+public enum HTTPVersion: String, Word {
     case v11 = "1.1"
     case v2 = "2"
 }
 
-public enum Durability: String, Codable, Sendable, CaseIterable {
+public enum Durability: String, Word {
     case full, relaxed
 }
 
-public enum DigestAlgorithm: String, Codable, Sendable, CaseIterable {
+public enum DigestAlgorithm: String, Word {
     case md5
     case sha1 = "sha-1"
     case sha256 = "sha-256"
@@ -72,7 +72,7 @@ public enum DigestAlgorithm: String, Codable, Sendable, CaseIterable {
     }
 }
 
-public enum EventType: String, Codable, Sendable, CaseIterable {
+public enum EventType: String, Word {
     case taskAdded = "task.added"
     case taskStarted = "task.started"
     case taskRedirected = "task.redirected"

@@ -40,7 +40,12 @@ public struct StrictFields<Key: CodingKey & CaseIterable> {
         case .tape(let reader, let object):
             guard let index = reader.member(key.stringValue, of: object), !reader.isNull(index) else { return nil }
             return try reader.decode(T.self, at: index)
-        case .container(let container): return try container.decodeIfPresent(T.self, forKey: key)
+        case .container(let container):
+            do {
+                return try container.decodeIfPresent(T.self, forKey: key)
+            } catch let error where !(error is DecodingError || error is TransferError) {
+                throw Self.unrepresentable(key, in: container)
+            }
         }
     }
 
@@ -68,6 +73,20 @@ public struct StrictFields<Key: CodingKey & CaseIterable> {
         case .tape(let reader, let object): reader.member(key.stringValue, of: object) != nil
         case .container(let container): container.contains(key)
         }
+    }
+
+    /// FoundationEssentials says of numbers and texts that Swift has no value for, from within, neither what nor where.
+    private static func unrepresentable(_ key: Key, in container: KeyedDecodingContainer<Key>) -> TransferError {
+        var isNumber = true
+        do {
+            _ = try container.decode(Double.self, forKey: key)
+        } catch {
+            isNumber = !(error is DecodingError)
+        }
+        let path = fieldPath(container.codingPath + [key])
+        let number = "a number that is too large, or has a fraction where only whole numbers count"
+        let sentence = isNumber ? "\(path): \(number)." : "\(path): text with half of a surrogate pair, or \(number)."
+        return TransferError(.badField, sentence, details: ["field": .string(path)])
     }
 
     private var codingPath: [any CodingKey] {
@@ -104,15 +123,30 @@ extension TransferError {
         case DecodingError.keyNotFound(let key, let context):
             let path = fieldPath(context.codingPath + [key])
             self.init(.badField, "\(path): missing; it is required.", details: ["field": .string(path)])
-        case DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context),
-            DecodingError.dataCorrupted(let context):
-            let path = fieldPath(context.codingPath)
-            self.init(
-                .badField,
-                path.isEmpty ? context.debugDescription : "\(path): \(context.debugDescription)",
-                details: path.isEmpty ? [:] : ["field": .string(path)]
-            )
+        case DecodingError.typeMismatch(let type, let context), DecodingError.valueNotFound(let type, let context):
+            self.init(at: context.codingPath, "give \(Self.description(of: type)).")
+        case DecodingError.dataCorrupted(let context): self.init(at: context.codingPath, context.debugDescription)
         default: self.init(.badField, "\(error)")
+        }
+    }
+
+    private init(at codingPath: [any CodingKey], _ sentence: String) {
+        let path = fieldPath(codingPath)
+        self.init(
+            .badField, path.isEmpty ? sentence : "\(path): \(sentence)",
+            details: path.isEmpty ? [:] : ["field": .string(path)])
+    }
+
+    /// A type in the words of JSON.
+    private static func description(of type: any Any.Type) -> String {
+        switch type {
+        case is String.Type: "a string"
+        case is Bool.Type: "true or false"
+        case is any FixedWidthInteger.Type: "a whole number"
+        case is any BinaryFloatingPoint.Type: "a number"
+        case is [Any].Type: "a list"
+        case is [String: Any].Type: "an object"
+        default: "a value of another type"
         }
     }
 }

@@ -65,7 +65,7 @@ extension Timestamp: Codable {
         guard let value = Timestamp(text) else {
             throw DecodingError.dataCorruptedError(
                 in: container,
-                debugDescription: "\"\(text)\" is not an RFC 3339 time such as 2026-01-31T08:00:00Z"
+                debugDescription: "say an RFC 3339 time such as 2026-01-31T08:00:00Z."
             )
         }
         self = value

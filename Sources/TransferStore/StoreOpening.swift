@@ -7,6 +7,7 @@ enum StoreOpening {
     /// - Returns: the pool, migrated, and the store's random name.
     static func open(_ folder: StateFolder) throws -> (DatabasePool, String) {
         do {
+            try folder.requireFiles()
             try inspect(folder.database)
             try folder.prepareDatabaseFile()
             let pool = try DatabasePool(path: folder.database, configuration: configuration)

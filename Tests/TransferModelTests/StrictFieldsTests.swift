@@ -44,6 +44,36 @@ struct StrictFieldsTests {
         }
     }
 
+    /// Each says which field, and what to say in it; nothing of the value, which may be a secret in the wrong place.
+    @Test(arguments: [
+        (#"{"rateLimit": 1.5}"#, "rateLimit", "whole numbers"),
+        (#"{"connections": 9223372036854775808}"#, "connections", "too large"),
+        (#"{"timeoutIntervalForRequest": 1e400}"#, "timeoutIntervalForRequest", "too large"),
+        (#"{"retry": {"attempts": 1.5}}"#, "retry.attempts", "whole numbers"),
+        (#"{"url": "http://hidden/\ud800"}"#, "url", "surrogate"),
+        (#"{"tags": ["hidden\udc00"]}"#, "tags", "surrogate"),
+        (#"{"size": "hidden"}"#, "size", "give a whole number."),
+        (#"{"url": 5}"#, "url", "give a string."),
+        (#"{"tags": "hidden"}"#, "tags", "give a list."),
+        (#"{"tags": [null]}"#, "tags[0]", "give a string."),
+        (#"{"checksum": "hidden"}"#, "checksum", "give an object."),
+        (#"{"startPaused": "hidden"}"#, "startPaused", "give true or false."),
+        (#"{"timeoutIntervalForRequest": "hidden"}"#, "timeoutIntervalForRequest", "give a number."),
+        (#"{"kind": "hidden"}"#, "kind", "say one of download, upload, data."),
+        (#"{"checksum": {"algorithm": "hidden"}}"#, "checksum.algorithm", "sha-256"),
+        (#"{"deadlineAt": "hidden"}"#, "deadlineAt", "RFC 3339"),
+    ])
+    func mistakesAreExplained(_ text: String, _ field: String, _ advice: String) throws {
+        let error = #expect(throws: (any Error).self) {
+            _ = try JSONCoding.decode(TaskSpec.self, from: Array(text.utf8))
+        }
+        let said = TransferError(decoding: try #require(error))
+        #expect(said.code == .badField)
+        #expect(said.details["field"] == .string(field))
+        #expect(said.message.hasPrefix("\(field): ") && said.message.contains(advice), "\(said.message)")
+        #expect(!said.message.contains("hidden"))
+    }
+
     @Test func everySpecMemberIsRead() throws {
         // Two truths would be the key list and the reader: each key alone must be accepted or refused for its type only.
         for key in TaskSpec.CodingKeys.allCases {

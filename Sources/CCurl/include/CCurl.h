@@ -17,6 +17,8 @@ CURLcode dld_easy_set_long(CURL *easy, CURLoption option, long value);
 CURLcode dld_easy_set_offset(CURL *easy, CURLoption option, curl_off_t value);
 CURLcode dld_easy_set_string(CURL *easy, CURLoption option, const char *value);
 CURLcode dld_easy_set_list(CURL *easy, CURLoption option, struct curl_slist *value);
+/// Copies the bytes.
+CURLcode dld_easy_set_blob(CURL *easy, CURLoption option, const void *bytes, size_t count);
 CURLcode dld_easy_set_pointer(CURL *easy, CURLoption option, void *value);
 
 /// The two callbacks of a response and the pointer both are given; libcurl keeps the pointer and never frees it.

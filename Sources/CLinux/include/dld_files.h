@@ -10,6 +10,8 @@
 #include <sys/xattr.h>
 
 int dld_syncfs(int descriptor);
+// An empty file in memory, without a name in any folder (memfd_create(2)), closed on exec; -1 and errno on failure.
+int dld_memory_file(void);
 // preadv2(2) with RWF_NOWAIT: reads what the page cache holds and never waits for a disk. -1 with EAGAIN where it holds
 // nothing of it, with EOPNOTSUPP where the file system cannot tell.
 ssize_t dld_read_cached(int descriptor, void *buffer, size_t count, int64_t offset);

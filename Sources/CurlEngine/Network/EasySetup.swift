@@ -22,7 +22,7 @@ struct EasySetup {
         curl_easy_reset(easy)
         setup.common(transfer)
         setup.proxy(transfer.exchange.network)
-        setup.tls(transfer.exchange.network)
+        setup.tls(transfer)
         switch transfer.request.url.scheme {
         case "http", "https": setup.http(transfer)
         case "sftp": setup.sftp(transfer)
@@ -33,6 +33,15 @@ struct EasySetup {
 
     private mutating func set(_ option: CURLoption, _ value: Int) {
         if result == CURLE_OK { result = dld_easy_set_long(easy, option, value) }
+    }
+
+    private mutating func set(_ option: CURLoption, _ bytes: [UInt8]) {
+        if result == CURLE_OK { result = dld_easy_set_blob(easy, option, bytes, bytes.count) }
+    }
+
+    /// Without libcurl's own value.
+    private mutating func clear(_ option: CURLoption) {
+        if result == CURLE_OK { result = dld_easy_set_string(easy, option, nil) }
     }
 
     private mutating func set(_ option: CURLoption, _ value: String?) {
@@ -84,13 +93,22 @@ struct EasySetup {
         set(CURLOPT_PROXYAUTH, DLD_AUTH_BASIC_DIGEST)
     }
 
-    private mutating func tls(_ network: NetworkOptions) {
-        set(CURLOPT_CAINFO, network.caFile)
-        if network.proxy?.hasPrefix("https://") == true { set(CURLOPT_PROXY_CAINFO, network.caFile) }
-        if let certificate = network.clientCertificate {
-            set(CURLOPT_SSLCERT, certificate.certificate)
-            set(CURLOPT_SSLKEY, certificate.key ?? certificate.certificate)
-            set(CURLOPT_KEYPASSWD, certificate.password)
+    private mutating func tls(_ transfer: Transfer) {
+        let network = transfer.exchange.network
+        let texts = network.certificates
+        if let authorities = texts.authorities {
+            // libcurl would look into the system's folder besides (CURLOPT_CAPATH(3)).
+            clear(CURLOPT_CAPATH)
+            set(CURLOPT_CAINFO_BLOB, authorities)
+            if network.proxy?.hasPrefix("https://") == true {
+                clear(CURLOPT_PROXY_CAPATH)
+                set(CURLOPT_PROXY_CAINFO_BLOB, authorities)
+            }
+        }
+        if let certificate = texts.certificate, !transfer.request.isForeign {
+            set(CURLOPT_SSLCERT_BLOB, certificate)
+            set(CURLOPT_SSLKEY_BLOB, texts.key ?? certificate)
+            set(CURLOPT_KEYPASSWD, network.clientCertificate?.password)
         }
         guard let minimum = network.tlsMinimumVersion else { return }
         let version =

@@ -21,6 +21,8 @@ struct RequestState: Sendable {
     /// User name and password for the origin.
     private(set) var credentials: Credentials?
     private(set) var netrcPath: String?
+    /// A redirect led to another origin than the caller's, who shows no certificate there.
+    private(set) var isForeign = false
     private(set) var redirects = 0
     /// A redirect took the request as done, and a GET followed.
     private(set) var becameGET = false
@@ -99,6 +101,7 @@ struct RequestState: Sendable {
             }
             credentials = nil
             netrcPath = nil
+            isForeign = true
         }
         url = target
         url.user = nil

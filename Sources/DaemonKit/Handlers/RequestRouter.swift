@@ -127,10 +127,26 @@ struct HandlerTable {
 
 extension RPCError {
     /// The error answer of a cause of the shared vocabulary.
+    ///
+    /// What a client said may be repeated in it, but not megabytes of it: the answer would be one that ends the connection
+    /// of whoever does not read it at once.
     init(_ error: TransferError) {
-        let details = (try? WireCoding.encode(JSONValue.object(error.details))) ?? Array("{}".utf8)
+        let repeated = error.details.mapValues { value in
+            value.stringValue.map { .string(Self.shortened($0, to: 4096)) } ?? value
+        }
+        let details = (try? WireCoding.encode(JSONValue.object(repeated))) ?? Array("{}".utf8)
         self.init(
-            code: error.code.rpcCode, message: error.message, cause: error.code.rawValue, retryable: error.retryable,
+            code: error.code.rpcCode, message: Self.shortened(error.message, to: 8192), cause: error.code.rawValue,
+            retryable: error.retryable,
             details: details)
+    }
+
+    /// - Parameter limit: of Unicode scalars; a character may have any number of them.
+    private static func shortened(_ text: String, to limit: Int) -> String {
+        let scalars = text.unicodeScalars
+        guard let end = scalars.index(scalars.startIndex, offsetBy: limit, limitedBy: scalars.endIndex),
+            end < scalars.endIndex
+        else { return text }
+        return String(scalars[..<end]) + "…"
     }
 }

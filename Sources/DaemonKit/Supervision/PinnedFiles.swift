@@ -1,35 +1,85 @@
+import CLinux
+import Glibc
 import TransferCore
 import TransferModel
 
-/// Local files of a task held open while it runs, and the names that reach exactly them.
+/// Local files of a task as they are when its attempt begins: what they hold, or names that reach exactly them.
+///
+/// What libcurl is to know of certificates, keys and netrc files is read here, on a thread that may wait, from regular files
+/// only and up to a bound: the network thread reads none of them, whatever they became since the task was added.
 struct PinnedFiles: Sendable {
+    /// The largest file of certificates or of passwords; a system's whole bundle has a quarter of a megabyte.
+    static let limit = ByteCount.mebibytes(4)
+
     @Boxed var network: NetworkOptions
     var url: String
     private var held: [OpenedFile] = []
+    private var copies: [Descriptor] = []
 
     init(_ network: Boxed<NetworkOptions>, _ url: String, _ access: FileAccess, owner: UserID) throws(TransferError) {
         _network = network
         self.url = url
-        guard case .system = access.mode else { return }
-        self.network.caFile = try pin(self.network.caFile, access, owner)
-        self.network.netrcPath = try pin(self.network.netrcPath, access, owner)
-        if var certificate = self.network.clientCertificate {
-            certificate.certificate = try pin(certificate.certificate, access, owner) ?? ""
-            certificate.key = try pin(certificate.key, access, owner)
-            self.network.clientCertificate = certificate
-        }
+        if Self.namesFiles(self.network) { try readFiles(access, owner) }
+        guard access.isConfined else { return }
         let parsed = try URLRules.parse(url)
         if let path = parsed.filePath {
-            self.url = "file://" + (try pin(path, access, owner) ?? "")
+            let file = try access.openForReading(path, owner: owner)
+            held.append(file)
+            self.url = "file://" + file.descriptorPath
         }
     }
 
-    private mutating func pin(
-        _ path: String?, _ access: FileAccess, _ owner: UserID
-    ) throws(TransferError) -> String? {
-        guard let path else { return nil }
+    /// Whether there is something to read.
+    static func namesFiles(_ network: NetworkOptions) -> Bool {
+        network.caFile != nil || network.netrcPath != nil || network.clientCertificate != nil
+    }
+
+    private mutating func readFiles(_ access: FileAccess, _ owner: UserID) throws(TransferError) {
+        if let path = network.caFile {
+            let access = network.caFileIsTheDaemons ? FileAccess(mode: .user) : access
+            network.certificates.authorities = try Self.read(path, access, owner)
+        }
+        if let certificate = network.clientCertificate {
+            // PEM begins where it says BEGIN (RFC 7468 section 2). What stands before keeps the connections of one user
+            // apart from those of another, who has the certificate, which is no secret, and not its key.
+            network.certificates.certificate =
+                Array("dld: \(owner)\n".utf8) + (try Self.read(certificate.certificate, access, owner))
+            if let path = certificate.key { network.certificates.key = try Self.read(path, access, owner) }
+        }
+        if let path = network.netrcPath {
+            network.netrcPath = try copy(try Self.read(path, access, owner), of: path)
+        }
+    }
+
+    private static func read(_ path: String, _ access: FileAccess, _ owner: UserID) throws(TransferError) -> [UInt8] {
         let file = try access.openForReading(path, owner: owner)
-        held.append(file)
-        return file.descriptorPath
+        let most = Int(limit.rawValue)
+        var bytes: [UInt8] = []
+        while bytes.count <= most {
+            var piece = [UInt8](repeating: 0, count: 64 << 10)
+            let count = pread(file.fileDescriptor, &piece, piece.count, off_t(bytes.count))
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw .source(errno: errno, path) }
+            if count == 0 { return bytes }
+            bytes += piece[..<count]
+        }
+        throw TransferError(
+            .sourceUnreadable, "\(path) has more than \(limit) bytes, as no file of certificates or passwords has.",
+            details: ["path": .string(path)])
+    }
+
+    /// The name of a file in memory for code that takes names only; it is there as long as this value.
+    private mutating func copy(_ bytes: [UInt8], of path: String) throws(TransferError) -> String {
+        let descriptor = dld_memory_file()
+        guard descriptor >= 0 else { throw .source(errno: errno, path) }
+        copies.append(Descriptor(descriptor))
+        var written = 0
+        while written < bytes.count {
+            let count = pwrite(descriptor, Array(bytes[written...]), bytes.count - written, off_t(written))
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw .source(errno: errno, path) }
+            written += count
+        }
+        return "/proc/self/fd/\(descriptor)"
     }
 }

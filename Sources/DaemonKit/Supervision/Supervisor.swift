@@ -145,9 +145,10 @@ package final class Supervisor: Sendable {
         of spec: TaskSpec, _ session: SessionConfiguration, _ configuration: Configuration
     ) -> EffectivePolicy {
         // The folder was settled when the task was added.
-        let session = configuration.filled(session, findsDirectory: false)
+        let filled = configuration.filled(session, findsDirectory: false)
         var policy = EffectivePolicy(
-            spec: spec, session: session)
+            spec: spec, session: filled)
+        policy.network.caFileIsTheDaemons = spec.caFile == nil && session.caFile == nil
         policy.network.knownHostsPath = configuration.knownHosts
         return policy
     }

@@ -178,10 +178,12 @@ struct TransferFiles: Sendable {
         return checkpoint
     }
 
-    /// Opens, in system mode, the local files that a task names, so that no path is followed twice.
+    /// Reads or opens the local files that a task names, so that no path is followed twice.
     @inline(never)  // Kept off the frames that wait.
     func pinned(_ network: Boxed<NetworkOptions>, _ url: String, owner: UserID) async throws -> PinnedFiles {
-        guard access.isConfined else { return try PinnedFiles(network, url, access, owner: owner) }
+        guard access.isConfined || PinnedFiles.namesFiles(network.wrappedValue) else {
+            return try PinnedFiles(network, url, access, owner: owner)
+        }
         return try await pool.run { [access] in try PinnedFiles(network, url, access, owner: owner) }
     }
 

@@ -101,6 +101,8 @@ extension StrategyRequest {
         request.network.password = nil
         request.network.bearer = nil
         request.network.clientCertificate = nil
+        request.network.certificates.certificate = nil
+        request.network.certificates.key = nil
         return request
     }
 

@@ -40,6 +40,9 @@ final class Reserve: Sendable {
     }
 
     private func allocate() -> Bool {
+        // Whatever else took the name is not the reserve; a folder stays.
+        var found = stat()
+        if lstat(path, &found) == 0, found.st_mode & S_IFMT != S_IFREG { unlink(path) }
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { return false }
         defer { Glibc.close(descriptor) }

@@ -21,8 +21,24 @@ struct StateFolder: Sendable {
                 throw StoreFailure.system("Cannot create the state folder", path: partial, errno: code)
             }
         }
+        var info = stat()
+        if stat(path, &info) == 0, info.st_mode & S_IFMT != S_IFDIR {
+            throw StoreFailure.system("Cannot use the state folder", path: path, errno: ENOTDIR)
+        }
         guard access(path, R_OK | W_OK | X_OK) == 0 else {
             throw StoreFailure.system("Cannot use the state folder", path: path, errno: errno)
+        }
+    }
+
+    /// SQLite waits for a fifo, and of what else is no file it says numbers only.
+    /// - Throws: `TransferError` that names what stands in the place of one of the database's files.
+    func requireFiles() throws {
+        for file in [database, database + "-wal", database + "-shm"] {
+            var info = stat()
+            guard lstat(file, &info) == 0, info.st_mode & S_IFMT != S_IFREG else { continue }
+            throw TransferError(
+                .diskIO, "\(file) is not a regular file, as the state database is; move it away, then start again.",
+                retryable: false, details: ["path": .string(file)])
         }
     }
 

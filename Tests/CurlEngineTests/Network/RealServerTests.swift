@@ -20,26 +20,26 @@ import TransferModel
         try server.publish("file", bytes: Self.file)
         let url = server.tlsURL("file")
         let authority = try #require(server.certificates?.authority)
-        let outcome = try await bench.download(url) { $0.network.caFile = authority }
+        let outcome = try await bench.download(url) { $0.network.trust(authority) }
         #expect(outcome.end == .finished)
         #expect(outcome.head?.httpVersion == "2")
         #expect(try bench.folder.read("part") == Self.file)
 
         let older = try await bench.download(url) {
-            $0.network.caFile = authority
+            $0.network.trust(authority)
             $0.network.httpVersion = .v11
             $0.headers = [HeaderField("Range", "bytes=5-")]
         }
         #expect(older.head?.httpVersion == "1.1")
         #expect(older.head?.status == 206)
 
-        let upload = await bench.request("PUT", url, .bytes([1])) { $0.network.caFile = authority }
+        let upload = await bench.request("PUT", url, .bytes([1])) { $0.network.trust(authority) }
         #expect(upload.head?.status == 405)
         #expect(upload.head?.httpVersion == (CurlVersion.current.uploadsSafelyOverHTTP2 ? "2" : "1.1"))
 
         guard case .transport(60, _) = try await bench.download(url).end else { throw TestFailure("trusted") }
         let strict = try await bench.download(url) {
-            $0.network.caFile = authority
+            $0.network.trust(authority)
             $0.network.tlsMinimumVersion = .v13
         }
         guard case .transport(35, _) = strict.end else { throw TestFailure("\(strict.end)") }
@@ -58,7 +58,7 @@ import TransferModel
             let outcomes = try await withThrowingTaskGroup(of: ExchangeOutcome.self) { group in
                 for number in 0..<30 {
                     let part = try bench.plannedPart("part-\(round)-\(number)")
-                    group.addTask { await bench.perform(url, into: part) { $0.network.caFile = authority } }
+                    group.addTask { await bench.perform(url, into: part) { $0.network.trust(authority) } }
                 }
                 return try await group.reduce(into: []) { $0.append($1) }
             }
@@ -88,7 +88,7 @@ import TransferModel
         let bench = try Bench()
         let server = try await FTPServer.start(tls: tls)
         try publish(server)
-        try await probeAndResume(bench, server.url) { $0.network.caFile = server.certificates?.authority }
+        try await probeAndResume(bench, server.url) { $0.network.trust(server.certificates?.authority) }
         await bench.engine.shutdown()
     }
 

@@ -44,7 +44,7 @@ import TransferModel
         let bench = try Bench()
         let server = try await FTPServer.start(tls: tls)
         try await storeAndResume(bench, server.url("incoming"), server.folder.file("www/incoming")) {
-            $0.network.caFile = server.certificates?.authority
+            $0.network.trust(server.certificates?.authority)
         }
         await bench.engine.shutdown()
     }

@@ -17,6 +17,11 @@ extension TemporaryFolder {
     func read(_ name: String) throws -> [UInt8] { try Files.read(file(name)) }
 }
 
+extension NetworkOptions {
+    /// The authorities of this PEM file, as supervision reads them.
+    mutating func trust(_ path: String?) { certificates.authorities = path.flatMap { try? Files.read($0) } }
+}
+
 /// Bytes that repeat nowhere near, so that a shift or splice shows.
 func pattern(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
     var state = seed &* 0x9E37_79B9_7F4A_7C15 | 1

@@ -32,6 +32,19 @@ struct RequestRouterTests {
         #expect(await code("settings.set", "{\"speed\":1}") == .unknownField)
     }
 
+    /// An answer of megabytes that a client did not ask for would end its connection if it does not read at once.
+    @Test func refusalsAreShortWhateverWasSaid() async throws {
+        let long = String(repeating: "e\u{301}", count: 1 << 20)
+        let error = TransferError(
+            .sessionNotFound, "There is no session \(long).", details: ["session": .string(long), "n": 1])
+        let said = RPCError(error)
+        #expect(said.message.hasPrefix("There is no session e\u{301}") && said.message.hasSuffix("…"))
+        #expect(said.message.utf8.count < 20_000)
+        #expect(said.details.count < 20_000)
+        let short = RPCError(TransferError(.taskNotFound, "There is no task 7.", details: ["task": 7]))
+        #expect(short.message == "There is no task 7." && short.details == Array("{\"task\":7}".utf8))
+    }
+
     /// The whole way: socket, kernel identity, router, feed.
     @Test func servesAClient() async throws {
         let bench = try await Bench(mode: .user)

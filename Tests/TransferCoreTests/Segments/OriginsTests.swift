@@ -41,6 +41,9 @@ struct OriginsTests {
         request.network.bearer = "t"
         request.network.proxy = "http://proxy"
         request.network.clientCertificate = ClientCertificate(certificate: "/c")
+        request.network.certificates.authorities = [1]
+        request.network.certificates.certificate = [2]
+        request.network.certificates.key = [3]
         return request
     }
 
@@ -52,6 +55,8 @@ struct OriginsTests {
             #expect(directed.sessionHeaders.map(\.name) == ["Accept-Language"])
             #expect(directed.network.username == nil && directed.network.password == nil)
             #expect(directed.network.bearer == nil && directed.network.clientCertificate == nil)
+            let texts = directed.network.certificates
+            #expect(texts.authorities == [1] && texts.certificate == nil && texts.key == nil)
             #expect(directed.network.proxy == "http://proxy")
         }
     }

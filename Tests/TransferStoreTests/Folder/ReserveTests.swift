@@ -52,6 +52,22 @@ private final class SmallDisk: Sendable {
         #expect(blocks(fixture.folder + "/reserve") >= 16 << 20)
     }
 
+    /// Adds would be refused for want of room that is there.
+    @Test(arguments: [S_IFLNK, S_IFIFO, S_IFSOCK])
+    func whatElseHasItsNameGivesWay(_ kind: mode_t) throws {
+        let fixture = Fixture()
+        try fixture.open().close()
+        let (path, elsewhere) = (fixture.folder + "/reserve", fixture.folder + "/elsewhere")
+        unlink(path)
+        let made = kind == S_IFLNK ? symlink(elsewhere, path) : mknod(path, kind | 0o600, 0)
+        #expect(made == 0)
+        let store = try fixture.open()
+        #expect(!store.isStorageLow)
+        #expect(blocks(path) >= 16 << 20)
+        #expect(blocks(elsewhere) == -1)
+        store.close()
+    }
+
     @Test(.enabled(if: SmallDisk.isPossible, "needs the right to mount a tmpfs"))
     func aFullDiskRefusesAddsAndKeepsStateChanges() async throws {
         let disk = try #require(SmallDisk(mebibytes: 32))

@@ -67,6 +67,28 @@ import TransferModel
         #expect(FileManager.default.contents(atPath: fixture.database) == other)
     }
 
+    /// SQLite would wait for the fifo's writer for ever.
+    @Test(.timeLimit(.minutes(1)), arguments: ["", "-wal", "-shm"], [S_IFIFO, S_IFSOCK])
+    func whatIsNoFileIsNamed(_ suffix: String, _ kind: mode_t) async throws {
+        if !suffix.isEmpty { try fixture.open().close() } else { try makeFolder() }
+        let path = fixture.database + suffix
+        unlink(path)
+        #expect(mknod(path, kind | 0o600, 0) == 0)
+        let error = await transferError { _ = try fixture.open() }
+        #expect(error?.code == .diskIO)
+        #expect(error?.message.hasPrefix("\(path) is not a regular file") == true, "\(error?.message ?? "")")
+    }
+
+    @Test func aFileInPlaceOfTheFolderIsNamed() async throws {
+        try Data().write(to: URL(fileURLWithPath: fixture.folder))
+        let error = await transferError { _ = try fixture.open() }
+        #expect(error?.message.contains("Not a directory") == true, "\(error?.message ?? "")")
+    }
+
+    private func makeFolder() throws {
+        try FileManager.default.createDirectory(atPath: fixture.folder, withIntermediateDirectories: false)
+    }
+
     @Test func aLinkInPlaceOfTheDatabaseIsNotFollowed() async throws {
         try FileManager.default.createDirectory(atPath: fixture.folder, withIntermediateDirectories: false)
         try FileManager.default.createSymbolicLink(

@@ -1,0 +1,14 @@
+/// One of a closed set of words; whoever says another one is told which there are.
+public protocol Word: RawRepresentable, Codable, CaseIterable, Sendable where RawValue == String {}
+
+extension Word {
+    /// - Throws: `DecodingError` that names every word of the set.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        guard let word = Self(rawValue: try container.decode(String.self)) else {
+            let words = Self.allCases.map(\.rawValue).joined(separator: ", ")
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "say one of \(words).")
+        }
+        self = word
+    }
+}

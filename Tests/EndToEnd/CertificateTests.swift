@@ -1,0 +1,110 @@
+import Glibc
+import TestSupport
+import Testing
+import TransferModel
+
+extension EndToEnd {
+    /// Files that say who asks and who is trusted: read where a thread may wait, shown to one origin, and never taken for
+    /// another's of the same name.
+    @Suite(.enabled(if: Requirements.has("nginx", "openssl")))
+    struct Certificates {
+        /// A server that answers with the name in the client's certificate.
+        private static func server() async throws -> Nginx {
+            try await Nginx.start(
+                tls: true,
+                extra: """
+                    ssl_verify_client optional_no_ca;
+                    location = /who { return 200 "$ssl_client_s_dn"; }
+                    location = /away { return 302 https://127.0.0.1:$server_port/who; }
+                    """)
+        }
+
+        /// A certificate and its key in one file.
+        private static func makeIdentity(_ name: String, _ path: String) async throws {
+            try await Program.require([
+                "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+                "-keyout", path + ".key", "-out", path + ".crt", "-days", "30", "-subj", "/CN=\(name)",
+            ])
+            try Files.write(path, try Files.text(path + ".crt") + Files.text(path + ".key"))
+        }
+
+        /// What the server says of the certificate that is at `identity` now.
+        private static func name(
+            _ scene: Scene, _ url: String, _ server: Nginx, _ identity: String, to name: String
+        ) async throws -> String {
+            let authority = try #require(server.certificates?.authority)
+            let id = try await scene.probe.add(
+                url, to: scene.file(name),
+                Scene.quickRetry.merging([
+                    "caFile": .string(authority), "httpVersion": "1.1",
+                    "clientCertificate": ["certificate": .string(identity)],
+                ]) { $1 })
+            try await scene.probe.wait(for: id, "completed")
+            return try Files.text(scene.file(name))
+        }
+
+        /// libcurl uses a connection again for whoever names the same path, be it another's by now.
+        @Test(.timeLimit(.minutes(1)))
+        func aConnectionIsUsedForTheCertificateThatMadeIt() async throws {
+            let (server, scene) = (try await Self.server(), try await Scene())
+            let identity = scene.file("identity")
+            try await Self.makeIdentity("anna", identity)
+            #expect(try await Self.name(scene, server.tlsURL("who"), server, identity, to: "1") == "CN=anna")
+            try await Self.makeIdentity("bert", identity)
+            #expect(try await Self.name(scene, server.tlsURL("who"), server, identity, to: "2") == "CN=bert")
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func anotherOriginIsShownNone() async throws {
+            let (server, scene) = (try await Self.server(), try await Scene())
+            let identity = scene.file("identity")
+            try await Self.makeIdentity("anna", identity)
+            #expect(try await Self.name(scene, server.tlsURL("away"), server, identity, to: "1") == "")
+        }
+
+        /// The network thread serves everybody: a file that it would have to wait for must not be its to open.
+        @Test(.timeLimit(.minutes(1)), arguments: ["caFile", "certificate", "key", "netrc"], [false, true])
+        func whatBecameAFifoOrEndlessHoldsNobodyUp(_ member: String, _ isEndless: Bool) async throws {
+            let (server, scene) = (try await Self.server(), try await Scene())
+            let authority = try #require(server.certificates?.authority)
+            let (identity, path) = (scene.file("identity"), scene.file("changing"))
+            try await Self.makeIdentity("anna", identity)
+            try Files.write(path, try Files.text(member == "caFile" ? authority : identity))
+            let certificate: [String: JSONValue] = [
+                "certificate": .string(member == "certificate" ? path : identity),
+                "key": .string(member == "key" ? path : identity),
+            ]
+            var spec: [String: JSONValue] = [
+                "caFile": .string(member == "caFile" ? path : authority), "startPaused": true,
+                "clientCertificate": .object(certificate),
+            ]
+            if member == "netrc" { spec["netrc"] = .string(path) }
+            let id = try await scene.probe.add(server.tlsURL("who"), to: scene.file("file"), spec)
+            unlink(path)
+            if isEndless {
+                try Files.write(path, "")
+                #expect(truncate(path, 1 << 40) == 0)
+            } else {
+                #expect(mkfifo(path, 0o600) == 0)
+            }
+            #expect(try await scene.probe.control("resume", id))
+            let task = try await scene.probe.wait(for: id, "failed")
+            #expect(task["error"]?["code"]?.stringValue == "source.unreadable")
+            scene.origin.serveEverything(.good(.version(1, size: 1000)))
+            try await scene.probe.wait(for: try await scene.add(to: "other"), "completed")
+        }
+
+        /// A setting of the system daemon is no path that a client names.
+        @Test(.timeLimit(.minutes(1)), .enabled(if: Requirements.isRoot, "a system daemon needs root"))
+        func theSystemDaemonTrustsWhomItsConfigurationSays() async throws {
+            let server = try await Self.server()
+            let authority = try #require(server.certificates?.authority)
+            let daemon = try await DaemonProcess.started(["--system", "--set", "session.caFile=\(authority)"])
+            chmod(daemon.socket, 0o666)
+            let anna = try await daemon.probe(uid: IsolationHouse.anna)
+            let home = daemon.stateFolder + "/files/\(IsolationHouse.anna)"
+            let id = try await anna.add(server.tlsURL("who"), to: home + "/file", Scene.quickRetry)
+            try await anna.wait(for: id, "completed")
+        }
+    }
+}
