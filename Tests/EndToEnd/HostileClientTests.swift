@@ -59,6 +59,27 @@ extension EndToEnd {
             #expect(scene.origin.requests("/file").count == 1)
         }
 
+        /// The library that runs Swift's tasks looks at its threads once a second while work waits for them, and ended the
+        /// process where it got no descriptor for that.
+        @Test(.timeLimit(.minutes(2)), .enabled(if: Requirements.has("gcc"), "a preloaded library is C"))
+        func descriptorsThatTheRunTimeLibraryWantsAreThere() async throws {
+            let folder = try TemporaryFolder()
+            let library = try await Program.preloadable("exhausted", in: folder)
+            let daemon = try await DaemonProcess.started(environment: ["LD_PRELOAD": library])
+            // Work waits for several of those seconds.
+            let began = ContinuousClock.now
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<8 {
+                    let probe = try await daemon.probe()
+                    group.addTask {
+                        while ContinuousClock.now - began < .seconds(4) { try await probe.call("rpc.discover") }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(try await daemon.probe().call("daemon.info")["name"] == "dld")
+        }
+
         /// A daemon that may open few files: who comes waits, what runs goes on, what starts waits and is done afterwards.
         @Test(.timeLimit(.minutes(3)))
         func descriptorsThatRunOutHarmNothing() async throws {

@@ -163,6 +163,38 @@ extension EndToEnd {
             if !lengthKnown { #expect((scene.origin.requests("/file").last?.rangeStart ?? 0) > 1 << 20) }
         }
 
+        @Test(.timeLimit(.minutes(2)))
+        func aDiskWithoutInodesIsWaitedForAndNothingIsFetchedMeanwhile() async throws {
+            let scene = try await Scene()
+            let disk = try SmallDisk(size: "10m", inodes: 2)
+            try Files.write(disk.path + "/last", "")
+            scene.origin.serve("/file", .good(.version(1, size: 300_000)))
+            try await scene.probe.call("settings.set", ["diskPollInterval": 0.1])
+            let id = try await scene.probe.add(scene.origin.url("/file"), to: disk.path + "/file")
+            let task = try await scene.probe.wait(for: id, "waiting")
+            #expect(task["reason"] == "disk" && task.errorCode == "disk.full")
+            let asked = scene.origin.requests("/file").count
+            for _ in 0..<300 { #expect(try await scene.probe.state(id) == "waiting") }
+            #expect(scene.origin.requests("/file").count == asked)
+            unlink(disk.path + "/last")
+            try await scene.probe.wait(for: id, "completed")
+        }
+
+        /// What the disk says before is not always what it does then: the next look is one interval later, however much
+        /// else happens.
+        @Test(.timeLimit(.minutes(2)), .enabled(if: Requirements.has("gcc"), "a preloaded library is C"))
+        func aDiskThatRefusesWhatItHasRoomForIsNotTriedWithoutEnd() async throws {
+            let folder = try TemporaryFolder()
+            let library = try await Program.preloadable("refusing", in: folder)
+            let scene = try await Scene(environment: ["LD_PRELOAD": library])
+            scene.origin.serve("/file", .good(.version(1, size: 4 << 20)))
+            try await scene.probe.call("settings.set", ["diskPollInterval": 3600])
+            let id = try await scene.probe.add(scene.origin.url("/file"), to: scene.file())
+            try await scene.probe.wait(for: id, "waiting")
+            for _ in 0..<500 { _ = try await scene.probe.task(id) }
+            #expect(scene.origin.requests("/file").count <= 3)
+        }
+
         @Test(.timeLimit(.minutes(1)))
         func aFullStateFolderRefusesAddsAndRecoversAlone() async throws {
             let disk = try SmallDisk(size: "48m")

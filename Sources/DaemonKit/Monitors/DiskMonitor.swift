@@ -124,8 +124,13 @@ package struct DiskMonitor: Sendable {
 
     private func tryAllocation(in folder: Folder) throws(TransferError) {
         let descriptor = openat(folder.fileDescriptor, ".", DLD_O_TMPFILE | O_WRONLY | O_CLOEXEC, 0o600)
-        // Not every file system has unnamed files; then the next attempt finds out.
-        guard descriptor >= 0 else { return }
+        if descriptor < 0 {
+            let code = errno
+            // No inode is free, or the quota allows no further file.
+            if code == ENOSPC || code == EDQUOT { throw .destination(errno: code, "create a file in", folder.path) }
+            // Not every file system has unnamed files; then the next attempt finds out.
+            return
+        }
         defer { close(descriptor) }
         if dld_reserve(descriptor, 0, Self.trialSize) != 0, errno == ENOSPC || errno == EDQUOT {
             throw .destination(errno: errno, "write in", folder.path)

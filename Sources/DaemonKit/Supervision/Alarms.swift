@@ -51,6 +51,7 @@ final class Alarms: Sendable {
 
     private func run() async {
         var housekeeping: Int64 = 0
+        var diskLook: Int64?
         while !Task.isCancelled {
             state.withLock { $0.isRung = false }
             let boot = supervisor.time.reading().boot
@@ -58,9 +59,13 @@ final class Alarms: Sendable {
                 await supervisor.keepHouse()
                 housekeeping = boot + Self.housekeepingInterval
             }
-            await supervisor.pollConditions()
+            supervisor.restoreReserve()
+            if untilDiskLook(after: diskLook, at: boot) == .zero {
+                await supervisor.pollDisks()
+                diskLook = boot
+            }
             do {
-                let next = try await ring()
+                let next = try await ring(diskLook)
                 await sleep(for: min(next, Self.longestSleep))
             } catch {
                 supervisor.logger.error("cannot read what is due", metadata: ["error": "\(error)"])
@@ -69,8 +74,17 @@ final class Alarms: Sendable {
         }
     }
 
+    /// However often the loop goes round: a disk that looks ready to us and refuses what is written would have its tasks
+    /// begin without end.
+    /// - Parameters: times of the boot clock; `last` is nil before the first look.
+    private func untilDiskLook(after last: Int64?, at boot: Int64) -> Duration {
+        guard let last else { return .zero }
+        let interval = supervisor.configuration().global.diskPollInterval.duration
+        return max(.zero, interval - .milliseconds(boot - last))
+    }
+
     /// Does what is due; returns how long nothing else is.
-    private func ring() async throws -> Duration {
+    private func ring(_ diskLook: Int64?) async throws -> Duration {
         try await supervisor.followClock()
         let now = supervisor.time.reading()
         try await supervisor.passDeadlines(at: now, limit: Self.batch)
@@ -94,7 +108,8 @@ final class Alarms: Sendable {
                 wait = min(wait, .milliseconds(next - now.boot))
             }
         }
-        if supervisor.conditions.needsPolling || supervisor.store.isStorageLow {
+        if supervisor.conditions.needsPolling { wait = min(wait, untilDiskLook(after: diskLook, at: now.boot)) }
+        if supervisor.store.isStorageLow {
             wait = min(wait, supervisor.configuration().global.diskPollInterval.duration)
         }
         return wait

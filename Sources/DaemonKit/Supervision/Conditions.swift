@@ -27,9 +27,13 @@ package final class Conditions: Sendable {
 }
 
 extension Supervisor {
-    /// Queues the tasks whose disk is back or has room again, and takes the store's reserve back where it can.
-    func pollConditions() async {
+    /// Takes the store's reserve back where there is room for it.
+    func restoreReserve() {
         if store.isStorageLow, store.restoreReserve() { kick() }
+    }
+
+    /// Queues the tasks whose disk is back or has room again.
+    func pollDisks() async {
         guard conditions.needsPolling else { return }
         conditions.set(needsPolling: false)
         do {

@@ -58,6 +58,18 @@ struct DiskMonitorTests {
         #expect(await code(try need("mount")) == nil)
     }
 
+    @Test(.enabled(if: Requirements.mayAdministrate, "mounts need root"))
+    func aFileSystemWithRoomButNoInodeMustWait() async throws {
+        let disk = try SmallDisk(size: "4m", inodes: 2)
+        let need = DiskNeed(
+            plan: try DestinationPlan(nil, directory: disk.path), owner: FilesFixture.me, device: nil, remaining: 1)
+        #expect(await code(need) == nil)
+        try Files.write(disk.path + "/last", "")
+        #expect(await code(need) == .diskFull)
+        unlink(disk.path + "/last")
+        #expect(await code(need) == nil)
+    }
+
     @Test func tasksOfOneFileSystemShareItsRoom() async throws {
         let half = ByteCount(try free().rawValue / 5 * 3)
         let waiting = [(1, half), (2, half), (3, ByteCount(1))]

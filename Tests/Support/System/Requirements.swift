@@ -30,11 +30,14 @@ package final class SmallDisk: Sendable {
     package let path: String
     private let folder: TemporaryFolder
 
-    /// - Parameter size: as mount takes it, such as `10m`.
-    package init(size: String) throws {
+    /// - Parameters:
+    ///   - size: as mount takes it, such as `10m`.
+    ///   - inodes: files and folders that there may be, the topmost folder included.
+    package init(size: String, inodes: Int? = nil) throws {
         folder = try TemporaryFolder()
         path = try folder.folder("disk")
-        guard mount("tmpfs", path, "tmpfs", 0, "size=\(size),mode=0777") == 0 else {
+        let most = inodes.map { ",nr_inodes=\($0)" } ?? ""
+        guard mount("tmpfs", path, "tmpfs", 0, "size=\(size),mode=0777\(most)") == 0 else {
             throw SupportError("mount: errno \(errno)")
         }
     }
