@@ -215,7 +215,8 @@ final class RunRecorder: TransferObserver {
                 try body(transaction)
             }
         } catch {
-            state.withLock { $0.unstored = notes }
+            if let checkpoint { notes.add(checkpoint) }
+            state.withLock { [notes] in $0.unstored = notes }
             throw error
         }
         state.withLock { state in

@@ -94,10 +94,10 @@ package struct S3MultipartUpload: TransferStrategy {
             return fail(outcome.failure(s3.partURLs[part - 1]))
         }
         guard (200..<300).contains(status) else {
-            guard !S3Completion.isUntold(outcome, status) else {
-                return fail(FailureClassifier.classify(outcome, url: s3.partURLs[part - 1]))
-            }
-            return fail(refused(head, outcome))
+            let isUntold = S3Completion.isUntold(outcome, status)
+            return fail(
+                isUntold
+                    ? FailureClassifier.classify(outcome, url: s3.partURLs[part - 1]) : refused(head, outcome))
         }
         guard let etag = head.values("etag").first?.trimmed, !etag.isEmpty else {
             return fail(

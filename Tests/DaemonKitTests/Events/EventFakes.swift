@@ -155,6 +155,12 @@ final class FakeProgress: Sendable {
     private let state = Guarded(State())
 
     var polls: Int { state.withLock { $0.polls } }
+    /// Whether figures are asked for so often from now on.
+    func isAskedAgain(_ times: Int) async -> Bool {
+        let before = polls
+        return await eventually { self.polls >= before + times }
+    }
+
     func set(_ figures: [ProgressFigures]) { state.withLock { $0.figures = figures } }
 
     func snapshot() -> [ProgressFigures] {

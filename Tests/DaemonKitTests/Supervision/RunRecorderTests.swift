@@ -44,6 +44,16 @@ import TransferStore
         Checkpoint(offset: ByteCount(offset), total: 5, partPath: "/d/.part", device: 1, inode: 2)
     }
 
+    /// A file was reached, and held so much, while the store failed.
+    private func stageWithoutStore(observing checkpoint: Checkpoint) async throws -> Stage {
+        let stage = try await Stage()
+        stage.fixture.store.close()
+        stage.respond()
+        stage.recorder.transferReachedFile(self.checkpoint())
+        stage.recorder.transferCheckpointed(checkpoint)
+        return stage
+    }
+
     @Test func anExchangeThatIsOverAtOnceIsStoredWithItsEnd() async throws {
         let stage = try await Stage()
         let before = try await stage.types
@@ -70,11 +80,7 @@ import TransferStore
 
     /// Nothing may follow it: then the end is its last chance.
     @Test func whatTheStoreDidNotTakeGoesWithTheEnd() async throws {
-        let stage = try await Stage()
-        stage.fixture.store.close()
-        stage.respond()
-        stage.recorder.transferReachedFile(checkpoint())
-        stage.recorder.transferCheckpointed(checkpoint(3))
+        let stage = try await stageWithoutStore(observing: checkpoint(3))
         let notes = await stage.recorder.close()
         #expect(notes.lastCheckpoint == checkpoint(3))
         #expect(notes.events.map(\.type) == [.taskResponse])
@@ -159,15 +165,15 @@ import TransferStore
 
     /// What was only observed helps nobody after a death.
     @Test func aFileThatTheStoreDidNotTakeIsStoredBeforeItsDelivery() async throws {
-        let stage = try await Stage()
-        stage.fixture.store.close()
-        stage.respond()
-        stage.recorder.transferReachedFile(checkpoint())
-        stage.recorder.transferCheckpointed(checkpoint(5))
+        let stage = try await stageWithoutStore(observing: checkpoint(3))
         await #expect(throws: TransferError.self) {
             _ = try await stage.recorder.close(delivering: Self.part, at: "/d/.part") { 5 }
         }
-        #expect(await stage.recorder.close().events.map(\.type) == [.taskResponse])
+        // Nor is it lost: the next that is stored brings it.
+        let notes = await stage.recorder.close()
+        #expect(notes.events.map(\.type) == [.taskResponse])
+        #expect(notes.lastCheckpoint == checkpoint(5))
+        #expect(stage.recorder.knownCheckpoint == nil)
     }
 
     @Test(arguments: [FileIdentity(device: 1, inode: 3), FileIdentity(device: 2, inode: 2)])
