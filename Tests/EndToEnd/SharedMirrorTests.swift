@@ -75,7 +75,10 @@ extension EndToEnd.Mirrors {
             case "dead": mirror.stop()
             case "404": mirror.serve("/copy", .status(404))
             case "weak": mirror.serve("/copy", .good(Resource(content, etag: "W/\"copy\"")))
-            case "longer": mirror.serve("/copy", .good(Resource(Content(seed: 1, size: Self.size + 1), etag: "\"l\"")))
+            case "longer":
+                // So slowly that little is on its way when its head is read.
+                let longer = Resource(Content(seed: 1, size: Self.size + 1), etag: "\"l\"")
+                mirror.serve("/copy", .good(longer, rate: 1 << 20))
             case "whole": mirror.serve("/copy", .ignoringRange(copy))
             default: mirror.serve("/copy", .good(copy, cutAfter: 100_000))
             }

@@ -17,7 +17,7 @@ extension EndToEnd {
 
         @Test(.timeLimit(.minutes(10)), arguments: ["splice", "forget", "stuck", "misplace", "skip", "overtake"])
         func aPlantedDefectIsFound(_ plant: String) async throws {
-            let (status, output) = try await simulate("--seeds", "60", "--plant", plant)
+            let (status, output) = try await simulate("--seeds", "20", "--plant", plant)
             #expect(status == 0 && output.contains("found \(plant) with seed"), "\(output)")
         }
 

@@ -2,13 +2,13 @@ import ArgumentParser
 import CSimulation
 import TestSupport
 
-/// Several processes that share a run's worlds, some hundred at a time: nothing of a world is freed before its process ends.
+/// Several processes that share a run's worlds, some dozens at a time: nothing of a world is freed before its process ends.
 struct Fleet {
     var workers: Int
     /// What every process is told beside its seeds.
     var options: [String]
 
-    private static let chunk = 200
+    private static let chunk = 50
     /// Seconds.
     private static let patience = 3600.0
 

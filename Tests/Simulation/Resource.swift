@@ -29,7 +29,7 @@ struct Resource {
         saysLength = random.chance(850)
         let first = random.fileLength()
         let isSteady = random.chance(600)
-        lengths = [first] + (0..<3).map { _ in isSteady ? first : random.below(200_000) }
+        lengths = [first] + (0..<7).map { _ in isSteady ? first : random.below(200_000) }
         seed = random.next()
     }
 

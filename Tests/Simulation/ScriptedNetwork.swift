@@ -113,7 +113,7 @@ final class ScriptedNetwork: ExchangePerforming, @unchecked Sendable {
         if world.isDown(world.resources[number].host) {
             return ended(.transport(code: 7, message: "connection refused"))
         }
-        if world.hazards.contains(.version), world.random.chance(120) { world.resources[number].change() }
+        if world.hazards.contains(.version), world.random.chance(250) { world.resources[number].change() }
         switch fault {
         case 0..<6: return ended(.transport(code: 7, message: "connection refused"))
         case 6..<8: return ended(.transport(code: 6, message: "name not found"))

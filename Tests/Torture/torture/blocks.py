@@ -1,5 +1,6 @@
 """Power that goes, at any write: what the disk was told is kept, and any moment of it made again, with some of what was
 not flushed and not the rest."""
+import contextlib
 import copy
 import os
 import pathlib
@@ -29,12 +30,19 @@ class Recorder:
         self.folder.mkdir()
         self.process = children.start([program, str(self.folder), str(self.size), str(self.log)])
         self.disk = self.folder / "disk"
+        try:
+            self.comes_up()
+            run(*KINDS[kind][0], self.disk)
+        except BaseException:
+            self.end()
+            raise
+
+    def comes_up(self):
         deadline = time.monotonic() + LIMIT
         while not self.disk.exists():
             if time.monotonic() > deadline or self.process.poll() is not None:
                 raise OSError("the recording disk does not come up")
             time.sleep(0.01)
-        run(*KINDS[kind][0], self.disk)
 
     def position(self):
         return os.path.getsize(self.log)
@@ -84,11 +92,15 @@ class Log:
 
 def case(setup, recorder_program, kind, seed, count, plants=()):
     """Records one run and tries `count` images of it: a list of results."""
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="blocks-", dir=setup.work))
-    recorder = Recorder(recorder_program, kind, folder)
-    disk = FileSystem(kind, folder, image=recorder.disk)
-    stage = Stage(setup, disk.path, mark=recorder.position)
-    try:
+    with contextlib.ExitStack() as held:
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="blocks-", dir=setup.work))
+        held.callback(shutil.rmtree, folder, ignore_errors=True)
+        recorder = Recorder(recorder_program, kind, folder)
+        held.callback(recorder.end)
+        disk = FileSystem(kind, folder, image=recorder.disk)
+        held.callback(disk.end)
+        stage = Stage(setup, disk.path, mark=recorder.position)
+        held.callback(stage.end)
         disk.sync()
         start = recorder.position()
         for plant in plants:
@@ -103,11 +115,6 @@ def case(setup, recorder_program, kind, seed, count, plants=()):
         recorder.end()
         log = Log(recorder.log, recorder.size)
         return list(images(stage, disk, log, log.between(start, end), f"{kind}:{seed}", count))
-    finally:
-        stage.end()
-        disk.end()
-        recorder.end()
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def images(stage, disk, log, numbers, name, count):
