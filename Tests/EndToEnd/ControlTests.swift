@@ -178,6 +178,45 @@ extension EndToEnd {
             #expect(try await scene.add("/file", to: "file", spec) == first)
         }
 
+        /// Whoever did not hear the first answer may ask late: what the task named may be gone, and its session over.
+        @Test(.timeLimit(.minutes(1)))
+        func aTokenIsAnsweredWhateverBecameOfItsTask() async throws {
+            let scene = try await Scene()
+            scene.origin.serve("/file", .good(.version(1, size: 1000)))
+            scene.origin.serve("/upload", .status(201))
+            let folder = try scene.folder.folder("gone")
+            try Files.write(scene.folder.file("source"), [1, 2, 3])
+            func spec(_ token: String, _ more: [String: JSONValue]) -> JSONValue {
+                .object(["clientToken": .string(token)].merging(more) { $1 })
+            }
+            let download = spec(
+                "download",
+                ["url": .string(scene.origin.url("/file")), "destination": ["path": .string(folder + "/file")]])
+            let upload = spec(
+                "upload",
+                [
+                    "kind": "upload", "url": .string(scene.origin.url("/upload")), "uploadProtocol": "put",
+                    "source": ["path": .string(scene.folder.file("source"))],
+                ])
+            try await scene.probe.call("session.open", ["id": "s"])
+            let ids = try await scene.probe.add([download, upload], session: "s")
+            for id in ids { try await scene.probe.wait(for: id, "completed") }
+            Files.removeTree(folder)
+            Files.removeTree(scene.folder.file("source"))
+            // One that is new is looked at, and is named by its place in the call.
+            await #expect {
+                try await scene.probe.add([download, upload, spec("new", ["url": "x:"])], session: "s")
+            } throws: { error in
+                (error as? RPCFailure)?.description.contains("tasks[2].url") == true
+            }
+            let more = spec("more", ["url": .string(scene.origin.url("/file")), "startPaused": true])
+            let added = try await scene.probe.add([upload, more, download], session: "s")
+            #expect(added[0] == ids[1] && added[2] == ids[0] && !ids.contains(added[1]))
+            try await scene.probe.call("session.invalidate", ["id": "s"])
+            #expect(try await scene.probe.add([upload, download], session: "s") == [ids[1], ids[0]])
+            #expect(Files.names(in: folder).isEmpty)
+        }
+
         @Test(.timeLimit(.minutes(1)))
         func higherPrioritiesStartFirst() async throws {
             let scene = try await Scene()

@@ -88,13 +88,14 @@ struct AddBatch: Sendable {
         var kept: [Int] = []
         /// Places of the tokens that this call brought itself.
         var tokens: [String: Int] = [:]
+        let clientTokens = ClientTokens(owner: key.owner, now: now.wall)
         for index in tasks.indices {
             if let token = tasks[index].spec.clientToken {
                 if let place = tokens[token] {
                     places.append(.new(place))
                     continue
                 }
-                if let known = try known(token, in: transaction) {
+                if let known = try clientTokens.task(token, in: transaction) {
                     places.append(.known(known))
                     continue
                 }
@@ -109,15 +110,6 @@ struct AddBatch: Sendable {
         tasks = kept.map { tasks[$0] }
         events = told.map { events[$0] }
         authors = told.compactMap { moved[authors[$0]] }
-    }
-
-    private func known(_ token: String, in transaction: StoreTransaction) throws -> AddedTask? {
-        let horizon = now.wall.advanced(by: Seconds(-Supervisor.tokenLifetime))
-        guard
-            let id = try transaction.taskID(clientToken: token, owner: key.owner, notBefore: horizon),
-            let record = try transaction.task(id)
-        else { return nil }
-        return AddedTask(id: id, state: record.status.state)
     }
 
     /// A part that came with resume data changes hands: the task that had it forgets it, so that no two tasks ever

@@ -6,6 +6,8 @@ import TransferStore
 
 /// A task that may be stored: its destination is settled and everything it names was looked at.
 struct AdmittedTask: Sendable {
+    /// Its place in the call.
+    var index = 0
     @Boxed var spec: TaskSpec
     var host: String
     var destinationDevice: UInt64?
@@ -28,16 +30,17 @@ struct Admission {
     let configuration: Configuration
     let files: TransferFiles
 
+    /// - Parameter known: places of those that are left out.
     /// - Throws: `request.*`, `destination.*`, `permission.denied`, `source.unreadable`.
-    func admit(_ specs: [TaskSpec]) async throws -> [AdmittedTask] {
-        var tasks = try await admitInPieces(specs)
+    func admit(_ specs: [TaskSpec], except known: Set<Int> = []) async throws -> [AdmittedTask] {
+        var tasks = try await admitInPieces(specs, specs.indices.filter { !known.contains($0) })
         let downloads = tasks.indices.filter { tasks[$0].plan != nil }
         let looks = await files.admit(downloads.compactMap { tasks[$0].plan }, owner: owner)
         for (index, look) in zip(downloads, looks) {
             do {
                 tasks[index].destinationDevice = try look.get()
             } catch {
-                throw Self.naming(Self.path(index), error)
+                throw Self.naming(Self.path(tasks[index].index), error)
             }
         }
         return tasks
@@ -47,18 +50,18 @@ struct Admission {
     static let piece = 128
 
     /// - Throws: the refusal of the first task that is refused.
-    private func admitInPieces(_ specs: [TaskSpec]) async throws -> [AdmittedTask] {
-        guard specs.count > Self.piece else { return try await admit(specs[...]) }
-        let starts = Array(stride(from: 0, to: specs.count, by: Self.piece))
+    private func admitInPieces(_ specs: [TaskSpec], _ places: [Int]) async throws -> [AdmittedTask] {
+        guard places.count > Self.piece else { return try await admit(specs, at: places[...]) }
+        let starts = Array(stride(from: 0, to: places.count, by: Self.piece))
         return try await withThrowingTaskGroup(of: Piece.self) { group in
             for (number, start) in starts.enumerated() {
-                let part = specs[start..<min(start + Self.piece, specs.count)]
-                group.addTask { await piece(number, of: part) }
+                let part = places[start..<min(start + Self.piece, places.count)]
+                group.addTask { await piece(number, of: specs, at: part) }
             }
             var pieces: [Result<[AdmittedTask], any Error>?] = Array(repeating: nil, count: starts.count)
             for try await piece in group { pieces[piece.number] = piece.tasks }
             var tasks: [AdmittedTask] = []
-            tasks.reserveCapacity(specs.count)
+            tasks.reserveCapacity(places.count)
             for piece in pieces.compactMap({ $0 }) { tasks += try piece.get() }
             return tasks
         }
@@ -70,18 +73,22 @@ struct Admission {
         var tasks: Result<[AdmittedTask], any Error>
     }
 
-    private func piece(_ number: Int, of specs: ArraySlice<TaskSpec>) async -> Piece {
+    private func piece(_ number: Int, of specs: [TaskSpec], at places: ArraySlice<Int>) async -> Piece {
         do {
-            return Piece(number: number, tasks: .success(try await admit(specs)))
+            return Piece(number: number, tasks: .success(try await admit(specs, at: places)))
         } catch {
             return Piece(number: number, tasks: .failure(error))
         }
     }
 
-    private func admit(_ specs: ArraySlice<TaskSpec>) async throws -> [AdmittedTask] {
+    private func admit(_ specs: [TaskSpec], at places: ArraySlice<Int>) async throws -> [AdmittedTask] {
         var tasks: [AdmittedTask] = []
-        tasks.reserveCapacity(specs.count)
-        for index in specs.indices { tasks.append(try await admit(specs[index], path: Self.path(index))) }
+        tasks.reserveCapacity(places.count)
+        for index in places {
+            var task = try await admit(specs[index], path: Self.path(index))
+            task.index = index
+            tasks.append(task)
+        }
         return tasks
     }
 

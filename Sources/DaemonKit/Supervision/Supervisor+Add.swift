@@ -11,21 +11,27 @@ extension Supervisor: TaskServing {
             throw TransferError(.shuttingDown, "The daemon is stopping; try again in a moment.")
         }
         let key = SessionKey(owner: peer.uid, identifier: identifier ?? SessionKey.sharedIdentifier)
-        let session = try await store.read { try $0.session(key) }
+        let tokens = ClientTokens(owner: peer.uid, now: time.reading().wall)
+        let (session, known) = try await store.read { snapshot in
+            (try snapshot.session(key), try tokens.tasks(of: specs, in: snapshot))
+        }
+        // Whatever has become of their session meanwhile, and of the files that they name.
+        if !known.isEmpty, known.count == specs.count { return specs.indices.compactMap { known[$0] } }
         if session == nil, key.identifier != SessionKey.sharedIdentifier { throw Self.noSession(key.identifier) }
         try Self.checkTakesTasks(session)
         let admission = Admission(
             owner: peer.uid, session: session ?? SessionRecord(key: key, createdAt: time.reading().wall),
             configuration: configuration(), files: files)
-        let admitted = try await admission.admit(specs)
+        let admitted = try await admission.admit(specs, except: Set(known.keys))
         // Before anything is stored: all or none.
-        guard admitted.count == specs.count else {
+        guard admitted.count + known.count == specs.count else {
             throw TransferError(
                 .internal, "\(admitted.count) of \(specs.count) tasks were admitted; nothing was stored.")
         }
         // Also where the store is full: the alarms then look for room.
         defer { kick() }
-        return try await insert(admitted, admission.session)
+        var added = try await insert(admitted, admission.session)[...]
+        return specs.indices.compactMap { known[$0] ?? added.popFirst() }
     }
 
     private static func checkTakesTasks(_ session: SessionRecord?) throws {
@@ -57,7 +63,4 @@ extension Supervisor: TaskServing {
             return try (isCurrent ? ready : batch(session.configuration)).store(in: transaction)
         }
     }
-
-    /// Seconds for which a client token makes adds idempotent.
-    static let tokenLifetime: Double = 86400
 }

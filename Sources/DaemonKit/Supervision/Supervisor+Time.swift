@@ -120,7 +120,7 @@ extension Supervisor {
                 }
                 if dropped < 2000 { break }
             }
-            let tokenHorizon = now.advanced(by: Seconds(-Self.tokenLifetime))
+            let tokenHorizon = now.advanced(by: Seconds(-ClientTokens.lifetime))
             while try await store.write({ try $0.expireClientTokens(before: tokenHorizon, limit: 1000) }) == 1000 {}
         } catch {
             logger.warning("cannot drop old history", metadata: ["error": "\(error)"])

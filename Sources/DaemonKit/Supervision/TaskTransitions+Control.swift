@@ -28,7 +28,9 @@ extension TaskTransitions {
                 let after = try changes.take(head, in: transaction)
                 heads[id] = after
                 return .changed(after ?? head)
-            } catch let error as TransferError where error.code == .taskWrongState {
+            } catch let error as TransferError
+                where error.code == .taskWrongState || error.code == .sessionInvalidated
+            {
                 return .skipped(id, error.code)
             }
         }
@@ -49,7 +51,7 @@ private struct ControlChanges {
     private var events: [EventRecord] = []
     /// Sessions of which a task has ended.
     private var ended: Set<SessionKey> = []
-    private var configurations: [SessionKey: SessionConfiguration] = [:]
+    private var sessions: [SessionKey: SessionRecord] = [:]
 
     init(transitions: TaskTransitions, action: TaskAction, now: ClockReading) {
         self.transitions = transitions
@@ -58,7 +60,7 @@ private struct ControlChanges {
     }
 
     /// - Returns: the task as it will be; nil where it is removed.
-    /// - Throws: `task.wrong_state`.
+    /// - Throws: `task.wrong_state`; `session.invalidated` for what would begin in a session that is over.
     mutating func take(_ head: TaskHead, in transaction: StoreTransaction) throws -> TaskHead? {
         guard let event = action.event else {
             try remove(head, in: transaction)
@@ -68,6 +70,7 @@ private struct ControlChanges {
         if step.change != nil, step.head.status.budgetMark != nil {
             step.change?.resourceTimeoutAt = try expiry(of: step.head, in: transaction)
         }
+        if head.status.state.isFinal, !step.head.status.state.isFinal { try checkIsOpen(head, in: transaction) }
         if let change = step.change { moves.append(change) }
         if step.discardsPart {
             if head.hasCheckpoint { discarded.append(head.id) }
@@ -95,11 +98,23 @@ private struct ControlChanges {
     /// When its time for the resource will have run out: what the spec says is needed for that.
     private mutating func expiry(of head: TaskHead, in transaction: StoreTransaction) throws -> Timestamp? {
         guard let record = try transaction.task(head.id) else { return nil }
-        let session =
-            try configurations[head.session] ?? transaction.session(head.session)?.configuration
-            ?? SessionConfiguration()
-        configurations[head.session] = session
-        return transitions.expiry(of: record.spec, head.status, session, at: now)
+        let configuration = try session(of: head, in: transaction)?.configuration ?? SessionConfiguration()
+        return transitions.expiry(of: record.spec, head.status, configuration, at: now)
+    }
+
+    private mutating func session(of head: TaskHead, in transaction: StoreTransaction) throws -> SessionRecord? {
+        if let known = sessions[head.session] { return known }
+        let session = try transaction.session(head.session)
+        sessions[head.session] = session
+        return session
+    }
+
+    /// One that is finishing may have a task tried again; one that has ended stays without.
+    private mutating func checkIsOpen(_ head: TaskHead, in transaction: StoreTransaction) throws {
+        guard let session = try session(of: head, in: transaction), session.state == .invalidated else { return }
+        throw TransferError(
+            .sessionInvalidated, "The session \"\(session.key.identifier)\" of task \(head.id) is over; open it again.",
+            details: ["session": .string(session.key.identifier)])
     }
 
     func store(in transaction: StoreTransaction) throws {

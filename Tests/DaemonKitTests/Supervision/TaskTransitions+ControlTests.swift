@@ -77,6 +77,23 @@ import TransferStore
         #expect(next == due)
     }
 
+    /// What finishes may be tried again; what is over stays so until somebody opens it.
+    @Test(arguments: [SessionState.active, .finishing, .invalidated])
+    func nothingBeginsInASessionThatIsOver(_ state: SessionState) async throws {
+        let ids = try await fixture.add(hosts: ["a", "b"]).map(\.id)
+        _ = try await control(.cancel(keepPartial: false), [ids[0]])
+        try await fixture.store.write { [key = fixture.key] transaction in
+            var session = try #require(try transaction.session(key))
+            session.state = state
+            try transaction.updateSession(session)
+        }
+        let expected = state == .invalidated ? "1 session.invalidated" : "1 queued"
+        #expect(try await control(.retry, ids) == [expected, "2 task.wrong_state"])
+        let record = try await fixture.store.read { try $0.task(ids[0]) }
+        #expect(record?.status.state == (state == .invalidated ? .cancelled : .queued))
+        #expect(try await control(.remove(deleteFile: false), [ids[0]]).count == 1)
+    }
+
     @Test func anUploadThatWasBegunIsEndedAtItsServer() async throws {
         let tasks = try await fixture.add(hosts: ["a", "b"])
         try await fixture.store.write { transaction in
