@@ -26,8 +26,8 @@ package final class TransferStore: Sendable {
     private let isClosed = Guarded(false)
 
     /// Locks `folder/lock`, opens `folder/dld.sqlite` and migrates it; missing folders are created with mode 0700.
-    /// - Parameter inPlace: whoever asks does the work, each write in a commit of its own, and nothing happens by itself:
-    ///   what simulations need, whose order of things is to be known.
+    /// - Parameter inPlace: whoever asks does the work, after all others who are ready had their turn, each write in a
+    ///   commit of its own, and nothing happens by itself: what simulations need, whose order of things is to be known.
     /// - Throws: `TransferError`: the lock is held (with the pid), the folder or database cannot be used, or a newer
     ///   dld wrote it. A refused database is not changed.
     package init(folder path: String, inPlace: Bool = false) throws {
@@ -62,7 +62,8 @@ package final class TransferStore: Sendable {
     package func write<Value: Sendable>(
         _ body: @escaping @Sendable (StoreTransaction) throws -> Value
     ) async throws -> Value {
-        try await committer.write(body)
+        if isInPlace { await Turn.pass() }
+        return try await committer.write(body)
     }
 
     /// Runs `body` on a snapshot of the last commit.
@@ -71,15 +72,21 @@ package final class TransferStore: Sendable {
         _ body: @escaping @Sendable (StoreSnapshot) throws -> Value
     ) async throws -> Value {
         do {
-            guard !isInPlace else { return try readHere(body) }
-            return try await pool.read { try body(StoreSnapshot($0)) }
+            guard isInPlace else { return try await pool.read { try body(StoreSnapshot($0)) } }
         } catch {
             throw StoreFailure.transferError(error)
         }
+        await Turn.pass()
+        return try readHere(body)
     }
 
-    private func readHere<Value>(_ body: (StoreSnapshot) throws -> Value) throws -> Value {
-        try pool.read { try body(StoreSnapshot($0)) }
+    /// As `read`, on the caller's thread.
+    package func readHere<Value>(_ body: (StoreSnapshot) throws -> Value) throws -> Value {
+        do {
+            return try pool.read { try body(StoreSnapshot($0)) }
+        } catch {
+            throw StoreFailure.transferError(error)
+        }
     }
 
     /// Calls `body` after each commit that appended events, in commit order and before the writers are resumed, on the

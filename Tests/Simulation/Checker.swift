@@ -61,9 +61,26 @@ final class Checker: @unchecked Sendable {
                 throw Violation("task \(id) was acknowledged to be \(promised.rawValue) and is \(state.rawValue)")
             }
         }
+        try checkSessions()
         try checkFiles()
         try uploads.check(tasks)
         try world.subscribers.check()
+    }
+
+    /// Whose end was acknowledged takes no tasks; once everything had its time there is nothing left of it.
+    private func checkSessions() throws {
+        for (name, known) in world.client.sessions where known.isOver {
+            let state = try world.read { try $0.session(Client.key(name)) }?.state
+            guard state == .invalidated || state == .finishing && !world.hasSettled else {
+                throw Violation("session \"\(name)\" was to end and is \(state?.rawValue ?? "gone")")
+            }
+        }
+    }
+
+    /// A token means one task.
+    private func checkTokens(_ records: [TaskRecord]) throws {
+        let tokens = records.compactMap(\.spec.clientToken)
+        if Set(tokens).count < tokens.count { throw Violation("two tasks have one token") }
     }
 
     /// What must hold once nothing goes wrong any more, and everything had its time.
@@ -74,8 +91,9 @@ final class Checker: @unchecked Sendable {
         for (state, count) in try world.read({ try $0.counts() }) where !state.isFinal && count > 0 {
             throw Violation("\(count) tasks never end: they are \(state.rawValue)")
         }
-        let ids = world.client.tasks.filter { !$0.value.isRemoved }.keys.sorted()
-        for record in try world.read({ try $0.tasks(ids) }) {
+        let records = try world.read { try $0.tasks(try $0.select(TaskSelector(), after: nil, limit: 1000)) }
+        try checkTokens(records)
+        for record in records where world.client.tasks[record.id]?.isRemoved == false {
             guard record.status.state == .completed, record.spec.kind == .download else { continue }
             let name = record.result?.file?.split(separator: "/").last.map(String.init) ?? ""
             guard proven[name] != nil else {

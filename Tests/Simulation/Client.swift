@@ -6,10 +6,13 @@ final class Client: @unchecked Sendable {
     /// A task as its client knows it.
     struct Known {
         var connections: Int
+        /// nil = shared.
+        var session: String?
         /// Where an upload or a data task sends to, by name.
         var target: String?
-        /// Controls that were asked for and not answered: of two at once either may be the last.
+        /// Requests that may change it: those that are not answered, and all. Of two at once either may be the last.
         var open = 0
+        var asked = 0
         var isRemoved = false
         /// State that the task was acknowledged to have, for as long as nobody asks for another.
         var promised: TaskState?
@@ -17,6 +20,9 @@ final class Client: @unchecked Sendable {
 
     unowned let world: World
     private(set) var tasks: [TaskID: Known] = [:] { didSet { changes += 1 } }
+    var sessions: [String: KnownSession] = [:] { didSet { changes += 1 } }
+    /// Adds with tokens, in order.
+    var calls: [AddCall] = []
     /// How often what clients know of tasks changed.
     private(set) var changes = 0
     /// By name of the wanted file.
@@ -28,9 +34,7 @@ final class Client: @unchecked Sendable {
     init(_ world: World) { self.world = world }
 
     static let user = UserID(1000)
-    /// Besides the one that is always there.
-    static let session = "apart"
-    private static let peer = Peer(uid: user, gid: 1000, pid: 1, isAdmin: true)
+    static let peer = Peer(uid: user, gid: 1000, pid: 1, isAdmin: true)
     static let mostTasks = 24
     static let mostConnections = 3
 
@@ -45,16 +49,39 @@ final class Client: @unchecked Sendable {
     /// The daemon died: what it had not answered is not done any more.
     func crashed() {
         for id in tasks.keys { tasks[id]?.open = 0 }
-        // What was not added by now never will be.
-        for target in world.server.targets.values { target.isAnswered = true }
+        sessionsCrashed()
+        addsCrashed()
+        // What was not added by now never will be, unless it is said again.
+        let awaited = Set(calls.filter { $0.ids == nil }.flatMap(\.known).compactMap(\.target))
+        for (name, target) in world.server.targets where !awaited.contains(name) { target.isAnswered = true }
     }
+
+    /// A task was acknowledged.
+    func learn(_ id: TaskID, _ known: Known) { tasks[id] = known }
+
+    /// A client asks for something that may change the task: what it is promised to be from now on is not known.
+    /// - Returns: the request's number; nil where another is on its way.
+    @discardableResult
+    func begin(_ action: TaskAction, _ id: TaskID) -> Int? {
+        guard let known = tasks[id] else { return nil }
+        let isAlone = known.open == 0 && (known.session.flatMap { sessions[$0]?.open } ?? 0) == 0
+        tasks[id]?.open += 1
+        tasks[id]?.asked += 1
+        tasks[id]?.promised = nil
+        noteRenewal(action, id)
+        return isAlone ? known.asked + 1 : nil
+    }
+
+    func end(_ id: TaskID) { tasks[id]?.open -= 1 }
 
     /// Does something that clients do.
     func act() {
         guard let daemon = world.daemon else { return }
+        if world.random.chance(80) { return addAgain(daemon) }
         let kind = world.random.below(10)
         if made < Self.mostTasks, kind < 4 || tasks.isEmpty { return add(1 + world.random.below(3), daemon) }
         guard world.hazards.contains(.client) else { return }
+        if world.random.chance(60) { return endSession(daemon) }
         let ids = tasks.keys.sorted()
         guard !ids.isEmpty else { return }
         let id = ids[world.random.below(ids.count)]
@@ -85,46 +112,17 @@ final class Client: @unchecked Sendable {
         }
     }
 
-    private func add(_ count: Int, _ daemon: SimulatedDaemon) {
-        let specs: [(TaskSpec, Known)]
-        do {
-            specs = try (0..<count).map { _ in try newTask() }
-        } catch {
-            return world.violate("\(error)")
-        }
-        let session = world.random.chance(300) ? Self.session : nil
-        world.note("add \(count)")
-        Task {
-            do {
-                if let session {
-                    let key = SessionKey(owner: Self.user, identifier: session)
-                    _ = try await daemon.supervisor.open(key, configuration: nil, by: Self.peer)
-                }
-                let added = try await daemon.supervisor.add(specs.map(\.0), session: session, by: Self.peer)
-                for (task, (_, known)) in zip(added, specs) {
-                    tasks[task.id] = known
-                    known.target.flatMap { world.server.targets[$0] }?.isAnswered = true
-                }
-                world.note("added \(added.map { "\($0.id)" }.joined(separator: " "))")
-            } catch {
-                refused("add", error)
-            }
-        }
-    }
-
     private func control(_ action: TaskAction, _ id: TaskID, _ daemon: SimulatedDaemon) {
         guard tasks[id]?.isRemoved == false else { return }
-        tasks[id]?.open += 1
-        tasks[id]?.promised = nil
         if case .remove = action { tasks[id]?.isRemoved = true }
-        noteRenewal(action, id)
+        let number = begin(action, id)
         world.note("\(action) \(id)")
         Task {
             do {
                 let target = ControlTarget(scope: .ids([id]), owner: .everyone)
                 let outcome = try await daemon.supervisor.control(action, target)
-                tasks[id]?.open -= 1
-                guard outcome.changed == [id], tasks[id]?.open == 0 else { return }
+                end(id)
+                guard outcome.changed == [id], number == tasks[id]?.asked else { return }
                 switch action {
                 case .pause: tasks[id]?.promised = .paused
                 case .cancel:
@@ -134,14 +132,14 @@ final class Client: @unchecked Sendable {
                 }
                 world.note("\(action) \(id) done")
             } catch {
-                tasks[id]?.open -= 1
+                end(id)
                 refused("\(action) of \(id)", error)
             }
         }
     }
 
     /// Only a disk that failed is an excuse. What became of the request is then anybody's guess.
-    private func refused(_ what: String, _ error: any Error) {
+    func refused(_ what: String, _ error: any Error) {
         world.note("\(what) is refused: \(error)")
         if !world.hasDiskTrouble { world.violate("\(what) is refused: \(error)") }
     }

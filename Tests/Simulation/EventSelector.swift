@@ -20,7 +20,10 @@ struct EventSelector {
         case 3: owner = .user(Self.stranger)
         default: break
         }
-        if random.chance(250) { sessions = [[Client.session, SessionKey.sharedIdentifier][random.below(2)]] }
+        if random.chance(250) {
+            let names = Client.sessions + [SessionKey.sharedIdentifier]
+            sessions = [names[random.below(names.count)]]
+        }
         switch random.below(8) {
         case 0: tasks = (0..<4).map { _ in TaskID(Int64(1 + random.below(Client.mostTasks))) }
         case 1...2: types = Self.endings

@@ -1,7 +1,7 @@
 import TransferModel
 
 /// What events alone say of tasks and sessions: each state follows from one that may precede it, each end comes once, and
-/// `session.drained` exactly when a session's last unfinished task has ended.
+/// `session.drained` exactly when a session's last unfinished task has ended, and nothing goes on in a session that is over.
 struct TaskTrail {
     private struct Entry {
         var state: TaskState
@@ -12,6 +12,8 @@ struct TaskTrail {
     /// Removed ones: their numbers never come back.
     private var removed: Set<TaskID> = []
     private var unfinished: [SessionKey: Int] = [:]
+    /// Sessions that have ended and were not opened again.
+    private var over: Set<SessionKey> = []
 
     func state(of task: TaskID) -> TaskState? { tasks[task]?.state }
 
@@ -33,6 +35,7 @@ struct TaskTrail {
                     drained.insert(event.session).inserted
                 else { throw Violation("event session.drained of \"\(event.session.identifier)\" without a cause") }
             }
+            try followSession(event)
             guard let task = event.task else { continue }
             if try move(task, event), tasks[task]?.state.isFinal == true {
                 if drained.contains(event.session) { throw Violation("event of task \(task) after session.drained") }
@@ -41,6 +44,18 @@ struct TaskTrail {
         }
         for session in ended where unfinished[session] == 0 && !drained.contains(session) {
             throw Violation("event session.drained of \"\(session.identifier)\" did not come with its last task's end")
+        }
+    }
+
+    private mutating func followSession(_ event: EventRecord) throws {
+        let session = event.session
+        switch event.type {
+        case .sessionOpened: over.remove(session)
+        case .sessionInvalidated:
+            guard over.insert(session).inserted, unfinished[session, default: 0] == 0 else {
+                throw Violation("event session.invalidated of \"\(session.identifier)\", which has tasks or was over")
+            }
+        default: break
         }
     }
 
@@ -57,6 +72,9 @@ struct TaskTrail {
         }
         tasks[task] = next.map { Entry(state: $0, session: old.session) }
         if next == nil { removed.insert(task) }
+        if next?.isFinal == false, over.contains(old.session) {
+            throw Violation("task \(task) goes on in a session that is over")
+        }
         let difference = (next?.isFinal ?? true ? 0 : 1) - (old.state.isFinal ? 0 : 1)
         unfinished[old.session, default: 0] += difference
         return next != nil
@@ -68,6 +86,7 @@ struct TaskTrail {
         }
         guard case .string(let word)? = event.payload["state"], let state = TaskState(rawValue: word), !state.isFinal
         else { throw Violation("event of task \(task), which is added in no state") }
+        if over.contains(event.session) { throw Violation("task \(task) is added to a session that is over") }
         tasks[task] = Entry(state: state, session: event.session)
         unfinished[event.session, default: 0] += 1
     }

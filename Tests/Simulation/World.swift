@@ -16,6 +16,8 @@ final class World: @unchecked Sendable {
     var resources: [Resource] = []
     private(set) var daemon: SimulatedDaemon?
     private(set) var isCalm = false
+    /// Everything has come to its end.
+    private(set) var hasSettled = false
     private(set) lazy var client = Client(self)
     private(set) lazy var server = UploadServer(self)
     private(set) lazy var ledger = EventLedger(retention: random.chance(300) ? 10 + random.below(60) : nil)
@@ -109,7 +111,7 @@ final class World: @unchecked Sendable {
     private func step() throws {
         stepCount += 1
         if let violation { throw violation }
-        let dice = random.below(1000)
+        let dice = random.below(1600)
         let hasStarted = daemon?.hasStarted ?? false
         if dice < 4, hazards.contains(.crash) { return try crash() }
         if dice < 40, hasStarted { return client.act() }
@@ -238,6 +240,7 @@ final class World: @unchecked Sendable {
             sim_advance(due)
         }
         note("settled")
+        hasSettled = true
         try checker.checkEnd()
     }
 
@@ -257,24 +260,9 @@ final class World: @unchecked Sendable {
     }
 
     /// Reads the store outside of the daemon's steps.
-    func read<Value: Sendable>(_ body: @escaping @Sendable (StoreSnapshot) throws -> Value) throws -> Value {
+    func read<Value>(_ body: (StoreSnapshot) throws -> Value) throws -> Value {
         guard let store = daemon?.store else { throw Violation("there is no store to look at") }
-        let answer = Answer<Value>()
-        Task {
-            do {
-                answer.result = .success(try await store.read(body))
-            } catch {
-                answer.result = .failure(error)
-            }
-        }
-        // In place, so that it needs this one job.
-        sim_run(sim_ready() - 1)
-        guard let result = answer.result else { throw Violation("a read of the store had to wait") }
-        return try result.get()
-    }
-
-    private final class Answer<Value>: @unchecked Sendable {
-        var result: Result<Value, any Error>?
+        return try store.readHere(body)
     }
 
     func names(in place: String) throws -> [String] {

@@ -9,7 +9,8 @@ package final class BlockingPool: Sendable {
 
     let width: Int
 
-    /// - Parameter width: most threads at a time; with 0 whoever asks does the work, so that its order is known.
+    /// - Parameter width: most threads at a time; with 0 whoever asks does the work, after all others who are
+    ///   ready had their turn, so that its order is known.
     package init(width: Int = 8) {
         self.width = width
         queue = WorkQueue(name: "dld-files", threads: width) { $0() }
@@ -22,6 +23,7 @@ package final class BlockingPool: Sendable {
 
     /// Runs `body` on one of the pool's threads and returns what it returns or throws what it throws.
     package func run<T: Sendable, E: Error>(_ body: @escaping @Sendable () throws(E) -> T) async throws(E) -> T {
+        if width == 0 { await Turn.pass() }
         let result: Result<T, E> = await withCheckedContinuation { continuation in
             queue.post {
                 do throws(E) {

@@ -5,7 +5,8 @@ import TransferModel
 indirect enum AttemptEnding: Sendable {
     /// Done, and stored so.
     case completed(TaskTransitions.Outcome)
-    case failed(AttemptFailure)
+    /// With what is to be stored in the same commit.
+    case failed(AttemptFailure, PendingNotes? = nil)
     /// The bytes do not match a digest; they are dropped.
     case integrityFailed(TransferError)
     case blocked(WaitReason, TransferError)
@@ -16,10 +17,17 @@ indirect enum AttemptEnding: Sendable {
     var waitsForDisk: Bool {
         switch self {
         case .blocked(let reason, _): reason == .disk
-        case .failed(let failure): if case .disk = failure.disposition { true } else { false }
+        case .failed(let failure, _): if case .disk = failure.disposition { true } else { false }
         case .completed, .integrityFailed, .aborted: false
         }
     }
+}
+
+/// A request failed, and what is known of it now is to be stored together with that. Whoever died in between would know the
+/// one without the other, and might repeat what must not be repeated.
+struct FailedRequest: Error {
+    var failure: AttemptFailure
+    var notes: PendingNotes
 }
 
 /// What the supervisor runs: one attempt at one task, in two pieces of work.
@@ -51,6 +59,7 @@ extension AttemptEnding {
     init(of error: any Error) {
         switch error {
         case let failure as AttemptFailure: self = .failed(failure)
+        case let failed as FailedRequest: self = .failed(failed.failure, failed.notes)
         case let error as TransferError: self = AttemptEnding(error)
         case is CancellationError: self = .aborted
         default:

@@ -163,8 +163,10 @@ final class DownloadAttempt: TransferAttempt {
                 exchange = next
             case .finished(let arrival): return Whole(arrival: arrival, gathered: gathered)
             case .failed(let failure):
-                if strategy.upload != stored { try await keep(strategy.upload) }
-                throw failure
+                guard strategy.upload != stored else { throw failure }
+                var notes = PendingNotes(record: record, time: nil)
+                notes.add(strategy.upload)
+                throw FailedRequest(failure: failure, notes: notes)
             case .uploaded:
                 throw TransferError(.internal, "A download took a step of uploads; please report it.")
             }

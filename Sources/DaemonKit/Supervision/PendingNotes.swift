@@ -7,7 +7,7 @@ struct PendingNotes: Sendable {
     private enum Change: Sendable {
         case response(ResponseInfo)
         case checkpoint(Checkpoint)
-        case upload(UploadProgress)
+        case upload(UploadProgress?)
     }
 
     private let record: TaskRecord
@@ -44,15 +44,19 @@ struct PendingNotes: Sendable {
         lastCheckpoint = nil
     }
 
-    mutating func add(_ progress: UploadProgress) {
+    mutating func add(_ progress: UploadProgress?) {
         changes.append(.upload(progress))
         mustBeStored = true
     }
 
-    mutating func add(_ head: ResponseHead, _ verdict: Verdict) {
-        let response = ResponseInfo(head, requested: record.spec.url ?? "", verdict: verdict)
+    mutating func add(_ response: ResponseInfo) {
         changes.append(.response(response))
         add(.taskResponse, ["response": response.jsonValue])
+    }
+
+    mutating func add(_ head: ResponseHead, _ verdict: Verdict) {
+        let response = ResponseInfo(head, requested: record.spec.url ?? "", verdict: verdict)
+        add(response)
         guard case .accept(let acceptance) = verdict, acceptance.offset > .zero else { return }
         add(
             .taskResumed,

@@ -30,7 +30,7 @@ final class RequestExchanges: Sendable {
     }
 
     /// The answer that ends the task; nil where the run was stopped.
-    /// - Throws: `AttemptFailure`, `TransferError`.
+    /// - Throws: `FailedRequest`, `TransferError`.
     func perform() async throws -> UploadResult? {
         let recorder = RunRecorder(
             record: record, run: run, keepsAnswers: false, patience: tools.patience, keeper: tools.checkpoints,
@@ -75,8 +75,7 @@ final class RequestExchanges: Sendable {
             case .finished:
                 throw TransferError(.internal, "A request took a step of downloads; please report it.")
             case .failed(let failure):
-                try await end(failure, strategy.upload, stored, last)
-                throw failure
+                throw failed(failure, strategy.upload, stored, last)
             }
             if !announced, !Task.isCancelled, let offset = exchange.payload.sourceOffset {
                 announced = true
@@ -109,21 +108,16 @@ final class RequestExchanges: Sendable {
         try await tools.patience.persistently { try $0.setUpload(id, progress) }
     }
 
-    /// The attempt failed: where the upload stands, and what the server said last.
-    private func end(
+    /// The attempt's end, with where the upload stands and what the server said last.
+    private func failed(
         _ failure: AttemptFailure, _ progress: UploadProgress?, _ stored: UploadProgress?, _ last: ExchangeOutcome?
-    ) async throws {
-        let (record, now) = (record, tools.time.reading().wall)
-        let response = last.flatMap { outcome in
-            outcome.head.map {
-                ResponseInfo($0, of: record, body: outcome.body, isTruncated: outcome.isBodyTruncated)
-            }
+    ) -> FailedRequest {
+        var notes = PendingNotes(record: record, time: tools.time.reading().wall)
+        if progress != stored { notes.add(progress) }
+        if let last, let head = last.head {
+            notes.add(ResponseInfo(head, of: record, body: last.body, isTruncated: last.isBodyTruncated))
         }
-        guard progress != stored || response != nil else { return }
-        try await tools.patience.persistently { transaction in
-            if progress != stored { try transaction.setUpload(record.id, progress) }
-            if let response { try transaction.keep(response, of: record, at: now) }
-        }
+        return FailedRequest(failure: failure, notes: notes)
     }
 
     private func restart(because cause: TransferError) async throws {

@@ -216,7 +216,7 @@ package final class Supervisor: Sendable {
             switch ending {
             case .completed, .integrityFailed: .answered
             case .blocked, .aborted: .nothing
-            case .failed(let failure):
+            case .failed(let failure, _):
                 switch failure.disposition {
                 case .transient: .failed
                 case .permanent: .answered
@@ -231,6 +231,7 @@ package final class Supervisor: Sendable {
         _ ending: AttemptEnding, _ record: TaskRecord, _ policy: EffectivePolicy, _ run: TransferRun
     ) async throws -> TaskTransitions.Outcome? {
         let event: TaskEvent
+        var notes: PendingNotes?
         switch ending {
         case .completed(let outcome): return outcome
         case .aborted:
@@ -242,22 +243,29 @@ package final class Supervisor: Sendable {
         case .integrityFailed(let error): event = .integrityFailed(error, places: Origins(record.spec).count)
         case .blocked(let reason, let error):
             event = .blocked(reason, error, nextAttemptAt: nextLook(reason))
-        case .failed(let failure):
+        case .failed(let failure, let last):
+            notes = last
             let seen = conditions.adjusted(failure, for: run.directHost)
             event = .attemptFailed(
                 seen, policy.retry, jitter: Double.random(in: 0..<1), earliest: nil)
         }
-        let outcome = try await settle(event, record.id)
+        let outcome = try await settle(event, record.id, with: notes)
         // Not before the task is stored as waiting: a look at the disks in between would find nobody, and be the last.
         if ending.waitsForDisk { conditions.set(needsPolling: true) }
         return outcome
     }
 
-    private func settle(_ event: TaskEvent, _ id: TaskID) async throws -> TaskTransitions.Outcome? {
+    private func settle(
+        _ event: TaskEvent, _ id: TaskID, with notes: PendingNotes? = nil
+    ) async throws -> TaskTransitions.Outcome? {
         let transitions = transitions
         do {
             return try await patience.persistently { transaction in
-                guard let now = try transaction.task(id), now.status.state == .running else { return nil }
+                guard var now = try transaction.task(id), now.status.state == .running else { return nil }
+                if let notes {
+                    try notes.store(in: transaction)
+                    now = try transaction.task(id) ?? now
+                }
                 return try transitions.apply(event, to: now, in: transaction)
             }
         } catch let error as TransferError where error.code == .taskWrongState || error.code == .taskNotFound {

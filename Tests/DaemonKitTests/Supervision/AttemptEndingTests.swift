@@ -1,6 +1,7 @@
 import Testing
 import TransferCore
 import TransferModel
+import TransferStore
 
 @testable import DaemonKit
 
@@ -17,7 +18,7 @@ struct AttemptEndingTests {
     }
 
     @Test func theRestIsFinal() async {
-        guard case .failed(let failure) = await ending(TransferError(.sourceChanged, "x")) else {
+        guard case .failed(let failure, nil) = await ending(TransferError(.sourceChanged, "x")) else {
             Issue.record("not failed")
             return
         }
@@ -27,11 +28,32 @@ struct AttemptEndingTests {
 
     @Test func failuresAreHandedOnAsTheyAre() async {
         let given = AttemptFailure(error: TransferError(.networkLost, "x"), disposition: .transient(after: 3))
-        guard case .failed(let failure) = await ending(given) else {
+        guard case .failed(let failure, nil) = await ending(given) else {
             Issue.record("not failed")
             return
         }
         #expect(failure == given)
+    }
+
+    /// What a failed request leaves to be stored goes with its failure, never before it.
+    @Test func whatAFailureLeavesGoesWithIt() async throws {
+        let fixture = try SupervisionFixture()
+        let task = try await fixture.add(hosts: ["a"])[0]
+        let begun = UploadProgress(
+            uploadProtocol: .post, resourceURL: nil, source: nil, createdAt: task.status.createdAt)
+        try await fixture.store.write { try $0.setUpload(task.id, begun) }
+        var notes = PendingNotes(record: task, time: task.status.createdAt)
+        notes.add(nil as UploadProgress?)
+        let given = AttemptFailure(error: TransferError(.networkLost, "x"), disposition: .permanent)
+        guard case .failed(let failure, let left?) = await ending(FailedRequest(failure: given, notes: notes)) else {
+            Issue.record("not failed")
+            return
+        }
+        #expect(failure == given)
+        #expect(try await fixture.store.read { try $0.task(task.id) }?.upload == begun)
+        try await fixture.store.write { try left.store(in: $0) }
+        let stored = try await fixture.store.read { try $0.task(task.id) }
+        #expect(stored != nil && stored?.upload == nil)
     }
 
     @Test func stopsAreNoFailures() async {

@@ -1,0 +1,128 @@
+import CSimulation
+import DaemonKit
+import TestSupport
+import TransferModel
+
+/// One `task.add` of a client, which it may say again. Like everything here it is touched by one thread only.
+final class AddCall: @unchecked Sendable {
+    let specs: [TaskSpec]
+    let known: [Client.Known]
+    let session: String?
+    /// When it was said first (virtual time since boot).
+    let begun = sim_now()
+    /// What the answer said.
+    fileprivate(set) var ids: [TaskID]?
+    /// Times that it was said and not answered.
+    fileprivate(set) var open = 0
+
+    init(_ tasks: [(TaskSpec, Client.Known)], session: String?) {
+        specs = tasks.map(\.0)
+        known = tasks.map(\.1)
+        self.session = session
+    }
+
+    var hasTokens: Bool { specs.allSatisfy { $0.clientToken != nil } }
+}
+
+/// How clients add tasks: once, or, with tokens, until they hear what became of it.
+extension Client {
+    /// Nanoseconds; a day is promised, and wall clocks jump.
+    private static let tokensHold: Int64 = 12 * 3600 * 1_000_000_000
+
+    func add(_ count: Int, _ daemon: SimulatedDaemon) {
+        let hasTokens = world.random.chance(400)
+        var tasks: [(TaskSpec, Known)] = []
+        let session = world.random.chance(400) ? Self.sessions[world.random.below(Self.sessions.count)] : nil
+        do {
+            for _ in 0..<count {
+                var (spec, known) = try newTask()
+                if hasTokens { spec.clientToken = "token of \(made)" }
+                known.session = session
+                tasks.append((spec, known))
+            }
+        } catch {
+            return world.violate("\(error)")
+        }
+        let call = AddCall(tasks, session: session)
+        ask(call, daemon)
+        guard hasTokens else { return }
+        calls.append(call)
+        // Two of its programs at once.
+        if world.random.chance(200) { ask(call, daemon) }
+    }
+
+    /// Says again what was answered already, as a client does that has lost the answer.
+    func addAgain(_ daemon: SimulatedDaemon) {
+        let unheard = calls.filter { $0.ids == nil }
+        for call in unheard where !isFresh(call) && call.open == 0 { forget(call) }
+        if let call = unheard.first(where: isFresh) { return ask(call, daemon) }
+        let certain = calls.filter(isCertain)
+        if !certain.isEmpty { ask(certain[world.random.below(certain.count)], daemon) }
+    }
+
+    private func isFresh(_ call: AddCall) -> Bool { sim_now() - call.begun < Self.tokensHold }
+
+    /// Whether its tokens still mean its tasks.
+    private func isCertain(_ call: AddCall) -> Bool {
+        guard let ids = call.ids, isFresh(call) else { return false }
+        return ids.allSatisfy { tasks[$0]?.isRemoved == false }
+    }
+
+    private func ask(_ call: AddCall, _ daemon: SimulatedDaemon) {
+        call.open += 1
+        let opens = call.session != nil && world.random.chance(400)
+        let session = opens ? nil : call.session.flatMap { sessions[$0] }
+        world.note("add \(call.specs.count)\(call.ids == nil ? "" : " again")")
+        Task {
+            do {
+                if opens, let session = call.session { try await open(session, daemon) }
+                let added = try await daemon.supervisor.add(call.specs, session: call.session, by: Self.peer)
+                call.open -= 1
+                if !call.hasTokens, let session, session.isOver,
+                    session.openings == sessions[call.session ?? ""]?.openings
+                {
+                    world.violate("session \"\(call.session ?? "")\", which was over, took tasks")
+                }
+                heard(call, added)
+            } catch {
+                call.open -= 1
+                // A task that was added is there, whatever became of its session.
+                if !isCertain(call), let session = call.session, isEnded(session, error) {
+                    if call.open == 0, call.ids == nil { forget(call) }
+                    return
+                }
+                refused("add", error)
+                if !call.hasTokens { settle(call) }
+            }
+        }
+    }
+
+    private func heard(_ call: AddCall, _ added: [AddedTask]) {
+        let ids = added.map(\.id)
+        world.note("added \(ids.map { "\($0)" }.joined(separator: " "))")
+        if isCertain(call), call.ids != ids { world.violate("an add that was said again added \(ids)") }
+        guard call.ids == nil else { return }
+        call.ids = ids
+        for (id, known) in zip(ids, call.known) { learn(id, known) }
+        settle(call)
+    }
+
+    /// Its sources are what they were when it was answered, or was given up.
+    private func settle(_ call: AddCall) {
+        for known in call.known { known.target.flatMap { world.server.targets[$0] }?.isAnswered = true }
+    }
+
+    private func forget(_ call: AddCall) {
+        world.note("an add is given up")
+        calls.removeAll { $0 === call }
+        settle(call)
+    }
+
+    /// The daemon died. Whoever had no answer says it again, where that adds nothing twice.
+    func addsCrashed() {
+        for call in calls where call.open > 0 {
+            call.open = 0
+            if call.ids == nil, world.random.chance(300) { forget(call) }
+        }
+    }
+}

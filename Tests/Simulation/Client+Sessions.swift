@@ -1,0 +1,73 @@
+import DaemonKit
+import TestSupport
+import TransferModel
+
+/// How clients open sessions and end them.
+extension Client {
+    /// Besides the one that is always there.
+    static let sessions = ["apart", "brief"]
+
+    /// A session as its clients know it.
+    struct KnownSession {
+        /// Requests that were made and not answered: of two at once either may be the last.
+        var open = 0
+        /// Somebody asked once for its end.
+        var wasEnded = false
+        /// It was acknowledged to take no tasks, and nobody has opened it since.
+        var isOver = false
+        /// Times that somebody asked to open it.
+        var openings = 0
+    }
+
+    static func key(_ session: String) -> SessionKey { SessionKey(owner: user, identifier: session) }
+
+    func open(_ session: String, _ daemon: SimulatedDaemon) async throws {
+        sessions[session, default: KnownSession()].open += 1
+        sessions[session]?.isOver = false
+        sessions[session]?.openings += 1
+        defer { sessions[session]?.open -= 1 }
+        _ = try await daemon.supervisor.open(Self.key(session), configuration: nil, by: Self.peer)
+    }
+
+    /// Ends one that was opened once, with its tasks or when they have ended.
+    func endSession(_ daemon: SimulatedDaemon) {
+        let names = sessions.keys.sorted()
+        guard !names.isEmpty else { return }
+        let name = names[world.random.below(names.count)]
+        let cancels = world.random.chance(400)
+        sessions[name]?.open += 1
+        sessions[name]?.wasEnded = true
+        let own = cancels ? tasks.filter { $0.value.session == name }.keys.sorted() : []
+        for id in own { begin(.cancel(keepPartial: false), id) }
+        world.note("\(cancels ? "invalidate" : "finish") \(name)")
+        Task {
+            do {
+                let (key, supervisor) = (Self.key(name), daemon.supervisor)
+                let session = try await cancels ? supervisor.invalidate(key) : supervisor.finish(key)
+                world.note("\(name) is \(session.state.rawValue)")
+                endedSession(name, own)
+                if sessions[name]?.open == 0 { sessions[name]?.isOver = true }
+            } catch {
+                endedSession(name, own)
+                // One whose opening was not answered may not be there.
+                if (error as? TransferError)?.code != .sessionNotFound { refused("end of \(name)", error) }
+            }
+        }
+    }
+
+    private func endedSession(_ name: String, _ tasks: [TaskID]) {
+        sessions[name]?.open -= 1
+        for id in tasks { end(id) }
+    }
+
+    /// Whether something is refused because its session has ended, or was never there.
+    func isEnded(_ session: String, _ error: any Error) -> Bool {
+        switch (error as? TransferError)?.code {
+        case .sessionInvalidated?: sessions[session]?.wasEnded == true
+        case .sessionNotFound?: true
+        default: false
+        }
+    }
+
+    func sessionsCrashed() { for name in sessions.keys { sessions[name]?.open = 0 } }
+}
