@@ -58,10 +58,13 @@ struct AddBatch: Sendable {
         tasks.append(new)
     }
 
+    /// - Parameter check: whether tasks are taken that are not there yet; asked before any is stored.
     /// - Returns: one entry for each task of the call, in order.
-    func store(in transaction: StoreTransaction) throws -> [AddedTask] {
+    /// - Throws: what `check` throws.
+    func store(in transaction: StoreTransaction, _ check: () throws -> Void = {}) throws -> [AddedTask] {
         var batch = self
         try batch.settle(in: transaction)
+        if !batch.tasks.isEmpty { try check() }
         let ids = try transaction.insert(batch.tasks)
         for index in batch.events.indices { batch.events[index].task = ids[batch.authors[index]] }
         try transaction.append(batch.events)

@@ -52,7 +52,6 @@ extension Supervisor: TaskServing {
         return try await store.write { transaction in
             let session: SessionRecord
             if let known = try transaction.session(key) {
-                try Self.checkTakesTasks(known)
                 session = known
             } else {
                 session = SessionRecord(key: key, createdAt: now.wall)
@@ -60,7 +59,9 @@ extension Supervisor: TaskServing {
             }
             // It may have been changed since it was read.
             let isCurrent = session.configuration == ready.configuration
-            return try (isCurrent ? ready : batch(session.configuration)).store(in: transaction)
+            return try (isCurrent ? ready : batch(session.configuration)).store(in: transaction) {
+                try Self.checkTakesTasks(session)
+            }
         }
     }
 }
