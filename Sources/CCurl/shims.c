@@ -64,6 +64,13 @@ CURLcode dld_easy_set_begin_callback(CURL *easy, dld_begin_callback begin, void 
     return code;
 }
 
+CURLcode dld_easy_set_progress_callback(CURL *easy, dld_progress_callback progress, void *context) {
+    CURLcode code = curl_easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
+    if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, progress);
+    if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_XFERINFODATA, context);
+    return code;
+}
+
 static int only_matching_keys(
     CURL *easy, const struct curl_khkey *known, const struct curl_khkey *found, enum curl_khmatch match,
     void *context) {

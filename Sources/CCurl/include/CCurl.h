@@ -10,6 +10,8 @@ typedef size_t (*dld_body_callback)(char *bytes, size_t size, size_t count, void
 typedef int (*dld_seek_callback)(void *context, curl_off_t offset, int origin);
 typedef int (*dld_begin_callback)(
     void *context, char *remote, char *local, int remote_port, int local_port);
+typedef int (*dld_progress_callback)(
+    void *context, curl_off_t expected, curl_off_t received, curl_off_t to_send, curl_off_t sent);
 typedef int (*dld_socket_callback)(CURL *easy, curl_socket_t socket, int what, void *context, void *socket_context);
 typedef int (*dld_timer_callback)(CURLM *multi, long milliseconds, void *context);
 
@@ -32,6 +34,9 @@ CURLcode dld_easy_set_upload_callbacks(
 /// Called before each request that libcurl puts on a connection, repetitions of its own included
 /// (CURLOPT_PREREQFUNCTION(3)).
 CURLcode dld_easy_set_begin_callback(CURL *easy, dld_begin_callback begin, void *context);
+
+/// Asked while libcurl works and once a second while it waits; anything but 0 ends the transfer.
+CURLcode dld_easy_set_progress_callback(CURL *easy, dld_progress_callback progress, void *context);
 
 /// Where known host keys are, and a key callback that refuses every key but a matching one.
 CURLcode dld_easy_set_known_hosts(CURL *easy, const char *path);

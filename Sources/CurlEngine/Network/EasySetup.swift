@@ -7,7 +7,7 @@ import TransferModel
 struct EasySetup {
     let easy: UnsafeMutableRawPointer
     let userAgent: String
-    private(set) var result = CURLE_OK
+    var result = CURLE_OK
 
     init(_ easy: UnsafeMutableRawPointer, userAgent: String) {
         self.easy = easy
@@ -209,13 +209,35 @@ struct EasySetup {
     }
 
     private mutating func files(_ transfer: Transfer) {
+        bePatientOnlySoLong(transfer)
         if transfer.isSending { return store(transfer) }
         set(CURLOPT_FILETIME, 1)
         if transfer.exchange.kind == .probe, transfer.request.url.scheme != "sftp" { set(CURLOPT_NOBODY, 1) }
+        guard transfer.exchange.kind == .download else { return }
+        if transfer.request.url.scheme != "sftp" { return retrieve(transfer) }
         let offset = transfer.exchange.startOffset.rawValue
-        if offset > 0, transfer.exchange.kind == .download, result == CURLE_OK {
+        if offset > 0, result == CURLE_OK {
             result = dld_easy_set_offset(easy, CURLOPT_RESUME_FROM_LARGE, curl_off_t(offset))
         }
+    }
+
+    /// FTP: the body ends where the server ends it. Left to itself libcurl asks for SIZE, and stops after as many bytes: a
+    /// server that ignores REST and sends the file from its beginning would go unnoticed, as would a file that was
+    /// replaced by a longer one since the probe. So REST is sent right before RETR, and nothing is asked. An HTTP proxy
+    /// that speaks FTP in our place is asked by HTTP, with a range.
+    private mutating func retrieve(_ transfer: Transfer) {
+        let offset = transfer.exchange.startOffset.rawValue
+        guard !transfer.exchange.network.mayMeetGateway else {
+            if offset > 0, result == CURLE_OK {
+                result = dld_easy_set_offset(easy, CURLOPT_RESUME_FROM_LARGE, curl_off_t(offset))
+            }
+            return
+        }
+        set(CURLOPT_IGNORE_CONTENT_LENGTH, 1)
+        guard offset > 0, result == CURLE_OK else { return }
+        curl_slist_free_all(transfer.commandList)
+        transfer.commandList = curl_slist_append(nil, "REST \(offset)")
+        result = dld_easy_set_list(easy, CURLOPT_PREQUOTE, transfer.commandList)
     }
 
     /// To continue, libcurl itself asks on the same connection, right before it sends, how long the remote file is, and
@@ -234,6 +256,16 @@ struct EasySetup {
         if result == CURLE_OK { result = dld_easy_set_known_hosts(easy, transfer.keys?.knownHosts ?? "/dev/null") }
         set(CURLOPT_SSH_PRIVATE_KEYFILE, transfer.keys?.privateKey)
         set(CURLOPT_SSH_PUBLIC_KEYFILE, transfer.keys?.publicKey)
+    }
+}
+
+extension NetworkOptions {
+    /// Whether libcurl might send requests for FTP to an HTTP proxy: the given one, or that of the environment
+    /// (curl(1), ENVIRONMENT).
+    fileprivate var mayMeetGateway: Bool {
+        let variables = ["ftp_proxy", "FTP_PROXY", "all_proxy", "ALL_PROXY"]
+        let proxy = proxy ?? variables.lazy.compactMap { getenv($0).map { String(cString: $0) } }.first ?? ""
+        return !proxy.isEmpty && proxy != "none" && !proxy.lowercased().hasPrefix("socks")
     }
 }
 

@@ -94,9 +94,14 @@ package struct HeadParser {
         fields.append(HeaderField(name, text[text.index(after: colon)...].trimmingSpaces()))
     }
 
-    /// Bytes that are no UTF-8 are ISO-8859-1, as they were before RFC 9110 (section 5.5).
+    /// Bytes that are no UTF-8 are ISO-8859-1, as they were before RFC 9110 (section 5.5). CR and NUL become spaces, as it
+    /// asks for: what a server sent may be sent back to it.
     private static func text(_ line: UnsafeRawBufferPointer) -> String {
-        String(validating: line, as: UTF8.self) ?? String(String.UnicodeScalarView(line.map { Unicode.Scalar($0) }))
+        if line.contains(where: { $0 == 13 || $0 == 0 }) {
+            return line.map { $0 == 13 || $0 == 0 ? 32 : $0 }.withUnsafeBytes(text)
+        }
+        return String(validating: line, as: UTF8.self)
+            ?? String(String.UnicodeScalarView(line.map { Unicode.Scalar($0) }))
     }
 
     func values(_ name: String) -> [String] {

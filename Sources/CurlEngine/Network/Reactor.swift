@@ -7,7 +7,8 @@ import TransferModel
 
 /// The one thread that runs libcurl: epoll, a timer, and a mailbox for everybody else (curl_multi_socket_action(3)).
 ///
-/// It never waits for the file system, nor for anything but epoll. Everything below `post` belongs to its thread.
+/// It never waits for the file system, nor for anything but epoll; what libcurl waits for inside its calls is bounded
+/// (`Transfer+Patience`). Everything below `post` belongs to its thread.
 final class Reactor: @unchecked Sendable {
     enum Command: Sendable {
         case start(Transfer)
@@ -346,7 +347,8 @@ final class Reactor: @unchecked Sendable {
     func failure(_ code: CURLcode, _ transfer: Transfer) -> ExchangeOutcome.End {
         let detail = String(cString: transfer.errorText)
         let message = detail.isEmpty ? String(cString: curl_easy_strerror(code)) : detail
-        return .transport(code: Int(code.rawValue), message: message)
+        let isStale = transfer.metWhatWasLeft(code)
+        return .transport(code: Int(isStale ? CURLE_RECV_ERROR.rawValue : code.rawValue), message: message)
     }
 
     /// Repeats a request whose `Expect` was refused (RFC 9110 section 10.1.1).

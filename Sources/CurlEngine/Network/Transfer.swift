@@ -66,6 +66,8 @@ final class Transfer: @unchecked Sendable {
     /// libcurl has ended the request without an error: the handle may serve another transfer.
     var isHandleClean = false
     var headerList: UnsafeMutablePointer<curl_slist>?
+    /// FTP commands that go out right before RETR.
+    var commandList: UnsafeMutablePointer<curl_slist>?
     let errorText: UnsafeMutablePointer<CChar>
 
     var parser = HeadParser()
@@ -118,6 +120,9 @@ final class Transfer: @unchecked Sendable {
     var bufferSize = BufferPool.Size.small
     /// Reports no byte before so many have arrived (SO_RCVLOWAT): rounds fetch what comes more slowly.
     var lowWater: Int32 = 1
+    /// Since when libcurl has not come back, and in which turn of the loop: its `now`.
+    var waitingSince: Int64 = 0
+    var waitingIn: Int64 = 0
     /// Rounds look after it; the tick needs not.
     var isInRounds = false
 
@@ -141,6 +146,7 @@ final class Transfer: @unchecked Sendable {
 
     deinit {
         curl_slist_free_all(headerList)
+        curl_slist_free_all(commandList)
         errorText.deallocate()
     }
 
@@ -178,6 +184,17 @@ final class Transfer: @unchecked Sendable {
     private var isDelimited: Bool {
         if parser.isComplete { return parser.isDelimited || request.method?.uppercased() == "HEAD" }
         return true
+    }
+
+    /// No HTTP came over a connection that had served before: most likely what a server sent beyond the end of its last
+    /// answer. That is not this request's fault, and the connection is closed now.
+    func metWhatWasLeft(_ code: CURLcode) -> Bool {
+        guard let easy, request.url.isHTTP, head == nil, parser.status == nil,
+            code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_WEIRD_SERVER_REPLY
+        else { return false }
+        var made = 1
+        dld_easy_get_long(easy, CURLINFO_NUM_CONNECTS, &made)
+        return made == 0
     }
 
     private func proxyStatus(connectCode: Int) -> Int? {

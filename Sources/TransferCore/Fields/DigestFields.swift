@@ -10,7 +10,7 @@ package enum DigestFields {
         var found = reprDigest(values(fields, "repr-digest"))
         found.merge(oldDigest(values(fields, "digest"))) { first, _ in first }
         found.merge(amazon(fields)) { first, _ in first }
-        found.merge(google(values(fields, "x-goog-hash"))) { first, _ in first }
+        if !isUnpacked(fields) { found.merge(google(values(fields, "x-goog-hash"))) { first, _ in first } }
         return found
     }
 
@@ -49,6 +49,14 @@ package enum DigestFields {
         add("sha-256", Base64.decode(values(fields, "x-amz-checksum-sha256")), to: &digests)
         add("sha", Base64.decode(values(fields, "x-amz-checksum-sha1")), to: &digests)
         return digests
+    }
+
+    /// Cloud Storage tells the hash of what it stores. What is stored packed, and came unpacked because identity was asked
+    /// for ("decompressive transcoding"), has another.
+    private static func isUnpacked(_ fields: [HeaderField]) -> Bool {
+        let stored = values(fields, "x-goog-stored-content-encoding").trimmed.lowercased()
+        guard !stored.isEmpty, stored != "identity" else { return false }
+        return values(fields, "content-encoding").trimmed.lowercased() != stored
     }
 
     private static func google(_ text: String) -> [DigestAlgorithm: String] {

@@ -11,7 +11,8 @@ package enum HTTPDate {
     /// nil where the text is none of the three.
     package static func parse(_ text: String) -> Int64? {
         var fields = text.lowercased().split { " ,".contains($0) }.map(String.init)
-        guard fields.count >= 4 else { return nil }
+        // What is a date may be sent back (If-Range).
+        guard fields.count >= 4, fields[0].utf8.allSatisfy({ (97...122).contains($0) }) else { return nil }
         fields.removeFirst()
         if let month = months.firstIndex(of: fields[0]), fields.count == 4 {
             // asctime: Nov  6 08:49:37 1994

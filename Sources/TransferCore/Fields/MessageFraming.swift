@@ -33,7 +33,15 @@ enum MessageFraming {
 
     static func validators(_ head: ResponseHead) -> Validators {
         Validators(
-            etag: head.values("etag").first?.trimmed, lastModified: head.values("last-modified").first?.trimmed,
+            etag: single("etag", head), lastModified: single("last-modified", head),
             date: head.values("date").first?.trimmed)
+    }
+
+    /// A field that should come once. Differing values are joined (RFC 9110 section 5.3): such a validator equals no held
+    /// one, and is not a strong one.
+    private static func single(_ name: String, _ head: ResponseHead) -> String? {
+        var values: [String] = []
+        for value in head.values(name).map(\.trimmed) where !values.contains(value) { values.append(value) }
+        return values.isEmpty ? nil : values.joined(separator: ", ")
     }
 }

@@ -69,7 +69,7 @@ enum TransportFailures {
             FailureClassifier.permanent(.httpProtocol, "\(host) breaks the protocol: \(message)")
         case 16, 18, 52, 55, 56, 79, 80, 92, 95:
             FailureClassifier.transient(.networkLost, "The connection to \(host) broke; it continues where it was.")
-        case 12, 28: FailureClassifier.transient(.networkTimeout, "\(host) was silent for too long.")
+        case 12, 28, 42: FailureClassifier.transient(.networkTimeout, "\(host) was silent for too long.")
         case 47: FailureClassifier.permanent(.httpRedirectLimit, "\(host) redirects too often; check the URL.")
         case 1, 3: FailureClassifier.permanent(.badURL, "The URL cannot be used: \(message)")
         case 4: FailureClassifier.permanent(.unsupported, "This libcurl cannot do it: \(message)")
@@ -77,6 +77,8 @@ enum TransportFailures {
             FailureClassifier.permanent(
                 .authRequired, "\(host) denies access; give another username and password, then retry.")
         case 94: FailureClassifier.permanent(.authFailed, "The credentials could not be used: \(message)")
+        case 8 where isGreetingOfNow(message), 13 where mayWorkLater(message), 19 where mayWorkLater(message):
+            FailureClassifier.transient(.networkLost, "\(host) does not give the file now (\(message)).")
         case 19, 78:
             FailureClassifier.permanent(.httpStatus, "\(host) has no such file, or does not give it; check the URL.")
         case 25, 70: storeRefused(code, message, host)
@@ -92,6 +94,13 @@ enum TransportFailures {
     }
 
     /// FTP says with its first digit whether it may work later (RFC 959 section 4.2).
+    private static func mayWorkLater(_ message: String) -> Bool { message.contains(": 4") }
+
+    /// "Service ready in some minutes" (120) and its like in place of the 220 that opens an FTP session.
+    private static func isGreetingOfNow(_ message: String) -> Bool {
+        message.contains("ftp-server response") && (message.hasPrefix("Got a 1") || message.hasPrefix("Got a 4"))
+    }
+
     private static func storeRefused(_ code: Int, _ message: String, _ host: String) -> AttemptFailure {
         if code == 70 {
             return AttemptFailure(
@@ -99,7 +108,7 @@ enum TransportFailures {
                     .httpStatus, "\(host) has no room for the file.", retryable: true),
                 disposition: .transient(after: nil))
         }
-        if message.contains(": 4") {
+        if mayWorkLater(message) {
             return FailureClassifier.transient(.networkLost, "\(host) does not take the file now (\(message)).")
         }
         return FailureClassifier.permanent(

@@ -53,6 +53,7 @@ package struct SegmentedDownload: Sendable {
     package internal(set) var plan: SegmentPlan?
     private var givesParts = true
     private var partRestarts = 0
+    private var crumbs = Crumbs()
     private var nextID: SegmentID = 0
     var head: ResponseHead?
     private var trailers: [HeaderField] = []
@@ -152,7 +153,8 @@ package struct SegmentedDownload: Sendable {
             brought[origin, default: ByteRangeSet()].insert(ByteRange(start, outcome.offset))
             return take(sources[origin].download.next(after: outcome), at: now)
         }
-        let start = plan?.running[id]?.range.start ?? outcome.offset
+        let range = plan?.running[id]?.range ?? ByteRange(outcome.offset, outcome.offset)
+        let start = range.start
         plan?.ended(id, at: outcome.offset)
         if outcome.offset > start, outcome.received > 0 {
             hasProgressed = true
@@ -161,7 +163,7 @@ package struct SegmentedDownload: Sendable {
         guard closing == nil else { return close() }
         if !outcome.trailers.isEmpty { trailers = outcome.trailers }
         let wasLeft = leaving.remove(id) != nil
-        let failure = wasLeft ? nil : judge(outcome, of: origin, progressed: outcome.offset > start, at: now)
+        let failure = wasLeft ? nil : judge(outcome, of: origin, asked: range, at: now)
         if closing != nil { return close() }
         guard let plan else { return [] }
         if plan.isComplete { return [.conclude(.finished(arrival(plan.total)))] }
@@ -199,10 +201,14 @@ package struct SegmentedDownload: Sendable {
 
     /// Notes what an outcome means for the others; the failure, where it was one that leaves them alone.
     private mutating func judge(
-        _ outcome: ExchangeOutcome, of origin: OriginID, progressed: Bool, at now: Int64
+        _ outcome: ExchangeOutcome, of origin: OriginID, asked range: ByteRange, at now: Int64
     ) -> AttemptFailure? {
         switch outcome.end {
-        case .finished where progressed: roster.succeeded(origin)
+        case .finished where outcome.offset > range.start:
+            if outcome.offset < range.end, crumbs.isTooMany(after: outcome.received) {
+                closing = .failure(Crumbs.failure)
+            }
+            roster.succeeded(origin)
         case .stopped(.restart(let error)): return changed(origin, error, outcome)
         case .stopped(.complete):
             let error = TransferError(

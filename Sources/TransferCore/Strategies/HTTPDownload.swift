@@ -24,6 +24,7 @@ package struct HTTPDownload: TransferStrategy {
     @BoxedOptional private var held: HeldBytes?
     @Boxed private var judge: HTTPJudge
     private var restarts = 0
+    private var crumbs = Crumbs()
     var resolvedAgain = false
     /// What is stored before a request that must not be made twice; nil where it may be.
     @BoxedOptional private var begun: UploadProgress?
@@ -131,10 +132,12 @@ package struct HTTPDownload: TransferStrategy {
         guard let head = outcome.head, case .accept(let accepted) = judge.judge(head) else { return failed(outcome) }
         progress = accepted
         if let expected = accepted.expected, outcome.offset < accepted.offset + expected { return failed(outcome) }
-        if let total = accepted.total, outcome.offset < total {
+        // Where a part does not tell the whole's length, only a 416 tells that there is no more.
+        if accepted.total.map({ outcome.offset < $0 }) ?? !accepted.truncate {
             held = HeldBytes(accepted, offset: outcome.offset, trustedDigest: trustedDigest)
             // A server that gave one part is asked for the next only as the first was: with proof.
             guard held?.rangeRequest != nil else { return restart(noProof, outcome) }
+            guard !crumbs.isTooMany(after: outcome.received) else { return failed(outcome, with: Crumbs.failure) }
             return .run(exchange(conditional: true))
         }
         return arrived(outcome, total: outcome.offset)
@@ -172,8 +175,10 @@ package struct HTTPDownload: TransferStrategy {
 
     // MARK: Ending
 
-    private mutating func failed(_ outcome: ExchangeOutcome) -> Step {
-        let failure = settle(failure(outcome), outcome)
+    private mutating func failed(_ outcome: ExchangeOutcome) -> Step { failed(outcome, with: failure(outcome)) }
+
+    private mutating func failed(_ outcome: ExchangeOutcome, with cause: AttemptFailure) -> Step {
+        let failure = settle(cause, outcome)
         let achieved = outcome.received > 0 && outcome.offset > startOffset
         return .failed(failure.with(progressed: achieved, held: max(startOffset, outcome.offset)))
     }

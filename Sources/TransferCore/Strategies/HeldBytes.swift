@@ -78,8 +78,18 @@ struct HeldBytes: Sendable, Hashable {
         {
             return "another Last-Modified"
         }
+        if hasOnlyOtherKinds(other) { return "validators of another kind" }
         if coding != contentCoding { return "another Content-Encoding" }
         let changed = otherDigests.contains { name, value in digests[name].map { $0 != value } ?? false }
         return changed ? "another digest" : nil
+    }
+
+    /// The answer has validators, and yet none that can be compared with what is held: it speaks of something else. After
+    /// If-Range it may have none at all (RFC 9110 section 15.3.7).
+    private func hasOnlyOtherKinds(_ other: Validators) -> Bool {
+        guard validators.etag != nil || validators.lastModified != nil else { return false }
+        let (tags, dates) = (other.etag != nil, other.lastModified != nil)
+        let isComparable = tags && validators.etag != nil || dates && validators.lastModified != nil
+        return (tags || dates) && !isComparable
     }
 }

@@ -9,8 +9,9 @@ struct ProbedDownload: TransferStrategy {
     private let trustedDigest: Bool
     private let checkpoint: Checkpoint?
     private let startOffset: ByteCount
-    /// Answers to REST that mean "not from there": libcurl's FTP_COULDNT_USE_REST, RANGE_ERROR, BAD_DOWNLOAD_RESUME.
-    private static let cannotResume: Set<Int> = [31, 33, 36]
+    /// Answers to REST that mean "not from there": libcurl's QUOTE_ERROR (a command of ours was refused),
+    /// FTP_COULDNT_USE_REST, RANGE_ERROR, BAD_DOWNLOAD_RESUME.
+    private static let cannotResume: Set<Int> = [21, 31, 33, 36]
 
     private var stage = Stage.probing
     private var restarts = 0
@@ -129,7 +130,23 @@ struct ProbedDownload: TransferStrategy {
 
 /// A probe has no body that could go anywhere.
 struct ProbeJudge: ResponseJudge {
-    func judge(_ head: ResponseHead) -> Verdict { .accept(Acceptance(offset: 0, expected: 0)) }
+    /// Whether a refusal counts: that of a question only says that there is no answer to it.
+    var isStrict = false
+
+    func judge(_ head: ResponseHead) -> Verdict {
+        if isStrict, let refusal = head.gatewayRefusal { return refusal }
+        return .accept(Acceptance(offset: 0, expected: 0))
+    }
+}
+
+extension ResponseHead {
+    /// An HTTP proxy speaks FTP in our place, and answers with a status: its page of an error is not the file.
+    fileprivate var gatewayRefusal: Verdict? {
+        guard let status, !(200..<300).contains(status) else { return nil }
+        let host = FailureClassifier.host(of: url)
+        return .stop(
+            .failure(FailureClassifier.httpStatus(status, reason: reason, host: host, proxy: true), retryAfter: nil))
+    }
 }
 
 /// Accepts the file that the probe saw, at the offset that was asked for.
@@ -145,6 +162,7 @@ struct StatJudge: ResponseJudge {
     }
 
     func judge(_ head: ResponseHead) -> Verdict {
+        if let refusal = head.gatewayRefusal { return refusal }
         if let now = head.size, let size, now != size { return changed("size") }
         if let now = head.modificationTime.map(HTTPDate.format), let held = validators.lastModified, now != held {
             return changed("modification time")

@@ -65,6 +65,7 @@ package struct RemoteFileUpload: TransferStrategy {
     private mutating func send(from offset: ByteCount) -> Exchange {
         stage = .sending(from: offset)
         var exchange = exchange(.request)
+        exchange.judge = ProbeJudge(isStrict: true)
         exchange.startOffset = offset
         exchange.payload = .source(offset: offset, length: source.size - offset)
         return exchange

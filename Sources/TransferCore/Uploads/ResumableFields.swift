@@ -69,7 +69,8 @@ struct UploadLimit: Sendable, Hashable {
             switch pair[0].trimmed {
             case "max-size": maximumSize = number
             case "min-size": minimumSize = number
-            case "max-append-size": maximumAppend = number
+            // Pieces of nothing would never end.
+            case "max-append-size": maximumAppend = number > 0 ? number : nil
             // Version 6 says expires, later ones max-age; both count seconds.
             case "max-age", "expires": maximumAge = Seconds(Double(min(number.rawValue, Self.longestAge)))
             default: continue

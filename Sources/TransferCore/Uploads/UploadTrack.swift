@@ -10,6 +10,7 @@ struct UploadTrack: Sendable {
     private let request: UploadRequest
     private let kind: UploadProtocol
     private var ledger: OffsetLedger
+    private var crumbs = Crumbs()
     /// What the pieces were made smaller to in this attempt, whatever the server says of them.
     private var shrunk: ByteCount?
     /// What is known of the upload now; its place is nil where none was begun or the last one vanished.
@@ -47,7 +48,7 @@ struct UploadTrack: Sendable {
 
     /// It holds so much.
     /// - Parameter sent: what the request had brought; nil where it only asked.
-    /// - Throws: permanently where that cannot be; for a rest where the upload does not get on.
+    /// - Throws: permanently where that cannot be; for a rest where the upload does not get on, or by a few bytes each time.
     mutating func confirm(_ offset: ByteCount, after sent: SentPiece? = nil) throws(AttemptFailure) {
         if let sent, offset > sent.reach, offset <= request.size {
             throw FailureClassifier.permanent(
@@ -60,6 +61,9 @@ struct UploadTrack: Sendable {
         upload?.offset = offset
         upload?.furthest = ledger.furthest
         if ledger.furthest > furthest { upload?.restarts = nil }
+        if let sent, offset < request.size, crumbs.isTooMany(after: max(.zero, offset - sent.range.offset)) {
+            throw Crumbs.takenFailure
+        }
     }
 
     /// It answered without getting on.

@@ -76,6 +76,12 @@ import TransferModel
         #expect(parser.values("y") == ["caf\u{E9}"])
     }
 
+    /// RFC 9110 section 5.5: neither may reach what is sent back, nor a name.
+    @Test func readsCarriageReturnsAndZerosAsSpaces() {
+        let (parser, _) = parse("HTTP/1.1 200 OK\nETag: \"a\rX: b\u{0}c\"\n\n")
+        #expect(parser.headers == [HeaderField("ETag", "\"a X: b c\"")])
+    }
+
     @Test func ignoresAnFTPDialogue() {
         let (parser, ends) = parse("220 welcome\n331 password\n\n230 in\n")
         #expect(ends == 0)

@@ -130,6 +130,23 @@ import TransferModel
         guard case .transport(52, _) = nothing.outcome.end else { throw TestFailure("\(nothing.outcome.end)") }
     }
 
+    /// A body that was longer than its Content-Length: what is left over is no answer to the next request.
+    @Test func whatIsLeftOnAConnectionIsNotTheNextRequestsFault() async throws {
+        let bench = try Bench()
+        let origin = try ScriptedServer { request, connection in
+            if request.number == 1 { connection.send("the rest of the first body") }
+            connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+            return request.number == 1 ? .close : .keepAlive
+        }
+        #expect(try await bench.download(origin.url("/1")).end == .finished)
+        let second = try await bench.download(origin.url("/2"))
+        guard case .transport(56, _) = second.end else { throw TestFailure("\(second.end)") }
+        #expect(origin.connectionCount == 1)
+        #expect(try await bench.download(origin.url("/3")).end == .finished)
+        #expect(origin.connectionCount == 2)
+        await bench.engine.shutdown()
+    }
+
     @Test func reportsARefusedConnectionAndABadURL() async throws {
         let bench = try Bench()
         let port = try ScriptedServer { _, _ in .close }.port

@@ -88,14 +88,18 @@ import TransferModel
         let bench = try Bench()
         let server = try await FTPServer.start(tls: tls)
         try publish(server)
-        try await probeAndResume(bench, server.url) { $0.network.trust(server.certificates?.authority) }
+        // A download over FTP is told no size: its end is the server's to say.
+        try await probeAndResume(bench, server.url, tellsSize: false) {
+            $0.network.trust(server.certificates?.authority)
+        }
         await bench.engine.shutdown()
     }
 
     /// What every file protocol owes: a probe, a whole download, the rest of one, an empty file, a missing one.
     private func probeAndResume(
-        _ bench: Bench, _ url: (String) -> String, _ change: (inout Exchange) -> Void
+        _ bench: Bench, _ url: (String) -> String, tellsSize: Bool = true, _ change: (inout Exchange) -> Void
     ) async throws {
+        let size = tellsSize ? ByteCount(2 << 20) : nil
         let probe = await bench.perform(url("file"), into: nil) {
             change(&$0)
             $0.kind = .probe
@@ -106,7 +110,7 @@ import TransferModel
 
         let whole = try await bench.download(url("file"), change: change)
         #expect(whole.end == .finished)
-        #expect(whole.head?.size == ByteCount(2 << 20))
+        #expect(whole.head?.size == size)
         #expect(whole.head?.modificationTime == 1_000_000_000)
         #expect(try bench.folder.read("part") == Self.file)
 
@@ -118,7 +122,7 @@ import TransferModel
             $0.startOffset = 1_000_000
         }
         #expect(rest.end == .finished)
-        #expect(rest.head?.size == ByteCount(2 << 20))
+        #expect(rest.head?.size == size)
         #expect(rest.received == ByteCount((2 << 20) - 1_000_000))
         #expect(try bench.folder.read("rest") == Self.file)
 
@@ -147,6 +151,29 @@ import TransferModel
             guard case .transport(60, _) = outcome.end else { throw TestFailure("\(file): \(outcome.end)") }
         }
         await bench.engine.shutdown()
+    }
+
+    /// libcurl tells the server that the session ends, inside its call, and waits for the answer: for ever, and all
+    /// transfers with it.
+    @Test(
+        .timeLimit(.minutes(1)), .enabled(if: Requirements.isRoot && Requirements.has("sshd", "ssh-keygen")))
+    func anSFTPServerThatHangsHoldsUpNobodyForLong() async throws {
+        let server = try await SFTPServer.start()
+        try publish(server)
+        let relay = try SilentRelay(to: server.port, after: 1 << 20)
+        let bench = try Bench(home: server.home)
+        let hanging = try await bench.download(server.url("file", host: SilentRelay.host)) {
+            $0.network.knownHostsPath = server.home + "/.ssh/known_hosts"
+            $0.network.stallTimeout = 5
+        }
+        #expect(hanging.end == .stalled)
+        let origin = try ScriptedServer { _, connection in
+            connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+            return .keepAlive
+        }
+        #expect(try await bench.download(origin.url("/x")).end == .finished)
+        await bench.engine.shutdown()
+        withExtendedLifetime(relay) {}
     }
 
     // MARK: microsocks

@@ -46,6 +46,16 @@ struct DigestFieldsTests {
         #expect(parse(["x-goog-hash": "crc32c=AAAAAA==", "x-goog-hash": "md5=\(md5)"]) == [.md5: md5Hex])
     }
 
+    /// "Decompressive transcoding": what is stored packed comes unpacked to whoever asks for identity.
+    @Test func googleTellsTheHashOfWhatItStores() {
+        let stored = ("x-goog-hash", "md5=\(md5)")
+        #expect(parse(["x-goog-stored-content-encoding": "gzip", stored.0: stored.1]).isEmpty)
+        #expect(
+            parse(["X-Goog-Stored-Content-Encoding": "gzip", "Content-Encoding": "gzip", stored.0: stored.1])
+                == [.md5: md5Hex])
+        #expect(parse(["x-goog-stored-content-encoding": "identity", stored.0: stored.1]) == [.md5: md5Hex])
+    }
+
     @Test func theMoreTrustedSourceCounts() {
         let other = "BBECAwQFBgcICQoLDA0ODw=="
         #expect(parse(["x-goog-hash": "md5=\(other)", "Repr-Digest": "md5=:\(md5):"]) == [.md5: md5Hex])

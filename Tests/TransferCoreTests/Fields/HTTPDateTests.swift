@@ -14,7 +14,7 @@ struct HTTPDateTests {
     @Test(arguments: [
         "", "yesterday", "Sun, 06 Nov 1994 08:49:37", "Sun, 06 Nov 1994 08:49:37 CET", "Sun, 32 Nov 1994 08:49:37 GMT",
         "Sun, 06 Foo 1994 08:49:37 GMT", "Sun, 06 Nov 1994 24:49:37 GMT", "Sun, 06 Nov 1994 08:49 GMT", "784111777",
-        "0",
+        "0", "Su\rn, 06 Nov 1994 08:49:37 GMT", "\u{1}, 06 Nov 1994 08:49:37 GMT",
     ])
     func refuses(_ text: String) {
         #expect(HTTPDate.parse(text) == nil)

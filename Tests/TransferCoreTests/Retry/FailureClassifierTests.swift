@@ -16,8 +16,8 @@ struct FailureClassifierTests {
 
     @Test(arguments: [
         (5, ErrorCode.networkDNS), (6, .networkDNS), (7, .networkConnect), (16, .networkLost), (18, .networkLost),
-        (28, .networkTimeout), (35, .tlsFailed), (52, .networkLost), (55, .networkLost), (56, .networkLost),
-        (92, .networkLost), (95, .networkLost),
+        (28, .networkTimeout), (42, .networkTimeout), (35, .tlsFailed), (52, .networkLost), (55, .networkLost),
+        (56, .networkLost), (92, .networkLost), (95, .networkLost),
     ])
     func transientCodes(_ curl: Int, _ code: ErrorCode) {
         let failure = transport(curl)
@@ -37,6 +37,20 @@ struct FailureClassifierTests {
         let failure = transport(curl)
         #expect(failure.error.code == code)
         #expect(failure.disposition == .permanent)
+    }
+
+    /// RFC 959 section 4.2: a first digit 4, and the 120 of a greeting, are of the moment.
+    @Test(arguments: [
+        (19, "RETR response: 450", true), (19, "RETR response: 425", true), (19, "RETR response: 553", false),
+        (13, "Bad PASV/EPSV response: 425", true), (13, "Bad PASV/EPSV response: 500", false),
+        (8, "Got a 120 ftp-server response when 220 was expected", true),
+        (8, "Got a 431 ftp-server response when 220 was expected", true),
+        (8, "Got a 500 ftp-server response when 220 was expected", false),
+    ])
+    func whatAnFTPServerRefusesForNowIsTriedAgain(_ curl: Int, _ message: String, _ isTransient: Bool) {
+        let failure = transport(curl, message)
+        #expect(failure.disposition == (isTransient ? .transient(after: nil) : .permanent))
+        #expect(failure.error.retryable == isTransient)
     }
 
     @Test(arguments: [

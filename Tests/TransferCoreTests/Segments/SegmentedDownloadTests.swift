@@ -41,6 +41,14 @@ struct SegmentedDownloadTests {
         }
     }
 
+    @Test func partsOfAFewBytesEndTheAttemptAfterAWhile() throws {
+        var origin = parts { number, _ in number == 0 ? .cut(after: 1000) : .short(1) }
+        let attempt = try origin.attempt(.fixed(4))
+        #expect(attempt.failure?.disposition == .transient(after: nil))
+        #expect(attempt.failure?.error.code == .httpProtocol)
+        #expect(origin.exchanges.count < 30)
+    }
+
     @Test func staysWithOneStreamWhereNothingProvesTheVersion() throws {
         var weak = ScriptedParts(["W/\"v1\"": Self.first])
         weak.etag = "W/\"v1\""

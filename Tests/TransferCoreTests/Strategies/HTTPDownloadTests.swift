@@ -87,6 +87,37 @@ struct HTTPDownloadTests {
         #expect(next.header("If-Range") == "\"a\"")
     }
 
+    /// "bytes 100-199/*" of a body whose length nobody told: there may be more, and only a 416 says that there is not.
+    @Test func aPartOfAnUnknownWholeIsContinuedToItsEnd() throws {
+        var subject = try strategy(request(checkpoint: checkpoint(100, etag: "\"a\"")))
+        _ = subject.next(after: nil)
+        let answer = head(206, ["Content-Range": "bytes 100-199/*", "ETag": "\"a\"", "Content-Length": "100"])
+        let next = try exchange(
+            subject.next(after: ExchangeOutcome(end: .finished, head: answer, offset: 200, received: 100)))
+        #expect(next.header("Range") == "bytes=200-")
+        let end = head(416, ["Content-Range": "bytes */200", "ETag": "\"a\""])
+        let done = arrival(subject.next(after: stopped(next, end, at: 200)))
+        #expect(done?.total == 200)
+        #expect(done?.lengthProven == true)
+    }
+
+    @Test func partsOfAFewBytesEndTheAttemptAfterAWhile() throws {
+        var subject = try strategy(request(checkpoint: checkpoint(100, of: 10_000_000, etag: "\"a\"")))
+        _ = subject.next(after: nil)
+        for offset in Int64(101)..<200 {
+            let range = "bytes \(offset - 1)-\(offset - 1)/10000000"
+            let answer = head(206, ["Content-Range": range, "ETag": "\"a\""])
+            let step = subject.next(
+                after: ExchangeOutcome(end: .finished, head: answer, offset: ByteCount(offset), received: 1))
+            guard let failure = failure(step) else { continue }
+            #expect(offset == 116)
+            #expect(failure.disposition == .transient(after: nil))
+            #expect(failure.progressed)
+            return
+        }
+        Issue.record("it asks for ever")
+    }
+
     @Test func a200OfTheSameVersionIsFollowedByOneBareRange() throws {
         var subject = try strategy(request(checkpoint: checkpoint(100, of: 1000, etag: "\"a\"")))
         let first = try exchange(subject.next(after: nil))

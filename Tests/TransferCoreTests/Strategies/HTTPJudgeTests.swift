@@ -59,6 +59,36 @@ struct HTTPJudgeTests {
                     head(206, ["Content-Range": "bytes 100-999/1000", "Content-Range": "bytes 0-9/1000"]))))
     }
 
+    @Test(arguments: [
+        ["Last-Modified": "Mon, 07 Nov 1994 08:49:37 GMT"], ["ETag": "\"a\"", "etag": "\"b\""],
+    ])
+    func aPartWithValidatorsThatSayNothingOfTheHeldOneRestarts(_ validators: [String: String]) {
+        let fields = [HeaderField("Content-Range", "bytes 100-999/1000")]
+        let answer = ResponseHead(
+            url: "https://example.org/f", status: 206,
+            headers: fields + validators.map { HeaderField($0.key, $0.value) })
+        #expect(isRestart(judge(strong).judge(answer)))
+    }
+
+    @Test func aTagDoesNotVouchForADate() {
+        let (modified, date) = ("Sun, 06 Nov 1994 08:49:37 GMT", "Mon, 07 Nov 1994 08:49:37 GMT")
+        let held = HeldBytes(checkpoint(100, of: 1000, lastModified: modified, date: date), trustedDigest: false)
+        let range = "bytes 100-999/1000"
+        #expect(isRestart(judge(held).judge(head(206, ["Content-Range": range, "ETag": "\"b\""]))))
+        let both = accepted(
+            judge(held).judge(head(206, ["Content-Range": range, "ETag": "\"b\"", "Last-Modified": modified])))
+        #expect(both?.offset == 100)
+        // RFC 9110 section 15.3.7: after If-Range validators may be left out.
+        #expect(accepted(judge(held).judge(head(206, ["Content-Range": range])))?.offset == 100)
+    }
+
+    @Test func aValidatorThatComesTwiceIsNone() {
+        let twice = accepted(judge(nil).judge(head(200, ["ETag": "\"a\"", "ETag": "\"b\""])))
+        #expect(twice.map { HeldBytes($0, offset: 5, trustedDigest: false).strongValidator } == .some(nil))
+        let equal = accepted(judge(nil).judge(head(200, ["ETag": "\"a\"", "ETag": " \"a\""])))
+        #expect(equal?.validators.etag == "\"a\"")
+    }
+
     @Test func anotherDigestOfTheWholeRestarts() {
         let held = HeldBytes(
             checkpoint(100, of: 1000, etag: "\"a\"", digests: ["md5": "00112233445566778899aabbccddeeff"]),

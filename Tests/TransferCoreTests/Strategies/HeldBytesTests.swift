@@ -29,6 +29,11 @@ struct HeldBytesTests {
         #expect(range(held) == (isStrong ? RangeRequest(offset: 5, ifRange: modified) : nil))
     }
 
+    @Test(arguments: ["\"a\rb\"", "\"a\u{1}\"", "\"a\u{7F}\"", "\"a\nX: y\""])
+    func whatCouldNotBeSentBackIsNoValidator(_ tag: String) {
+        #expect(range(checkpoint(5, of: 9, etag: tag)) == nil)
+    }
+
     @Test func withoutAValidatorOnlyADigestHelps() {
         #expect(range(checkpoint(5, of: 9)) == nil)
         #expect(range(checkpoint(5, of: 9), trusted: true) == RangeRequest(offset: 5, ifRange: nil))

@@ -68,9 +68,11 @@ struct ProbedDownloadTests {
         #expect(!arrival.lengthProven)
     }
 
-    @Test func aServerWithoutRestRestartsFromAProbe() throws {
+    @Test(arguments: [21, 31, 33, 36])
+    func aServerWithoutRestRestartsFromAProbe(_ code: Int) throws {
         var (_, strategy) = try afterProbe(held(40), size: 100, time: time)
-        let step = strategy.next(after: ExchangeOutcome(end: .transport(code: 31, message: "REST failed"), offset: 40))
+        let step = strategy.next(
+            after: ExchangeOutcome(end: .transport(code: code, message: "REST failed"), offset: 40))
         guard case .restart(_, then: let exchange) = step else {
             Issue.record("\(step)")
             return
@@ -78,6 +80,22 @@ struct ProbedDownloadTests {
         #expect(exchange.kind == .probe)
         let head = ResponseHead(url: exchange.url, size: 100, modificationTime: time)
         #expect(offset(strategy.next(after: ExchangeOutcome(end: .finished, head: head))) == 0)
+    }
+
+    /// An HTTP proxy speaks FTP in our place.
+    @Test func aProxysPageOfAnErrorIsNotTheFile() throws {
+        var (step, strategy) = try afterProbe(nil, size: nil, time: nil)
+        guard case .run(let fetch) = step, case .stop(let reason) = fetch.judge.judge(head(502, url: fetch.url)) else {
+            Issue.record("accepted")
+            return
+        }
+        step = strategy.next(after: ExchangeOutcome(end: .stopped(reason), head: head(502, url: fetch.url)))
+        guard case .failed(let failure) = step else {
+            Issue.record("\(step)")
+            return
+        }
+        #expect(failure.error.code == .httpStatus)
+        #expect(failure.disposition == .transient(after: nil))
     }
 
     @Test func aChangeBetweenProbeAndFetchRestarts() throws {

@@ -65,6 +65,23 @@ struct RemoteFileUploadTests {
         }
     }
 
+    /// An HTTP proxy speaks FTP in our place.
+    @Test func aProxysRefusalIsNoSuccess() throws {
+        var subject = try Stepper(uploadRequest(nil, url: url))
+        subject.after(lost(78))
+        guard case .stop(let reason) = try subject.exchange.judge.judge(head(403, url: url)) else {
+            Issue.record("accepted")
+            return
+        }
+        subject.after(ExchangeOutcome(end: .stopped(reason), head: head(403, url: url)))
+        guard case .failed(let failure) = subject.step else {
+            Issue.record("\(subject.step)")
+            return
+        }
+        #expect(failure.error.code == .httpStatus)
+        #expect(failure.disposition == .permanent)
+    }
+
     @Test func looksAgainWhereTheRemoteFileMoved() throws {
         var subject = try resuming()
         subject.after(found(40))

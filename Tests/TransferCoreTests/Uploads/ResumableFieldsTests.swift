@@ -22,6 +22,7 @@ struct ResumableFieldsTests {
         #expect(limit.maximumAppend == 5)
         #expect(limit.maximumAge == 60)
         #expect(UploadLimit(head(204)) == nil)
+        #expect(UploadLimit(head(204, ["Upload-Limit": "max-append-size=00"]))?.maximumAppend == nil)
         #expect(UploadLimit(head(204, ["Upload-Limit": "max-size=-1, max-age=x, expires=9"]))?.maximumAge == 9)
     }
 

@@ -65,6 +65,19 @@ struct TusUploadTests {
         #expect(subject.step.stored?.resourceURL == resolved)
     }
 
+    @Test func aServerThatTakesAByteATimeIsGivenARest() throws {
+        var subject = try sending()
+        for offset in 1...99 {
+            subject.after(answer(204, ["Upload-Offset": "\(offset)"]))
+            guard case .failed(let failure) = subject.step else { continue }
+            #expect(offset == Crumbs.limit)
+            #expect(failure.disposition == .transient(after: nil))
+            #expect(failure.progressed)
+            return
+        }
+        Issue.record("it is asked for ever")
+    }
+
     @Test func anotherOriginLearnsNoSecrets() throws {
         var prepared = uploadRequest("tus") {
             $0.headers = [

@@ -1,0 +1,48 @@
+import Glibc
+import Threading
+
+/// Stands at 127.0.0.2 before a real server of this machine, under the same port, and once the server has said so much hands
+/// nothing on any more; its connections stay open, as those of a machine that hangs.
+package final class SilentRelay: Sendable {
+    package static let host = UploadRelay.host
+    private let isOver = ConditionLock(false)
+
+    /// - Parameter count: bytes of the server that still arrive, in each connection.
+    package init(to port: UInt16, after count: Int) throws {
+        let listener = try ListeningSocket(host: Self.host, port: port)
+        let isOver = isOver
+        try Threads.start {
+            while let client = listener.accept(until: { isOver.withLock { $0 } }) {
+                let served: Void? = try? Threads.start { Self.serve(client, port, count, isOver) }
+                if served == nil { close(client) }
+            }
+        }
+    }
+
+    deinit {
+        isOver.withLock { $0 = true }
+        isOver.broadcast()
+    }
+
+    private static func serve(_ client: Int32, _ port: UInt16, _ count: Int, _ isOver: ConditionLock<Bool>) {
+        defer { close(client) }
+        guard let server = try? PlainSocket.connect(to: port) else { return }
+        defer { close(server) }
+        let isForwarded = ConditionLock(false)
+        let forwards: Void? = try? Threads.start {
+            while let bytes = PlainSocket.receive(from: client, atMost: 1 << 16), PlainSocket.send(bytes, to: server) {}
+            isForwarded.withLock { $0 = true }
+            isForwarded.broadcast()
+        }
+        guard forwards != nil else { return }
+        var left = count
+        while left > 0, let bytes = PlainSocket.receive(from: server, atMost: min(left, 1 << 16)),
+            PlainSocket.send(bytes, to: client)
+        { left -= bytes.count }
+        // A server that ended by itself has not fallen silent.
+        if left <= 0 { _ = isOver.wait { $0 ? true : nil } }
+        shutdown(client, Int32(SHUT_RDWR))
+        shutdown(server, Int32(SHUT_RDWR))
+        _ = isForwarded.wait { $0 ? true : nil }
+    }
+}
