@@ -62,7 +62,9 @@ struct AddCommand: DaemonCommand {
 
     func run(_ session: CommandSession) async throws {
         var plan = try plan(session)
+        // What is wrong with the arguments is said before anybody is asked for a password.
         _ = try plan.specs()
+        try Secrets(session: session).apply(request, to: &plan.template)
         let client = try await session.connect()
         plan.sessionHasDirectory = try await sessionNamesFolder(client)
         let specs = try plan.specs()
@@ -88,7 +90,6 @@ struct AddCommand: DaemonCommand {
             }
         }
         scheduling.apply(to: &plan.template)
-        try Secrets(session: session).apply(request, to: &plan.template)
         plan.template.connections = saving.connections
         plan.mirrors = saving.mirror
         plan.output = saving.output
