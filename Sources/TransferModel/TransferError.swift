@@ -144,6 +144,15 @@ public struct TransferError: Error, Hashable, Sendable, CustomStringConvertible 
     public var description: String { "\(code.rawValue): \(message)" }
 }
 
+extension TransferError {
+    package static func noSession(_ identifier: String) -> TransferError {
+        TransferError(
+            .sessionNotFound,
+            "There is no session \"\(identifier)\"; open it first (session.open, or dlctl session open).",
+            details: ["session": .string(identifier)])
+    }
+}
+
 extension TransferError: Codable {
     public enum CodingKeys: String, CodingKey, CaseIterable { case code, message, retryable, details }
 

@@ -31,7 +31,7 @@ struct ControlHandlers {
         if case .session(let identifier) = target.scope, let owner = target.owner.owner {
             let key = SessionKey(owner: owner, identifier: identifier)
             guard try await services.store.read({ try $0.session(key) }) != nil else {
-                throw SessionHandlers.notFound(key)
+                throw TransferError.noSession(identifier)
             }
         }
         let outcome = try await services.tasks.control(action, target)

@@ -24,7 +24,7 @@ struct SessionHandlers {
         table.add(GetSession.self) { parameters, context in
             let key = SessionKey(owner: try context.owner(parameters.owner), identifier: parameters.id)
             return try await services.store.read { snapshot in
-                guard let session = try snapshot.session(key) else { throw Self.notFound(key) }
+                guard let session = try snapshot.session(key) else { throw TransferError.noSession(key.identifier) }
                 return try Self.view(session, snapshot)
             }
         }
@@ -43,12 +43,6 @@ struct SessionHandlers {
             let key = SessionKey(owner: try context.owner(parameters.owner), identifier: parameters.id)
             return try await Self.view(try await services.sessions.invalidate(key), services)
         }
-    }
-
-    static func notFound(_ key: SessionKey) -> TransferError {
-        TransferError(
-            .sessionNotFound, "There is no session \"\(key.identifier)\"; open it with session.open.",
-            details: ["session": .string(key.identifier)])
     }
 
     /// Longest identifier, bytes.

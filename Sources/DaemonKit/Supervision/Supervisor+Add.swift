@@ -17,7 +17,9 @@ extension Supervisor: TaskServing {
         }
         // Whatever has become of their session meanwhile, and of the files that they name.
         if !known.isEmpty, known.count == specs.count { return specs.indices.compactMap { known[$0] } }
-        if session == nil, key.identifier != SessionKey.sharedIdentifier { throw Self.noSession(key.identifier) }
+        if session == nil, key.identifier != SessionKey.sharedIdentifier {
+            throw TransferError.noSession(key.identifier)
+        }
         try Self.checkTakesTasks(session)
         let admission = Admission(
             owner: peer.uid, session: session ?? SessionRecord(key: key, createdAt: time.reading().wall),

@@ -10,7 +10,6 @@ extension Supervisor: SessionServing {
     ) async throws -> SessionRecord {
         if let configuration {
             try SpecRules(path: "configuration").check(configuration)
-            try UnbuiltNames.check(configuration, path: "configuration")
             if let directory = configuration.directory {
                 let destination = Destination(directory: directory)
                 _ = try await files.admit([DestinationPlan(destination, directory: nil)], owner: key.owner).first?.get()
@@ -52,39 +51,33 @@ extension Supervisor: SessionServing {
     }
 
     package func finish(_ key: SessionKey) async throws -> SessionRecord {
-        try await end(key, as: .finishing)
+        try await end(key)
     }
 
     package func invalidate(_ key: SessionKey) async throws -> SessionRecord {
-        _ = try await end(key, as: .finishing)
+        _ = try await end(key)
         _ = try await control(
             .cancel(keepPartial: false),
             ControlTarget(scope: .session(key.identifier), owner: .user(key.owner)))
-        return try await end(key, as: .finishing)
+        return try await end(key)
     }
 
     /// Takes no more tasks; a session without unfinished ones is over at once.
-    private func end(_ key: SessionKey, as state: SessionState) async throws -> SessionRecord {
+    private func end(_ key: SessionKey) async throws -> SessionRecord {
         guard key.identifier != SessionKey.sharedIdentifier else {
             throw TransferError(.badField, "id: the session \"shared\" always exists; cancel its tasks instead.")
         }
         let transitions = transitions
         let now = time.reading().wall
         return try await store.write { transaction in
-            guard var session = try transaction.session(key) else { throw Self.noSession(key.identifier) }
+            guard var session = try transaction.session(key) else { throw TransferError.noSession(key.identifier) }
             guard session.state == .active else { return session }
-            session.state = state
+            session.state = .finishing
             try transaction.updateSession(session)
             guard try !transaction.hasUnfinishedTasks(key) else { return session }
             try transitions.endSession(session, at: now, in: transaction)
             session.state = .invalidated
             return session
         }
-    }
-
-    static func noSession(_ identifier: String) -> TransferError {
-        TransferError(
-            .sessionNotFound, "There is no session \"\(identifier)\"; open it with session.open.",
-            details: ["session": .string(identifier)])
     }
 }

@@ -2,12 +2,6 @@ import GRDB
 import TransferModel
 
 extension StoreSnapshot {
-    /// One page of tasks.
-    /// - Throws: `request.bad_field` where the cursor is not one of this store for this order.
-    package func list(_ query: TaskQuery) throws -> [TaskRecord] {
-        try page(query).tasks.map { try $0.whole() }
-    }
-
     /// One page of tasks, and the cursor of the next. Where text is searched for, a page ends after `mostSearched`
     /// tasks, be it empty.
     /// - Throws: `request.bad_field` where the cursor is not one of this store for this order.

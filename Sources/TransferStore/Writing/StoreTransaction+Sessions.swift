@@ -31,11 +31,7 @@ extension StoreTransaction {
     /// - Throws: `session.not_found`.
     func existingSession(_ key: SessionKey) throws -> Int64 {
         if let row = try sessionRow(key) { return row }
-        guard let unwritten = try session(key) else {
-            throw TransferError(
-                .sessionNotFound, "There is no session \"\(key.identifier)\"; open it first.",
-                details: ["session": .string(key.identifier)])
-        }
+        guard let unwritten = try session(key) else { throw TransferError.noSession(key.identifier) }
         try insertSession(unwritten)
         return database.lastInsertedRowID
     }

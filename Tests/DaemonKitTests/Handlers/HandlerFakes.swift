@@ -105,7 +105,7 @@ final class FakeSupervisor: TaskServing, SessionServing {
 
     private func end(_ key: SessionKey, _ state: SessionState) async throws -> SessionRecord {
         try await store.write { transaction in
-            guard var session = try transaction.session(key) else { throw SessionHandlers.notFound(key) }
+            guard var session = try transaction.session(key) else { throw TransferError.noSession(key.identifier) }
             session.state = state
             try transaction.updateSession(session)
             return session

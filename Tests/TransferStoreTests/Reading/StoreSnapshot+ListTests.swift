@@ -4,6 +4,13 @@ import TransferModel
 
 @testable import TransferStore
 
+extension StoreSnapshot {
+    /// The tasks of one page.
+    fileprivate func list(_ query: TaskQuery) throws -> [TaskRecord] {
+        try page(query).tasks.map { try $0.whole() }
+    }
+}
+
 @Suite struct StoreSnapshotListTests {
     let fixture = Fixture()
 
