@@ -76,7 +76,7 @@ package struct TaskMachine: Sendable {
             // Paused time does not count, so this cannot happen to a paused task.
             try require([.queued, .running, .waiting], event)
             return deadlinePassed(
-                "The download took longer than its timeoutIntervalForResource; `retry` gives it the whole time again.",
+                "The task took longer than its timeoutIntervalForResource; `retry` gives it the whole time again.",
                 now)
         }
     }

@@ -37,7 +37,8 @@ enum Advice {
         case .integrityChecksum: "Check the expected checksum; if it is right, the server's file is damaged or forged."
         case .integrityLength: "dlctl retry \(task) fetches it again."
         case .rpcMalformed, .rpcUnknownMethod: "dlctl and dld are of different versions; restart dld."
-        case .deadlineExceeded: "dlctl retry \(task) gives it new time."
+        case .deadlineExceeded:
+            "dlctl retry \(task) gives it new time; where its --deadline has passed, add it again with a later one."
         case .cancelled: "dlctl retry \(task) takes it up again."
         case .plaintextRefused: "Use an https address, or a session that allows plain http."
         case .limitReached: "Wait until other tasks are done, or raise the limit (dlctl settings)."
