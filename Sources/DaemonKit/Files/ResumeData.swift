@@ -49,7 +49,7 @@ package struct ResumeData: Hashable, Sendable, Codable {
         }
         let decoded: ResumeData
         do {
-            decoded = try JSONDecoder().decode(ResumeData.self, from: data)
+            decoded = try JSONCoding.decode(ResumeData.self, from: Array(data))
         } catch {
             throw Self.bad("it is damaged or of another version")
         }

@@ -1,4 +1,3 @@
-import FoundationEssentials
 import TransferModel
 
 /// Header fields of draft-ietf-httpbis-resumable-upload, as each interop version in the field writes them.
@@ -41,7 +40,7 @@ struct ResumableFields: Sendable, Hashable {
     /// The offset a 409 carries: the field, or `expected-offset` of its problem document (RFC 9457).
     static func expectedOffset(_ outcome: ExchangeOutcome) -> ByteCount? {
         if let offset = outcome.head?.count("upload-offset") { return offset }
-        guard let problem = try? JSONDecoder().decode(JSONValue.self, from: Data(outcome.body)),
+        guard let problem = try? JSONCoding.decode(JSONValue.self, from: outcome.body),
             let offset = problem["expected-offset"]?.integerValue, offset >= 0
         else { return nil }
         return ByteCount(offset)

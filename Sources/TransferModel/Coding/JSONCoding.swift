@@ -26,9 +26,43 @@ package enum JSONCoding {
         _ type: T.Type = T.self, from text: [UInt8], lenient: Bool = false
     ) throws -> T {
         if let value = quickly(type, text, lenient) { return value }
+        // JSONDecoder ends the process where a text ends in its 512th open bracket.
+        guard isShallow(text) else {
+            throw DecodingError.dataCorrupted(
+                DecodingError.Context(codingPath: [], debugDescription: "More than \(deepest) levels deep.")
+            )
+        }
         let decoder = JSONDecoder()
         if lenient, let key = CodingUserInfoKey.acceptsUnknownFields { decoder.userInfo[key] = true }
         return try decoder.decode(type, from: Data(JSONNumbers.plain(text)))
+    }
+
+    /// Half of what JSONDecoder takes, and far more than any value of ours needs.
+    private static let deepest = 256
+
+    /// Whether no more brackets than that are open at a time, in whatever text.
+    private static func isShallow(_ text: [UInt8]) -> Bool {
+        var (depth, isInString, isEscaped) = (0, false, false)
+        for byte in text {
+            if isInString {
+                if isEscaped {
+                    isEscaped = false
+                } else if byte == UInt8(ascii: "\\") {
+                    isEscaped = true
+                } else if byte == UInt8(ascii: "\"") {
+                    isInString = false
+                }
+                continue
+            }
+            switch byte {
+            case UInt8(ascii: "\""): isInString = true
+            case UInt8(ascii: "["), UInt8(ascii: "{"): depth += 1
+            case UInt8(ascii: "]"), UInt8(ascii: "}"): depth -= 1
+            default: break
+            }
+            if depth > deepest { return false }
+        }
+        return true
     }
 
     /// nil where the other decoder has to judge.

@@ -75,6 +75,12 @@ struct ResumeDataTests {
         #expect(code { _ = try ResumeData(decoding: text) } == .badField)
     }
 
+    /// JSONDecoder ends the process on such a text.
+    @Test func whatIsNestedDeeplyIsRefused() {
+        let text = Array(("{\"version\":" + String(repeating: "[", count: 512)).utf8).base64
+        #expect(code { _ = try ResumeData(decoding: text) } == .badField)
+    }
+
     @Test func anotherVersionOrAnImpossibleOffsetIsRefused() throws {
         _ = try fixture.makePart()
         var data = try resumeData()

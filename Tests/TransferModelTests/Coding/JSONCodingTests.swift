@@ -79,6 +79,13 @@ struct JSONCodingTests {
         }
     }
 
+    /// JSONDecoder ends the process on some of these.
+    @Test(arguments: ["[", "{\"a\":", "[{\"a\\\"[\":"], [256, 257, 511, 512, 513, 5000])
+    func whatIsNestedDeeplyIsRefused(opening: String, depth: Int) {
+        let text = Array(String(repeating: opening, count: depth).utf8)
+        #expect(throws: DecodingError.self) { try JSONCoding.decode(JSONValue.self, from: text) }
+    }
+
     @Test func unusualSpellingsAreUnderstood() {
         for text in [
             #"{"\u0075rl": "a"}"#, #"{"url": "a", "url": "b"}"#, #"{"url": "a", "\u0075rl": "b"}"#,
