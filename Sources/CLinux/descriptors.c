@@ -1,6 +1,8 @@
+// Holds a descriptor back for libdispatch, whose threads Swift's tasks run on: where work waits, it looks once a second at
+// what its threads do (/proc/TID/stat), and where there is no descriptor for that it ends the process
+// (_dispatch_workq_count_runnable_workers in its workqueue.c). It is lent this one then, reads nothing from it, and takes
+// the thread for one that waits. Not under sanitizers, which have such functions of their own.
 #define _GNU_SOURCE
-#include "dld_descriptors.h"
-
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,19 +16,14 @@
 #define __has_feature(feature) 0
 #endif
 
-#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
-
-void dld_hold_back_descriptor(void) {}
-
-#else
+#if !__has_feature(thread_sanitizer) && !__has_feature(address_sanitizer)
 
 // Of the process; -1 before it is held.
 static int held = -1;
 static atomic_bool is_lent;
 
-void dld_hold_back_descriptor(void) {
-    if (held < 0) held = open("/dev/null", O_RDONLY | O_CLOEXEC);
-}
+// Before main: the first look at the threads may come with the first of them.
+__attribute__((constructor)) static void hold_back(void) { held = open("/dev/null", O_RDONLY | O_CLOEXEC); }
 
 // Whether it is /proc/NUMBER/stat.
 static int is_of_thread(const char *path) {

@@ -42,7 +42,6 @@ package final class Daemon: Sendable {
     package static func run(_ arguments: DaemonArguments) async -> Int32 {
         signal(SIGPIPE, SIG_IGN)
         dld_forbid_core_dumps()
-        dld_hold_back_descriptor()
         dld_end_at_crashes()
         Footprint.prepare()
         let environment = ProcessEnvironment.variables

@@ -4,7 +4,6 @@
 // What Swift's Glibc module lacks. One header per concern; `_GNU_SOURCE` is defined in the .c files only.
 
 #include "dld_crc32c.h"
-#include "dld_descriptors.h"
 #include "dld_disk.h"
 #include "dld_events.h"
 #include "dld_files.h"
