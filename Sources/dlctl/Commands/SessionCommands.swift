@@ -1,5 +1,4 @@
 import ArgumentParser
-import FoundationEssentials
 import TransferModel
 import TransferRPC
 
@@ -142,8 +141,8 @@ enum SessionSettings {
             members[key.rawValue] = key.isPath ? absolute(value, session) : value
         }
         do {
-            return try JSONDecoder().decode(
-                SessionConfiguration.self, from: Data(try Console.encode(JSONValue.object(members)).utf8))
+            return try JSONCoding.decode(
+                SessionConfiguration.self, from: Array(try Console.encode(JSONValue.object(members)).utf8))
         } catch {
             throw CommandFailure.usage(TransferError(decoding: error).message)
         }

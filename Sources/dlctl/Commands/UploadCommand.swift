@@ -1,5 +1,4 @@
 import ArgumentParser
-import FoundationEssentials
 import TransferModel
 import TransferRPC
 
@@ -121,7 +120,7 @@ struct SendingOptions: ParsableArguments {
         spec.uploadChecksum = sendChecksum.flatMap { ChecksumArgument.algorithm($0.lowercased()) }
         if let s3 {
             do {
-                spec.s3 = try JSONDecoder().decode(S3Upload.self, from: Data(try InputFile.read(s3)))
+                spec.s3 = try JSONCoding.decode(S3Upload.self, from: Array(try InputFile.read(s3)))
             } catch let error as TransferError {
                 throw CommandFailure.usage("\(s3): \(error.message)")
             } catch let error as DecodingError {

@@ -1,10 +1,9 @@
-import FoundationEssentials
 import TransferModel
 
 /// JSON as text on the command line and back.
 enum JSONText {
     static func value(_ text: String) -> JSONValue? {
-        try? JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))
+        try? JSONCoding.decode(JSONValue.self, from: Array(text.utf8))
     }
 
     static func plain(_ value: JSONValue) -> String {

@@ -22,6 +22,12 @@ import TransferModel
         #expect(try value("a=[{\"from\":\"01:00\"}]", .json) == [["from": "01:00"]])
     }
 
+    /// JSONDecoder ends the process on some.
+    @Test func textThatIsNestedDeeplyIsNoValue() {
+        #expect(JSONText.value(String(repeating: "[", count: 512)) == nil)
+        #expect(JSONText.value("[[[]]]") == [[[]]])
+    }
+
     @Test func defaultRemoves() throws {
         for form in [Assignment.Form.count, .rate, .text, .json, .flag] {
             #expect(try value("a=default", form) == .null)
