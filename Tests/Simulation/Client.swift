@@ -114,6 +114,8 @@ final class Client: @unchecked Sendable {
 
     private func control(_ action: TaskAction, _ id: TaskID, _ daemon: SimulatedDaemon) {
         guard tasks[id]?.isRemoved == false else { return }
+        // Its token may be on its way again, and would add another.
+        if case .remove = action, calls.contains(where: { $0.open > 0 && $0.ids?.contains(id) == true }) { return }
         if case .remove = action { tasks[id]?.isRemoved = true }
         let number = begin(action, id)
         world.note("\(action) \(id)")

@@ -82,9 +82,9 @@ extension Supervisor {
             // Parts go first: a daemon that dies in between restarts a task from 0 that was not wanted, and leaves no file.
             let parts = try await discardParts(of: meant.map(\.id), for: action)
             let results = try await store.write { [transitions] in
-                try transitions.control(action, ids, target, in: $0)
+                try transitions.control(action, ids, target, wasFinal: parts.wasFinal, in: $0)
             }
-            return ControlBatch(results: results, attempted: parts)
+            return ControlBatch(results: results, attempted: parts.attempted)
         }
         var changed: [TaskHead] = []
         for result in done.results {
@@ -104,16 +104,18 @@ extension Supervisor {
     }
 
     /// Removes the part files of those tasks whose bytes go with this action.
-    /// - Returns: tasks that had been attempted: who was not has neither part nor file.
     @discardableResult
-    func discardParts(of ids: [TaskID], for action: TaskAction) async throws -> [TaskRecord] {
-        guard action.isLast else { return [] }
-        let records = try await store.read { snapshot in
-            let heads = try snapshot.heads(ids).filter { $0.mayHavePart && action.discardsPart(of: $0) }
-            return try snapshot.tasks(heads.map(\.id))
+    func discardParts(of ids: [TaskID], for action: TaskAction) async throws -> DiscardedParts {
+        guard action.isLast else { return DiscardedParts() }
+        let parts = try await store.read { snapshot in
+            let heads = try snapshot.heads(ids)
+            let losing = heads.filter { $0.mayHavePart && action.discardsPart(of: $0) }
+            return DiscardedParts(
+                attempted: try snapshot.tasks(losing.map(\.id)),
+                wasFinal: Dictionary(heads.map { ($0.id, $0.status.state.isFinal) }) { first, _ in first })
         }
-        await files.discardParts(of: records)
-        return records
+        await files.discardParts(of: parts.attempted)
+        return parts
     }
 
     /// One line for many tasks: a hundred thousand lines are of no use to anybody.
@@ -137,6 +139,13 @@ extension Supervisor {
     static func notFound(_ id: TaskID) -> TransferError {
         TransferError(.taskNotFound, "There is no task \(id).", details: ["task": .integer(id.rawValue)])
     }
+}
+
+/// What was seen of tasks, and done with their part files, before a request was stored.
+struct DiscardedParts {
+    /// Tasks that had been attempted: who was not has neither part nor file.
+    var attempted: [TaskRecord] = []
+    var wasFinal: [TaskID: Bool] = [:]
 }
 
 /// What became of the tasks of one transaction.

@@ -11,9 +11,12 @@ enum ControlResult: Sendable {
 
 /// What clients ask of many tasks: decided on their heads, stored with few statements, whatever their specs say.
 extension TaskTransitions {
+    /// - Parameter wasFinal: of tasks whose part files were seen to before: what another request ended or began meanwhile is
+    ///   left alone, as if this one had come first.
     /// - Returns: one entry for each of `ids`, in order.
     func control(
-        _ action: TaskAction, _ ids: [TaskID], _ target: ControlTarget, in transaction: StoreTransaction
+        _ action: TaskAction, _ ids: [TaskID], _ target: ControlTarget, wasFinal: [TaskID: Bool] = [:],
+        in transaction: StoreTransaction
     ) throws -> [ControlResult] {
         var heads = Dictionary(try transaction.heads(ids).map { ($0.id, $0) }) { first, _ in first }
         var changes = ControlChanges(transitions: self, action: action, now: time.reading())
@@ -22,6 +25,9 @@ extension TaskTransitions {
                 return .skipped(id, .taskNotFound)
             }
             if let states = target.states, !states.contains(head.status.state) {
+                return .skipped(id, .taskWrongState)
+            }
+            if let wasFinal = wasFinal[id], wasFinal != head.status.state.isFinal {
                 return .skipped(id, .taskWrongState)
             }
             do {

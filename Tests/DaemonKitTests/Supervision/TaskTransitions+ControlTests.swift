@@ -77,6 +77,22 @@ import TransferStore
         #expect(next == due)
     }
 
+    /// Their part files were seen to when they were something else.
+    @Test func whatAnotherRequestEndedMeanwhileIsLeftAlone() async throws {
+        let ids = try await fixture.add(hosts: ["a", "b"]).map(\.id)
+        _ = try await control(.cancel(keepPartial: true), [ids[0]])
+        let transitions = fixture.transitions
+        let target = ControlTarget(scope: .ids(ids), states: nil, owner: .everyone)
+        func skipped(_ action: TaskAction, wasFinal: [TaskID: Bool]) async throws -> [TaskID] {
+            try await fixture.store.write { transaction in
+                try transitions.control(action, ids, target, wasFinal: wasFinal, in: transaction)
+            }.compactMap { if case .skipped(let id, .taskWrongState) = $0 { id } else { nil } }
+        }
+        #expect(try await skipped(.remove(deleteFile: false), wasFinal: [ids[0]: false, ids[1]: false]) == ids)
+        #expect(try await skipped(.cancel(keepPartial: false), wasFinal: [ids[0]: true, ids[1]: true]) == ids)
+        #expect(try await skipped(.remove(deleteFile: false), wasFinal: [ids[0]: true]) == [ids[1]])
+    }
+
     /// What finishes may be tried again; what is over stays so until somebody opens it.
     @Test(arguments: [SessionState.active, .finishing, .invalidated])
     func nothingBeginsInASessionThatIsOver(_ state: SessionState) async throws {
