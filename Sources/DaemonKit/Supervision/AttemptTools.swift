@@ -57,13 +57,13 @@ final class AttemptTools: Sendable {
         _ record: TaskRecord, with result: TaskResult, _ answer: UploadResult, keeping body: [UInt8]? = nil
     ) async throws -> AttemptEnding {
         let transitions = transitions
-        let now = time.reading().wall
-        let response = answer.head.map {
-            ResponseInfo($0, of: record, body: answer.body, isTruncated: answer.isBodyTruncated)
+        var notes = PendingNotes(record: record, time: time.reading().wall)
+        if let head = answer.head {
+            notes.add(ResponseInfo(head, of: record, body: answer.body, isTruncated: answer.isBodyTruncated))
         }
-        let run = CompletedRun(record: record, result: result, duration: duration(of: record), hasCheckpoint: false)
+        let run = CompletedRun(
+            record: record, result: result, duration: duration(of: record), notes: notes, hasCheckpoint: false)
         let outcome = try await patience.persistently { transaction in
-            if let response { try transaction.keep(response, of: record, at: now) }
             if let body { try transaction.setBody(record.id, .response, body) }
             try transaction.setUpload(record.id, nil)
             // It is sent; what a later look wants to know of it is its length.
@@ -81,17 +81,6 @@ final class AttemptTools: Sendable {
         let now = time.reading()
         let passed = now.wall.since(record.status.startedAt ?? record.status.createdAt)
         return min(max(0, passed), record.status.budgetUsed(at: now))
-    }
-}
-
-extension StoreTransaction {
-    /// Stores the answer to an upload or a data task, with its event.
-    func keep(_ response: ResponseInfo, of record: TaskRecord, at now: Timestamp) throws {
-        try setResponse(record.id, response)
-        _ = try append(
-            EventRecord(
-                time: now, type: .taskResponse, session: record.session, task: record.id,
-                payload: ["response": response.jsonValue]))
     }
 }
 

@@ -57,9 +57,10 @@ struct PinnedFiles: Sendable {
         var bytes: [UInt8] = []
         while bytes.count <= most {
             var piece = [UInt8](repeating: 0, count: 64 << 10)
-            let count = pread(file.fileDescriptor, &piece, piece.count, off_t(bytes.count))
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw .source(errno: errno, path) }
+            let (count, code) = retrying {
+                pread(file.fileDescriptor, &piece, piece.count, off_t(bytes.count))
+            }
+            guard count >= 0 else { throw .source(errno: code, path) }
             if count == 0 { return bytes }
             bytes += piece[..<count]
         }
@@ -75,9 +76,11 @@ struct PinnedFiles: Sendable {
         copies.append(Descriptor(descriptor))
         var written = 0
         while written < bytes.count {
-            let count = pwrite(descriptor, Array(bytes[written...]), bytes.count - written, off_t(written))
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { throw .source(errno: errno, path) }
+            let (count, code) = bytes.withUnsafeBytes { bytes in
+                let rest = UnsafeRawBufferPointer(rebasing: bytes[written...])
+                return retrying { pwrite(descriptor, rest.baseAddress, rest.count, off_t(written)) }
+            }
+            guard count > 0 else { throw .source(errno: code, path) }
             written += count
         }
         return "/proc/self/fd/\(descriptor)"
