@@ -8,7 +8,41 @@ extension EndToEnd {
     /// another's of the same name.
     @Suite(.enabled(if: Requirements.has("nginx", "openssl")))
     struct Certificates {
-        /// A server that answers with the name in the client's certificate.
+        /// A server that answers with the name in the client's certificate, a daemon, and where a client has its certificate.
+        private struct House {
+            let server: Nginx
+            let scene: Scene
+            let authority: String
+            var identity: String { scene.file("identity") }
+
+            init() async throws {
+                server = try await Certificates.server()
+                scene = try await Scene()
+                authority = try #require(server.certificates?.authority)
+            }
+
+            /// Gives the client another certificate; its key is in the same file.
+            func isNow(_ name: String) async throws {
+                try await Program.require([
+                    "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+                    "-keyout", identity + ".key", "-out", identity + ".crt", "-days", "30", "-subj", "/CN=\(name)",
+                ])
+                try Files.write(identity, try Files.text(identity + ".crt") + Files.text(identity + ".key"))
+            }
+
+            /// What the server says of the certificate it was shown.
+            func shown(at location: String, to name: String) async throws -> String {
+                let id = try await scene.probe.add(
+                    server.tlsURL(location), to: scene.file(name),
+                    Scene.quickRetry.merging([
+                        "caFile": .string(authority), "httpVersion": "1.1",
+                        "clientCertificate": ["certificate": .string(identity)],
+                    ]) { $1 })
+                try await scene.probe.wait(for: id, "completed")
+                return try Files.text(scene.file(name))
+            }
+        }
+
         private static func server() async throws -> Nginx {
             try await Nginx.start(
                 tls: true,
@@ -19,56 +53,30 @@ extension EndToEnd {
                     """)
         }
 
-        /// A certificate and its key in one file.
-        private static func makeIdentity(_ name: String, _ path: String) async throws {
-            try await Program.require([
-                "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-                "-keyout", path + ".key", "-out", path + ".crt", "-days", "30", "-subj", "/CN=\(name)",
-            ])
-            try Files.write(path, try Files.text(path + ".crt") + Files.text(path + ".key"))
-        }
-
-        /// What the server says of the certificate that is at `identity` now.
-        private static func name(
-            _ scene: Scene, _ url: String, _ server: Nginx, _ identity: String, to name: String
-        ) async throws -> String {
-            let authority = try #require(server.certificates?.authority)
-            let id = try await scene.probe.add(
-                url, to: scene.file(name),
-                Scene.quickRetry.merging([
-                    "caFile": .string(authority), "httpVersion": "1.1",
-                    "clientCertificate": ["certificate": .string(identity)],
-                ]) { $1 })
-            try await scene.probe.wait(for: id, "completed")
-            return try Files.text(scene.file(name))
-        }
-
         /// libcurl uses a connection again for whoever names the same path, be it another's by now.
         @Test(.timeLimit(.minutes(1)))
         func aConnectionIsUsedForTheCertificateThatMadeIt() async throws {
-            let (server, scene) = (try await Self.server(), try await Scene())
-            let identity = scene.file("identity")
-            try await Self.makeIdentity("anna", identity)
-            #expect(try await Self.name(scene, server.tlsURL("who"), server, identity, to: "1") == "CN=anna")
-            try await Self.makeIdentity("bert", identity)
-            #expect(try await Self.name(scene, server.tlsURL("who"), server, identity, to: "2") == "CN=bert")
+            let house = try await House()
+            try await house.isNow("anna")
+            #expect(try await house.shown(at: "who", to: "1") == "CN=anna")
+            try await house.isNow("bert")
+            #expect(try await house.shown(at: "who", to: "2") == "CN=bert")
         }
 
         @Test(.timeLimit(.minutes(1)))
         func anotherOriginIsShownNone() async throws {
-            let (server, scene) = (try await Self.server(), try await Scene())
-            let identity = scene.file("identity")
-            try await Self.makeIdentity("anna", identity)
-            #expect(try await Self.name(scene, server.tlsURL("away"), server, identity, to: "1") == "")
+            let house = try await House()
+            try await house.isNow("anna")
+            #expect(try await house.shown(at: "away", to: "1") == "")
         }
 
         /// The network thread serves everybody: a file that it would have to wait for must not be its to open.
         @Test(.timeLimit(.minutes(1)), arguments: ["caFile", "certificate", "key", "netrc"], [false, true])
         func whatBecameAFifoOrEndlessHoldsNobodyUp(_ member: String, _ isEndless: Bool) async throws {
-            let (server, scene) = (try await Self.server(), try await Scene())
-            let authority = try #require(server.certificates?.authority)
-            let (identity, path) = (scene.file("identity"), scene.file("changing"))
-            try await Self.makeIdentity("anna", identity)
+            let house = try await House()
+            try await house.isNow("anna")
+            let (scene, authority, identity) = (house.scene, house.authority, house.identity)
+            let path = scene.file("changing")
             try Files.write(path, try Files.text(member == "caFile" ? authority : identity))
             let certificate: [String: JSONValue] = [
                 "certificate": .string(member == "certificate" ? path : identity),
@@ -79,7 +87,7 @@ extension EndToEnd {
                 "clientCertificate": .object(certificate),
             ]
             if member == "netrc" { spec["netrc"] = .string(path) }
-            let id = try await scene.probe.add(server.tlsURL("who"), to: scene.file("file"), spec)
+            let id = try await scene.probe.add(house.server.tlsURL("who"), to: scene.file("file"), spec)
             unlink(path)
             if isEndless {
                 try Files.write(path, "")
