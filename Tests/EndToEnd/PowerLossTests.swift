@@ -93,6 +93,25 @@ extension EndToEnd {
             }
         }
 
+        /// The store is on another disk, and forgets the task for good: nobody would remove what came back.
+        @Test(.timeLimit(.minutes(1)), arguments: ["cancel", "remove"])
+        func aPartThatWasGivenUpDoesNotComeBack(_ end: String) async throws {
+            let disk = try await CrashableDisk.make(megabytes: 64)
+            let scene = try await Scene()
+            scene.origin.serve("/file", .stalling(.version(1, size: 4 << 20), at: 1 << 20, rate: 8 << 20))
+            let id = try await scene.probe.add(scene.origin.url("/file"), to: disk.path + "/out/file")
+            try await scene.probe.wait(for: id, bytes: 1 << 20)
+            if end == "remove" { #expect(try await scene.probe.control("cancel", id, ["keepPartial": true])) }
+            try await Program.require(["sync", "--file-system", disk.path])
+            #expect(Files.names(in: disk.path + "/out").count == 1)
+            #expect(try await scene.probe.control(end, id))
+            try disk.cutPower()
+            try await scene.daemon.kill()
+            try await disk.unmount()
+            try await disk.mount()
+            #expect(Files.names(in: disk.path + "/out") == [])
+        }
+
         /// Where a copy of the mount outlived the cut, the dead file system went on writing to the image.
         @Test(.enabled(if: Requirements.has("unshare")), .timeLimit(.minutes(1)))
         func aDiskThatIsUnmountedIsMountedNowhereElse() async throws {

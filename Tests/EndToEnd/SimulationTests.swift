@@ -15,7 +15,9 @@ extension EndToEnd {
             #expect(output.contains("30 worlds from seed 1") && output.contains(" 0 failures"), "\(output)")
         }
 
-        @Test(.timeLimit(.minutes(10)), arguments: ["splice", "forget", "stuck", "misplace", "skip", "overtake"])
+        @Test(
+            .timeLimit(.minutes(10)),
+            arguments: ["splice", "forget", "unname", "stuck", "misplace", "skip", "overtake"])
         func aPlantedDefectIsFound(_ plant: String) async throws {
             let (status, output) = try await simulate("--seeds", "20", "--plant", plant)
             #expect(status == 0 && output.contains("found \(plant) with seed"), "\(output)")

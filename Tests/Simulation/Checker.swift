@@ -106,7 +106,9 @@ final class Checker: @unchecked Sendable {
     private func checkFiles() throws {
         let store = world.daemon?.store.identifier ?? ""
         var parts: [(name: String, task: TaskID)] = []
-        for name in try world.names(in: "/out") {
+        let names = try world.names(in: "/out")
+        proven = proven.filter { names.contains($0.key) }
+        for name in names {
             if PartName.isPartName(name) {
                 guard let task = PartName.task(of: name, store: store) else {
                     throw Violation("\(name) is nobody's part file")

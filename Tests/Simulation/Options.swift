@@ -28,6 +28,8 @@ enum Plant: String, CaseIterable, ExpressibleByArgument {
     case splice
     /// A crash takes back what was committed.
     case forget
+    /// A folder that was synced has not kept its names.
+    case unname
     /// An exchange never ends.
     case stuck
     /// The engine sends the beginning of a file where it was told to go on in the middle.

@@ -68,7 +68,8 @@ final class World: @unchecked Sendable {
     /// - Throws: `Violation`; other errors where the simulation itself cannot go on.
     func run() throws {
         sim_reset(random.next(), Self.begin, Self.wallBegin)
-        for place in ["", "/state", "/out", "/in"] { mkdir(folder + place, 0o700) }
+        for place in ["", "/state", "/out", "/in", "/lost"] { mkdir(folder + place, 0o700) }
+        sim_watch_names(folder + "/out", folder + "/lost", plant != .unname)
         resources = (0..<Self.resourceCount).map { Resource($0, &random) }
         try start()
         while stepCount < steps {
@@ -153,9 +154,12 @@ final class World: @unchecked Sendable {
         try subscribers.checkLog()
     }
 
-    /// Of a file only what was synced is certain: the rest is gone, or is something else.
+    /// Of a file only what was synced is certain: the rest is gone, or is something else. Of names that came, went or
+    /// changed since their folder was synced, the last ones did not.
     private func cutUnsynced() throws {
-        let paths = try names(in: "/out").map { folder + "/out/" + $0 } + [folder + "/state/dld.sqlite-wal"]
+        let names = sim_unsynced_names()
+        if names > 0 { sim_cut_names(random.below(names + 1)) }
+        let paths = try self.names(in: "/out").map { folder + "/out/" + $0 } + [folder + "/state/dld.sqlite-wal"]
         for path in paths {
             var status = stat()
             guard stat(path, &status) == 0 else { continue }

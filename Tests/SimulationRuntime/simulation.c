@@ -3,8 +3,10 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -89,6 +91,21 @@ typedef struct {
 
 static Durable *durable;
 static size_t durable_count, durable_room;
+// A name that came, went or was changed in the watched folder since that was synced: how it is taken back.
+typedef struct {
+    // NULL where there was, or is, none. What lost its name by the change lies in `lost` under `number`.
+    char *before, *after;
+    uint64_t number;
+    bool is_lost;
+    // Whoever removed it tried to make that durable: that the disk refused is no fault of theirs.
+    bool is_excused;
+} NameChange;
+
+static NameChange *changes;
+static size_t change_count, change_room;
+static int watched = -1, lost = -1;
+static bool syncs_names;
+static uint64_t watched_inode, next_lost;
 static int failing_error, failing_calls;
 static int64_t disk_failed;
 
@@ -151,12 +168,15 @@ void sim_begin(void) {
     is_active = is_simulated = true;
 }
 
+static void forget_changes(void);
+
 void sim_reset(uint64_t seed, int64_t boot, int64_t wall) {
     sim_forget_jobs();
     boot_time = boot;
     wall_offset = wall - boot;
     random_state = seed;
     durable_count = 0;
+    forget_changes();
     failing_calls = 0;
     disk_failed = -1;
 }
@@ -279,7 +299,7 @@ ssize_t getrandom(void *bytes, size_t count, unsigned int flags) { return syscal
 
 int getentropy(void *bytes, size_t count) { return getrandom(bytes, count, 0) == (ssize_t)count ? 0 : -1; }
 
-// MARK: The disk. Data only: names are taken to be durable.
+// MARK: The disk. Of files their data, of one folder its names; other names are taken to be durable.
 
 void sim_break_disk(int error, int calls) {
     failing_error = error;
@@ -320,10 +340,105 @@ static bool disk_fails(void) {
     return true;
 }
 
+static char *copied(const char *text) {
+    char *copy = text ? strdup(text) : NULL;
+    if (text && !copy) abort();
+    return copy;
+}
+
+// Only names beneath the folder's own descriptor, as the daemon uses them.
+static bool is_watched(int folder, const char *name) {
+    struct stat status;
+    return is_simulated && watched >= 0 && folder >= 0 && !strchr(name, '/') && fstat(folder, &status) == 0
+        && status.st_ino == watched_inode;
+}
+
+static void note_change(const char *before, const char *after, int64_t number) {
+    if (change_count == change_room) changes = grown(changes, &change_room, sizeof *changes);
+    changes[change_count++] = (NameChange){
+        .before = copied(before), .after = copied(after), .number = (uint64_t)number, .is_lost = number >= 0};
+}
+
+static void lost_name(uint64_t number, char text[24]) { snprintf(text, 24, "%llu", (unsigned long long)number); }
+
+// Gives a file that is about to lose its name another one, by which it comes back; -1 where there is none.
+static int64_t keep_lost(const char *name) {
+    char text[24];
+    lost_name(next_lost, text);
+    if (kernel(SYS_linkat, watched, (long)name, lost, (long)text, 0, 0) != 0) return -1;
+    return (int64_t)next_lost++;
+}
+
+static void drop_lost(int64_t number) {
+    char text[24];
+    if (number < 0) return;
+    lost_name((uint64_t)number, text);
+    kernel(SYS_unlinkat, lost, (long)text, 0, 0, 0, 0);
+}
+
+static void forget_changes(void) {
+    while (change_count) {
+        NameChange *change = changes + --change_count;
+        if (change->is_lost) drop_lost((int64_t)change->number);
+        free(change->before);
+        free(change->after);
+    }
+}
+
+void sim_watch_names(const char *folder, const char *lost_folder, bool syncs) {
+    syncs_names = syncs;
+    if (watched >= 0) close(watched);
+    if (lost >= 0) close(lost);
+    watched = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    lost = open(lost_folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct stat status;
+    if (watched < 0 || lost < 0 || fstat(watched, &status) != 0) abort();
+    watched_inode = status.st_ino;
+}
+
+size_t sim_unsynced_names(void) { return change_count; }
+
+void sim_cut_names(size_t kept) {
+    while (change_count > kept) {
+        NameChange *change = changes + --change_count;
+        if (change->is_excused)
+            drop_lost((int64_t)change->number);
+        else if (change->before && change->after)
+            kernel(SYS_renameat2, watched, (long)change->after, watched, (long)change->before, 0, 0);
+        else if (change->after)
+            kernel(SYS_unlinkat, watched, (long)change->after, 0, 0, 0, 0);
+        if (change->is_lost && !change->is_excused) {
+            char text[24];
+            lost_name(change->number, text);
+            const char *name = change->after ? change->after : change->before;
+            kernel(SYS_renameat2, lost, (long)text, watched, (long)name, 0, 0);
+        }
+        free(change->before);
+        free(change->after);
+    }
+    forget_changes();
+}
+
+static void note_folder(int descriptor, bool is_synced) {
+    struct stat status;
+    if (!change_count || fstat(descriptor, &status) != 0 || status.st_ino != watched_inode) return;
+    if (is_synced && syncs_names) return forget_changes();
+    if (is_synced) return;
+    for (size_t i = 0; i < change_count; i++) changes[i].is_excused |= changes[i].is_lost && !changes[i].after;
+}
+
 static int synced(long number, int descriptor) {
-    if (disk_fails()) return -1;
+    if (disk_fails()) {
+        const int code = errno;
+        note_folder(descriptor, false);
+        errno = code;
+        return -1;
+    }
     const int result = (int)kernel(number, descriptor, 0, 0, 0, 0, 0);
-    if (result == 0 && is_simulated) note_durable(descriptor, false);
+    if (result == 0 && is_simulated) {
+        note_durable(descriptor, false);
+        note_folder(descriptor, true);
+    }
     return result;
 }
 
@@ -350,8 +465,53 @@ int ftruncate(int descriptor, off_t length) { return ftruncate64(descriptor, len
 
 int renameat2(int from, const char *old, int to, const char *new, unsigned int flags) {
     if (disk_fails()) return -1;
-    return (int)kernel(SYS_renameat2, from, (long)old, to, (long)new, flags, 0);
+    const bool is_noted = is_watched(from, old) && is_watched(to, new);
+    const int64_t replaced = is_noted && !(flags & RENAME_NOREPLACE) ? keep_lost(new) : -1;
+    const int result = (int)kernel(SYS_renameat2, from, (long)old, to, (long)new, flags, 0);
+    if (result == 0 && is_noted) {
+        note_change(old, new, replaced);
+    } else {
+        const int code = errno;
+        drop_lost(replaced);
+        errno = code;
+    }
+    return result;
 }
+
+int renameat(int from, const char *old, int to, const char *new) { return renameat2(from, old, to, new, 0); }
+
+int unlinkat(int folder, const char *name, int flags) {
+    const int64_t number = is_watched(folder, name) ? keep_lost(name) : -1;
+    const int result = (int)kernel(SYS_unlinkat, folder, (long)name, flags, 0, 0, 0);
+    if (result == 0 && number >= 0) {
+        note_change(name, NULL, number);
+    } else {
+        const int code = errno;
+        drop_lost(number);
+        errno = code;
+    }
+    return result;
+}
+
+int linkat(int from, const char *old, int to, const char *new, int flags) {
+    const int result = (int)kernel(SYS_linkat, from, (long)old, to, (long)new, flags, 0);
+    if (result == 0 && is_watched(to, new)) note_change(NULL, new, -1);
+    return result;
+}
+
+// A file that is made. Without O_EXCL it may have been there.
+int openat64(int folder, const char *name, int flags, ...) {
+    va_list list;
+    va_start(list, flags);
+    const bool makes = flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE;
+    const int mode = makes ? va_arg(list, int) : 0;
+    va_end(list);
+    const int result = (int)kernel(SYS_openat, folder, (long)name, flags, mode, 0, 0);
+    if (result >= 0 && flags & O_EXCL && flags & O_CREAT && is_watched(folder, name)) note_change(NULL, name, -1);
+    return result;
+}
+
+int openat(int folder, const char *name, int flags, ...) __attribute__((alias("openat64")));
 
 // Room is only pretended: zeroing it would take a sixth of a world's time.
 int fallocate64(int descriptor, int mode, off64_t offset, off64_t length) {

@@ -105,12 +105,16 @@ extension Supervisor {
             while true {
                 let old = try await store.read { try $0.history(before: horizon, limit: Self.retentionBatch) }
                 guard !old.isEmpty else { break }
-                let expired = try await store.write { transaction in
-                    let expired = try transaction.expire(old, before: horizon)
-                    for record in expired { try transaction.endUpload(of: record, at: now) }
-                    return expired
+                // Parts go first, as with what a client removes.
+                let ids = old.map(\.id)
+                try await stoppingRuns(ids) {
+                    try await discardParts(of: ids, for: .remove(deleteFile: false))
+                    try await store.write { transaction in
+                        for record in try transaction.expire(old, before: horizon) {
+                            try transaction.endUpload(of: record, at: now)
+                        }
+                    }
                 }
-                await files.discardParts(of: expired.filter { TaskHead($0).mayHavePart })
                 if old.count < Self.retentionBatch { break }
             }
             let eventHorizon = now.advanced(by: Seconds(-settings.eventRetention.rawValue))

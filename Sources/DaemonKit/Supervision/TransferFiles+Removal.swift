@@ -4,7 +4,7 @@ import TransferModel
 /// What goes with tasks that are over.
 extension TransferFiles {
     /// Removes tasks' part files: those that their checkpoints name, those they would be given, and decoded ones that a
-    /// daemon left behind which was killed.
+    /// daemon left behind which was killed. Durably: one that came back with the next boot would be no task's any more.
     func discardParts(of records: [TaskRecord]) async {
         let downloads = records.filter { $0.spec.kind == .download }
         guard !downloads.isEmpty else { return }
@@ -19,6 +19,7 @@ extension TransferFiles {
                 guard name != names[0], PartName.isPartName(name) else { continue }
                 folder.unlink([name], in: Self.folder(of: path), record.session.owner)
             }
+            folder.sync()
         }
     }
 
@@ -55,10 +56,16 @@ private struct LastFolder {
 
     mutating func unlink(_ names: [String], in path: String, _ owner: UserID) {
         if place.map({ $0 != (path, owner) }) ?? true {
+            sync()
             place = (path, owner)
             folder = try? access.openFolder(path, owner: owner, create: false)
         }
         guard let folder else { return }
         for name in names { unlinkat(folder.fileDescriptor, name, 0) }
+    }
+
+    /// Makes it durable, as far as its disk can: one that fails keeps nobody from giving up a task.
+    func sync() {
+        if let folder { try? folder.sync(besides: folder.fileDescriptor) }
     }
 }

@@ -1,7 +1,9 @@
 import CurlEngine
+import Glibc
 import Logging
 import TestSupport
 import Testing
+import Threading
 import TransferCore
 import TransferModel
 import TransferRPC
@@ -132,5 +134,38 @@ import TransferStore
         await next.keepHouse()
         #expect(try await fixture.store.read { try $0.task(id) } == nil)
         #expect(try await fixture.events().isEmpty)
+    }
+
+    /// A daemon that dies in between leaves no file that no task speaks of.
+    @Test func whatRetentionTakesLosesItsPartFirst() async throws {
+        let folder = try TemporaryFolder()
+        let (store, supervisor) = (fixture.store, try await supervisor())
+        let task = try await fixture.add(hosts: ["h"])[0]
+        let part = folder.file(PartName.make(task: task.id, store: store.identifier))
+        try Files.write(part, [1])
+        var spec = task.spec
+        spec.destination = Destination(directory: folder.path)
+        let placed = spec
+        try await store.write { try $0.setSpec(task.id, placed, host: task.host) }
+        for event in [.claimed, .preempted, .cancel(keepPartial: true)] as [TaskEvent] {
+            _ = try await fixture.apply(event, to: task.id)
+        }
+        fixture.time.advance(34_560_000)
+
+        // Another writer has its turn, until the one that forgets the task waits.
+        let (isHeld, hasBegun) = (Guarded(true), Guarded(false))
+        async let other: Void = store.write { _ in
+            hasBegun.withLock { $0 = true }
+            while isHeld.withLock({ $0 }) { usleep(1000) }
+        }
+        #expect(await eventually { hasBegun.withLock { $0 } })
+        async let house: Void = supervisor.keepHouse()
+        let waits = await eventually { store.queuedWrites > 0 }
+        #expect(waits)
+        #expect(Files.names(in: folder.path) == [])
+        #expect(try await store.read { try $0.task(task.id) } != nil)
+        isHeld.withLock { $0 = false }
+        _ = try await (other, house)
+        #expect(try await store.read { try $0.task(task.id) } == nil)
     }
 }

@@ -38,5 +38,13 @@ int64_t sim_disk_failed(void);
 /// Bytes of a file that were durable at its last sync, and were not cut off since.
 int64_t sim_durable(uint64_t inode);
 
+/// From now on names in `folder` are durable only when it is synced, and not even then without `syncs`. `lost` holds what
+/// lost its name since.
+void sim_watch_names(const char *folder, const char *lost, bool syncs);
+/// Names that came, went or changed there since.
+size_t sim_unsynced_names(void);
+/// Takes them back, the last one first, until `kept` are left; these are durable now.
+void sim_cut_names(size_t kept);
+
 /// Real monotonic nanoseconds.
 int64_t sim_real_nanoseconds(void);
