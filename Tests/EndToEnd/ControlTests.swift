@@ -160,6 +160,23 @@ extension EndToEnd {
             #expect(resource.content.matches(scene.file()))
         }
 
+        /// Whoever took the resume data mostly removes the task that had it, which may be long before the new one runs.
+        @Test(.timeLimit(.minutes(1)))
+        func aPartThatWentWithResumeDataStaysWhenTheOldTaskGoes() async throws {
+            let scene = try await Scene()
+            scene.origin.serve("/file", .stalling(resource, at: 6 << 20, rate: 4 << 20), .good(resource))
+            let old = try await scene.add("/file", to: "file")
+            try await scene.probe.wait(for: old, bytes: 2 << 20)
+            let blob = try #require(try await scene.probe.call("task.resumeData", ["id": .integer(old)])["resumeData"])
+            let new = try await scene.probe.add([["resumeData": blob, "startPaused": true]])[0]
+            #expect(try await scene.probe.control("remove", old))
+            #expect(try await scene.probe.control("resume", new))
+            try await scene.probe.wait(for: new, "completed")
+            #expect((scene.origin.requests("/file").last?.rangeStart ?? 0) >= 2 << 20)
+            #expect(resource.content.matches(scene.file()))
+            #expect(scene.names == ["file"])
+        }
+
         @Test(.timeLimit(.minutes(1)))
         func resumeDataThatSomebodyMadeUpIsRefused() async throws {
             let scene = try await Scene()

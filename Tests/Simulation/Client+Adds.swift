@@ -51,6 +51,35 @@ extension Client {
         if world.random.chance(200) { ask(call, daemon) }
     }
 
+    /// Takes a download's resume data, adds another with it, and mostly removes the one that had it.
+    func handOver(_ daemon: SimulatedDaemon) {
+        let ids = tasks.filter { $0.value.file != nil && !$0.value.isRemoved }.keys.sorted()
+        guard !ids.isEmpty, made < Self.mostTasks else { return }
+        made += 1
+        let id = ids[world.random.below(ids.count)]
+        let (connections, file) = (tasks[id]?.connections ?? 1, tasks[id]?.file ?? "")
+        let number = begin(.cancel(keepPartial: true), id)
+        world.note("resume data of \(id)")
+        Task {
+            do {
+                var spec = TaskSpec()
+                spec.resumeData = try await daemon.supervisor.resumeData(id, by: Self.peer)
+                end(id)
+                promise(.cancelled, id, number)
+                // Both may be fetched to their ends.
+                for place in 1...Self.mostTasks { wanted["\(file) (\(place))"] = wanted[file] }
+                spec.startPaused = world.random.chance(500)
+                ask(AddCall([(spec, Known(connections: connections, file: file))], session: nil), daemon)
+                if world.random.chance(500) { control(.remove(deleteFile: false), id, daemon) }
+            } catch {
+                end(id)
+                let code = (error as? TransferError)?.code
+                // It is over, or gone.
+                if code != .taskWrongState, code != .taskNotFound { refused("resume data of \(id)", error) }
+            }
+        }
+    }
+
     /// Says again what was answered already, as a client does that has lost the answer.
     func addAgain(_ daemon: SimulatedDaemon) {
         let unheard = calls.filter { $0.ids == nil }

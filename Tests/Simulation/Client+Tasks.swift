@@ -22,7 +22,7 @@ extension Client {
         spec.url = world.resources[resource].url
         spec.destination = Destination(path: world.folder + "/out/" + name)
         spec.connections = connections
-        return (spec, Known(connections: connections))
+        return (spec, Known(connections: connections, file: name))
     }
 
     private func upload(_ name: String) throws -> (TaskSpec, Known) {

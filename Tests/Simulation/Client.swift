@@ -6,6 +6,8 @@ final class Client: @unchecked Sendable {
     /// A task as its client knows it.
     struct Known {
         var connections: Int
+        /// The name that a download is to have.
+        var file: String?
         /// nil = shared.
         var session: String?
         /// Where an upload or a data task sends to, by name.
@@ -74,6 +76,15 @@ final class Client: @unchecked Sendable {
 
     func end(_ id: TaskID) { tasks[id]?.open -= 1 }
 
+    /// A request was acknowledged: the task is so, unless somebody has asked for anything since.
+    /// - Returns: whether that is certain.
+    @discardableResult
+    func promise(_ state: TaskState, _ id: TaskID, _ number: Int?) -> Bool {
+        guard number == tasks[id]?.asked else { return false }
+        tasks[id]?.promised = state
+        return true
+    }
+
     /// Does something that clients do.
     func act() {
         guard let daemon = world.daemon else { return }
@@ -82,6 +93,7 @@ final class Client: @unchecked Sendable {
         if made < Self.mostTasks, kind < 4 || tasks.isEmpty { return add(1 + world.random.below(3), daemon) }
         guard world.hazards.contains(.client) else { return }
         if world.random.chance(60) { return endSession(daemon) }
+        if world.random.chance(100) { return handOver(daemon) }
         let ids = tasks.keys.sorted()
         guard !ids.isEmpty else { return }
         let id = ids[world.random.below(ids.count)]
@@ -112,7 +124,7 @@ final class Client: @unchecked Sendable {
         }
     }
 
-    private func control(_ action: TaskAction, _ id: TaskID, _ daemon: SimulatedDaemon) {
+    func control(_ action: TaskAction, _ id: TaskID, _ daemon: SimulatedDaemon) {
         guard tasks[id]?.isRemoved == false else { return }
         // Its token may be on its way again, and would add another.
         if case .remove = action, calls.contains(where: { $0.open > 0 && $0.ids?.contains(id) == true }) { return }
@@ -124,12 +136,10 @@ final class Client: @unchecked Sendable {
                 let target = ControlTarget(scope: .ids([id]), owner: .everyone)
                 let outcome = try await daemon.supervisor.control(action, target)
                 end(id)
-                guard outcome.changed == [id], number == tasks[id]?.asked else { return }
+                guard outcome.changed == [id] else { return }
                 switch action {
-                case .pause: tasks[id]?.promised = .paused
-                case .cancel:
-                    tasks[id]?.promised = .cancelled
-                    gaveUp(id)
+                case .pause: promise(.paused, id, number)
+                case .cancel: if promise(.cancelled, id, number) { gaveUp(id) }
                 case .resume, .retry, .remove: break
                 }
                 world.note("\(action) \(id) done")

@@ -83,23 +83,16 @@ package struct ResumeData: Hashable, Sendable, Codable {
     }
 }
 
-/// The part file of resume data, proven to be one that this peer may have continued.
-package struct ClaimablePart: Sendable {
-    package let folder: Folder
-    package let name: String
-    package let checkpoint: Checkpoint
-}
-
 extension ResumeData {
-    /// Opens and proves the part: a regular file named as parts are, in the destination's folder, of the peer or the
+    /// Looks at the part: a regular file named as parts are, in the destination's folder, of the peer or the
     /// daemon itself, with one link and the same device and inode, and as long as the offset says.
     /// - Parameter plan: of the destination in this very blob.
-    /// - Returns: nil where there is no part to continue: it starts from 0.
+    /// - Returns: the checkpoint of a part that may be continued; nil where there is none: it starts from 0.
     /// - Throws: `permission.denied` for a part outside what the peer may name, `request.bad_field` for one that is
     ///   no part file.
-    package func openPart(
+    package func claimablePart(
         plan: DestinationPlan, access: FileAccess, owner: UserID
-    ) throws(TransferError) -> ClaimablePart? {
+    ) throws(TransferError) -> Checkpoint? {
         guard let checkpoint else { return nil }
         try PathRules.requireAbsolute(checkpoint.partPath)
         guard let slash = checkpoint.partPath.utf8.lastIndex(of: UInt8(ascii: "/")) else { return nil }
@@ -117,25 +110,6 @@ extension ResumeData {
         guard FileIdentity(status) == FileIdentity(checkpoint),
             Int64(status.st_size) >= checkpoint.reach.rawValue
         else { return nil }
-        return ClaimablePart(folder: folder, name: name, checkpoint: checkpoint)
-    }
-}
-
-extension ClaimablePart {
-    /// Takes the part for one task by giving it that task's name; of two tasks with the same blob one gets it.
-    /// - Returns: the checkpoint with the new path; nil where somebody else was first.
-    package func claim(as newName: String) throws(TransferError) -> Checkpoint? {
-        let directory = folder.fileDescriptor
-        let (result, code) = retrying { renameat(directory, name, directory, newName) }
-        if result != 0 {
-            if code == ENOENT { return nil }
-            throw .destination(errno: code, "take over", folder.path(of: name))
-        }
-        guard let status = status(of: newName, in: directory), status.isRegular, status.st_nlink == 1,
-            FileIdentity(status) == FileIdentity(checkpoint)
-        else { return nil }
-        var claimed = checkpoint
-        claimed.partPath = folder.path(of: newName)
-        return claimed
+        return checkpoint
     }
 }

@@ -32,8 +32,36 @@ extension Supervisor: TaskServing {
         }
         // Also where the store is full: the alarms then look for room.
         defer { kick() }
-        var added = try await insert(admitted, admission.session)[...]
-        return specs.indices.compactMap { known[$0] ?? added.popFirst() }
+        let added = try await insert(admitted, admission.session)
+        try? await takeOverParts(zip(added, admitted).filter { $1.checkpoint != nil }.map(\.0.id))
+        var rest = added[...]
+        return specs.indices.compactMap { known[$0] ?? rest.popFirst() }
+    }
+
+    /// Gives parts that came with resume data their tasks' names at once: under the old ones they would go with the tasks
+    /// that had them. What fails here is left to the attempts, and tasks that run by now to their own.
+    private func takeOverParts(_ ids: [TaskID]) async throws {
+        guard !ids.isEmpty else { return }
+        await runs.claims.hold(ids)
+        defer { runs.claims.release(ids) }
+        let waiting = ids.filter { runs[$0] == nil }
+        var taken: [(record: TaskRecord, part: Checkpoint)] = []
+        for record in try await store.read({ try $0.tasks(waiting) }) {
+            guard let held = record.checkpoint, let part = try? await files.takenOver(held, for: record) else {
+                continue
+            }
+            if part != held { taken.append((record, part)) }
+        }
+        let moved = taken
+        let givenUp = try await store.write { transaction in
+            try moved.filter { record, part in
+                guard try transaction.task(record.id)?.checkpoint == record.checkpoint else { return true }
+                try transaction.setCheckpoint(record.id, part)
+                return false
+            }
+        }
+        // Whoever gave them up meanwhile looked for the old names.
+        await files.discardParts(of: givenUp.map(\.record))
     }
 
     private static func checkTakesTasks(_ session: SessionRecord?) throws {

@@ -162,18 +162,31 @@ struct TransferFiles: Sendable {
         return HeldPart(part: planned, checkpoint: nil)
     }
 
-    /// A part that came with resume data has another task's name: it gets this one's, so that no two tasks write to it.
+    /// The checkpoint of a part that came with resume data, once the part has its task's name; nil where it is gone.
+    /// - Throws: `disk.*`, `permission.denied`.
+    func takenOver(_ checkpoint: Checkpoint, for record: TaskRecord) async throws -> Checkpoint? {
+        let plan = try DestinationPlan(record.spec.destination, directory: nil)
+        let folder = try await open(plan, for: record)
+        let name = PartName.make(task: record.id, store: storeID, wanted: plan.name)
+        return try await pool.run { () throws(TransferError) in try Self.claimed(checkpoint, as: name, in: folder) }
+    }
+
+    /// A part that came with resume data has another task's name: it gets this one's, so that no two tasks write to it,
+    /// durably before the store says so. A daemon that died in between left it with this one's.
+    /// - Throws: `disk.*` where the folder cannot be synced.
     private static func claimed(
         _ checkpoint: Checkpoint?, as name: String, in folder: Folder
     ) throws(TransferError) -> Checkpoint? {
         guard var checkpoint else { return nil }
         let held = lastComponent(checkpoint.partPath)
         guard held != name else { return checkpoint }
-        var status = stat()
-        guard PartName.isPartName(held), fstatat(folder.fileDescriptor, held, &status, AT_SYMLINK_NOFOLLOW) == 0,
-            FileIdentity(status) == FileIdentity(checkpoint),
-            renameat(folder.fileDescriptor, held, folder.fileDescriptor, name) == 0
-        else { return nil }
+        guard PartName.isPartName(held) else { return nil }
+        let directory = folder.fileDescriptor
+        func isPart(_ name: String) -> Bool {
+            status(of: name, in: directory).map { FileIdentity($0) == FileIdentity(checkpoint) } ?? false
+        }
+        guard isPart(name) || isPart(held) && renameat(directory, held, directory, name) == 0 else { return nil }
+        try folder.sync(besides: directory)
         checkpoint.partPath = folder.path(of: name)
         return checkpoint
     }
@@ -310,19 +323,25 @@ struct TransferFiles: Sendable {
         await pool.run {
             var status = stat()
             guard fstat(part.fileDescriptor, &status) == 0, status.st_size == 0 else { return }
-            unlinkat(folder.fileDescriptor, Self.lastComponent(part.path), 0)
+            Self.removeDurably(part, from: folder)
         }
     }
 
     func remove(_ part: PartFile, from folder: Folder) async {
-        await pool.run { _ = unlinkat(folder.fileDescriptor, Self.lastComponent(part.path), 0) }
+        await pool.run { Self.removeDurably(part, from: folder) }
+    }
+
+    /// Not to come back when its task is over; a disk that cannot promise that keeps nobody from ending it.
+    private static func removeDurably(_ part: PartFile, from folder: Folder) {
+        guard unlinkat(folder.fileDescriptor, lastComponent(part.path), 0) == 0 else { return }
+        try? folder.sync(besides: folder.fileDescriptor)
     }
 
     /// What resume data names, looked at: the checkpoint of a part that this owner may continue, or nil.
     func checked(_ resumeData: ResumeData, owner: UserID) async throws -> Checkpoint? {
         let plan = try DestinationPlan(resumeData.destination, directory: nil)
         return try await pool.run { [access] () throws(TransferError) in
-            try resumeData.openPart(plan: plan, access: access, owner: owner)?.checkpoint
+            try resumeData.claimablePart(plan: plan, access: access, owner: owner)
         }
     }
 

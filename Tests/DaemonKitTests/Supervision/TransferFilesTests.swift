@@ -24,30 +24,68 @@ struct TransferFilesTests {
         #expect(!isThere)
     }
 
+    /// Of two tasks with the same resume data one gets the part, durably under its own name before its checkpoint says so:
+    /// a daemon that died in between finds it there.
+    @Test func aPartThatWasHandedOverIsClaimedOnce() async throws {
+        let stage = try Stage()
+        let part = try PartFile.create(path: stage.temporary.file(".old.abc-3.dldpart"))
+        try part.write(Array("some".utf8))
+        let checkpoint = Checkpoint(offset: 4, partPath: part.path, device: part.device, inode: part.inode)
+        part.close()
+        for _ in 1...2 {
+            let held = try await stage.open(TaskID(7), checkpoint)
+            #expect(held.checkpoint?.partPath == stage.part(of: TaskID(7)))
+            #expect(held.checkpoint?.offset == 4)
+            held.part.close()
+        }
+        let other = try await stage.open(TaskID(8), checkpoint)
+        #expect(!other.part.isOpen)
+        #expect(other.checkpoint == nil)
+        await stage.engine.shutdown()
+    }
+
     /// - Returns: whether a part is still there when the task's next attempt has planned its own.
     private static func attempt(_ attempts: Int, checkpoint: (PartFile) -> Checkpoint?) async throws -> Bool {
-        let temporary = try TemporaryFolder()
-        let files = TransferFiles(
-            access: FileAccess(mode: .user), storeID: "store", stateFolder: temporary.path, pool: BlockingPool())
-        let engine = try CurlEngine(CurlEngine.Configuration(journalPath: temporary.file("journal")))
-        var spec = TaskSpec()
-        spec.url = "http://localhost/f"
-        spec.destination = Destination(path: temporary.file("f"))
-        var status = TaskStatus(state: .running, createdAt: Timestamp(milliseconds: 0))
-        status.attempts = attempts
-        var record = TaskRecord(
-            id: TaskID(7), session: SessionKey.shared(of: FilesFixture.me), spec: spec, status: status, host: "h",
-            position: 1)
-        let plan = try DestinationPlan(spec.destination, directory: nil)
-        let name = PartName.make(task: record.id, store: "store", wanted: "f")
-        let made = try PartFile.create(path: temporary.file(name))
+        let stage = try Stage()
+        let made = try PartFile.create(path: stage.part(of: TaskID(7)))
         made.close()
-        record.checkpoint = checkpoint(made)
-
-        let folder = try await files.open(plan, for: record)
-        let held = try await files.openPart(of: record, plan, in: folder, engine: engine)
+        let held = try await stage.open(TaskID(7), checkpoint(made), attempts: attempts)
         #expect(!held.part.isOpen)
-        await engine.shutdown()
-        return Glibc.access(temporary.file(name), F_OK) == 0
+        await stage.engine.shutdown()
+        return Glibc.access(made.path, F_OK) == 0
+    }
+
+    /// A folder, and what opens parts in it.
+    private struct Stage {
+        let temporary: TemporaryFolder
+        let files: TransferFiles
+        let engine: CurlEngine
+
+        init() throws {
+            temporary = try TemporaryFolder()
+            files = TransferFiles(
+                access: FileAccess(mode: .user), storeID: "store", stateFolder: temporary.path, pool: BlockingPool())
+            engine = try CurlEngine(CurlEngine.Configuration(journalPath: temporary.file("journal")))
+        }
+
+        /// Where a task's own part lies.
+        func part(of id: TaskID) -> String {
+            temporary.file(PartName.make(task: id, store: "store", wanted: "f"))
+        }
+
+        func open(_ id: TaskID, _ checkpoint: Checkpoint?, attempts: Int = 1) async throws -> HeldPart {
+            var spec = TaskSpec()
+            spec.url = "http://localhost/f"
+            spec.destination = Destination(path: temporary.file("f"))
+            var status = TaskStatus(state: .running, createdAt: Timestamp(milliseconds: 0))
+            status.attempts = attempts
+            var record = TaskRecord(
+                id: id, session: SessionKey.shared(of: FilesFixture.me), spec: spec, status: status, host: "h",
+                position: 1)
+            record.checkpoint = checkpoint
+            let plan = try DestinationPlan(spec.destination, directory: nil)
+            let folder = try await files.open(plan, for: record)
+            return try await files.openPart(of: record, plan, in: folder, engine: engine)
+        }
     }
 }
