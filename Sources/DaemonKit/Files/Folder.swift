@@ -40,6 +40,16 @@ package final class Folder: Sendable {
         }
     }
 
+    /// Makes the folder's entries durable where no file in it is open, as far as its disk and its permissions allow.
+    func syncIfPossible() {
+        // Its own descriptor may be one that only names it (O_PATH, open(2)).
+        let (opened, _) = retrying { openat(fileDescriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+        guard opened >= 0 else { return }
+        let readable = Descriptor(opened)
+        let (result, code) = retrying { fsync(readable.rawValue) }
+        if result != 0, code == EINVAL || code == EOPNOTSUPP { _ = retrying { dld_syncfs(readable.rawValue) } }
+    }
+
     /// As `sync`, shared with whoever else delivers into this folder just now.
     /// - Parameter file: stays open until `completion` is called.
     func sync(

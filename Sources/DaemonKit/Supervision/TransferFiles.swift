@@ -147,7 +147,7 @@ struct TransferFiles: Sendable {
         let planned = PartFile(
             planned: folder.path(of: name), device: folder.device, directory: folder.fileDescriptor, keeper: folder)
         let proven: HeldPart? = try await pool.run {
-            if let checkpoint = try Self.claimed(record.checkpoint, as: name, in: folder),
+            if let checkpoint = Self.claimed(record.checkpoint, as: name, in: folder),
                 let (part, proven) = try PartFile.recover(
                     checkpoint, task: record.id, journal: engine.journal, directory: folder.fileDescriptor)
             {
@@ -168,15 +168,12 @@ struct TransferFiles: Sendable {
         let plan = try DestinationPlan(record.spec.destination, directory: nil)
         let folder = try await open(plan, for: record)
         let name = PartName.make(task: record.id, store: storeID, wanted: plan.name)
-        return try await pool.run { () throws(TransferError) in try Self.claimed(checkpoint, as: name, in: folder) }
+        return await pool.run { Self.claimed(checkpoint, as: name, in: folder) }
     }
 
     /// A part that came with resume data has another task's name: it gets this one's, so that no two tasks write to it,
     /// durably before the store says so. A daemon that died in between left it with this one's.
-    /// - Throws: `disk.*` where the folder cannot be synced.
-    private static func claimed(
-        _ checkpoint: Checkpoint?, as name: String, in folder: Folder
-    ) throws(TransferError) -> Checkpoint? {
+    private static func claimed(_ checkpoint: Checkpoint?, as name: String, in folder: Folder) -> Checkpoint? {
         guard var checkpoint else { return nil }
         let held = lastComponent(checkpoint.partPath)
         guard held != name else { return checkpoint }
@@ -186,7 +183,7 @@ struct TransferFiles: Sendable {
             status(of: name, in: directory).map { FileIdentity($0) == FileIdentity(checkpoint) } ?? false
         }
         guard isPart(name) || isPart(held) && renameat(directory, held, directory, name) == 0 else { return nil }
-        try folder.sync(besides: directory)
+        folder.syncIfPossible()
         checkpoint.partPath = folder.path(of: name)
         return checkpoint
     }
@@ -334,7 +331,7 @@ struct TransferFiles: Sendable {
     /// Not to come back when its task is over; a disk that cannot promise that keeps nobody from ending it.
     private static func removeDurably(_ part: PartFile, from folder: Folder) {
         guard unlinkat(folder.fileDescriptor, lastComponent(part.path), 0) == 0 else { return }
-        try? folder.sync(besides: folder.fileDescriptor)
+        folder.syncIfPossible()
     }
 
     /// What resume data names, looked at: the checkpoint of a part that this owner may continue, or nil.
