@@ -28,26 +28,28 @@ package final class Folder: Sendable {
     package func path(of name: String) -> String { path.hasSuffix("/") ? path + name : path + "/" + name }
 
     /// Makes the folder's entries durable; where the folder itself cannot be synced, its whole file system is.
-    /// - Parameter file: a file of the same file system, for that case.
-    func sync(besides file: Int32) throws(TransferError) {
-        let (result, code) = retrying { fsync(fileDescriptor) }
+    /// - Parameter file: a file of the same file system, for a folder that may not be read.
+    /// - Throws: `disk.*`.
+    func sync(besides file: Int32? = nil) throws(TransferError) {
+        var (result, code) = retrying { fsync(fileDescriptor) }
+        var readable: Descriptor?
+        if result != 0, code == EBADF {
+            // It only names the folder (O_PATH, open(2)).
+            let (opened, cause) = retrying { openat(fileDescriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+            if opened >= 0 {
+                readable = Descriptor(opened)
+                (result, code) = retrying { fsync(opened) }
+            } else if file == nil {
+                code = cause
+            }
+        }
         guard result != 0 else { return }
         switch code {
         case EBADF, EINVAL, EOPNOTSUPP:
-            let (result, code) = retrying { dld_syncfs(file) }
+            let (result, code) = retrying { dld_syncfs(file ?? readable?.rawValue ?? fileDescriptor) }
             if result != 0 { throw .destination(errno: code, "sync", path) }
         default: throw .destination(errno: code, "sync", path)
         }
-    }
-
-    /// Makes the folder's entries durable where no file in it is open, as far as its disk and its permissions allow.
-    func syncIfPossible() {
-        // Its own descriptor may be one that only names it (O_PATH, open(2)).
-        let (opened, _) = retrying { openat(fileDescriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
-        guard opened >= 0 else { return }
-        let readable = Descriptor(opened)
-        let (result, code) = retrying { fsync(readable.rawValue) }
-        if result != 0, code == EINVAL || code == EOPNOTSUPP { _ = retrying { dld_syncfs(readable.rawValue) } }
     }
 
     /// As `sync`, shared with whoever else delivers into this folder just now.

@@ -66,6 +66,6 @@ private struct LastFolder {
 
     /// Makes it durable, as far as its disk can: one that fails keeps nobody from giving up a task.
     func sync() {
-        folder?.syncIfPossible()
+        try? folder?.sync()
     }
 }

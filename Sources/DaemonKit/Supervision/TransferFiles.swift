@@ -182,8 +182,10 @@ struct TransferFiles: Sendable {
         func isPart(_ name: String) -> Bool {
             status(of: name, in: directory).map { FileIdentity($0) == FileIdentity(checkpoint) } ?? false
         }
-        guard isPart(name) || isPart(held) && renameat(directory, held, directory, name) == 0 else { return nil }
-        folder.syncIfPossible()
+        func rename() -> Bool { retrying { renameat(directory, held, directory, name) }.result == 0 }
+        guard isPart(name) || isPart(held) && rename() else { return nil }
+        // One that cannot be synced keeps no bytes from being used.
+        try? folder.sync()
         checkpoint.partPath = folder.path(of: name)
         return checkpoint
     }
@@ -331,7 +333,7 @@ struct TransferFiles: Sendable {
     /// Not to come back when its task is over; a disk that cannot promise that keeps nobody from ending it.
     private static func removeDurably(_ part: PartFile, from folder: Folder) {
         guard unlinkat(folder.fileDescriptor, lastComponent(part.path), 0) == 0 else { return }
-        folder.syncIfPossible()
+        try? folder.sync()
     }
 
     /// What resume data names, looked at: the checkpoint of a part that this owner may continue, or nil.

@@ -1,0 +1,17 @@
+import CLinux
+import Glibc
+import TestSupport
+import Testing
+
+@testable import DaemonKit
+
+struct FolderTests {
+    /// Folders of a system daemon's users are opened by O_PATH, whose descriptors fsync(2) and syncfs(2) refuse.
+    @Test func aFolderThatIsOnlyNamedIsSynced() throws {
+        let temporary = try TemporaryFolder()
+        let named = open(temporary.path, DLD_O_PATH | O_DIRECTORY | O_CLOEXEC)
+        let folder = try Folder(path: temporary.path, descriptor: Descriptor(named))
+        #expect(fsync(folder.fileDescriptor) == -1)
+        try folder.sync()
+    }
+}
