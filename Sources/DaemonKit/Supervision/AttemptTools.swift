@@ -65,9 +65,6 @@ final class AttemptTools: Sendable {
             record: record, result: result, duration: duration(of: record), notes: notes, hasCheckpoint: false)
         let outcome = try await patience.persistently { transaction in
             if let body { try transaction.setBody(record.id, .response, body) }
-            try transaction.setUpload(record.id, nil)
-            // It is sent; what a later look wants to know of it is its length.
-            try transaction.setBody(record.id, .request, nil)
             guard let outcome = try transitions.complete([run], in: transaction).first else {
                 throw TransferError(.internal, "A run that ended was not stored.")
             }

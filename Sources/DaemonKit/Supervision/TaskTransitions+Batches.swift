@@ -62,7 +62,7 @@ extension TaskTransitions {
             decisions.append(decision)
             try run.notes?.storeRows(in: transaction)
             if run.hasCheckpoint { try transaction.setCheckpoint(id, nil) }
-            if record.spec.body != nil {
+            if record.spec.kind != .download || record.spec.body != nil {
                 // It was sent and answered; what a later look wants to know of it is its length.
                 try transaction.setUpload(id, nil)
                 try transaction.setBody(id, .request, nil)

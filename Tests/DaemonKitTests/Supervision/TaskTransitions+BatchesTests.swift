@@ -69,10 +69,12 @@ import TransferStore
         #expect(try await store.read { try $0.task(id) }?.result == nil)
     }
 
-    @Test func aBodyThatWasSentAlongIsForgotten() async throws {
+    /// With a download, of a data task, and of an upload, which may be from a file.
+    @Test(arguments: TaskKind.allCases) func aBodyThatWasSentIsForgotten(_ kind: TaskKind) async throws {
         let task = try await fixture.add(hosts: ["a"])[0]
         var record = try await claim([task.id])[0]
-        record.spec.body = RequestBody()
+        record.spec.kind = kind
+        if kind != .upload { record.spec.body = RequestBody() }
         let (store, id) = (fixture.store, task.id)
         let begun = UploadProgress(uploadProtocol: .post, source: nil, createdAt: record.status.createdAt)
         try await store.write { transaction in
