@@ -33,7 +33,7 @@ extension Supervisor: TaskServing {
         // Also where the store is full: the alarms then look for room.
         defer { kick() }
         let added = try await insert(admitted, admission.session)
-        try? await takeOverParts(zip(added, admitted).filter { $1.checkpoint != nil }.map(\.0.id))
+        try? await takeOverParts(admitted.indices.filter { admitted[$0].checkpoint != nil }.map { added[$0].id })
         var rest = added[...]
         return specs.indices.compactMap { known[$0] ?? rest.popFirst() }
     }
@@ -52,6 +52,7 @@ extension Supervisor: TaskServing {
             }
             if part != held { taken.append((record, part)) }
         }
+        guard !taken.isEmpty else { return }
         let moved = taken
         let givenUp = try await store.write { transaction in
             try moved.filter { record, part in
