@@ -376,6 +376,18 @@ static void drop_lost(int64_t number) {
     kernel(SYS_unlinkat, lost, (long)text, 0, 0, 0, 0);
 }
 
+// A call that changes names has come to its end: what it did is noted, or what was kept for it goes again.
+static int noted(int result, bool is_noted, const char *before, const char *after, int64_t number) {
+    if (result == 0 && is_noted) {
+        note_change(before, after, number);
+    } else {
+        const int code = errno;
+        drop_lost(number);
+        errno = code;
+    }
+    return result;
+}
+
 static void forget_changes(void) {
     while (change_count) {
         NameChange *change = changes + --change_count;
@@ -468,14 +480,7 @@ int renameat2(int from, const char *old, int to, const char *new, unsigned int f
     const bool is_noted = is_watched(from, old) && is_watched(to, new);
     const int64_t replaced = is_noted && !(flags & RENAME_NOREPLACE) ? keep_lost(new) : -1;
     const int result = (int)kernel(SYS_renameat2, from, (long)old, to, (long)new, flags, 0);
-    if (result == 0 && is_noted) {
-        note_change(old, new, replaced);
-    } else {
-        const int code = errno;
-        drop_lost(replaced);
-        errno = code;
-    }
-    return result;
+    return noted(result, is_noted, old, new, replaced);
 }
 
 int renameat(int from, const char *old, int to, const char *new) { return renameat2(from, old, to, new, 0); }
@@ -483,20 +488,12 @@ int renameat(int from, const char *old, int to, const char *new) { return rename
 int unlinkat(int folder, const char *name, int flags) {
     const int64_t number = is_watched(folder, name) ? keep_lost(name) : -1;
     const int result = (int)kernel(SYS_unlinkat, folder, (long)name, flags, 0, 0, 0);
-    if (result == 0 && number >= 0) {
-        note_change(name, NULL, number);
-    } else {
-        const int code = errno;
-        drop_lost(number);
-        errno = code;
-    }
-    return result;
+    return noted(result, number >= 0, name, NULL, number);
 }
 
 int linkat(int from, const char *old, int to, const char *new, int flags) {
     const int result = (int)kernel(SYS_linkat, from, (long)old, to, (long)new, flags, 0);
-    if (result == 0 && is_watched(to, new)) note_change(NULL, new, -1);
-    return result;
+    return noted(result, is_watched(to, new), NULL, new, -1);
 }
 
 // A file that is made. Without O_EXCL it may have been there.
