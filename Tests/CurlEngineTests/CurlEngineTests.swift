@@ -47,8 +47,8 @@ import TransferModel
         let offset = 1_000_001
         try bench.folder.write("part", Array(Self.file[..<offset]))
         let checkpoint = try checkpoint(of: bench, offset: Int64(offset))
-        let (part, proven) = try #require(try bench.reopen(checkpoint))
-        #expect(proven == ByteCount(Int64(offset)))
+        let (part, proven) = try #require(try bench.recover(checkpoint))
+        #expect(proven.offset == ByteCount(Int64(offset)))
         let outcome = await bench.perform(
             origin.url("/file"), into: part, judge: .taking(offset: Int64(offset), total: 3 << 20)
         ) { $0.headers = [HeaderField("Range", "bytes=\(offset)-")] }
@@ -160,7 +160,7 @@ import TransferModel
         let stored = try #require(bench.observer.heard.checkpoints.first)
         try bench.folder.write("journal-after-kill", try bench.folder.read("journal"))
         let journal = try OffsetJournal(path: bench.folder.file("journal-after-kill"), slots: 8)
-        let proven = try PartFile.reopen(stored, task: bench.task, journal: journal)?.provenOffset
+        let proven = try PartFile.recover(stored, task: bench.task, journal: journal)?.checkpoint.offset
         #expect(proven == 2_000_000)
         running.cancel()
         _ = try await running.value
@@ -188,7 +188,7 @@ import TransferModel
         let entry = try #require(journal.entry(task: bench.task, device: stored.device, inode: stored.inode))
         #expect(entry.base >= 100_000)
         #expect(entry.offset == 200_000)
-        #expect(try PartFile.reopen(stored, task: bench.task, journal: journal)?.provenOffset == 200_000)
+        #expect(try PartFile.recover(stored, task: bench.task, journal: journal)?.checkpoint.offset == 200_000)
         running.cancel()
         _ = try await running.value
         await bench.engine.shutdown()
@@ -200,7 +200,7 @@ import TransferModel
         let old = [UInt8](repeating: 7, count: 5000)
         try bench.folder.write("part", old)
         let (part, _) = try #require(
-            try bench.reopen(try checkpoint(of: bench, offset: 5000)))
+            try bench.recover(try checkpoint(of: bench, offset: 5000)))
         let running = Task { await bench.perform(origin.url("/file"), into: part, judge: .taking(truncate: true)) }
         try await eventually("the restart is announced") { !bench.observer.heard.restarts.isEmpty }
         #expect(bench.observer.heard.restarts.first?.offset == .zero)
@@ -219,7 +219,7 @@ import TransferModel
         }
         try bench.folder.write("part", [1, 2, 3])
         let (part, _) = try #require(
-            try bench.reopen(try checkpoint(of: bench, offset: 3)))
+            try bench.recover(try checkpoint(of: bench, offset: 3)))
         let outcome = await bench.perform(origin.url("/empty"), into: part, judge: .taking(truncate: true))
         #expect(outcome.end == .finished)
         #expect(outcome.offset == .zero)

@@ -92,9 +92,9 @@ import TransferModel
                     crc: claimed.withUnsafeBytes { dld_crc32c(0, $0.baseAddress, $0.count) }, boot: boot), to: slot)
         }
 
-        func reopen() throws -> (part: PartFile, provenOffset: ByteCount)? {
+        func recover() throws -> (part: PartFile, checkpoint: Checkpoint)? {
             let journal = try OffsetJournal(path: folder.file("journal"), slots: 2, boot: PartFileReopenTests.boot)
-            return try PartFile.reopen(checkpoint, task: TaskID(7), journal: journal)
+            return try PartFile.recover(checkpoint, task: TaskID(7), journal: journal)
         }
 
         func change(_ body: (inout [UInt8]) -> Void) throws {
@@ -110,59 +110,59 @@ import TransferModel
 
     @Test func believesWhatReadsBack() throws {
         let crash = try Crash()
-        let opened = try #require(try crash.reopen())
-        #expect(opened.provenOffset == 3000)
+        let opened = try #require(try crash.recover())
+        #expect(opened.checkpoint.offset == 3000)
         #expect(try crash.folder.read("part") == crash.bytes)
     }
 
     @Test func believesAJournalThatWasRebasedBeforeTheCheckpointWasStored() throws {
-        #expect(try Crash(base: 2000).reopen()?.provenOffset == 3000)
+        #expect(try Crash(base: 2000).recover()?.checkpoint.offset == 3000)
     }
 
     @Test(arguments: [1000, 1999, 2999])
     func fallsBackWhenABitFlipped(at index: Int) throws {
         let crash = try Crash()
         try crash.change { $0[index] ^= 1 }
-        #expect(try crash.reopen()?.provenOffset == 1000)
+        #expect(try crash.recover()?.checkpoint.offset == 1000)
         #expect(try crash.folder.read("part").count == 1000)
     }
 
     @Test func fallsBackWhenTheBytesAreZeros() throws {
         let crash = try Crash()
         try crash.change { $0.replaceSubrange(1500..<3000, with: repeatElement(0, count: 1500)) }
-        #expect(try crash.reopen()?.provenOffset == 1000)
+        #expect(try crash.recover()?.checkpoint.offset == 1000)
     }
 
     @Test func fallsBackInAnotherBoot() throws {
-        #expect(try Crash(boot: BootID(high: 8, low: 10)).reopen()?.provenOffset == 1000)
+        #expect(try Crash(boot: BootID(high: 8, low: 10)).recover()?.checkpoint.offset == 1000)
     }
 
     @Test func fallsBackWhenTheFileIsShorterThanClaimed() throws {
         let crash = try Crash()
         try crash.change { $0.removeLast(500) }
-        #expect(try crash.reopen()?.provenOffset == 1000)
+        #expect(try crash.recover()?.checkpoint.offset == 1000)
     }
 
     @Test func fallsBackWithoutAJournal() throws {
         let crash = try Crash()
-        #expect(try PartFile.reopen(crash.checkpoint, task: task, journal: nil)?.provenOffset == 1000)
+        #expect(try PartFile.recover(crash.checkpoint, task: task, journal: nil)?.checkpoint.offset == 1000)
     }
 
     @Test func startsOverWhenTheFileWasBegunAnewForAnotherVersion() throws {
-        #expect(try Crash(etag: "\"b\"").reopen() == nil)
-        #expect(try Crash(offset: 500, base: 0).reopen() == nil)
+        #expect(try Crash(etag: "\"b\"").recover() == nil)
+        #expect(try Crash(offset: 500, base: 0).recover() == nil)
     }
 
     @Test func refusesAnotherFile() throws {
         let crash = try Crash()
         var other = crash.checkpoint
         other.inode += 1
-        #expect(try PartFile.reopen(other, task: task, journal: nil) == nil)
+        #expect(try PartFile.recover(other, task: task, journal: nil) == nil)
         other = crash.checkpoint
         other.offset = 3001
-        #expect(try PartFile.reopen(other, task: task, journal: nil) == nil)
+        #expect(try PartFile.recover(other, task: task, journal: nil) == nil)
         other.partPath = crash.folder.file("missing")
-        #expect(try PartFile.reopen(other, task: task, journal: nil) == nil)
+        #expect(try PartFile.recover(other, task: task, journal: nil) == nil)
     }
 
     @Test func refusesASecondLinkASymlinkAndAFolder() throws {
@@ -172,10 +172,10 @@ import TransferModel
             atPath: crash.folder.file("symbolic"), withDestinationPath: crash.folder.file("part"))
         var other = crash.checkpoint
         other.partPath = crash.folder.file("symbolic")
-        #expect(try PartFile.reopen(other, task: task, journal: nil) == nil)
+        #expect(try PartFile.recover(other, task: task, journal: nil) == nil)
         other.partPath = crash.folder.path
-        #expect(try PartFile.reopen(other, task: task, journal: nil) == nil)
+        #expect(try PartFile.recover(other, task: task, journal: nil) == nil)
         #expect(link(crash.folder.file("part"), crash.folder.file("hard")) == 0)
-        #expect(try crash.reopen() == nil)
+        #expect(try crash.recover() == nil)
     }
 }

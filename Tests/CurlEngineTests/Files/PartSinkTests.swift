@@ -161,8 +161,8 @@ import TransferModel
         #expect(checkpoint.offset == 5000)
         // What another daemon finds, this one killed here.
         let (_, proven) = try #require(
-            try PartFile.reopen(checkpoint, task: bench.task, journal: OffsetJournal(path: path, slots: 4)))
-        #expect(proven == 5000)
+            try PartFile.recover(checkpoint, task: bench.task, journal: OffsetJournal(path: path, slots: 4)))
+        #expect(proven.offset == 5000)
     }
 
     /// What a pause made durable is told before it is stored: until then the journal alone knows of it.
@@ -179,8 +179,8 @@ import TransferModel
         let first = try #require(bench.observer.heard.files.first)
         #expect(first.offset == .zero)
         let journal = try OffsetJournal(path: bench.folder.file("journal"), slots: 4)
-        let (_, proven) = try #require(try PartFile.reopen(first, task: bench.task, journal: journal))
-        #expect(proven == 3_000_000)
+        let (_, proven) = try #require(try PartFile.recover(first, task: bench.task, journal: journal))
+        #expect(proven.offset == 3_000_000)
         await bench.engine.shutdown()
     }
 

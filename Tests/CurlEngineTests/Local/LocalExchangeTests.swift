@@ -26,7 +26,7 @@ import TransferModel
         let checkpoint = Checkpoint(
             offset: 400_000, partPath: bench.folder.file("rest"), device: UInt64(status.st_dev),
             inode: UInt64(status.st_ino))
-        let (reopened, _) = try #require(try bench.reopen(checkpoint))
+        let (reopened, _) = try #require(try bench.recover(checkpoint))
         let outcome = await bench.perform(url, into: reopened, judge: .taking(offset: 400_000))
         #expect(outcome.end == .finished)
         #expect(outcome.received == 600_000)

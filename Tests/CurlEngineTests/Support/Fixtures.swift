@@ -161,8 +161,8 @@ struct Bench {
             keeper: OpenFolder(descriptor: descriptor))
     }
 
-    func reopen(_ checkpoint: Checkpoint) throws -> (part: PartFile, provenOffset: ByteCount)? {
-        try PartFile.reopen(checkpoint, task: task, journal: engine.journal)
+    func recover(_ checkpoint: Checkpoint) throws -> (part: PartFile, checkpoint: Checkpoint)? {
+        try PartFile.recover(checkpoint, task: task, journal: engine.journal)
     }
 
     /// Performs an exchange into a new part file.

@@ -25,15 +25,6 @@ extension PartFile {
         return (part, proven)
     }
 
-    /// As `recover`, for a file without gaps.
-    package static func reopen(
-        _ checkpoint: Checkpoint, task: TaskID, journal: OffsetJournal?, directory: Int32? = nil
-    ) throws(TransferError) -> (part: PartFile, provenOffset: ByteCount)? {
-        try recover(checkpoint, task: task, journal: journal, directory: directory).map {
-            ($0.part, $0.checkpoint.offset)
-        }
-    }
-
     /// What of the file is proven; nil where the journal is of another version, or of the same begun anew.
     private func proven(
         _ checkpoint: Checkpoint, _ task: TaskID, _ journal: OffsetJournal?, size: Int64
