@@ -230,12 +230,7 @@ extension SpecRules {
     }
 
     private func checkProxy(_ proxy: String?) throws(TransferError) {
-        guard let proxy, proxy != "none", !proxy.isEmpty else { return }
-        let schemes = ["http://", "https://", "socks5://", "socks5h://"]
-        guard schemes.contains(where: { proxy.lowercased().hasPrefix($0) }),
-            !proxy.unicodeScalars.contains(where: { $0.value <= 32 || $0.value == 127 })
-        else {
-            throw bad("proxy", "a URL with scheme http, https, socks5 or socks5h, or \"none\".")
-        }
+        guard let proxy, !proxy.isEmpty, !ProxyRules.accepts(proxy) else { return }
+        throw bad("proxy", "\(ProxyRules.accepted); user:password@ before the host is percent-encoded.")
     }
 }

@@ -35,6 +35,30 @@ struct SpecRulesTests {
         #expect(refusal { $0.username = "a:b" }?.code == .badField)
     }
 
+    @Test(arguments: [
+        "none", "", "http://proxy", "http://proxy:3128/", "HTTPS://proxy:3128", "socks5://127.0.0.1:1080",
+        "socks5h://user:p%40ss@[::1]:1080", "http://u:p@proxy:1",
+    ])
+    func proxiesAreNoneOrNameAHost(_ proxy: String) {
+        #expect(refusal { $0.proxy = proxy } == nil)
+    }
+
+    @Test(arguments: [
+        "ftp://h", "socks4://h", "proxy", "proxy:3128", "http:proxy", "http://", "http://:3128", "http:///x",
+        "http://h:0",
+        "http://h:65536", "http://h:port", "http://h:1:2", "http://::1", "http://[::1", "http://a b", "http://h\n",
+        "http://h/path", "http://h?a", "http://h#a", "http://u:p%0a@h", "http://u:pa/ss@h", "None",
+    ])
+    func otherProxiesAreRefusedWithoutRepeatingThem(_ proxy: String) {
+        let refused = refusal { $0.proxy = proxy }
+        #expect(refused?.code == .badField)
+        #expect(refused?.details == ["field": "tasks[3].proxy"])
+        #expect(
+            refused?.message
+                == "tasks[3].proxy: none, or scheme://host:port with scheme http, https, socks5 or socks5h; "
+                + "user:password@ before the host is percent-encoded.")
+    }
+
     @Test(arguments: [("HEAD", false), ("trace", false), ("GET", true), ("DELETE", true), ("POST", true)])
     func somethingIsSentOrTheTaskIsRefused(_ method: String, _ takesBody: Bool) {
         let refused = refusal {

@@ -85,11 +85,7 @@ struct EasySetup {
     }
 
     private mutating func proxy(_ network: NetworkOptions) {
-        guard let proxy = network.proxy else {
-            set(CURLOPT_PROXYAUTH, DLD_AUTH_BASIC_DIGEST)
-            return
-        }
-        set(CURLOPT_PROXY, proxy == "none" ? "" : proxy)
+        if let proxy = network.proxy { set(CURLOPT_PROXY, proxy) }
         set(CURLOPT_PROXYAUTH, DLD_AUTH_BASIC_DIGEST)
     }
 
@@ -100,7 +96,7 @@ struct EasySetup {
             // libcurl would look into the system's folder besides (CURLOPT_CAPATH(3)).
             clear(CURLOPT_CAPATH)
             set(CURLOPT_CAINFO_BLOB, authorities)
-            if network.proxy?.hasPrefix("https://") == true {
+            if network.proxy?.lowercased().hasPrefix("https://") == true {
                 clear(CURLOPT_PROXY_CAPATH)
                 set(CURLOPT_PROXY_CAINFO_BLOB, authorities)
             }
@@ -265,7 +261,7 @@ extension NetworkOptions {
     fileprivate var mayMeetGateway: Bool {
         let variables = ["ftp_proxy", "FTP_PROXY", "all_proxy", "ALL_PROXY"]
         let proxy = proxy ?? variables.lazy.compactMap { getenv($0).map { String(cString: $0) } }.first ?? ""
-        return !proxy.isEmpty && proxy != "none" && !proxy.lowercased().hasPrefix("socks")
+        return !proxy.isEmpty && !proxy.lowercased().hasPrefix("socks")
     }
 }
 

@@ -1,3 +1,4 @@
+import TransferCore
 import TransferModel
 
 /// What values a setting takes: one place that checks text (files, environment, flags) and JSON (`settings.set`).
@@ -49,16 +50,16 @@ package enum SettingKind: Hashable, Sendable {
         case .integer(let range): "a whole number from \(range.lowerBound) to \(range.upperBound)"
         case .size(let range):
             "a size in bytes from \(QuantityText.text(bytes: range.lowerBound)) to "
-                + "\(QuantityText.text(bytes: range.upperBound)); k, M, G, T multiply by 1024: 500k, 1.5G"
-        case .rate: "a rate in bytes per second, 0 = unlimited; k, M, G multiply by 1024: 500k, 2M"
+                + "\(QuantityText.text(bytes: range.upperBound)); k, M, G, T, P multiply by 1024: 500k, 1.5G"
+        case .rate: "a rate in bytes per second, 0 or none = unlimited; k, M, G, T, P multiply by 1024: 500k, 2M"
         case .duration(let range):
             "a time in seconds from \(QuantityText.text(seconds: range.lowerBound)) to "
-                + "\(QuantityText.text(seconds: range.upperBound)); or with ms, s, m, h, d, w: 500ms, 12h, 30d"
+                + "\(QuantityText.text(seconds: range.upperBound)); or with w, d, h, m, s, ms: 500ms, 12h, 1h30m"
         case .boolean: "true or false"
         case .choice(let names): "one of \(names.joined(separator: ", "))"
         case .path: "an absolute path, or one that starts with ~/"
         case .text: "one line of text, at most 1024 bytes"
-        case .proxy: "none, or a URL that starts with http://, https://, socks5:// or socks5h://"
+        case .proxy: ProxyRules.accepted
         case .list: "a list of texts"
         }
     }
@@ -95,7 +96,7 @@ package enum SettingKind: Hashable, Sendable {
         case (.path, .string(let text)):
             (text.hasPrefix("/") || text.hasPrefix("~/")) && Self.isLine(text, limit: 4095)
         case (.text, .string(let text)): !text.isEmpty && Self.isLine(text, limit: 1024)
-        case (.proxy, .string(let text)): Self.isProxy(text)
+        case (.proxy, .string(let text)): Self.isLine(text, limit: 1024) && ProxyRules.accepts(text)
         case (.list, .array(let items)):
             items.allSatisfy { $0.stringValue.map { !$0.isEmpty && Self.isLine($0, limit: 1024) } ?? false }
         case (.integer, _), (.size, _), (.rate, _), (.duration, _), (.boolean, _), (.choice, _), (.path, _),
@@ -120,13 +121,6 @@ package enum SettingKind: Hashable, Sendable {
 
     private static func isLine(_ text: String, limit: Int) -> Bool {
         text.utf8.count <= limit && text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7f }
-    }
-
-    private static func isProxy(_ text: String) -> Bool {
-        guard text != "none" else { return true }
-        guard isLine(text, limit: 1024), let colon = text.range(of: "://") else { return false }
-        return ["http", "https", "socks5", "socks5h"].contains(text[..<colon.lowerBound])
-            && !text[colon.upperBound...].isEmpty && !text.contains(" ")
     }
 
     /// YAML would read these as a number or a truth.

@@ -6,8 +6,8 @@ struct RateArgument: ExpressibleByArgument, Hashable {
     var rate: ByteRate
 
     init?(argument: String) {
-        guard let rate = Quantity.rate(argument) else { return nil }
-        self.rate = rate
+        guard let bytes = QuantityText.bytes(argument) else { return nil }
+        rate = ByteRate(bytes)
     }
 
     var defaultValueDescription: String { rate.isUnlimited ? "none" : Figures.rate(rate) }
@@ -18,8 +18,8 @@ struct DurationArgument: ExpressibleByArgument, Hashable {
     var seconds: Seconds
 
     init?(argument: String) {
-        guard let seconds = DurationText.seconds(argument) else { return nil }
-        self.seconds = seconds
+        guard let seconds = QuantityText.seconds(argument) else { return nil }
+        self.seconds = Seconds(rawValue: seconds)
     }
 }
 

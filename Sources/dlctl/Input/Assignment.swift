@@ -25,11 +25,11 @@ struct Assignment: Hashable {
             if let number = Int64(value), number >= 0 { return .integer(number) }
             throw wrong("a number")
         case .bytes, .rate:
-            if let bytes = Quantity.bytes(value) { return .integer(bytes) }
+            if let bytes = QuantityText.bytes(value) { return .integer(bytes) }
             throw wrong(form == .rate ? "a rate such as 500k, 2M or none" : "a size such as 500M or 2G")
         case .seconds:
-            guard let length = DurationText.seconds(value) else { throw wrong("a duration such as 30s, 5m or 7d") }
-            return Self.number(length.rawValue)
+            guard let length = QuantityText.seconds(value) else { throw wrong("a duration such as 30s, 5m or 7d") }
+            return Self.number(length)
         case .flag:
             switch value.lowercased() {
             case "true", "yes", "on", "1": return .bool(true)

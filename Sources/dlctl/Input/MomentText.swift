@@ -6,7 +6,7 @@ enum MomentText {
     static func timestamp(_ text: String, now: Timestamp) -> Timestamp? {
         if text == "now" { return now }
         if text.hasPrefix("+") {
-            return DurationText.seconds(String(text.dropFirst())).map { now.advanced(by: $0) }
+            return QuantityText.seconds(String(text.dropFirst())).map { now.advanced(by: Seconds(rawValue: $0)) }
         }
         if let exact = Timestamp(text) { return exact }
         let words = text.split(separator: " ")

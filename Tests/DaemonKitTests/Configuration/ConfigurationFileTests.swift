@@ -55,7 +55,7 @@ import TransferModel
             "historyRetention: 40000d\n",
             [
                 "dld.yaml:1: historyRetention: \"40000d\" is not accepted (unit: seconds); give a time in seconds from 0s to "
-                    + "36500d; or with ms, s, m, h, d, w: 500ms, 12h, 30d."
+                    + "36500d; or with w, d, h, m, s, ms: 500ms, 12h, 1h30m."
             ]
         ),
     ])

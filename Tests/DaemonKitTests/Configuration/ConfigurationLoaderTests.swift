@@ -73,7 +73,8 @@ import TransferModel
                 "dld.yaml:1: maximumConcurrentTasks: \"0\" is not accepted; give a whole number from 1 to 10000.",
                 "dld.yaml:2: progressIntervall: no such setting; did you mean progressInterval?",
                 "DLD_DOWNLOAD_RATE_LIMIT: downloadRateLimit: \"fast\" is not accepted (unit: bytes per second); "
-                    + "give a rate in bytes per second, 0 = unlimited; k, M, G multiply by 1024: 500k, 2M.",
+                    + "give a rate in bytes per second, 0 or none = unlimited; k, M, G, T, P multiply by 1024: "
+                    + "500k, 2M.",
                 "--log-level: logLevel: \"loud\" is not accepted; give one of trace, debug, info, notice, warning, "
                     + "error, critical.",
             ])

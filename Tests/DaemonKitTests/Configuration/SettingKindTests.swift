@@ -8,7 +8,10 @@ import TransferModel
         (SettingKind.integer(1...10), "10", JSONValue.integer(10)),
         (.size(0...(1 << 30)), "1.5M", .integer(3 << 19)),
         (.rate, "0", 0),
+        (.rate, "none", 0),
+        (.rate, "2MB/s", .integer(2 << 20)),
         (.duration(0...100), "1m", .number(60)),
+        (.duration(0...1e5), "1h30m", .number(5400)),
         (.boolean, "true", true),
         (.choice(["a", "b"]), "b", "b"),
         (.path, "~/x", "~/x"),
@@ -26,6 +29,7 @@ import TransferModel
         (.boolean, "yes"), (.boolean, "True"), (.choice(["a"]), "A"), (.path, "relative"), (.path, "~user/x"),
         (.path, "/a\u{0}b"), (.path, "/" + String(repeating: "p", count: 4095)), (.text, ""), (.text, "a\nb"),
         (.proxy, "ftp://host"), (.proxy, "host:8080"), (.proxy, "http://"), (.proxy, "http://a b"),
+        (.proxy, "http://h:port"),
     ])
     func otherTextIsRefused(kind: SettingKind, text: String) {
         let value = kind.value(ofText: text)

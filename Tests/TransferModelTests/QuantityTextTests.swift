@@ -1,9 +1,8 @@
 import Testing
-import TransferModel
 
-@testable import dlctl
+@testable import TransferModel
 
-@Suite struct QuantityTests {
+@Suite struct QuantityTextTests {
     @Test(
         arguments: [
             ("0", 0), ("none", 0), ("unlimited", 0), ("1", 1), ("1024", 1024), ("500k", 512_000), ("500K", 512_000),
@@ -11,7 +10,7 @@ import TransferModel
             ("1.5G", 3 << 29), ("0.5k", 512), ("1T", 1 << 40), ("8P", 8 << 50), ("100b", 100), ("7.0k", 7168),
         ] as [(String, Int64)])
     func readsSizes(text: String, bytes: Int64) {
-        #expect(Quantity.bytes(text) == bytes)
+        #expect(QuantityText.bytes(text) == bytes)
     }
 
     @Test(arguments: [
@@ -19,12 +18,7 @@ import TransferModel
         "١٢", "99999999999999999999", "9000000000000000000k", "8192P", "nan", "inf", "/s", "b",
     ])
     func refusesOthers(text: String) {
-        #expect(Quantity.bytes(text) == nil)
-    }
-
-    @Test func ratesAreBytesPerSecond() {
-        #expect(Quantity.rate("500k") == ByteRate(512_000))
-        #expect(Quantity.rate("none")?.isUnlimited == true)
+        #expect(QuantityText.bytes(text) == nil)
     }
 
     @Test(arguments: [
@@ -32,7 +26,7 @@ import TransferModel
         ("1w", 604_800), ("1h30m", 5400), ("1d2h3m4s", 93784), ("500ms", 0.5), ("1s250ms", 1.25),
     ])
     func readsDurations(text: String, seconds: Double) {
-        #expect(DurationText.seconds(text) == Seconds(rawValue: seconds))
+        #expect(QuantityText.seconds(text) == seconds)
     }
 
     @Test(arguments: [
@@ -41,6 +35,21 @@ import TransferModel
         "+5m",
     ])
     func refusesOtherDurations(text: String) {
-        #expect(DurationText.seconds(text) == nil)
+        #expect(QuantityText.seconds(text) == nil)
+    }
+
+    @Test(arguments: [0, 1, 1023, 1024, 1536, 1 << 20, 3 << 30, (1 << 40) + 1, 5 << 50] as [Int64])
+    func sizesAreWrittenAsTheyAreRead(bytes: Int64) {
+        #expect(QuantityText.bytes(QuantityText.text(bytes: bytes)) == bytes)
+    }
+
+    @Test(arguments: [0, 0.05, 0.5, 1, 59, 60, 90, 3600, 86400, 604_800, 2_592_000])
+    func timesAreWrittenAsTheyAreRead(seconds: Double) {
+        #expect(QuantityText.seconds(QuantityText.text(seconds: seconds)) == seconds)
+    }
+
+    @Test func theLongestUnitThatFitsIsWritten() {
+        #expect([512, 3072, 3 << 29, 1 << 50].map(QuantityText.text(bytes:)) == ["512", "3k", "1536M", "1P"])
+        #expect([0.05, 90, 120, 7200, 604_800].map(QuantityText.text(seconds:)) == ["50ms", "90s", "2m", "2h", "7d"])
     }
 }
