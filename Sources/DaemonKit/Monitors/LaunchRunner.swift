@@ -92,14 +92,14 @@ package actor LaunchRunner {
             }
         case (nil, let argv?):
             guard mode == .user else {
-                throw TransferError(.permissionDenied, "launch: the system daemon starts units only, no commands.")
+                throw Self.refused(.permissionDenied, "argv", "the system daemon starts units only, no commands.")
             }
             guard let program = argv.first, !program.isEmpty, !argv.contains(where: { $0.utf8.contains(0) }) else {
-                throw TransferError(.badField, "launch.argv: say a program and its arguments, without NUL.")
+                throw Self.refused(.badField, "argv", "say a program and its arguments, without NUL.")
             }
             return argv
         case (nil, nil), (_?, _?):
-            throw TransferError(.badField, "launch: say either unit or argv.")
+            throw Self.refused(.badField, nil, "say either unit or argv.")
         }
     }
 
@@ -109,11 +109,17 @@ package actor LaunchRunner {
                 || UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte || ":-_.\\@".utf8.contains(byte)
         }
         guard allowed, unit.utf8.first.map({ $0 != UInt8(ascii: "-") }) ?? false, unit.utf8.count <= 255 else {
-            throw TransferError(.badField, "launch.unit: that is no name of a systemd unit.")
+            throw Self.refused(.badField, "unit", "that is no name of a systemd unit.")
         }
         if case .system(let units) = mode, !units.contains(unit) {
-            throw TransferError(.permissionDenied, "launch.unit: the administrator has not allowed \(unit).")
+            throw Self.refused(.permissionDenied, "unit", "the administrator has not allowed \(unit).")
         }
+    }
+
+    /// - Parameter member: of `launch`; nil for all of it.
+    private static func refused(_ code: ErrorCode, _ member: String?, _ reason: String) -> TransferError {
+        let field = "configuration.launch" + (member.map { ".\($0)" } ?? "")
+        return TransferError(code, "\(field): \(reason)", details: ["field": .string(field)])
     }
 
     private func reap(_ child: pid_t, for session: SessionKey) {

@@ -41,18 +41,18 @@ package actor LaunchService: LaunchServing {
     }
 
     package nonisolated func check(_ configuration: SessionConfiguration) throws(TransferError) {
+        if let launch = configuration.launch { try runner.validate(launch) }
         guard configuration.sendsLaunchEvents == true else { return }
         guard configuration.subscriber?.isEmpty == false else {
             throw TransferError(
                 .badField, "configuration.subscriber: missing; name the subscriber whose events are to be seen.",
                 details: ["field": "configuration.subscriber"])
         }
-        guard let launch = configuration.launch else {
+        guard configuration.launch != nil else {
             throw TransferError(
                 .badField, "configuration.launch: missing; say a unit or an argv.",
                 details: ["field": "configuration.launch"])
         }
-        try runner.validate(launch)
     }
 
     package nonisolated func finalEvent(in session: SessionKey) {

@@ -77,6 +77,15 @@ import TransferStore
         #expect(stage.launches == 2)
     }
 
+    @Test func aLaunchIsCheckedBeforeAnythingAsksForIt() throws {
+        let stage = try Stage()
+        var configuration = SessionConfiguration()
+        configuration.launch = LaunchSpec()
+        configuration.launch?.unit = "no unit"
+        let refused = #expect(throws: TransferError.self) { try stage.service.check(configuration) }
+        #expect(refused?.code == .badField && refused?.details["field"] == "configuration.launch.unit")
+    }
+
     @Test func theSessionsOwnIntervalComesFirst() async throws {
         var defaults = SessionDefaults()
         defaults.launchInterval = 600
