@@ -125,6 +125,7 @@ extension EventFeed {
     /// A subscription that has a place in the log and sends nothing before `begin`.
     package struct Ticket: Sendable {
         package var name: String
+        package var after: SequenceNumber
         package var head: SequenceNumber
         let subscription: Subscription
     }
@@ -133,7 +134,7 @@ extension EventFeed {
     /// - Throws: `limit.reached`, `request.bad_field`; what the store throws.
     package func subscribe(_ request: SubscriptionRequest, for sink: any EventSink) async throws -> Ticket {
         let cursor = try await request.start(in: self)
-        let (subscription, head) = try state.withLock { state in
+        let (subscription, after, head) = try state.withLock { state in
             guard !state.isStopped else {
                 throw TransferError(.shuttingDown, "The daemon is stopping; subscribe again in a moment.")
             }
@@ -143,16 +144,17 @@ extension EventFeed {
                     .limitReached, "A connection has at most \(limits.subscriptionsPerClient) subscriptions; end one.")
             }
             state.nextName += 1
+            let after = cursor ?? state.tail.head
             let subscription = Subscription(
                 name: "s\(state.nextName)", sink: sink, filter: request.filter, peer: request.peer,
                 subscriber: request.subscriber, progressInterval: request.interval(default: progressInterval()),
-                cursor: cursor ?? state.tail.head)
+                cursor: after)
             state.subscriptions[subscription.name] = subscription
-            return (subscription, state.tail.head)
+            return (subscription, after, state.tail.head)
         }
         // The client may have gone before its subscription could be found by `closed`.
         if sink.isClosed { closed(sink.id) }
-        return Ticket(name: subscription.name, head: head, subscription: subscription)
+        return Ticket(name: subscription.name, after: after, head: head, subscription: subscription)
     }
 
     /// Starts to send: the client knows the subscription's name now.

@@ -12,7 +12,8 @@ struct EventHandlers {
         table.add(replying: Subscribe.self) { parameters, context in
             let request = try Self.request(parameters, context)
             let ticket = try await feed.subscribe(request, for: context.connection)
-            return Reply(.init(subscription: ticket.name, head: ticket.head)) { feed.begin(ticket) }
+            let place = Subscribe.Result(subscription: ticket.name, after: ticket.after, head: ticket.head)
+            return Reply(place) { feed.begin(ticket) }
         }
         table.add(Unsubscribe.self) { parameters, context in
             try feed.unsubscribe(parameters.subscription, of: context.connection.id)

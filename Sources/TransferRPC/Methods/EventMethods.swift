@@ -89,21 +89,24 @@ public enum Subscribe: RPCMethod {
 
     public struct Result: WireObject, Hashable {
         public var subscription: String
+        public var after: SequenceNumber?
         public var head: SequenceNumber
 
-        public init(subscription: String, head: SequenceNumber) {
+        public init(subscription: String, after: SequenceNumber?, head: SequenceNumber) {
             self.subscription = subscription
+            self.after = after
             self.head = head
         }
 
         public enum CodingKeys: String, CodingKey, CaseIterable {
-            case subscription, head
+            case subscription, after, head
         }
 
         public static let wireName = "Subscription"
         public static func field(_ key: CodingKeys) -> Field {
             switch key {
             case .subscription: .required(.string, "Stands in each of its `event` notifications.")
+            case .after: .optional(.sequence, "Its first event is the one after this.")
             case .head: .required(.sequence, "Newest stored event when the subscription began; replay is over there.")
             }
         }

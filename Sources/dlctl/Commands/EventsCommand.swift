@@ -64,24 +64,23 @@ struct EventsCommand: DaemonCommand {
             return session.console.remark("forgot \(Printable.text(subscriber))")
         }
         let client = try await session.connect()
-        // Without --follow a durable name is read by a subscription too: only that knows where it stands.
-        if follow || subscriber != nil {
-            let query = Subscribe.Parameters(
-                after: after?.position, subscriber: subscriber, sessions: nonEmpty(self.session), tasks: nonEmpty(task),
-                types: nonEmpty(type), progressInterval: noProgress || !follow ? 0 : nil, owner: owner.scope)
-            let printer = EventPrinter(session: session, query: query, subscriber: subscriber, limit: limit)
-            return follow ? try await printer.follow(client) : try await printer.catchUp(client)
-        }
-        try await list(client, session)
+        let printer = EventPrinter(session: session, subscriber: subscriber)
+        if follow { return try await printer.follow(subscription, client) }
+        try await list(client, printer)
         await client.close()
     }
 
-    private func list(_ client: any DaemonCalling, _ session: CommandSession) async throws {
+    private var subscription: Subscribe.Parameters {
+        Subscribe.Parameters(
+            after: after?.position, subscriber: subscriber, sessions: nonEmpty(session), tasks: nonEmpty(task),
+            types: nonEmpty(type), progressInterval: noProgress ? 0 : nil, owner: owner.scope)
+    }
+
+    private func list(_ client: any DaemonCalling, _ printer: EventPrinter) async throws {
         var query = ListEvents.Parameters(
-            after: after?.position ?? .start, sessions: nonEmpty(self.session), tasks: nonEmpty(task),
-            types: nonEmpty(type), owner: owner.scope)
-        let printer = EventPrinter(session: session, query: Subscribe.Parameters(), subscriber: nil)
-        if let limit, after == nil {
+            after: try await start(client), sessions: nonEmpty(session), tasks: nonEmpty(task), types: nonEmpty(type),
+            owner: owner.scope)
+        if let limit, after == nil, subscriber == nil {
             for event in try await NewestEvents(query: query).read(limit, client) { try printer.print(event) }
             return
         }
@@ -89,11 +88,22 @@ struct EventsCommand: DaemonCommand {
         while left > 0 {
             query.limit = min(left, ListEvents.largestLimit)
             let page = try await client.call(ListEvents.self, query)
-            for event in page.events { try printer.print(event) }
+            for event in page.events {
+                try printer.print(event)
+                try await printer.acknowledge(event, client)
+            }
             left -= page.events.count
             guard let last = page.events.last?.sequence, page.events.count == query.limit else { return }
             query.after = .after(last)
         }
+    }
+
+    /// Where a durable name stands only a subscription tells; there a new name is noted too.
+    private func start(_ client: any DaemonCalling) async throws -> EventPosition {
+        guard subscriber != nil else { return after?.position ?? .start }
+        let place = try await client.call(Subscribe.self, subscription)
+        _ = try await client.call(Unsubscribe.self, Unsubscribe.Parameters(subscription: place.subscription))
+        return place.after.map { .after($0) } ?? .start
     }
 
     private func nonEmpty<Element>(_ list: [Element]) -> [Element]? { list.isEmpty ? nil : list }
@@ -116,10 +126,8 @@ struct PositionArgument: ExpressibleByArgument, Hashable {
 /// Prints events as they come, one a line, and goes on after the daemon was restarted.
 struct EventPrinter {
     var session: CommandSession
-    var query: Subscribe.Parameters
-    /// Acknowledged up to each event that was printed.
+    /// Durable name that acknowledges up to each event that was printed.
     var subscriber: String?
-    var limit: Int?
 
     func print(_ event: EventView) throws {
         var event = event
@@ -131,73 +139,13 @@ struct EventPrinter {
         }
     }
 
-    private enum Input: Sendable {
-        case event(EventView)
-        case ended((any Error)?)
-        case tick
-    }
-
-    /// A replay that has been silent for this many ticks of 100 ms is over.
-    private static let silentTicks = 5
-
-    /// Prints what is stored for the subscriber and ends.
-    ///
-    /// The replay is over at the head, or where that event is not for this peer, when nothing more comes.
-    func catchUp(_ client: any DaemonCalling) async throws {
-        let (head, events) = try await client.follow(query)
-        let (inputs, continuation) = AsyncStream.makeStream(of: Input.self)
-        let feeding = [reading(events, into: continuation), ticking(into: continuation)]
-        defer { feeding.forEach { $0.cancel() } }
-        var silence = 0
-        var left = head == .zero ? 0 : limit ?? .max
-        guard left > 0 else { return await client.close() }
-        for await input in inputs {
-            switch input {
-            case .event(let event):
-                silence = 0
-                left -= 1
-                try print(event)
-                try await acknowledge(event, client)
-                if let sequence = event.sequence, sequence >= head { left = 0 }
-            case .ended(let error):
-                if let error { throw error }
-                left = 0
-            case .tick:
-                silence += 1
-                if silence >= Self.silentTicks { left = 0 }
-            }
-            if left == 0 { break }
-        }
-        await client.close()
-    }
-
-    private func reading(
-        _ events: AsyncThrowingStream<EventView, any Error>, into inputs: AsyncStream<Input>.Continuation
-    ) -> Task<Void, Never> {
-        Task {
-            do {
-                for try await event in events { inputs.yield(.event(event)) }
-                inputs.yield(.ended(nil))
-            } catch {
-                inputs.yield(.ended(error))
-            }
-        }
-    }
-
-    private func ticking(into inputs: AsyncStream<Input>.Continuation) -> Task<Void, Never> {
-        Task {
-            while !Task.isCancelled {
-                try? await Task.sleep(for: .milliseconds(100))
-                inputs.yield(.tick)
-            }
-        }
-    }
-
-    /// Follows until Ctrl-C.
-    func follow(_ first: any DaemonCalling) async throws {
+    /// Follows until Ctrl-C, or until all of `open` are over.
+    func follow(
+        _ query: Subscribe.Parameters, _ first: any DaemonCalling, open: Set<TaskID>? = nil
+    ) async throws {
         let interruption = Interruption()
         let work = Task {
-            try await followForEver(first)
+            try await followLinks(query, first, open)
         }
         let signals = Signals([SIGINT, SIGTERM, SIGHUP]) { _ in
             interruption.happened()
@@ -212,9 +160,13 @@ struct EventPrinter {
         if interruption.isSet { throw CommandFailure.interrupted }
     }
 
-    private func followForEver(_ first: any DaemonCalling) async throws {
+    /// The daemon may go and come back.
+    private func followLinks(
+        _ query: Subscribe.Parameters, _ first: any DaemonCalling, _ open: Set<TaskID>?
+    ) async throws {
         var client: (any DaemonCalling)? = first
         var query = query
+        var open = open
         var delay = LinkPump.firstDelay
         while !Task.isCancelled {
             if let client {
@@ -226,6 +178,8 @@ struct EventPrinter {
                         try print(event)
                         if let sequence = event.sequence { query.after = .after(sequence) }
                         try await acknowledge(event, client)
+                        if let task = event.task, Self.ends.contains(event.type) { open?.remove(task) }
+                        if open?.isEmpty == true { return await client.close() }
                     }
                 } catch is ClientError {
                     // The daemon went; what it did not send is replayed from the last number.
@@ -242,7 +196,9 @@ struct EventPrinter {
         }
     }
 
-    private func acknowledge(_ event: EventView, _ client: any DaemonCalling) async throws {
+    private static let ends: Set<EventType> = [.taskCompleted, .taskFailed, .taskCancelled, .taskRemoved]
+
+    func acknowledge(_ event: EventView, _ client: any DaemonCalling) async throws {
         guard let subscriber, let sequence = event.sequence else { return }
         _ = try await client.call(
             AcknowledgeEvents.self, AcknowledgeEvents.Parameters(subscriber: subscriber, sequence: sequence))

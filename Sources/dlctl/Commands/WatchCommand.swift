@@ -19,10 +19,6 @@ struct WatchCommand: DaemonCommand {
 
     func run(_ session: CommandSession) async throws {
         let client = try await session.connect()
-        if session.console.json {
-            let query = Subscribe.Parameters(after: .now, tasks: ids.isEmpty ? nil : ids, owner: owner.scope)
-            return try await EventPrinter(session: session, query: query, subscriber: nil).follow(client)
-        }
         var plan = FollowPlan(tasks: ids.isEmpty ? nil : ids, owner: owner.scope)
         if !ids.isEmpty {
             plan.after = try await client.call(ListEvents.self, ListEvents.Parameters(after: .now, limit: 1)).head
@@ -30,8 +26,19 @@ struct WatchCommand: DaemonCommand {
                 plan.known.append(FollowedTask(try await client.call(GetTask.self, TaskReference(id: id))))
             }
         }
+        if session.console.json { return try await printEvents(of: plan, client, session) }
         _ = try await Following.follower(plan, endsWhenOver: !ids.isEmpty, session)
             .run(client, display: Following.display(session.console))
         await client.close()
+    }
+
+    private func printEvents(
+        of plan: FollowPlan, _ client: any DaemonCalling, _ session: CommandSession
+    ) async throws {
+        let open = Set(plan.known.filter { !$0.isOver }.map(\.id))
+        if plan.tasks != nil, open.isEmpty { return await client.close() }
+        let query = Subscribe.Parameters(
+            after: plan.after.map { .after($0) } ?? .now, tasks: plan.tasks, owner: plan.owner)
+        try await EventPrinter(session: session).follow(query, client, open: plan.tasks == nil ? nil : open)
     }
 }

@@ -130,6 +130,25 @@ import TransferModel
         await bench.daemon.stop()
     }
 
+    @Test func watchedTasksEndTheirEventsToo() async throws {
+        let bench = try await Bench()
+        _ = try await bench.run("add", "https://a/1", "https://a/2")
+        let watching = try bench.start("watch", "1", "2", "--json")
+        try await follow(bench)
+        try bench.daemon.happen(.taskFailed, TaskID(1)) { $0.status.state = .failed }
+        #expect(await watching.waitForOutput("task.failed"))
+        try bench.daemon.happen(.taskStarted, TaskID(2)) { $0.status.state = .running }
+        try bench.daemon.happen(.taskCompleted, TaskID(2)) { $0.status.state = .completed }
+        let outcome = await watching.finish()
+        #expect(outcome.status == 0)
+        #expect(
+            outcome.lines.compactMap { JSONText.value($0)?["type"]?.stringValue }
+                == ["task.failed", "task.started", "task.completed"])
+        let again = try await bench.run("watch", "1", "2", "--json")
+        #expect(again.status == 0 && again.lines.isEmpty)
+        await bench.daemon.stop()
+    }
+
     @Test func ctrlCLeavesTheTasksAlone() async throws {
         let bench = try await Bench()
         let adding = try bench.start("add", "-w", "https://a/1")
@@ -252,8 +271,13 @@ import TransferModel
         #expect(listed.lines.allSatisfy { JSONText.value($0)?["subscription"] == nil })
         let newest = try await bench.run("events", "-n", "2", "--json")
         #expect(newest.lines == listed.lines)
+        let oldest = try await bench.run("events", "--subscriber", "me", "-n", "1", "--json")
+        #expect(oldest.lines.compactMap { JSONText.value($0)?["sequence"]?.integerValue } == [1])
+        // What is not for it does not keep it from its end.
+        let none = try await bench.run("events", "--subscriber", "me", "--type", "task.paused", "--json")
+        #expect(none.status == 0 && none.lines.isEmpty)
         let first = try await bench.run("events", "--subscriber", "me", "--json")
-        #expect(first.lines.count == 3)
+        #expect(first.lines.compactMap { JSONText.value($0)?["sequence"]?.integerValue } == [2, 3])
         #expect(bench.daemon.acknowledged["me"] == SequenceNumber(3))
         let second = try await bench.run("events", "--subscriber", "me", "--json")
         #expect(second.status == 0 && second.lines.isEmpty)

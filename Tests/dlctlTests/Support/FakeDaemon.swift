@@ -101,6 +101,10 @@ final class FakeDaemon: RequestHandler {
         case PauseTasks.name: return try result(pause(WireCoding.parameters(of: PauseTasks.self, from: text)))
         case ListEvents.name: return try result(events(WireCoding.parameters(of: ListEvents.self, from: text)))
         case Subscribe.name: return try subscribe(WireCoding.parameters(of: Subscribe.self, from: text), connection)
+        case Unsubscribe.name:
+            let name = try WireCoding.parameters(of: Unsubscribe.self, from: text).subscription
+            state.withLock { $0.subscriptions.removeAll { $0.connection === connection && $0.name == name } }
+            return try result(Nothing())
         case AcknowledgeEvents.name:
             let parameters = try WireCoding.parameters(of: AcknowledgeEvents.self, from: text)
             state.withLock { $0.acknowledged[parameters.subscriber] = parameters.sequence }
@@ -214,15 +218,19 @@ final class FakeDaemon: RequestHandler {
     }
 
     private func subscribe(_ query: Subscribe.Parameters, _ connection: RPCConnection) throws -> RPCAnswer {
-        let (replay, head, name) = state.withLock { state in
+        let (replay, answer) = state.withLock { state in
             let name = "s\(state.subscriptions.count + 1)"
             let acknowledged = query.subscriber.flatMap { state.acknowledged[$0] }
             let start = acknowledged?.rawValue ?? (query.subscriber == nil ? Int64(state.events.count) : 0)
             state.subscriptions.append((connection, name))
-            let replay = Array(state.events.dropFirst(from(query.after, state.events, default: start)))
-            return (replay, state.events.count, name)
+            let after = from(query.after, state.events, default: start)
+            let answer = Subscribe.Result(
+                subscription: name, after: SequenceNumber(Int64(after)),
+                head: SequenceNumber(Int64(state.events.count)))
+            return (Array(state.events.dropFirst(after)), answer)
         }
-        let answer = try WireCoding.encode(Subscribe.Result(subscription: name, head: SequenceNumber(Int64(head))))
-        return RPCAnswer(.success(answer)) { for event in replay { try? self.send(event, connection, name) } }
+        return RPCAnswer(.success(try WireCoding.encode(answer))) {
+            for event in replay { try? self.send(event, connection, answer.subscription) }
+        }
     }
 }
