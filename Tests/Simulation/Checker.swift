@@ -49,8 +49,13 @@ final class Checker: @unchecked Sendable {
     /// Everything that must hold at any moment.
     func check() throws {
         seen = sight()
+        try world.read(checkStore)
+        try checkFiles()
+    }
+
+    private func checkStore(_ snapshot: StoreSnapshot) throws {
         let ids = world.client.tasks.keys.sorted()
-        let (head, tasks) = try world.read { (try $0.eventHead(), try $0.heads(ids)) }
+        let (head, tasks) = (try snapshot.eventHead(), try snapshot.heads(ids))
         let lastEvent = world.ledger.head
         if head != lastEvent { throw Violation("the last event is \(head); \(lastEvent) was durable") }
         let states = Dictionary(uniqueKeysWithValues: tasks.map { ($0.id, $0.status.state) })
@@ -61,16 +66,15 @@ final class Checker: @unchecked Sendable {
                 throw Violation("task \(id) was acknowledged to be \(promised.rawValue) and is \(state.rawValue)")
             }
         }
-        try checkSessions()
-        try checkFiles()
-        try uploads.check(tasks)
-        try world.subscribers.check()
+        try checkSessions(snapshot)
+        try uploads.check(tasks, snapshot)
+        try world.subscribers.check(snapshot)
     }
 
     /// Whose end was acknowledged takes no tasks; once everything had its time there is nothing left of it.
-    private func checkSessions() throws {
+    private func checkSessions(_ snapshot: StoreSnapshot) throws {
         for (name, known) in world.client.sessions where known.isOver {
-            let state = try world.read { try $0.session(Client.key(name)) }?.state
+            let state = try snapshot.session(Client.key(name))?.state
             guard state == .invalidated || state == .finishing && !world.hasSettled else {
                 throw Violation("session \"\(name)\" was to end and is \(state?.rawValue ?? "gone")")
             }

@@ -23,16 +23,21 @@ final class SimulatedDaemon: @unchecked Sendable {
 
     static let mostRunning = 4
 
+    /// What every life of the daemon in `world` is told.
+    static func configuration(of world: World) throws -> Configuration {
+        var arguments = DaemonArguments()
+        arguments.settings["maximumConcurrentTasks"] = "\(mostRunning)"
+        if let count = world.ledger.retention { arguments.settings["eventRetentionCount"] = "\(count)" }
+        return try ConfigurationLoader(
+            arguments: arguments, environment: ["HOME": world.folder], systemFile: world.folder + "/none"
+        ).load()
+    }
+
     init(_ world: World) throws {
         store = try TransferStore(folder: world.folder + "/state", inPlace: true)
         network = try ScriptedNetwork(world)
         let (access, pool) = (FileAccess(mode: .user), BlockingPool(width: 0))
-        var arguments = DaemonArguments()
-        arguments.settings["maximumConcurrentTasks"] = "\(Self.mostRunning)"
-        if let count = world.ledger.retention { arguments.settings["eventRetentionCount"] = "\(count)" }
-        let configuration = try ConfigurationLoader(
-            arguments: arguments, environment: ["HOME": world.folder], systemFile: world.folder + "/none"
-        ).load()
+        let configuration = try world.configuration.get()
         let logger = Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() }
         supervisor = Supervisor(
             store: store, engine: network, access: access, pool: pool,

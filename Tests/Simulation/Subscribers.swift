@@ -225,20 +225,15 @@ final class Subscribers: @unchecked Sendable {
     var areSettled: Bool { all.allSatisfy { $0.isFollowing && $0.open == 0 } }
 
     /// What must hold at any moment.
-    func check() throws {
-        let names = all.compactMap { $0.durable?.name }
-        let (stored, first, counts) = try world.read { snapshot in
-            (
-                try names.map { try snapshot.subscriber($0, owner: Subscriber.owner) }, try snapshot.firstEventKept(),
-                try snapshot.counts()
-            )
-        }
-        try world.ledger.check(first: first)
+    func check(_ snapshot: StoreSnapshot) throws {
+        try world.ledger.check(first: try snapshot.firstEventKept())
+        let counts = try snapshot.counts()
         if counts != world.ledger.trail.counts {
             throw Violation("events tell of \(world.ledger.trail.counts) tasks; there are \(counts)")
         }
-        for (durable, number) in zip(all.compactMap(\.durable), stored) {
-            try durable.check(number, head: world.ledger.head)
+        for durable in all.compactMap(\.durable) {
+            try durable.check(
+                try snapshot.subscriber(durable.name, owner: Subscriber.owner), head: world.ledger.head)
         }
     }
 

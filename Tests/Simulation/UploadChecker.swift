@@ -6,23 +6,26 @@ import TransferStore
 /// servers see themselves.
 final class UploadChecker {
     private unowned let world: World
-    /// Tasks that completed and were found right.
-    private var proven: Set<TaskID> = []
+    /// Tasks that have ended, and how they stood when they were looked at and found right.
+    private var proven: [TaskID: TaskStatus] = [:]
 
     init(_ world: World) { self.world = world }
 
     /// What must hold at any moment.
     /// - Parameter tasks: those that clients know.
-    func check(_ tasks: [TaskHead]) throws {
+    func check(_ tasks: [TaskHead], _ snapshot: StoreSnapshot) throws {
         try checkSources()
-        let over = tasks.filter { $0.kind != .download && $0.status.state.isFinal && !proven.contains($0.id) }.map(\.id)
-        for record in try over.isEmpty ? [] : world.read({ try $0.tasks(over) }) {
-            guard let target = target(of: record) else { continue }
-            switch record.status.state {
-            case .completed: try check(record, target)
-            case .failed: try checkCause(record, target)
-            case .queued, .running, .waiting, .paused, .cancelled: break
+        let over = tasks.filter { $0.kind != .download && $0.status.state.isFinal && proven[$0.id] != $0.status }.map(
+            \.id)
+        for record in try over.isEmpty ? [] : snapshot.tasks(over) {
+            if let target = target(of: record) {
+                switch record.status.state {
+                case .completed: try check(record, target, snapshot)
+                case .failed: try checkCause(record, target)
+                case .queued, .running, .waiting, .paused, .cancelled: break
+                }
             }
+            proven[record.id] = record.status
         }
         for name in try world.names(in: "/state") where name.hasPrefix("body-") {
             throw Violation("\(name) is left of a body")
@@ -34,12 +37,11 @@ final class UploadChecker {
         return record.spec.url.flatMap { world.server.place(of: $0)?.target }
     }
 
-    private func check(_ record: TaskRecord, _ target: UploadTarget) throws {
-        guard proven.insert(record.id).inserted else { return }
+    private func check(_ record: TaskRecord, _ target: UploadTarget, _ snapshot: StoreSnapshot) throws {
         guard target.isDone else { throw Violation("task \(record.id) is completed and \(target.url) has not all") }
         guard record.upload == nil else { throw Violation("what is known of an upload is left of task \(record.id)") }
         let id = record.id
-        let (kept, answer) = try world.read { (try $0.bodyLength(of: id, .request), try $0.body(of: id, .response)) }
+        let (kept, answer) = (try snapshot.bodyLength(of: id, .request), try snapshot.body(of: id, .response))
         if kept != nil { throw Violation("the body that task \(id) sent is left of it") }
         guard record.spec.kind == .data else { return }
         guard let answer, target.answers.contains(answer) else {

@@ -23,6 +23,7 @@ final class World: @unchecked Sendable {
     private(set) lazy var ledger = EventLedger(retention: random.chance(300) ? 10 + random.below(60) : nil)
     private(set) lazy var subscribers = Subscribers(self)
     private(set) lazy var checker = Checker(self)
+    private(set) lazy var configuration = Result { try SimulatedDaemon.configuration(of: self) }
     private var violation: Violation?
     /// What happened, for whoever replays a failure.
     private(set) var trace: [String] = []
