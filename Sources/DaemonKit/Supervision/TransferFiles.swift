@@ -147,7 +147,7 @@ struct TransferFiles: Sendable {
         let planned = PartFile(
             planned: folder.path(of: name), device: folder.device, directory: folder.fileDescriptor, keeper: folder)
         let proven: HeldPart? = try await pool.run {
-            if let checkpoint = Self.claimed(record.checkpoint, as: name, in: folder),
+            if let checkpoint = try Self.claimed(record.checkpoint, as: name, in: folder),
                 let (part, proven) = try PartFile.recover(
                     checkpoint, task: record.id, journal: engine.journal, directory: folder.fileDescriptor)
             {
@@ -168,22 +168,33 @@ struct TransferFiles: Sendable {
         let plan = try DestinationPlan(record.spec.destination, directory: nil)
         let folder = try await open(plan, for: record)
         let name = PartName.make(task: record.id, store: storeID, wanted: plan.name)
-        return await pool.run { Self.claimed(checkpoint, as: name, in: folder) }
+        return try await pool.run { () throws(TransferError) in
+            try Self.claimed(checkpoint, as: name, in: folder)
+        }
     }
 
     /// A part that came with resume data has another task's name: it gets this one's, so that no two tasks write to it,
     /// durably before the store says so. A daemon that died in between left it with this one's.
-    private static func claimed(_ checkpoint: Checkpoint?, as name: String, in folder: Folder) -> Checkpoint? {
+    /// - Returns: the checkpoint with that name; nil where the part is gone.
+    /// - Throws: `disk.*`, `destination.*` where it cannot be had for now: who began anew would leave it behind.
+    private static func claimed(
+        _ checkpoint: Checkpoint?, as name: String, in folder: Folder
+    ) throws(TransferError) -> Checkpoint? {
         guard var checkpoint else { return nil }
         let held = lastComponent(checkpoint.partPath)
         guard held != name else { return checkpoint }
         guard PartName.isPartName(held) else { return nil }
         let directory = folder.fileDescriptor
-        func isPart(_ name: String) -> Bool {
-            status(of: name, in: directory).map { FileIdentity($0) == FileIdentity(checkpoint) } ?? false
+        func isPart(_ name: String) throws(TransferError) -> Bool {
+            if let status = status(of: name, in: directory) { return FileIdentity(status) == FileIdentity(checkpoint) }
+            guard errno == ENOENT else { throw .destination(errno: errno, "look at", folder.path(of: name)) }
+            return false
         }
-        func rename() -> Bool { retrying { renameat(directory, held, directory, name) }.result == 0 }
-        guard isPart(name) || isPart(held) && rename() else { return nil }
+        if try !isPart(name) {
+            guard try isPart(held) else { return nil }
+            let (result, code) = retrying { renameat(directory, held, directory, name) }
+            guard result == 0 else { throw .destination(errno: code, "rename", folder.path(of: held)) }
+        }
         // One that cannot be synced keeps no bytes from being used.
         try? folder.sync()
         checkpoint.partPath = folder.path(of: name)

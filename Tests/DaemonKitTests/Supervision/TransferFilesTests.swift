@@ -44,6 +44,23 @@ struct TransferFilesTests {
         await stage.engine.shutdown()
     }
 
+    /// What stands in its way may go away; who began anew would leave it behind for ever.
+    @Test func aPartThatCannotBeClaimedIsNotGivenUp() async throws {
+        let stage = try Stage()
+        let part = try PartFile.create(path: stage.temporary.file(".old.abc-3.dldpart"))
+        try part.write(Array("some".utf8))
+        let checkpoint = Checkpoint(offset: 4, partPath: part.path, device: part.device, inode: part.inode)
+        part.close()
+        #expect(mkdir(stage.part(of: TaskID(7)), 0o700) == 0)
+        await #expect(throws: TransferError.self) { try await stage.open(TaskID(7), checkpoint) }
+        #expect(Glibc.access(part.path, F_OK) == 0)
+        #expect(rmdir(stage.part(of: TaskID(7))) == 0)
+        let held = try await stage.open(TaskID(7), checkpoint)
+        #expect(held.checkpoint?.offset == 4)
+        held.part.close()
+        await stage.engine.shutdown()
+    }
+
     /// - Returns: whether a part is still there when the task's next attempt has planned its own.
     private static func attempt(_ attempts: Int, checkpoint: (PartFile) -> Checkpoint?) async throws -> Bool {
         let stage = try Stage()
