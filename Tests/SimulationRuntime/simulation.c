@@ -492,6 +492,7 @@ int unlinkat(int folder, const char *name, int flags) {
 }
 
 int linkat(int from, const char *old, int to, const char *new, int flags) {
+    if (disk_fails()) return -1;
     const int result = (int)kernel(SYS_linkat, from, (long)old, to, (long)new, flags, 0);
     return noted(result, is_watched(to, new), NULL, new, -1);
 }
@@ -503,12 +504,21 @@ int openat64(int folder, const char *name, int flags, ...) {
     const bool makes = flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE;
     const int mode = makes ? va_arg(list, int) : 0;
     va_end(list);
+    if (makes && disk_fails()) return -1;
     const int result = (int)kernel(SYS_openat, folder, (long)name, flags, mode, 0, 0);
     if (result >= 0 && flags & O_EXCL && flags & O_CREAT && is_watched(folder, name)) note_change(NULL, name, -1);
     return result;
 }
 
 int openat(int folder, const char *name, int flags, ...) __attribute__((alias("openat64")));
+
+int fstatat64(int folder, const char *name, struct stat64 *status, int flags) {
+    // A full disk lets everybody read.
+    if (failing_error == EIO && disk_fails()) return -1;
+    return (int)kernel(SYS_newfstatat, folder, (long)name, (long)status, flags, 0, 0);
+}
+
+int fstatat(int folder, const char *name, struct stat *status, int flags) __attribute__((alias("fstatat64")));
 
 // Room is only pretended: zeroing it would take a sixth of a world's time.
 int fallocate64(int descriptor, int mode, off64_t offset, off64_t length) {

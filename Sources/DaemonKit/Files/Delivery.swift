@@ -148,7 +148,7 @@ package struct Delivery: Sendable {
     /// For file systems that have neither (some FUSE): the name is looked at just before.
     private func renameWhereFree(to candidate: String) throws(TransferError) -> Bool {
         let directory = folder.fileDescriptor
-        if status(of: candidate, in: directory) != nil { return false }
+        if try folder.status(of: candidate) != nil { return false }
         let (result, code) = retrying { renameat(directory, partName, directory, candidate) }
         if result != 0 { throw .destination(errno: code, "deliver", folder.path(of: candidate)) }
         return true
@@ -165,29 +165,30 @@ package struct Delivery: Sendable {
 
     /// The file under its final name, where an earlier delivery came that far; a second link that it left is removed.
     /// - Parameter expected: the size it must have, where known.
+    /// - Throws: `disk.*`, `destination.*` where that cannot be told, or not be made durable.
     package func recognised(expected: ByteCount? = nil) throws(TransferError) -> DeliveredFile? {
         let directory = folder.fileDescriptor
-        if let status = status(of: partName, in: directory), FileIdentity(status) == part, status.st_nlink < 2 {
+        let left = try folder.status(of: partName).flatMap { FileIdentity($0) == part ? $0 : nil }
+        if let left, left.st_nlink < 2 { return nil }
+        guard let (found, present) = try finalName() else { return nil }
+        if let expected, ByteCount(Int64(present.st_size)) != expected { return nil }
+        let (file, code) = retrying { openat(directory, found, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) }
+        guard file >= 0 else {
+            if let disk = TransferError.disk(errno: code, "open", folder.path(of: found)) { throw disk }
             return nil
         }
-        guard let (found, present) = finalName() else { return nil }
-        if let expected, ByteCount(Int64(present.st_size)) != expected { return nil }
-        if let left = status(of: partName, in: directory), FileIdentity(left) == part {
-            unlinkat(directory, partName, 0)
-        }
-        let file = openat(directory, found, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
-        guard file >= 0 else { return nil }
         let descriptor = Descriptor(file)
+        if left != nil { unlinkat(directory, partName, 0) }
         if durability.isSynced { try folder.sync(besides: descriptor.rawValue) }
         return DeliveredFile(
             path: folder.path(of: found), name: found, bytes: ByteCount(Int64(present.st_size)))
     }
 
-    private func finalName() -> (String, stat)? {
+    private func finalName() throws(TransferError) -> (String, stat)? {
         let numbers = policy == .rename ? 0...ConflictName.last : 0...0
         for number in numbers {
             let candidate = ConflictName.numbered(name, number)
-            guard let present = status(of: candidate, in: folder.fileDescriptor) else { return nil }
+            guard let present = try folder.status(of: candidate) else { return nil }
             if present.isRegular, FileIdentity(present) == part { return (candidate, present) }
         }
         return nil

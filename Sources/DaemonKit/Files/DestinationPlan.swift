@@ -53,7 +53,7 @@ package struct DestinationPlan: Sendable, Hashable {
         _ access: FileAccess, owner: UserID, known: Folder? = nil
     ) throws(TransferError) -> Folder {
         let opened = if let known { known } else { try writableFolder(access, owner: owner) }
-        guard let name, let present = status(of: name, in: opened.fileDescriptor) else { return opened }
+        guard let name, let present = try opened.status(of: name) else { return opened }
         if present.isFolder {
             throw PathRules.bad(opened.path(of: name), "that is a folder; say directory for one")
         }

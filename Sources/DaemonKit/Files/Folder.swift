@@ -27,6 +27,14 @@ package final class Folder: Sendable {
     /// Absolute path of `name` in this folder.
     package func path(of name: String) -> String { path.hasSuffix("/") ? path + name : path + "/" + name }
 
+    /// What has this name, links not followed; nil where nothing has it.
+    /// - Throws: `disk.*`, `destination.*` where that cannot be told: it may be there.
+    func status(of name: String) throws(TransferError) -> stat? {
+        if let status = DaemonKit.status(of: name, in: fileDescriptor) { return status }
+        guard errno == ENOENT else { throw .destination(errno: errno, "look at", path(of: name)) }
+        return nil
+    }
+
     /// Makes the folder's entries durable; where the folder itself cannot be synced, its whole file system is.
     /// - Parameter file: a file of the same file system, for a folder that may not be read.
     /// - Throws: `disk.*`.

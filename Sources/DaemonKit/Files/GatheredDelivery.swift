@@ -147,18 +147,21 @@ struct GatheredDelivery: Sendable {
 
 extension GatheredDelivery {
     /// The file that an earlier run of this task brought under its name without living to tell.
-    /// - Throws: `disk.*` where its folder cannot be synced.
+    /// - Throws: `disk.*`, `destination.*` where that cannot be told, or not be made durable.
     static func recognised(
         in folder: Folder, name: String, policy: ConflictPolicy, store: String, task: TaskID, durability: Durability
     ) throws(TransferError) -> Placed? {
         for number in policy == .rename ? 0...ConflictName.last : 0...0 {
             let candidate = ConflictName.numbered(name, number)
-            guard let present = DaemonKit.status(of: candidate, in: folder.fileDescriptor) else { return nil }
+            guard let present = try folder.status(of: candidate) else { return nil }
             guard present.isRegular else { continue }
-            let (opened, _) = retrying {
+            let (opened, code) = retrying {
                 openat(folder.fileDescriptor, candidate, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
             }
-            guard opened >= 0 else { continue }
+            guard opened >= 0 else {
+                if let disk = TransferError.disk(errno: code, "open", folder.path(of: candidate)) { throw disk }
+                continue
+            }
             let file = Descriptor(opened)
             guard let status = DaemonKit.status(of: opened), status.isRegular,
                 let isProven = DeliveryMark.proof(on: opened, store: store, task: task, size: Int(status.st_size))

@@ -89,7 +89,7 @@ extension ResumeData {
     /// - Parameter plan: of the destination in this very blob.
     /// - Returns: the checkpoint of a part that may be continued; nil where there is none: it starts from 0.
     /// - Throws: `permission.denied` for a part outside what the peer may name, `request.bad_field` for one that is
-    ///   no part file.
+    ///   no part file, `disk.*` where the disk does not tell.
     package func claimablePart(
         plan: DestinationPlan, access: FileAccess, owner: UserID
     ) throws(TransferError) -> Checkpoint? {
@@ -103,7 +103,7 @@ extension ResumeData {
             throw Self.bad("its part is not beside its destination")
         }
         let folder = try access.openFolder(plan.folder, owner: owner, create: false)
-        guard let status = status(of: name, in: folder.fileDescriptor) else { return nil }
+        guard let status = try folder.status(of: name) else { return nil }
         guard status.isRegular, status.st_nlink == 1,
             status.st_uid == owner.rawValue || status.st_uid == geteuid()
         else { throw Self.bad("its part is not a regular file of yours with one name") }

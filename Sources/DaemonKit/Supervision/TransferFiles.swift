@@ -186,9 +186,7 @@ struct TransferFiles: Sendable {
         guard PartName.isPartName(held) else { return nil }
         let directory = folder.fileDescriptor
         func isPart(_ name: String) throws(TransferError) -> Bool {
-            if let status = status(of: name, in: directory) { return FileIdentity(status) == FileIdentity(checkpoint) }
-            guard errno == ENOENT else { throw .destination(errno: errno, "look at", folder.path(of: name)) }
-            return false
+            try folder.status(of: name).map { FileIdentity($0) == FileIdentity(checkpoint) } ?? false
         }
         if try !isPart(name) {
             guard try isPart(held) else { return nil }

@@ -105,6 +105,14 @@ struct DeliveryTests {
         #expect(fixture.names == ["a"])
     }
 
+    /// It may be there: whoever fetched it again would put another beside it.
+    @Test func whatCannotBeLookedForIsNotDeliveredAgain() throws {
+        let delivery = try Delivery(
+            folder: try fixture.open(), partName: String(repeating: "n", count: 300), part: try fixture.makePart(),
+            name: "a", policy: .rename)
+        #expect(code { _ = try delivery.recognised() } == .destinationBadPath)
+    }
+
     @Test func aNumberedFileIsFoundAgainToo() throws {
         try Files.write(fixture.temporary.file("a"), "first")
         let delivery = try delivery("a", .rename, part: try fixture.makePart())

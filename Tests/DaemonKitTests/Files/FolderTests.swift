@@ -2,6 +2,7 @@ import CLinux
 import Glibc
 import TestSupport
 import Testing
+import TransferModel
 
 @testable import DaemonKit
 
@@ -13,5 +14,16 @@ struct FolderTests {
         let folder = try Folder(path: temporary.path, descriptor: Descriptor(named))
         #expect(fsync(folder.fileDescriptor) == -1)
         try folder.sync()
+    }
+
+    @Test func whatCannotBeLookedAtIsNotTakenToBeAbsent() throws {
+        let fixture = try FilesFixture()
+        let folder = try fixture.open()
+        #expect(try folder.status(of: "absent") == nil)
+        try Files.write(fixture.temporary.file("there"), "")
+        #expect(try folder.status(of: "there") != nil)
+        // The error that no disk has to fail for.
+        let tooLong = String(repeating: "n", count: 300)
+        #expect(throws: TransferError.self) { try folder.status(of: tooLong) }
     }
 }
