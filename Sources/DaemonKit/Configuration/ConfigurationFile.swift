@@ -98,7 +98,7 @@ struct ConfigurationFile {
         var text = text
         while true {
             do {
-                return try Yams.compose(yaml: text) ?? Node("")
+                return try Yams.compose(yaml: Self.lasting(text)) ?? Node("")
             } catch YamlError.duplicatedKeysInMapping(let names, let context) {
                 let repeats = DuplicateKeys.setAside(names, after: context.mark, in: &text)
                 for (name, line) in repeats {
@@ -116,6 +116,14 @@ struct ConfigurationFile {
                 return nil
             }
         }
+    }
+
+    /// The same text in memory of its own: the library reads on through a pointer that it was lent, and a text of up to
+    /// 15 bytes lies in the frame of whoever holds it.
+    static func lasting(_ text: String) -> String {
+        var text = text
+        text.reserveCapacity(16)
+        return text
     }
 
     private func syntaxProblem(_ error: any Error) -> ConfigurationProblem {

@@ -65,6 +65,18 @@ import TransferModel
         #expect(fixture.problems() == problems)
     }
 
+    /// Where it lay in a frame, each frame would have it somewhere else.
+    @Test(arguments: ["", "session: 5\n", "logLevel: info\n", "logLevel: debug\n", "sixteen bytes ok"])
+    func theTextStaysWhereItIsWhileItIsParsed(text: String) {
+        @inline(never) func address(_ text: String, depth: Int) -> UnsafePointer<UInt8>? {
+            if depth > 0 { return withExtendedLifetime(depth) { address(text, depth: depth - 1) } }
+            return text.utf8.withContiguousStorageIfAvailable(\.baseAddress) ?? nil
+        }
+        let lasting = ConfigurationFile.lasting(text)
+        #expect(lasting == text)
+        #expect(address(lasting, depth: 0) == address(lasting, depth: 9))
+    }
+
     /// The library stops at the first repeated name; the rest of the file must be checked all the same.
     @Test func repeatedNamesAreNamedAndTheRestIsStillChecked() throws {
         let fixture = try ConfigurationFixture()
