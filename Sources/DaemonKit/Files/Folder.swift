@@ -35,6 +35,13 @@ package final class Folder: Sendable {
         return nil
     }
 
+    /// Removes names that must not come back with the next boot; a disk that cannot promise that keeps nobody from going on.
+    func unlinkDurably(_ names: [String]) {
+        var isChanged = false
+        for name in names where unlinkat(fileDescriptor, name, 0) == 0 { isChanged = true }
+        if isChanged { try? sync() }
+    }
+
     /// Makes the folder's entries durable; where the folder itself cannot be synced, its whole file system is.
     /// - Parameter file: a file of the same file system, for a folder that may not be read.
     /// - Throws: `disk.*`.

@@ -135,7 +135,7 @@ struct GatheredDelivery: Sendable {
         guard case .linked = try attempt(file, partName) else { return nil }
         let (result, code) = retrying { renameat(directory, partName, directory, name) }
         if result == 0 { return name }
-        unlinkat(directory, partName, 0)
+        folder.unlinkDurably([partName])
         if code == EISDIR || code == ENOTEMPTY || code == EEXIST {
             throw PathRules.bad(path, "a folder has this name, and folders are not replaced")
         }

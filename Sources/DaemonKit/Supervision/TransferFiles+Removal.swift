@@ -23,12 +23,11 @@ extension TransferFiles {
         }
     }
 
-    /// Removes part files of which nothing is proven, recorded or not: this attempt may need none.
+    /// Removes part files of which nothing is proven, recorded or not: this attempt may need none, and once the task is
+    /// over nobody looks for them.
     func removeUseless(of record: TaskRecord, _ plan: DestinationPlan, in folder: Folder) async {
         guard record.status.attempts > 1 || record.checkpoint != nil else { return }
-        await pool.run { [self] in
-            for name in partNames(of: record, plan) { _ = unlinkat(folder.fileDescriptor, name, 0) }
-        }
+        await pool.run { [self] in folder.unlinkDurably(partNames(of: record, plan)) }
     }
 
     /// Names that a task's part files have, the one that it is decoded into included.

@@ -292,7 +292,7 @@ struct TransferFiles: Sendable {
                     isCancelled: isCancelled)
                 return plain
             } catch {
-                unlinkat(folder.fileDescriptor, own, 0)
+                folder.unlinkDurably([own])
                 throw error
             }
         }
@@ -331,18 +331,12 @@ struct TransferFiles: Sendable {
         await pool.run {
             var status = stat()
             guard fstat(part.fileDescriptor, &status) == 0, status.st_size == 0 else { return }
-            Self.removeDurably(part, from: folder)
+            folder.unlinkDurably([Self.lastComponent(part.path)])
         }
     }
 
     func remove(_ part: PartFile, from folder: Folder) async {
-        await pool.run { Self.removeDurably(part, from: folder) }
-    }
-
-    /// Not to come back when its task is over; a disk that cannot promise that keeps nobody from ending it.
-    private static func removeDurably(_ part: PartFile, from folder: Folder) {
-        guard unlinkat(folder.fileDescriptor, lastComponent(part.path), 0) == 0 else { return }
-        try? folder.sync()
+        await pool.run { folder.unlinkDurably([Self.lastComponent(part.path)]) }
     }
 
     /// What resume data names, looked at: the checkpoint of a part that this owner may continue, or nil.
