@@ -92,8 +92,8 @@ final class Client: @unchecked Sendable {
         let kind = world.random.below(10)
         if made < Self.mostTasks, kind < 4 || tasks.isEmpty { return add(1 + world.random.below(3), daemon) }
         guard world.hazards.contains(.client) else { return }
-        if world.random.chance(60) { return endSession(daemon) }
-        if world.random.chance(100) { return handOver(daemon) }
+        if world.random.chance(world.odds.sessionEnd) { return endSession(daemon) }
+        if world.random.chance(world.odds.resumeData) { return handOver(daemon) }
         let ids = tasks.keys.sorted()
         guard !ids.isEmpty else { return }
         let id = ids[world.random.below(ids.count)]

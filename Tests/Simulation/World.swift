@@ -23,6 +23,7 @@ final class World: @unchecked Sendable {
     private(set) lazy var ledger = EventLedger(retention: random.chance(300) ? 10 + random.below(60) : nil)
     private(set) lazy var subscribers = Subscribers(self)
     private(set) lazy var checker = Checker(self)
+    private(set) lazy var odds = Odds(&random)
     private(set) lazy var configuration = Result { try SimulatedDaemon.configuration(of: self) }
     private var violation: Violation?
     /// What happened, for whoever replays a failure.
@@ -113,17 +114,18 @@ final class World: @unchecked Sendable {
     private func step() throws {
         stepCount += 1
         if let violation { throw violation }
-        let dice = random.below(1600)
         let hasStarted = daemon?.hasStarted ?? false
-        if dice < 4, hazards.contains(.crash) { return try crash() }
-        if dice < 40, hasStarted { return client.act() }
-        if dice < 42, hazards.contains(.clock) {
+        switch odds.draw(&random) {
+        case .crash? where hazards.contains(.crash): return try crash()
+        case .client? where hasStarted: return client.act()
+        case .clock? where hazards.contains(.clock):
             note("the wall clock jumps")
             return sim_shift_wall(Int64(random.below(7200) - 3600) * 1_000_000_000)
+        case .disk? where hazards.contains(.disk): return breakDisk()
+        case .version? where hazards.contains(.version): return try client.changeSource()
+        case .subscriber? where hazards.contains(.subscriber): return subscribers.act()
+        case .crash?, .client?, .clock?, .disk?, .version?, .subscriber?, nil: break
         }
-        if dice < 45, hazards.contains(.disk) { return breakDisk() }
-        if dice < 51, hazards.contains(.version) { return try client.changeSource() }
-        if dice < 95, hazards.contains(.subscriber) { return subscribers.act() }
         if daemon?.hasFailed == true { return try crash() }
         let ready = sim_ready()
         if ready > 0 { return sim_run(hazards.contains(.order) ? random.below(min(ready, 6)) : 0) }
@@ -264,10 +266,10 @@ final class World: @unchecked Sendable {
         return stat(path, &status) == 0 ? Int64(status.st_size) : nil
     }
 
-    /// Reads the store outside of the daemon's steps.
+    /// Reads the store outside of the daemon's steps. A broken promise is no failure of the store.
     func read<Value>(_ body: (StoreSnapshot) throws -> Value) throws -> Value {
         guard let store = daemon?.store else { throw Violation("there is no store to look at") }
-        return try store.readHere(body)
+        return try store.readHere { snapshot in Result { try body(snapshot) } }.get()
     }
 
     func names(in place: String) throws -> [String] {
