@@ -125,8 +125,9 @@ final class Checker: @unchecked Sendable {
         // Whoever removes a task, or ends it, drops its part at once or with what follows the answer.
         guard world.isCalm, !parts.isEmpty else { return }
         let records = try world.read { try $0.tasks(try $0.select(TaskSelector(), after: nil, limit: 1000)) }
-        let held = Set(records.compactMap { $0.checkpoint?.partPath.split(separator: "/").last.map(String.init) })
-        for (name, task) in parts where !held.contains(name) {
+        // Its name may be newer than what the store could be told.
+        let held = Set(records.compactMap { $0.checkpoint?.inode })
+        for (name, task) in parts where !held.contains(try inode(of: name)) {
             guard let record = records.first(where: { $0.id == task }) else {
                 throw Violation("\(name) is a part file of no task")
             }
@@ -134,6 +135,12 @@ final class Checker: @unchecked Sendable {
                 throw Violation("\(name) is left of a task that is \(record.status.state.rawValue)")
             }
         }
+    }
+
+    private func inode(of name: String) throws -> UInt64 {
+        var status = stat()
+        guard stat(world.folder + "/out/" + name, &status) == 0 else { throw Violation("\(name) is gone") }
+        return UInt64(status.st_ino)
     }
 
     private func checkDelivered(_ name: String) throws {
