@@ -112,6 +112,30 @@ extension EndToEnd {
             #expect(Files.names(in: disk.path + "/out") == [])
         }
 
+        /// The next attempt finds another file under its part's name, has no use for it, and is the last one.
+        @Test(.timeLimit(.minutes(1)))
+        func aPartOfNoUseDoesNotComeBack() async throws {
+            let disk = try await CrashableDisk.make(megabytes: 64)
+            let scene = try await Scene()
+            scene.origin.serve(
+                "/file", .stalling(.version(1, size: 4 << 20), at: 1 << 20, rate: 8 << 20), .status(404))
+            let id = try await scene.probe.add(scene.origin.url("/file"), to: disk.path + "/out/file")
+            try await scene.probe.wait(for: id, bytes: 1 << 20)
+            try await scene.daemon.kill()
+            let part = disk.path + "/out/" + (try #require(Files.names(in: disk.path + "/out").first))
+            try await Program.require(["cp", part, part + ".copy"])
+            try await Program.require(["mv", part + ".copy", part])
+            try await Program.require(["sync", "--file-system", disk.path])
+            try await scene.daemon.start()
+            let probe = try await scene.daemon.probe()
+            _ = try await probe.wait(for: id, "failed")
+            try disk.cutPower()
+            try await scene.daemon.kill()
+            try await disk.unmount()
+            try await disk.mount()
+            #expect(Files.names(in: disk.path + "/out") == [])
+        }
+
         /// Where a copy of the mount outlived the cut, the dead file system went on writing to the image.
         @Test(.enabled(if: Requirements.has("unshare")), .timeLimit(.minutes(1)))
         func aDiskThatIsUnmountedIsMountedNowhereElse() async throws {

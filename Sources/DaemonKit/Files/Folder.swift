@@ -35,7 +35,8 @@ package final class Folder: Sendable {
         return nil
     }
 
-    /// Removes names that must not come back with the next boot; a disk that cannot promise that keeps nobody from going on.
+    /// Removes names that must not come back with the next boot; a disk that cannot promise that keeps nobody from
+    /// going on.
     func unlinkDurably(_ names: [String]) {
         var isChanged = false
         for name in names where unlinkat(fileDescriptor, name, 0) == 0 { isChanged = true }
