@@ -1,9 +1,9 @@
 /// Reads and writes sizes, rates and times as people do, in files, flags and commands alike: `500k`, `1.5G`, `1h30m`.
 package enum QuantityText {
-    /// Bytes in `text`, or bytes per second: `500k`, `2M`, `1.5G`, `1024`, and `0`, `none` or `unlimited` for no limit.
+    /// Bytes in `text`, or bytes per second: `500k`, `2M`, `1.5G`, `1024`; `0`, `none` or `unlimited` for no limit.
     ///
-    /// Units are powers of 1024; `K`, `KB` and `KiB` are one, and a trailing `/s` changes nothing. Nil where it is no such
-    /// number, or does not fit.
+    /// Units are powers of 1024; `K`, `KB` and `KiB` are one, and a trailing `/s` changes nothing. Nil where it is no
+    /// such number, or does not fit.
     package static func bytes(_ text: String) -> Int64? {
         var rest = Substring(text.lowercased())
         if rest == "none" || rest == "unlimited" { return 0 }
@@ -23,8 +23,9 @@ package enum QuantityText {
         return shift > 0 ? Int64(exactly: (number * Double(Int64(1) << shift)).rounded()) : nil
     }
 
-    /// Seconds in `text`: `90`, `90s`, `500ms`, `5m`, `2h`, `7d`, `1h30m`; a number alone is seconds. Nil where it is neither,
-    /// or more than three hundred years: a slip of the finger, and far more no longer fits the wire's milliseconds.
+    /// Seconds in `text`: `90`, `90s`, `500ms`, `5m`, `2h`, `7d`, `1h30m`; a number alone is seconds. Nil where it is
+    /// neither, or more than three hundred years: a slip of the finger, and far more no longer fits the wire's
+    /// milliseconds.
     package static func seconds(_ text: String) -> Double? {
         if let plain = decimal(text[...]) { return bounded(plain) }
         var total = 0.0

@@ -15,9 +15,8 @@ final class UploadChecker {
     /// - Parameter tasks: those that clients know.
     func check(_ tasks: [TaskHead], _ snapshot: StoreSnapshot) throws {
         try checkSources()
-        let over = tasks.filter { $0.kind != .download && $0.status.state.isFinal && proven[$0.id] != $0.status }.map(
-            \.id)
-        for record in try over.isEmpty ? [] : snapshot.tasks(over) {
+        let over = tasks.filter { $0.kind != .download && $0.status.state.isFinal && proven[$0.id] != $0.status }
+        for record in try over.isEmpty ? [] : snapshot.tasks(over.map(\.id)) {
             if let target = target(of: record) {
                 switch record.status.state {
                 case .completed: try check(record, target, snapshot)

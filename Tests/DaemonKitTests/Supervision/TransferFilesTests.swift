@@ -28,10 +28,7 @@ struct TransferFilesTests {
     /// a daemon that died in between finds it there.
     @Test func aPartThatWasHandedOverIsClaimedOnce() async throws {
         let stage = try Stage()
-        let part = try PartFile.create(path: stage.temporary.file(".old.abc-3.dldpart"))
-        try part.write(Array("some".utf8))
-        let checkpoint = Checkpoint(offset: 4, partPath: part.path, device: part.device, inode: part.inode)
-        part.close()
+        let checkpoint = try stage.partOfAnother()
         for _ in 1...2 {
             let held = try await stage.open(TaskID(7), checkpoint)
             #expect(held.checkpoint?.partPath == stage.part(of: TaskID(7)))
@@ -47,13 +44,10 @@ struct TransferFilesTests {
     /// What stands in its way may go away; who began anew would leave it behind for ever.
     @Test func aPartThatCannotBeClaimedIsNotGivenUp() async throws {
         let stage = try Stage()
-        let part = try PartFile.create(path: stage.temporary.file(".old.abc-3.dldpart"))
-        try part.write(Array("some".utf8))
-        let checkpoint = Checkpoint(offset: 4, partPath: part.path, device: part.device, inode: part.inode)
-        part.close()
+        let checkpoint = try stage.partOfAnother()
         #expect(mkdir(stage.part(of: TaskID(7)), 0o700) == 0)
         await #expect(throws: TransferError.self) { try await stage.open(TaskID(7), checkpoint) }
-        #expect(Glibc.access(part.path, F_OK) == 0)
+        #expect(Glibc.access(checkpoint.partPath, F_OK) == 0)
         #expect(rmdir(stage.part(of: TaskID(7))) == 0)
         let held = try await stage.open(TaskID(7), checkpoint)
         #expect(held.checkpoint?.offset == 4)
@@ -88,6 +82,14 @@ struct TransferFilesTests {
         /// Where a task's own part lies.
         func part(of id: TaskID) -> String {
             temporary.file(PartName.make(task: id, store: "store", wanted: "f"))
+        }
+
+        /// Four bytes of another task, as resume data brings them.
+        func partOfAnother() throws -> Checkpoint {
+            let part = try PartFile.create(path: temporary.file(".old.abc-3.dldpart"))
+            try part.write(Array("some".utf8))
+            defer { part.close() }
+            return Checkpoint(offset: 4, partPath: part.path, device: part.device, inode: part.inode)
         }
 
         func open(_ id: TaskID, _ checkpoint: Checkpoint?, attempts: Int = 1) async throws -> HeldPart {
