@@ -109,6 +109,14 @@ public struct EventRecord: Hashable, Sendable {
         self.task = task
         self.payload = payload
     }
+
+    /// Tells that events after the place asked for are gone; stored nowhere.
+    /// - Parameter first: the oldest event that is kept.
+    package static func lagged(first: SequenceNumber, owner: UserID, at time: Timestamp) -> EventRecord {
+        EventRecord(
+            time: time, type: .eventsLagged, session: SessionKey(owner: owner, identifier: ""),
+            payload: ["firstSequence": .integer(first.rawValue)])
+    }
 }
 
 /// A stored session.

@@ -87,7 +87,7 @@ final class Subscription: Sendable {
     func deliver(_ page: EventPage) {
         state.withLock { state in
             guard !state.isEnded else { return }
-            if let lost = page.lost { send(Self.lagged(first: lost, owner: peer)) }
+            if let lost = page.lost { send(JSONWriter.members(of: .lagged(first: lost, owner: peer, at: .now()))) }
             for event in page.events { send(event.text) }
             state.cursor = page.cursor
         }
@@ -118,13 +118,6 @@ final class Subscription: Sendable {
     private static let progressBound = 64 << 10
 
     private func send(_ members: [UInt8]) { sink.send(prefix, members, [UInt8(ascii: "}")]) }
-
-    private static func lagged(first: SequenceNumber, owner: UserID) -> [UInt8] {
-        JSONWriter.members(
-            of: EventRecord(
-                time: .now(), type: .eventsLagged, session: SessionKey(owner: owner, identifier: ""),
-                payload: ["firstSequence": .integer(first.rawValue)]))
-    }
 }
 
 /// A task's progress on its way to subscribers.

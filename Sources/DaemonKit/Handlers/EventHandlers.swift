@@ -51,8 +51,8 @@ struct EventHandlers {
         case .start: after = .zero
         case .now: after = try await services.feed.log.head()
         }
-        let (events, head, _) = try await services.feed.log.events(filter, after: after, limit: limit)
-        return ListEvents.Result(events: events.map { EventView($0) }, head: head)
+        let (events, head, first) = try await services.feed.log.events(filter, after: after, limit: limit)
+        return ListEvents.Result(events: events.map { EventView($0) }, first: first, head: head)
     }
 
     private static func request(

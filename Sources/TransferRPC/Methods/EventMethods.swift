@@ -239,21 +239,24 @@ public enum ListEvents: RPCMethod {
 
     public struct Result: WireObject, Hashable {
         public var events: [EventView]
+        public var first: SequenceNumber?
         public var head: SequenceNumber
 
-        public init(events: [EventView], head: SequenceNumber) {
+        public init(events: [EventView], first: SequenceNumber?, head: SequenceNumber) {
             self.events = events
+            self.first = first
             self.head = head
         }
 
         public enum CodingKeys: String, CodingKey, CaseIterable {
-            case events, head
+            case events, first, head
         }
 
         public static let wireName = "EventPage"
         public static func field(_ key: CodingKeys) -> Field {
             switch key {
             case .events: .required(.list(.object(EventView.self)), "Oldest first.")
+            case .first: .optional(.sequence, "Oldest event that is kept; the one after `head` where none is.")
             case .head: .required(.sequence, "Newest stored event; 0 = none yet.")
             }
         }

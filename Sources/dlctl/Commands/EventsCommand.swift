@@ -65,15 +65,14 @@ struct EventsCommand: DaemonCommand {
         }
         let client = try await session.connect()
         let printer = EventPrinter(session: session, subscriber: subscriber)
-        if follow { return try await printer.follow(subscription, client) }
+        if follow {
+            let query = Subscribe.Parameters(
+                after: after?.position, subscriber: subscriber, sessions: nonEmpty(self.session), tasks: nonEmpty(task),
+                types: nonEmpty(type), progressInterval: noProgress ? 0 : nil, owner: owner.scope)
+            return try await printer.follow(query, client)
+        }
         try await list(client, printer)
         await client.close()
-    }
-
-    private var subscription: Subscribe.Parameters {
-        Subscribe.Parameters(
-            after: after?.position, subscriber: subscriber, sessions: nonEmpty(session), tasks: nonEmpty(task),
-            types: nonEmpty(type), progressInterval: noProgress ? 0 : nil, owner: owner.scope)
     }
 
     private func list(_ client: any DaemonCalling, _ printer: EventPrinter) async throws {
@@ -88,6 +87,9 @@ struct EventsCommand: DaemonCommand {
         while left > 0 {
             query.limit = min(left, ListEvents.largestLimit)
             let page = try await client.call(ListEvents.self, query)
+            if case .after(let place) = query.after, let first = page.first, first.rawValue > place.rawValue + 1 {
+                try printer.print(EventView(.lagged(first: first, owner: UserID(getuid()), at: .now())))
+            }
             for event in page.events {
                 try printer.print(event)
                 try await printer.acknowledge(event, client)
@@ -98,10 +100,12 @@ struct EventsCommand: DaemonCommand {
         }
     }
 
-    /// Where a durable name stands only a subscription tells; there a new name is noted too.
+    /// Where a durable name stands only a subscription tells, here one of nothing; there a new name is noted too.
     private func start(_ client: any DaemonCalling) async throws -> EventPosition {
-        guard subscriber != nil else { return after?.position ?? .start }
-        let place = try await client.call(Subscribe.self, subscription)
+        guard let subscriber else { return after?.position ?? .start }
+        let place = try await client.call(
+            Subscribe.self,
+            Subscribe.Parameters(after: after?.position, subscriber: subscriber, types: [], progressInterval: 0))
         _ = try await client.call(Unsubscribe.self, Unsubscribe.Parameters(subscription: place.subscription))
         return place.after.map { .after($0) } ?? .start
     }

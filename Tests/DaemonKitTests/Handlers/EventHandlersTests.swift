@@ -39,7 +39,7 @@ struct EventHandlersTests {
         let bench = try await Bench()
         _ = try await bench.add(250)
         let first = try await bench.call(ListEvents.self, .init(after: .start))
-        #expect(first.events.count == 100 && first.head == SequenceNumber(250))
+        #expect(first.events.count == 100 && first.first == SequenceNumber(1) && first.head == SequenceNumber(250))
         let after = try #require(first.events.last?.sequence)
         let second = try await bench.call(ListEvents.self, .init(after: .after(after), limit: 1000))
         #expect(second.events.map { $0.sequence?.rawValue } == (101...250).map { $0 })

@@ -290,6 +290,25 @@ import TransferModel
         await bench.daemon.stop()
     }
 
+    /// Nobody takes a gap for all there was.
+    @Test(arguments: [["--after", "1"], ["--subscriber", "me"]])
+    func eventsThatAreGoneAreMissed(_ options: [String]) async throws {
+        let bench = try await Bench()
+        for number in 1...5 { try bench.daemon.happen(.taskFailed, TaskID(Int64(number))) }
+        func types() async throws -> [String?] {
+            try await Program(["events", "--json"] + options, environment: bench.environment, folder: bench.folder)
+                .finish().lines.map { JSONText.value($0)?["type"]?.stringValue }
+        }
+        bench.daemon.expire(before: 2)
+        #expect(try await types().count(where: { $0 == "events.lagged" }) == (options[0] == "--after" ? 0 : 1))
+        for _ in 1...2 { try bench.daemon.happen(.taskFailed, TaskID(9)) }
+        bench.daemon.expire(before: 7)
+        #expect(try await types() == ["events.lagged", "task.failed"])
+        let all = try await bench.run("events", "--json")
+        #expect(all.lines.count == 1 && !all.output.contains("events.lagged"))
+        await bench.daemon.stop()
+    }
+
     /// The newest that are selected, however long ago that was.
     @Test func theNewestEventsAreThoseThatAreAskedFor() async throws {
         let bench = try await Bench()

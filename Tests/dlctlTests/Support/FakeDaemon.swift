@@ -9,6 +9,8 @@ final class FakeDaemon: RequestHandler {
     private struct State {
         var tasks: [TaskID: TaskRecord] = [:]
         var events: [EventRecord] = []
+        /// Number of the oldest event that is kept.
+        var first: Int64 = 1
         var subscriptions: [(connection: RPCConnection, name: String)] = []
         var adds: [Int] = []
         var acknowledged: [String: SequenceNumber] = [:]
@@ -44,6 +46,9 @@ final class FakeDaemon: RequestHandler {
             state.nextID = max(state.nextID, record.id.rawValue + 1)
         }
     }
+
+    /// Drops the events before this one.
+    func expire(before first: Int64) { state.withLock { $0.first = first } }
 
     /// Appends an event and sends it to every subscriber; `change` makes the task agree with it.
     func happen(
@@ -208,13 +213,15 @@ final class FakeDaemon: RequestHandler {
     }
 
     private func events(_ query: ListEvents.Parameters) -> ListEvents.Result {
-        let events = state.withLock { $0.events }
-        let selected = events.dropFirst(from(query.after, events, default: 0)).filter { event in
+        let (events, first) = state.withLock { ($0.events, $0.first) }
+        let start = max(from(query.after, events, default: 0), Int(first) - 1)
+        let selected = events.dropFirst(start).filter { event in
             query.types?.contains(event.type) ?? true
                 && query.tasks.map { event.task.map($0.contains) ?? false } ?? true
         }
         let page = selected.prefix(query.limit ?? 100)
-        return ListEvents.Result(events: page.map { EventView($0) }, head: SequenceNumber(Int64(events.count)))
+        return ListEvents.Result(
+            events: page.map { EventView($0) }, first: SequenceNumber(first), head: SequenceNumber(Int64(events.count)))
     }
 
     private func subscribe(_ query: Subscribe.Parameters, _ connection: RPCConnection) throws -> RPCAnswer {
