@@ -84,16 +84,21 @@ final class World: @unchecked Sendable {
         end()
     }
 
+    /// More than a failing disk refuses calls.
+    private static let mostStarts = 200
+
     /// Starts the daemon, as often as its disk lets it down.
     private func start() throws {
-        while true {
+        for attempt in 1... {
             do {
                 let daemon = try SimulatedDaemon(self)
                 self.daemon = daemon
                 return daemon.start(self)
             } catch {
-                guard hasDiskTrouble else { throw Violation("the daemon does not start: \(error)") }
                 note("the daemon does not start: \(error)")
+                guard hasDiskTrouble, attempt < Self.mostStarts else {
+                    throw Violation("the daemon does not start: \(error)")
+                }
             }
         }
     }
@@ -223,13 +228,13 @@ final class World: @unchecked Sendable {
         hazards = []
         isCalm = true
         sim_break_disk(0, 0)
-        if daemon?.hasFailed == true { try start() }
         let deadline = sim_now() + Self.patience
         var isResumed = false
         var idle = 0
         for _ in 0..<Self.mostCalmSteps {
             stepCount += 1
             if let violation { throw violation }
+            if daemon?.hasFailed == true { try crash() }
             if sim_ready() > 0 {
                 sim_run(0)
                 continue
