@@ -39,6 +39,22 @@ extension EndToEnd {
             #expect(dead.peak <= 6)
         }
 
+        /// What failed tries again by its own back-off, and is a transfer of hours.
+        @Test(.timeLimit(.minutes(1)))
+        func aHostThatAnswersAgainIsOpenToAll() async throws {
+            let scene = try await Scene()
+            let busy = Behaviour.status(503)
+            scene.origin.serve("/other", busy)
+            scene.origin.serve("/long", busy, busy, busy, busy, .stalling(.version(1, size: 4 << 20), at: 1 << 20))
+            scene.origin.serve("/new", .good(.version(2, size: 1000)))
+            let other = try await scene.add("/other")
+            try await scene.probe.wait(for: other, "waiting")
+            let long = try await scene.add("/long")
+            try await scene.probe.wait(for: long, bytes: 1 << 20, within: 30)
+            try await scene.probe.wait(for: try await scene.add("/new"), "completed", within: 10)
+            #expect(try await scene.probe.state(long) == "running")
+        }
+
         @Test(.timeLimit(.minutes(1)))
         func twoTasksForOneNameBothArrive() async throws {
             let scene = try await Scene()

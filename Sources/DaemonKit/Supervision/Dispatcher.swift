@@ -116,6 +116,11 @@ actor Dispatcher {
         }
     }
 
+    /// A transfer of `host` is answered: tasks that were held for it need not wait for the transfer's end.
+    nonisolated func hostAnswered(_ host: String) {
+        if breaker.withLock({ $0.recordAnswer(host: host) }) { kickLater(isChange: true) }
+    }
+
     /// When somebody should kick although nothing has changed (boot clock, milliseconds): a host that is held back may be
     /// probed, or the store failed.
     nonisolated func nextLook() -> Int64? {

@@ -77,6 +77,11 @@ final class RunRecorder: TransferObserver {
     func transferRedirected(to url: String, status: Int) { take(.redirected(to: url, status: status)) }
 
     func transferResponded(_ head: ResponseHead, verdict: Verdict) {
+        if case .accept(let acceptance) = verdict, acceptance.origin == nil,
+            head.status.map({ (200..<300).contains($0) }) ?? true
+        {
+            run.hostAnswered()
+        }
         guard keepsAnswers else { return }
         if case .accept(let acceptance) = verdict { run.accepted(at: acceptance.offset) }
         take(.responded(head, verdict))

@@ -156,7 +156,9 @@ package final class Supervisor: Sendable {
     // MARK: Runs
 
     private func begin(_ record: TaskRecord, _ session: SessionRecord) {
-        let run = TransferRun(record, directHost: Self.directHost(of: record))
+        let run = TransferRun(record, directHost: Self.directHost(of: record)) { [dispatcherBox, host = record.host] in
+            dispatcherBox.withLock { $0 }?.hostAnswered(host)
+        }
         runs.insert(run)
         alarmsBox.withLock { $0 }?.sampleRates()
         let policy = policy(of: record, in: session)

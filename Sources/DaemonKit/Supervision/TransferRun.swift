@@ -56,12 +56,20 @@ final class TransferRun: Sendable {
     /// Host the connection goes to, where no proxy stands between.
     var directHost: String? { findDirectHost() }
     private let findDirectHost: @Sendable () -> String?
+    /// The host gives what was asked for, though not all of it is here yet.
+    let hostAnswered: @Sendable () -> Void
     let counters: TransferCounters
     private let state = Guarded(State())
 
-    /// - Parameter directHost: found out when it is asked for.
-    init(_ record: TaskRecord, directHost: @autoclosure @escaping @Sendable () -> String?) {
+    /// - Parameters:
+    ///   - directHost: found out when it is asked for.
+    ///   - hostAnswered: called on any thread, for each good answer.
+    init(
+        _ record: TaskRecord, directHost: @autoclosure @escaping @Sendable () -> String?,
+        hostAnswered: @escaping @Sendable () -> Void
+    ) {
         findDirectHost = directHost
+        self.hostAnswered = hostAnswered
         task = record.id
         kind = record.spec.kind
         session = record.session

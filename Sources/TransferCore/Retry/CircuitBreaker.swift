@@ -104,14 +104,23 @@ package struct CircuitBreaker: Sendable {
 
     /// The attempt ended without saying anything about the host (pause, cancel, preemption, disk).
     package mutating func ended(host: String, task: TaskID) {
-        guard hosts[host]?.probe == task else { return }
+        guard let state = hosts[host], state.probe == task else { return }
         hosts[host]?.probe = nil
-        released.append(host)
+        // Where the task had its own back-off behind it, the host's time may not have come yet.
+        probes.insert(host, at: state.nextProbeAt)
     }
 
     /// The host answered: everything is allowed again.
     package mutating func recordSuccess(host: String) {
         if hosts.removeValue(forKey: host)?.isOpen ?? false { released.append(host) }
+    }
+
+    /// The host answers a transfer that may go on for hours: where it was held, everything is allowed again.
+    /// - Returns: whether it was held.
+    package mutating func recordAnswer(host: String) -> Bool {
+        guard isOpen(host: host) else { return false }
+        recordSuccess(host: host)
+        return true
     }
 
     /// The host failed (connection, silence, 5xx); what the user or the disk did is not the host's failure.

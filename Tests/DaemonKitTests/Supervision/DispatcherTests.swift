@@ -24,13 +24,23 @@ import TransferStore
                 settings: { settings.withLock { $0 } }, logger: Logger(label: "test"),
                 closedUntil: { _, _ in closedUntil },
                 begin: { record, _ in
-                    runs.insert(TransferRun(record, directHost: nil))
+                    runs.insert(TransferRun(record, directHost: nil) {})
                     started.withLock { $0.append(record) }
                 },
                 nextLookChanged: { calls.withLock { $0 += 1 } })
         }
 
         var startedIDs: [TaskID] { started.withLock { $0.map(\.id) } }
+
+        /// Holds the one host of `tasks` back, and starts one of them as its probe.
+        func probe(_ tasks: [TaskRecord], _ fixture: SupervisionFixture) async throws -> TaskRecord {
+            for task in tasks { dispatcher.report(.failed, host: task.host, task: TaskID(task.id.rawValue + 100)) }
+            dispatcher.report(.failed, host: tasks[0].host, task: TaskID(200))
+            fixture.time.advance(3600)
+            await dispatcher.kick()
+            #expect(startedIDs.count == 1)
+            return try #require(started.withLock { $0.first })
+        }
     }
 
     @Test func startsNoMoreThanTheSlots() async throws {
@@ -222,15 +232,20 @@ import TransferStore
         let fixture = try SupervisionFixture()
         let tasks = try await fixture.add(hosts: Array(repeating: "back", count: 4))
         let stage = Stage(fixture)
-        for task in tasks { stage.dispatcher.report(.failed, host: task.host, task: TaskID(task.id.rawValue + 100)) }
-        stage.dispatcher.report(.failed, host: tasks[0].host, task: TaskID(200))
-        fixture.time.advance(3600)
-        await stage.dispatcher.kick()
-        let probe = try #require(stage.started.withLock { $0.first })
-        #expect(stage.startedIDs == [probe.id])
-
+        let probe = try await stage.probe(tasks, fixture)
         stage.dispatcher.report(.answered, host: probe.host, task: probe.id)
         stage.runs.remove(try #require(stage.runs[probe.id]))
+        await stage.dispatcher.kick(isChange: false)
+        #expect(Set(stage.startedIDs) == Set(tasks.map(\.id)))
+    }
+
+    /// The probe may be a transfer of hours.
+    @Test func aHostThatAnswersItsProbeGetsItsTasksBackBeforeTheProbeEnds() async throws {
+        let fixture = try SupervisionFixture()
+        let tasks = try await fixture.add(hosts: Array(repeating: "back", count: 4))
+        let stage = Stage(fixture)
+        let probe = try await stage.probe(tasks, fixture)
+        stage.dispatcher.hostAnswered(probe.host)
         await stage.dispatcher.kick(isChange: false)
         #expect(Set(stage.startedIDs) == Set(tasks.map(\.id)))
     }

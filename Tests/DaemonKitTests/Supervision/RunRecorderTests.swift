@@ -14,14 +14,16 @@ import TransferStore
         let fixture: SupervisionFixture
         let record: TaskRecord
         let recorder: RunRecorder
+        /// How often the host was said to answer.
+        let answers = Guarded(0)
 
         init() async throws {
             fixture = try SupervisionFixture()
             let task = try await fixture.add(hosts: ["h"])[0]
             record = try await fixture.apply(.claimed, to: task.id).record
             recorder = RunRecorder(
-                record: record, run: TransferRun(record, directHost: nil), keepsAnswers: true,
-                patience: StorePatience(store: fixture.store) { false },
+                record: record, run: TransferRun(record, directHost: nil) { [answers] in answers.withLock { $0 += 1 } },
+                keepsAnswers: true, patience: StorePatience(store: fixture.store) { false },
                 keeper: CheckpointKeeper(store: fixture.store, logger: Logger(label: "test")), time: fixture.time,
                 logger: Logger(label: "test"))
         }
@@ -52,6 +54,23 @@ import TransferStore
         stage.recorder.transferReachedFile(self.checkpoint())
         stage.recorder.transferCheckpointed(checkpoint)
         return stage
+    }
+
+    /// What a host says of its own trouble, and what is of no use, is no sign that others need not wait.
+    @Test func aHostAnswersWithWhatWasAskedFor() async throws {
+        let stage = try await Stage()
+        for status in [404, 429, 503] {
+            stage.recorder.transferResponded(
+                ResponseHead(url: "https://h/f", status: status), verdict: .accept(Acceptance(offset: 0)))
+        }
+        stage.recorder.transferResponded(ResponseHead(url: "https://h/f", status: 200), verdict: .stop(.bareRange))
+        var mirrors = Acceptance(offset: 0)
+        mirrors.origin = "https://m/f"
+        stage.recorder.transferResponded(ResponseHead(url: "https://m/f", status: 200), verdict: .accept(mirrors))
+        #expect(stage.answers.withLock { $0 } == 0)
+        stage.respond()
+        stage.recorder.transferResponded(ResponseHead(url: "sftp://h/f"), verdict: .accept(Acceptance(offset: 0)))
+        #expect(stage.answers.withLock { $0 } == 2)
     }
 
     @Test func anExchangeThatIsOverAtOnceIsStoredWithItsEnd() async throws {

@@ -10,7 +10,7 @@ import TransferModel
         let status = TaskStatus(state: .running, createdAt: Timestamp(milliseconds: 0))
         let record = TaskRecord(
             id: TaskID(1), session: .shared(of: UserID(0)), spec: TaskSpec(), status: status, host: "h", position: 0)
-        return TransferRun(record, directHost: "h")
+        return TransferRun(record, directHost: "h") {}
     }
 
     @Test func anAbortBeforeDeliveryKeepsItFromBeginning() {

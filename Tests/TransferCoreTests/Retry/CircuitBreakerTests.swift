@@ -73,6 +73,21 @@ struct CircuitBreakerTests {
         #expect(breaker.nextProbe(host: host) == nil)
     }
 
+    @Test func anAnswerCountsOnlyWhereTheHostIsHeld() {
+        var breaker = opened()
+        breaker.started(host: host, task: TaskID(10))
+        let wasHeld = breaker.recordAnswer(host: host)
+        #expect(wasHeld && breaker.allows(host: host, task: TaskID(77), at: reading()))
+        #expect(breaker.takeReleased(at: reading()) == [host])
+        for count in 1...5 {
+            // Its bodies never come whole: that is a failing host all the same.
+            let isHeld = breaker.recordAnswer(host: host)
+            #expect(!isHeld)
+            breaker.recordFailure(host: host, task: TaskID(Int64(count)), at: reading())
+        }
+        #expect(breaker.isOpen(host: host))
+    }
+
     @Test func aHostIsReleasedOnceWhenItMayBeProbed() {
         var breaker = opened()
         #expect(breaker.isHeld(host: host, at: reading()) && breaker.takeReleased(at: reading()) == [])
@@ -93,14 +108,26 @@ struct CircuitBreakerTests {
         breaker.started(host: host, task: TaskID(10))
         breaker.ended(host: host, task: TaskID(11))
         #expect(breaker.takeReleased(at: reading()) == [])
+        _ = breaker.takeReleased(at: reading(1))
         breaker.ended(host: host, task: TaskID(10))
-        #expect(breaker.takeReleased(at: reading()) == [host])
+        #expect(breaker.takeReleased(at: reading(1)) == [host])
         breaker.recordSuccess(host: host)
-        #expect(breaker.takeReleased(at: reading()) == [host])
+        #expect(breaker.takeReleased(at: reading(1)) == [host])
         // What was noted for it means nothing any more.
         #expect(breaker.nextProbe() == nil && breaker.takeReleased(at: reading(1000)) == [])
         breaker.recordSuccess(host: host)
         #expect(breaker.takeReleased(at: reading(1000)) == [])
+    }
+
+    /// Who has its own back-off behind it tries before the host's time, is stopped, and others still wait for that time.
+    @Test func aProbeThatWasStoppedBeforeTheHostsTimeLosesNothing() {
+        var breaker = opened()
+        breaker.started(host: host, task: TaskID(1))
+        #expect(breaker.nextProbe() == nil)
+        breaker.ended(host: host, task: TaskID(1))
+        #expect(breaker.isHeld(host: host, at: reading()) && breaker.takeReleased(at: reading()) == [])
+        #expect(breaker.nextProbe() == reading(1).boot)
+        #expect(breaker.takeReleased(at: reading(1)) == [host])
     }
 
     @Test func whoFailedInAnEarlierLifeIsNotHeldEither() {
