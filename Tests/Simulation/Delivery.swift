@@ -125,8 +125,8 @@ final class Delivery {
     }
 
     /// What the daemon was told has reached it.
-    func wasHeard(_ status: Int?) {
-        if let signed, let status, (200..<300).contains(status) { target.s3?.wasHeard(signed) }
+    func wasHeard(_ head: ResponseHead) {
+        if let signed, let status = head.status, (200..<300).contains(status) { target.s3?.wasHeard(signed, head) }
     }
 
     /// An answer of a server that cannot act now, or does not know whether it has.

@@ -1,5 +1,6 @@
 import CSimulation
 import TestSupport
+import TransferCore
 import TransferModel
 
 /// One multipart upload at a simulated S3. A client has begun it and signed its requests; what the daemon makes of them
@@ -244,9 +245,10 @@ final class S3Store {
 
     // MARK: What became of it
 
-    func wasHeard(_ request: Request) {
+    /// A part is there once its ETag was told: that of this answer, not one that nobody heard.
+    func wasHeard(_ request: Request, _ head: ResponseHead) {
         switch request {
-        case .part(let number): if etags[number] != nil { heard.insert(number) }
+        case .part(let number): if head.headers.contains(where: { $0.isNamed("ETag") }) { heard.insert(number) }
         case .completion: break
         }
     }

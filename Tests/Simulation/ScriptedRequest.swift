@@ -175,7 +175,7 @@ final class ScriptedRequest {
             headers: said.headers + [HeaderField("Content-Length", "\(said.body.count)")])
         context.observer.transferResponded(head, verdict: exchange.judge.judge(head))
         let whole = await received(said.body, head, fault)
-        if whole.end == .finished { delivery.wasHeard(head.status) }
+        if whole.end == .finished { delivery.wasHeard(head) }
         return whole
     }
 
