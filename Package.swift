@@ -62,7 +62,7 @@ let package = Package(
         .target(
             name: "TransferStore",
             dependencies: [
-                "TransferModel", "Threading", .product(name: "GRDB", package: "GRDB.swift"),
+                "TransferModel", "Threading", "CLinux", .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
             swiftSettings: strict

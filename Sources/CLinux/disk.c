@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <stdio.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/vfs.h>
@@ -18,6 +19,28 @@ int dld_reserve(int fd, int64_t offset, int64_t length) {
     do result = fallocate(fd, FALLOC_FL_KEEP_SIZE, offset, length);
     while (result != 0 && errno == EINTR);
     return result;
+}
+
+int64_t dld_free_space(int fd) {
+    struct statvfs status;
+    int64_t bytes;
+    if (fstatvfs(fd, &status) != 0) return -1;
+    if (status.f_blocks == 0) return INT64_MAX;
+    return __builtin_mul_overflow(status.f_bavail, status.f_frsize, &bytes) ? INT64_MAX : bytes;
+}
+
+int dld_copies_on_write(int fd) {
+    struct statfs status;
+    if (fstatfs(fd, &status) != 0) return 0;
+    switch ((unsigned long)status.f_type & 0xFFFFFFFF) {
+    case 0x9123683E:  // btrfs
+    case 0xCA451A4E:  // bcachefs
+    case 0x2FC12FC1:  // ZFS
+    case 0x3434:      // NILFS
+        return 1;
+    default:
+        return 0;
+    }
 }
 
 int dld_reports_whole_syncs(int fd) {

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import GRDBSQLite
 import TransferModel
 
 /// Opens the database the one way that keeps the promises: looked at before it is touched, private, durable.
@@ -10,6 +11,7 @@ enum StoreOpening {
             try folder.requireFiles()
             try inspect(folder.database)
             try folder.prepareDatabaseFile()
+            if folder.copiesOnWrite { keepIndexInMemory() }
             let pool = try DatabasePool(path: folder.database, configuration: configuration)
             try pool.writeWithoutTransaction { try makeDurable($0) }
             try Schema.migrator.migrate(pool)
@@ -17,6 +19,14 @@ enum StoreOpening {
         } catch let error as DatabaseError {
             throw refusal(of: folder.database, error)
         }
+    }
+
+    /// SQLite maps the index of its log into memory (`-shm`), which a full disk that copies on write answers with SIGBUS. The
+    /// system layer `unix-excl` keeps it in the heap, for connections of this process alone: others find the database
+    /// locked. For all connections from now on.
+    /// Source: https://sqlite.org/vfs.html
+    private static func keepIndexInMemory() {
+        sqlite3_vfs_register(sqlite3_vfs_find("unix-excl"), 1)
     }
 
     /// Checkpoints of the pool's log, made on a connection of their own.

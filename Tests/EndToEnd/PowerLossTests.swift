@@ -5,7 +5,7 @@ import TransferModel
 
 extension EndToEnd {
     /// Promises 1 to 4 where the machine loses its power: state folder and destination on one disk that is cut off.
-    @Suite(.enabled(if: Requirements.mayAdministrate && Requirements.has("mkfs.ext4"), "loop mounts need root"))
+    @Suite(.enabled(if: CrashableDisk.isPossible, "loop mounts need root"))
     struct PowerLoss {
         private static let size = 48 << 20
         private static let rate = 12 << 20

@@ -240,6 +240,34 @@ extension EndToEnd {
             try await probe.wait(for: before, "completed")
         }
 
+        /// There every page that is written again needs room: also those of mapped files, which get SIGBUS for an answer.
+        @Test(
+            .timeLimit(.minutes(2)),
+            .enabled(if: CrashableDisk.isPossible(.btrfs), "mounts need root, and mkfs.btrfs"))
+        func aFullDiskThatCopiesOnWriteEndsNoDaemon() async throws {
+            let disk = try await CrashableDisk.make(.btrfs, megabytes: 256)
+            let daemon = try await DaemonProcess.started(stateFolder: disk.path + "/state")
+            let pid = daemon.pid
+            let origin = try MisbehavingOrigin()
+            let resource = Resource.version(1, size: 48 << 20)
+            origin.serve("/file", .good(resource))
+            let probe = try await daemon.probe()
+            let file = disk.path + "/file"
+            let id = try await probe.add(origin.url("/file"), to: file, ["rateLimit": 8_000_000])
+            try await probe.wait(for: id, bytes: 4 << 20)
+            // What comes in claims its offset, what is asked reads the index of the log, and what is stored writes it.
+            try disk.fillUp("ballast")
+            let isTold = await eventually {
+                guard let task = try? await probe.task(id) else { return false }
+                return task["state"] != "running" || task["bytesReceived"]?.integerValue ?? 0 > 16 << 20
+            }
+            #expect(isTold, "\(daemon.log.suffix(2000))")
+            unlink(disk.path + "/ballast")
+            try await probe.wait(for: id, "completed")
+            #expect(resource.content.matches(file))
+            #expect(daemon.isRunning && daemon.pid == pid, "\(daemon.log.suffix(2000))")
+        }
+
         /// Takes all but a little of the room.
         private func fillUp(_ disk: SmallDisk) throws {
             var room = statvfs()

@@ -9,6 +9,14 @@
 /// Reserves blocks without changing the size: fallocate(2) with FALLOC_FL_KEEP_SIZE.
 int dld_reserve(int fd, int64_t offset, int64_t length);
 
+/// Bytes of the file system that anybody may use, INT64_MAX where it does not say (statvfs(3)): what is kept for root
+/// (tune2fs(8), -m) is kept for the system, not for transfers of root, and some kernels keep it from root too.
+int64_t dld_free_space(int fd);
+
+/// Whether the file system writes a changed page to another place, as btrfs does: there a mapped file (mmap(2)) needs room
+/// each time it is written, and a full disk answers with SIGBUS, whatever fallocate(2) reserved.
+int dld_copies_on_write(int fd);
+
 /// Whether syncfs(2) tells of a failed write to any file since `fd` was opened (Linux 5.8), on a file system that is
 /// known to note it and to flush the disk's own memory. Not FUSE, whose server hears nothing of it.
 int dld_reports_whole_syncs(int fd);

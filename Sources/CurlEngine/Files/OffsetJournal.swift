@@ -3,13 +3,16 @@ import Glibc
 import Threading
 import TransferModel
 
-/// Remembers how far active part files are written, in a memory-mapped file: `kill -9` loses none of it, at no cost.
+/// Remembers how far active part files are written, in a memory-mapped file: `kill -9` loses none of it, at no cost. Where
+/// a mapping may meet a full disk, on file systems that copy on write, each claim is written to the file instead.
 ///
 /// A slot holds two copies written in turn, so that one torn by a crash leaves the one before it. Slots of an earlier
 /// run stay until their task comes back or the room is needed.
 package final class OffsetJournal: @unchecked Sendable {
     static let slotSize = 256
     private static let copyDistance = 128
+    /// Of a file that is there: one that somebody made longer is not to take the memory and the disk. 16 MiB.
+    private static let mostSlots = 65536
 
     /// A slot held by one exchange; only that exchange's sink writes it, under the sink's lock.
     struct Slot: Sendable {
@@ -26,6 +29,8 @@ package final class OffsetJournal: @unchecked Sendable {
 
     private let memory: UnsafeMutableRawPointer
     private let length: Int
+    /// Where claims are written to; -1 where `memory` is the file.
+    private let file: Int32
     let boot: BootID?
     private let table: Guarded<Table>
 
@@ -39,17 +44,28 @@ package final class OffsetJournal: @unchecked Sendable {
     package init(path: String, slots: Int, boot: BootID?) throws(TransferError) {
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode_t(0o600))
         guard descriptor >= 0 else { throw LocalFailure("open").transferError(path) }
-        defer { close(descriptor) }
+        var keepsFile = false
+        defer { if !keepsFile { close(descriptor) } }
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw LocalFailure("fstat").transferError(path) }
-        let wanted = max(slots, Int(status.st_size) / Self.slotSize, 1)
-        length = wanted * Self.slotSize
+        let wanted = max(slots, min(Int(status.st_size) / Self.slotSize, Self.mostSlots), 1)
+        let length = wanted * Self.slotSize
         // Blocks are there before the mapping is written: a full disk must not become a SIGBUS.
         let code = posix_fallocate(descriptor, 0, off_t(length))
         guard code == 0 else { throw LocalFailure("posix_fallocate", errno: code).transferError(path) }
-        guard let memory = mmap(nil, length, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0), memory != MAP_FAILED
+        let writesThrough = dld_copies_on_write(descriptor) != 0
+        let mode = writesThrough ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED
+        guard let memory = mmap(nil, length, PROT_READ | PROT_WRITE, mode, writesThrough ? -1 : descriptor, 0),
+            memory != MAP_FAILED
         else { throw LocalFailure("mmap").transferError(path) }
+        if writesThrough, pread(descriptor, memory, length, 0) != length {
+            munmap(memory, length)
+            throw LocalFailure("pread").transferError(path)
+        }
+        keepsFile = writesThrough
+        file = writesThrough ? descriptor : -1
         self.memory = memory
+        self.length = length
         self.boot = boot
         var initial = Table(held: Array(repeating: false, count: wanted), left: [], free: [])
         for index in (0..<wanted).reversed() {
@@ -62,7 +78,10 @@ package final class OffsetJournal: @unchecked Sendable {
         table = Guarded(initial)
     }
 
-    deinit { munmap(memory, length) }
+    deinit {
+        munmap(memory, length)
+        if file >= 0 { close(file) }
+    }
 
     /// A slot for an exchange of `task`: the one its last exchange left, else an empty one, else the oldest left behind.
     /// nil where all are held.
@@ -88,7 +107,14 @@ package final class OffsetJournal: @unchecked Sendable {
     func write(_ entry: JournalEntry, to slot: Slot) {
         let place = memory + slot.index * Self.slotSize
         let generation = (Self.current(place)?.generation ?? 0) + 1
-        entry.encode(to: place + Int(generation % 2) * Self.copyDistance, generation: generation)
+        let copy = place + Int(generation % 2) * Self.copyDistance
+        entry.encode(to: copy, generation: generation)
+        writeThrough(copy, Self.copyDistance)
+    }
+
+    /// Where there is no room the claim before stays, which is true of the bytes that it speaks of or does not match them.
+    private func writeThrough(_ place: UnsafeMutableRawPointer, _ count: Int) {
+        if file >= 0 { _ = pwrite(file, place, count, off_t(place - memory)) }
     }
 
     /// Gives a slot back; `keeping` leaves its claim readable for a resumption, else it is wiped.
@@ -119,7 +145,9 @@ package final class OffsetJournal: @unchecked Sendable {
     }
 
     private func wipe(_ index: Int) {
-        (memory + index * Self.slotSize).initializeMemory(as: UInt8.self, repeating: 0, count: Self.slotSize)
+        let place = memory + index * Self.slotSize
+        place.initializeMemory(as: UInt8.self, repeating: 0, count: Self.slotSize)
+        writeThrough(place, Self.slotSize)
     }
 
     /// The newest claim of an exchange that had this very file to itself, in this boot.

@@ -223,18 +223,11 @@ package final class PartSink: @unchecked Sendable {
         guard fstat(part.fileDescriptor, &status) == 0 else { return fail(LocalFailure("fstat")) }
         // fallocate takes what there is before it fails: a file that cannot fit must not fill the disk for everybody.
         let reserved = max(0, Int64(status.st_blocks) * 512 - start)
-        guard freeSpace() >= end - start - reserved else { return fail(LocalFailure("fallocate", errno: ENOSPC)) }
+        let free = dld_free_space(part.fileDescriptor)
+        guard free < 0 || free >= end - start - reserved else { return fail(LocalFailure("fallocate", errno: ENOSPC)) }
         if dld_reserve(part.fileDescriptor, start, end - start) != 0, [ENOSPC, EDQUOT, EFBIG, EIO].contains(errno) {
             fail(LocalFailure("fallocate"))
         }
-    }
-
-    /// Bytes that this process may still use of the file system; unlimited where it does not say.
-    private func freeSpace() -> Int64 {
-        var status = statvfs()
-        guard fstatvfs(part.fileDescriptor, &status) == 0, status.f_blocks > 0 else { return .max }
-        let blocks = geteuid() == 0 ? status.f_bfree : status.f_bavail
-        return Int64(clamping: UInt64(blocks).multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue)
     }
 
     func write(_ buffer: Buffer) {

@@ -71,13 +71,10 @@ package struct DiskMonitor: Sendable {
         }
     }
 
-    /// Bytes free for unprivileged users in the file system of `folder`; nil where it cannot be asked. Blocks.
+    /// Bytes that anybody may use in the file system of `folder`; nil where it cannot be asked. Blocks.
     package static func freeSpace(of folder: Int32) -> ByteCount? {
-        var status = statvfs()
-        guard fstatvfs(folder, &status) == 0 else { return nil }
-        let blocks = geteuid() == 0 ? status.f_bfree : status.f_bavail
-        return ByteCount(
-            Int64(clamping: UInt64(blocks).multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue))
+        let free = dld_free_space(folder)
+        return free < 0 ? nil : ByteCount(free)
     }
 
     private func judge(_ need: DiskNeed, minimumFree: ByteCount) -> DiskVerdict {

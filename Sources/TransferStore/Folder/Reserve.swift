@@ -1,3 +1,4 @@
+import CLinux
 import Foundation
 import Threading
 import TransferModel
@@ -49,11 +50,9 @@ final class Reserve: Sendable {
         var info = stat()
         guard fstat(descriptor, &info) == 0 else { return false }
         let missing = max(0, Self.size.rawValue - Int64(info.st_blocks) * 512)
-        var system = statvfs()
         guard missing > 0 else { return true }
-        if fstatvfs(descriptor, &system) == 0,
-            Int64(system.f_bavail) * Int64(system.f_frsize) < missing + Self.margin.rawValue
-        {
+        let free = dld_free_space(descriptor)
+        if (0..<missing + Self.margin.rawValue).contains(free) {
             unlink(path)
             return false
         }

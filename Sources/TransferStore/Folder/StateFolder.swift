@@ -1,3 +1,4 @@
+import CLinux
 import Foundation
 import TransferModel
 
@@ -28,6 +29,14 @@ struct StateFolder: Sendable {
         guard access(path, R_OK | W_OK | X_OK) == 0 else {
             throw StoreFailure.system("Cannot use the state folder", path: path, errno: errno)
         }
+    }
+
+    /// Whether its disk needs room for what is written again in place.
+    var copiesOnWrite: Bool {
+        let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { return false }
+        defer { Glibc.close(descriptor) }
+        return dld_copies_on_write(descriptor) != 0
     }
 
     /// SQLite waits for a fifo, and of what else is no file it says numbers only.

@@ -26,6 +26,51 @@ import TransferModel
         #expect(again.entry(task: TaskID(7), device: 3, inode: 9) == nil)
     }
 
+    /// Where each page that is written needs new room, a mapping would be answered with SIGBUS.
+    @Test(.enabled(if: CrashableDisk.isPossible(.btrfs), "mounts need root, and mkfs.btrfs"))
+    func aFullDiskThatCopiesOnWriteCostsTheLastClaimAtMost() async throws {
+        let disk = try await CrashableDisk.make(.btrfs, megabytes: 128)
+        let path = disk.path + "/journal"
+        do {
+            let journal = try OffsetJournal(path: path, slots: 64, boot: boot)
+            let slot = try #require(journal.claim(TaskID(7)))
+            journal.write(entry(offset: 20), to: slot)
+            try disk.fillUp("ballast")
+            for offset in 21...40 { journal.write(entry(offset: Int64(offset)), to: slot) }
+            unlink(disk.path + "/ballast")
+        }
+        let again = try OffsetJournal(path: path, slots: 64, boot: boot)
+        let offset = try #require(again.entry(task: TaskID(7), device: 3, inode: 4)).offset
+        #expect((20...40).contains(offset))
+    }
+
+    @Test(.enabled(if: CrashableDisk.isPossible(.btrfs), "mounts need root, and mkfs.btrfs"))
+    func remembersOnADiskThatCopiesOnWrite() async throws {
+        let disk = try await CrashableDisk.make(.btrfs, megabytes: 128)
+        let path = disk.path + "/journal"
+        do {
+            let journal = try OffsetJournal(path: path, slots: 4, boot: boot)
+            for task in [7, 8] as [Int64] {
+                let slot = try #require(journal.claim(TaskID(task)))
+                for offset in 11...50 { journal.write(entry(task, offset: Int64(offset)), to: slot) }
+                journal.release(slot, task: TaskID(task), keeping: task == 7)
+            }
+        }
+        let again = try OffsetJournal(path: path, slots: 4, boot: boot)
+        #expect(again.entry(task: TaskID(7), device: 3, inode: 4) == entry(offset: 50))
+        #expect(again.entry(task: TaskID(8), device: 3, inode: 4) == nil)
+    }
+
+    @Test func aFileThatWasMadeLongerTakesNoMoreRoom() throws {
+        let folder = try TemporaryFolder()
+        try folder.write("journal", [])
+        #expect(truncate(folder.file("journal"), 1 << 34) == 0)
+        _ = try OffsetJournal(path: folder.file("journal"), slots: 4, boot: boot)
+        var status = stat()
+        #expect(stat(folder.file("journal"), &status) == 0)
+        #expect(status.st_blocks * 512 <= 32 << 20)
+    }
+
     @Test func forgetsAnotherBoot() throws {
         let folder = try TemporaryFolder()
         do {

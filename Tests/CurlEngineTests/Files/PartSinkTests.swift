@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import TestSupport
 import Testing
 import Threading
 import TransferCore
@@ -32,6 +33,25 @@ import TransferModel
         #expect(outcome.end == .local(errno: ENOSPC, operation: "pwrite"))
         #expect(outcome.offset == .zero)
         #expect(bench.observer.heard.checkpoints.allSatisfy { $0.offset == .zero })
+        await bench.engine.shutdown()
+    }
+
+    @Test(.enabled(if: CrashableDisk.isPossible, "loop mounts need root"))
+    func takesNothingOfWhatIsKeptForRoot() async throws {
+        let disk = try await CrashableDisk.make(megabytes: 64)
+        var room = statvfs()
+        #expect(statvfs(disk.path, &room) == 0)
+        try #require(room.f_bfree > room.f_bavail)
+        let length = room.f_bavail * room.f_frsize + 4096
+        let bench = try Bench()
+        let origin = try ScriptedServer { _, connection in
+            connection.send("HTTP/1.1 200 OK\r\nContent-Length: \(length)\r\n\r\n")
+            connection.send(pattern(1000))
+            return .close
+        }
+        try Files.write(disk.path + "/part", [])
+        let outcome = await bench.perform(origin.url("/x"), into: try part(bench, on: disk.path + "/part"))
+        #expect(outcome.end == .local(errno: ENOSPC, operation: "fallocate"))
         await bench.engine.shutdown()
     }
 

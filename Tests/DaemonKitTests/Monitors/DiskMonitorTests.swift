@@ -70,6 +70,22 @@ struct DiskMonitorTests {
         #expect(await code(need) == nil)
     }
 
+    @Test(.enabled(if: CrashableDisk.isPossible, "loop mounts need root"))
+    func whatIsKeptForRootIsNoRoom() async throws {
+        let disk = try await CrashableDisk.make(megabytes: 64)
+        var room = statvfs()
+        #expect(statvfs(disk.path, &room) == 0)
+        try #require(room.f_bfree > room.f_bavail)
+        let free = ByteCount(Int64(room.f_bavail * room.f_frsize))
+        func need(_ remaining: ByteCount) throws -> DiskNeed {
+            DiskNeed(
+                plan: try DestinationPlan(nil, directory: disk.path), owner: FilesFixture.me, device: nil,
+                remaining: remaining)
+        }
+        #expect(await code(try need(free)) == nil)
+        #expect(await code(try need(free + 1)) == .diskFull)
+    }
+
     @Test func tasksOfOneFileSystemShareItsRoom() async throws {
         let half = ByteCount(try free().rawValue / 5 * 3)
         let waiting = [(1, half), (2, half), (3, ByteCount(1))]

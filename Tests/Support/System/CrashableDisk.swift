@@ -1,6 +1,6 @@
 import Glibc
 
-/// An ext4 file system in an image file, whose power can be cut: what was not flushed is gone, as after a real loss.
+/// A file system in an image file, ext4 unless told, whose power can be cut: what was not flushed is gone, as after a real loss.
 ///
 /// It is mounted below a shared mount (mount_namespaces(7)): a process that got copies of all mounts meanwhile, as ip-netns(8)
 /// gives them, loses this one when it is unmounted here. Else the cut file system lived on there, and wrote to the image.
@@ -10,14 +10,46 @@ package final class CrashableDisk: Sendable {
     private let folder: TemporaryFolder
     private let device: LoopDevice
 
-    /// - Parameter megabytes: size of the image, which is sparse.
-    package static func make(megabytes: Int) async throws -> CrashableDisk {
+    package enum Kind: String {
+        case ext4, btrfs
+
+        var command: [String] {
+            switch self {
+            case .ext4: ["mkfs.ext4", "-q", "-F"]
+            case .btrfs: ["mkfs.btrfs", "-q", "-f"]
+            }
+        }
+    }
+
+    /// - Parameter megabytes: size of the image, which is sparse; btrfs takes 110 at least.
+    package static func make(_ kind: Kind = .ext4, megabytes: Int) async throws -> CrashableDisk {
         let disk = try CrashableDisk(megabytes: megabytes)
         try await Program.require(["mount", "--bind", disk.folder.path, disk.folder.path])
         try await Program.require(["mount", "--make-shared", disk.folder.path])
-        try await Program.require(["mkfs.ext4", "-q", "-F", disk.image])
+        try await Program.require(kind.command + [disk.image])
         try await disk.mount()
         return disk
+    }
+
+    /// Whether this process may mount one.
+    package static var isPossible: Bool { isPossible(.ext4) }
+
+    package static func isPossible(_ kind: Kind) -> Bool {
+        let known = (try? Files.text("/proc/filesystems")) ?? ""
+        return Requirements.mayAdministrate && Requirements.has(kind.command[0])
+            && known.split(whereSeparator: \.isWhitespace).contains(Substring(kind.rawValue))
+    }
+
+    /// Takes all room there is, to the last block; freed by removing the file.
+    package func fillUp(_ name: String) throws {
+        let descriptor = open(path + "/" + name, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw SupportError("open \(name): errno \(errno)") }
+        defer { close(descriptor) }
+        for size in [65536, 512] {
+            let bytes = [UInt8](repeating: 0x55, count: size)
+            while write(descriptor, bytes, size) > 0 {}
+        }
+        sync()
     }
 
     private init(megabytes: Int) throws {
