@@ -90,6 +90,7 @@ extension SourceIdentity {
     init(_ status: stat) {
         self.init(
             device: UInt64(status.st_dev), inode: UInt64(status.st_ino), size: ByteCount(Int64(status.st_size)),
-            modified: Int64(status.st_mtim.tv_sec) * 1_000_000_000 + Int64(status.st_mtim.tv_nsec))
+            // Only compared: of dates beyond the year 2262, which file systems take, the low bits do.
+            modified: Int64(status.st_mtim.tv_sec) &* 1_000_000_000 &+ Int64(status.st_mtim.tv_nsec))
     }
 }

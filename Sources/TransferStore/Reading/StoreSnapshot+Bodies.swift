@@ -17,8 +17,11 @@ extension StoreSnapshot {
         let data = try Data.fetchOne(
             // Of an empty BLOB substr gives NULL.
             try statement("SELECT ifnull(substr(content, ?, ?), x'') FROM body WHERE task = ? AND role = ?"),
-            // SQLite counts from 1; a length beyond the end is cut.
-            arguments: [offset.rawValue + 1, length?.rawValue ?? Int64(Int32.max), id.rawValue, role.rawValue])
+            // SQLite counts from 1, and no BLOB has 2 GiB; a length beyond the end is cut.
+            arguments: [
+                min(offset.rawValue, Int64(Int32.max)) + 1, length?.rawValue ?? Int64(Int32.max), id.rawValue,
+                role.rawValue,
+            ])
         return data.map { [UInt8]($0) }
     }
 }

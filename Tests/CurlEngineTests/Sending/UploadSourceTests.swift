@@ -32,6 +32,22 @@ import TransferModel
         #expect(file.identityNow() != file.identity)
     }
 
+    /// Nanoseconds since 1970 end in the year 2262, dates of files do not.
+    @Test(arguments: [9_223_372_037, 10_413_792_000, 15_000_000_000])
+    func takesFilesOfAnyDate(_ seconds: Int) throws {
+        let folder = try TemporaryFolder()
+        try folder.write("file", pattern(1000))
+        func date(_ seconds: Int) {
+            let times = [timespec(tv_sec: seconds, tv_nsec: 7), timespec(tv_sec: seconds, tv_nsec: 7)]
+            #expect(utimensat(AT_FDCWD, folder.file("file"), times, 0) == 0)
+        }
+        date(seconds)
+        let file = try UploadSource.open(path: folder.file("file"))
+        #expect(file.identityNow() == file.identity)
+        date(seconds + 1)
+        #expect(file.identityNow() != file.identity)
+    }
+
     @Test func readsWhatIsInMemoryAndSeesAnotherVersion() throws {
         let folder = try TemporaryFolder()
         let content = pattern(1000)

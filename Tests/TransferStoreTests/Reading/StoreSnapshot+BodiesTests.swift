@@ -21,6 +21,7 @@ import TransferModel
         #expect(read == whole)
         #expect(try await store.read { try $0.body(of: id, .response, from: 10_000) } == [])
         #expect(try await store.read { try $0.body(of: id, .response, from: 20_000, atMost: 5) } == [])
+        #expect(try await store.read { try $0.body(of: id, .response, from: ByteCount(.max), atMost: 5) } == [])
     }
 
     @Test func anEmptyBodyIsNotNone() async throws {
