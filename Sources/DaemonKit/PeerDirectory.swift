@@ -3,54 +3,175 @@ import Threading
 import TransferModel
 
 /// Says what a peer may do, from the kernel's word on its uid and the system's groups.
+///
+/// Groups may be kept by a directory on the network: they are looked up on threads of their own, one lookup for a uid at
+/// a time, and what is known of a peer serves while it is looked up again.
 package final class PeerDirectory: Sendable {
+    /// Whether a user is a member; may block for as long as a directory does not answer.
+    typealias Lookup = @Sendable (_ uid: UInt32, _ gid: UInt32, _ group: String) -> Bool
+
     private struct Known {
         var isAdmin: Bool
         /// Boot clock, milliseconds.
         var asOf: Int64
     }
 
+    private struct State {
+        var known: [UInt32: Known] = [:]
+        /// Uids that are being looked up, and what waits for the answer, by client.
+        var flights: [UInt32: [Int: @Sendable () -> Void]] = [:]
+
+        /// False where a lookup is under way already.
+        mutating func takesOff(_ uid: UInt32) -> Bool {
+            guard flights[uid] == nil else { return false }
+            flights[uid] = [:]
+            return true
+        }
+    }
+
     private let adminGroup: String?
     private let time: any TimeSource
-    private let known = Guarded([UInt32: Known]())
+    private let lookup: Lookup
+    private let state = Guarded(State())
+    private let pool = BlockingPool(width: 4, name: "dld-groups")
+    /// Milliseconds after which a peer is looked up again.
     private static let lifetime: Int64 = 60_000
+    /// Milliseconds for which an administrator is taken for one; after that its requests wait for the lookup.
+    private static let longestTrust: Int64 = 120_000
 
     /// - Parameter adminGroup: its members see and control everybody's tasks; nil in user mode.
-    package init(adminGroup: String?, time: any TimeSource = SystemTime()) {
+    package convenience init(adminGroup: String?, time: any TimeSource = SystemTime()) {
+        self.init(adminGroup: adminGroup, time: time) { uid, gid, group in
+            GroupMembership.holds(of: uid, primary: gid, in: group)
+        }
+    }
+
+    init(adminGroup: String?, time: any TimeSource, lookup: @escaping Lookup) {
         self.adminGroup = adminGroup
         self.time = time
+        self.lookup = lookup
     }
 
+    /// What is known of a peer; one that was never looked up is no administrator.
     package func peer(uid: UInt32, gid: UInt32, pid: Int32) -> Peer {
-        Peer(uid: UserID(uid), gid: gid, pid: pid, isAdmin: uid == 0 || isAdmin(uid, gid))
+        let isAdmin = uid == 0 || (adminGroup != nil && state.withLock { $0.known[uid]?.isAdmin ?? false })
+        return Peer(uid: UserID(uid), gid: gid, pid: pid, isAdmin: isAdmin)
     }
 
-    /// Group membership is asked once a minute: it may go to a directory on the network.
-    private func isAdmin(_ uid: UInt32, _ gid: UInt32) -> Bool {
-        guard let adminGroup else { return false }
+    /// Whether `peer` knows enough now; returns at once. What is older than a minute is looked up again beside.
+    package func isKnown(uid: UInt32, gid: UInt32) -> Bool {
+        guard let adminGroup, uid != 0 else { return true }
         let now = time.reading().boot
-        if let entry = known.withLock({ $0[uid] }), now - entry.asOf < Self.lifetime { return entry.isAdmin }
-        let isAdmin = Self.isMember(uid, primary: gid, of: adminGroup)
-        known.withLock { $0[uid] = Known(isAdmin: isAdmin, asOf: now) }
-        return isAdmin
+        let (serves, begins) = state.withLock { state -> (Bool, Bool) in
+            guard let entry = state.known[uid], Self.serves(entry, at: now) else { return (false, false) }
+            let isOld = now - entry.asOf >= Self.lifetime
+            return (true, isOld ? state.takesOff(uid) : false)
+        }
+        if begins { look(uid, gid, adminGroup) }
+        return serves
     }
 
-    /// getpwuid_r(3), getgrnam_r(3), getgrouplist(3).
-    private static func isMember(_ uid: UInt32, primary: UInt32, of groupName: String) -> Bool {
-        var buffer = [CChar](repeating: 0, count: 65536)
-        var groupEntry = group()
-        var foundGroup: UnsafeMutablePointer<group>?
-        guard getgrnam_r(groupName, &groupEntry, &buffer, buffer.count, &foundGroup) == 0, foundGroup != nil
-        else { return false }
-        let wanted = groupEntry.gr_gid
+    /// Has a peer looked up; `whenKnown` is called once, unless `client` is forgotten before.
+    /// - Returns: false where it is known by now, and nothing is called.
+    package func waits(
+        uid: UInt32, gid: UInt32, client: Int, whenKnown: @escaping @Sendable () -> Void
+    ) -> Bool {
+        guard let adminGroup, uid != 0 else { return false }
+        let now = time.reading().boot
+        let (waits, begins) = state.withLock { state -> (Bool, Bool) in
+            if let entry = state.known[uid], Self.serves(entry, at: now) { return (false, false) }
+            let begins = state.takesOff(uid)
+            state.flights[uid]?[client] = whenKnown
+            return (true, begins)
+        }
+        if begins { look(uid, gid, adminGroup) }
+        return waits
+    }
+
+    /// The client is gone: nothing is called for it any more.
+    package func forget(uid: UInt32, client: Int) {
+        guard adminGroup != nil, uid != 0 else { return }
+        state.withLock { _ = $0.flights[uid]?.removeValue(forKey: client) }
+    }
+
+    /// A directory that does not answer must not hold up who asks for nothing but their own, and must not keep anybody an
+    /// administrator for ever.
+    private static func serves(_ entry: Known, at now: Int64) -> Bool {
+        !entry.isAdmin || now - entry.asOf < longestTrust
+    }
+
+    private func look(_ uid: UInt32, _ gid: UInt32, _ group: String) {
+        pool.post { [self] in
+            let isAdmin = lookup(uid, gid, group)
+            let entry = Known(isAdmin: isAdmin, asOf: time.reading().boot)
+            let waiting = state.withLock { state -> [Int: @Sendable () -> Void] in
+                state.known[uid] = entry
+                return state.flights.removeValue(forKey: uid) ?? [:]
+            }
+            for resume in waiting.values { resume() }
+        }
+    }
+}
+
+/// Asks the system who is in which group: getgrnam_r(3), getpwuid_r(3), getgrouplist(3). Blocks.
+enum GroupMembership {
+    /// Bytes of one entry: a group of a hundred thousand members has some.
+    private static let largestEntry = 16 << 20
+    /// As many as the kernel lets a process have (NGROUPS_MAX).
+    private static let mostGroups = 65536
+
+    /// - Parameters:
+    ///   - primary: the peer's own gid, which need not be the one of its entry.
+    ///   - entry: bytes to begin with for one entry.
+    ///   - groups: how many groups to begin with.
+    static func holds(
+        of uid: UInt32, primary: UInt32, in groupName: String, entry: Int = 65536, groups: Int = 256
+    ) -> Bool {
+        let asked = reading(from: entry) { buffer, size -> (code: Int32, value: gid_t?) in
+            var found = group()
+            var result: UnsafeMutablePointer<group>?
+            let code = getgrnam_r(groupName, &found, buffer, size, &result)
+            return (code, result == nil ? nil : found.gr_gid)
+        }
+        guard let wanted = asked else { return false }
         if primary == wanted { return true }
-        var names = [CChar](repeating: 0, count: 65536)
-        var user = passwd()
-        var foundUser: UnsafeMutablePointer<passwd>?
-        guard getpwuid_r(uid, &user, &names, names.count, &foundUser) == 0, foundUser != nil else { return false }
-        var count: Int32 = 256
-        var groups = [gid_t](repeating: 0, count: Int(count))
-        guard getgrouplist(user.pw_name, user.pw_gid, &groups, &count) >= 0 else { return false }
-        return groups.prefix(Int(count)).contains(wanted)
+        let isMember = reading(from: entry) { buffer, size -> (code: Int32, value: Bool?) in
+            var user = passwd()
+            var result: UnsafeMutablePointer<passwd>?
+            let code = getpwuid_r(uid, &user, buffer, size, &result)
+            // The name lies in the buffer.
+            guard code == 0, result != nil, let name = user.pw_name else { return (code, nil) }
+            return (0, hasGroup(wanted, name: name, primary: user.pw_gid, from: groups))
+        }
+        return isMember ?? false
+    }
+
+    /// What `look` finds with a buffer that is doubled while it says ERANGE; nil where it finds nothing or fails.
+    private static func reading<Value>(
+        from first: Int, _ look: (UnsafeMutablePointer<CChar>, _ size: Int) -> (code: Int32, value: Value?)
+    ) -> Value? {
+        var size = max(1, first)
+        while size <= largestEntry {
+            let buffer = UnsafeMutablePointer<CChar>.allocate(capacity: size)
+            defer { buffer.deallocate() }
+            let (code, value) = look(buffer, size)
+            guard code == ERANGE else { return code == 0 ? value : nil }
+            size *= 2
+        }
+        return nil
+    }
+
+    private static func hasGroup(
+        _ wanted: gid_t, name: UnsafeMutablePointer<CChar>, primary: gid_t, from first: Int
+    ) -> Bool {
+        var room = first
+        while room <= mostGroups {
+            var list = [gid_t](repeating: 0, count: room)
+            var count = Int32(room)
+            if getgrouplist(name, primary, &list, &count) >= 0 { return list.prefix(Int(count)).contains(wanted) }
+            // It says how many there are.
+            room = max(Int(count), 2 * room, 1)
+        }
+        return false
     }
 }

@@ -65,6 +65,9 @@ package final class RPCConnection: Sendable {
     package func waitForRoom() async -> Bool { await queue.waitForRoom() }
 
     package func close() { queue.close() }
+
+    /// Begins the requests that waited since the handler said it was not ready for them; returns at once.
+    package func goOn() { Task { self.pump() } }
 }
 
 // MARK: - From the channel
@@ -142,7 +145,10 @@ extension RPCConnection {
     }
 
     private func pump() {
-        while let work = nextWork() {
+        while true {
+            // It is still the one pump until `goOn` starts the next: nothing overtakes what waits.
+            guard handler.isReady(for: self) else { return }
+            guard let work = nextWork() else { break }
             switch work {
             case .line(let line): unpack(line)
             case .request(let pending): begin(pending)

@@ -2,6 +2,9 @@
 package protocol RequestHandler: Sendable {
     /// Answers one request. Requests of one connection begin in order, up to the first suspension.
     func answer(_ request: RPCRequest, from connection: RPCConnection) async -> RPCAnswer
+    /// Whether requests of a connection may begin now; asked before each, and returns at once. Where not, they wait in
+    /// order until the handler calls `goOn` of the connection, which it does once for each time it says no.
+    func isReady(for connection: RPCConnection) -> Bool
     /// A client has connected; called once, before its first request.
     func opened(_ connection: RPCConnection)
     /// The connection is gone; called once.
@@ -9,6 +12,9 @@ package protocol RequestHandler: Sendable {
 }
 
 extension RequestHandler {
+    /// Always: few handlers have to find out about their clients.
+    package func isReady(for connection: RPCConnection) -> Bool { true }
+
     /// Nothing: few handlers count their clients.
     package func opened(_ connection: RPCConnection) {}
 }

@@ -14,6 +14,9 @@ final class EchoHandler: RequestHandler {
         var closed = 0
         var peer: PeerIdentity?
         var mostHeld = 0
+        var isReady = true
+        /// Connections that were told to wait, in order; one may stand here twice.
+        var waiting: [RPCConnection] = []
     }
     private let state = NIOLockedValueBox(State())
 
@@ -22,6 +25,8 @@ final class EchoHandler: RequestHandler {
     var mostHeld: Int { state.withLockedValue { $0.mostHeld } }
     var opened: Int { state.withLockedValue { $0.opened } }
     var closed: Int { state.withLockedValue { $0.closed } }
+    /// Times that a connection was told to wait and has not been called since.
+    var waiting: Int { state.withLockedValue { $0.waiting.count } }
     var peer: PeerIdentity? { state.withLockedValue { $0.peer } }
 
     func answer(_ request: RPCRequest, from connection: RPCConnection) async -> RPCAnswer {
@@ -53,6 +58,24 @@ final class EchoHandler: RequestHandler {
         default:
             return RPCAnswer(.failure(RPCError(code: -32601, message: "No such method.", cause: "rpc.unknown_method")))
         }
+    }
+
+    func isReady(for connection: RPCConnection) -> Bool {
+        state.withLockedValue { state in
+            if !state.isReady { state.waiting.append(connection) }
+            return state.isReady
+        }
+    }
+
+    /// Has the requests of all connections wait, or calls those that do.
+    func setReady(_ isReady: Bool) {
+        let called = state.withLockedValue { state in
+            state.isReady = isReady
+            guard isReady else { return [RPCConnection]() }
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        called.forEach { $0.goOn() }
     }
 
     func opened(_ connection: RPCConnection) { state.withLockedValue { $0.opened += 1 } }

@@ -64,6 +64,41 @@ struct RPCServerTests {
         }
     }
 
+    @Test func requestsWaitInOrderUntilTheHandlerIsReady() async throws {
+        try await withServer { socket, handler, _ in
+            handler.setReady(false)
+            let client = try await LineClient.connect(to: socket)
+            for number in 0..<40 {
+                try await client.send(
+                    "{\"jsonrpc\":\"2.0\",\"id\":\(number),\"method\":\"echo\",\"params\":[\(number)]}\n")
+            }
+            try await client.shutOutput()
+            #expect(await eventually { handler.waiting > 0 })
+            #expect(handler.begun.isEmpty)
+            #expect(handler.waiting == 1)
+            handler.setReady(true)
+            for number in 0..<40 {
+                #expect(await client.line() == "{\"jsonrpc\":\"2.0\",\"id\":\(number),\"result\":[\(number)]}")
+            }
+            #expect(await client.line() == nil)
+            #expect(handler.begun == (0..<40).map { "[\($0)]" })
+        }
+    }
+
+    @Test func whatWaitsForTheHandlerGoesWithItsClient() async throws {
+        try await withServer { socket, handler, _ in
+            handler.setReady(false)
+            let client = try await LineClient.connect(to: socket)
+            try await client.send("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"echo\",\"params\":[1]}\n")
+            #expect(await eventually { handler.waiting == 1 })
+            await client.close()
+            #expect(await eventually { handler.closed == 1 })
+            handler.setReady(true)
+            try await expectService(try await LineClient.connect(to: socket))
+            #expect(handler.begun == ["[]"])
+        }
+    }
+
     @Test(arguments: [
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"echo\"", "nonsense", "{\"a\":}", "[1,2", "\"\\q\"", "[01]",
         "{\"a\":1,}",

@@ -9,11 +9,13 @@ package final class BlockingPool: Sendable {
 
     let width: Int
 
-    /// - Parameter width: most threads at a time; with 0 whoever asks does the work, after all others who are
-    ///   ready had their turn, so that its order is known.
-    package init(width: Int = 8) {
+    /// - Parameters:
+    ///   - width: most threads at a time; with 0 whoever asks does the work, after all others who are ready had their
+    ///     turn, so that its order is known.
+    ///   - name: of the threads, as tools show it; at most 15 bytes.
+    package init(width: Int = 8, name: String = "dld-files") {
         self.width = width
-        queue = WorkQueue(name: "dld-files", threads: width) { $0() }
+        queue = WorkQueue(name: name, threads: width) { $0() }
     }
 
     deinit { queue.close() }

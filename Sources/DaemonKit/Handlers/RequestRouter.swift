@@ -42,10 +42,18 @@ package final class RequestRouter: RequestHandler {
         }
     }
 
+    /// Not before it is known what the peer may do; a directory of users that hangs holds up its connections only.
+    package func isReady(for connection: RPCConnection) -> Bool {
+        let identity = connection.peer
+        if peers.isKnown(uid: identity.uid, gid: identity.gid) { return true }
+        return !peers.waits(uid: identity.uid, gid: identity.gid, client: connection.id) { connection.goOn() }
+    }
+
     package func opened(_ connection: RPCConnection) { connections.withLock { $0 += 1 } }
 
     package func closed(_ connection: RPCConnection) {
         connections.withLock { $0 -= 1 }
+        peers.forget(uid: connection.peer.uid, client: connection.id)
         services.feed.closed(connection.id)
     }
 
