@@ -53,8 +53,11 @@ struct Dlctl: AsyncParsableCommand {
     )
 
     static func main() async {
+        // Swift's own list has them repaired, and a repaired path is another.
+        let raw = UnsafeBufferPointer(start: CommandLine.unsafeArgv, count: Int(CommandLine.argc))
+        let garbled = raw.firstIndex { $0.map { String(validatingCString: $0) == nil } ?? false }
         let arguments = GlobalPlacement.moved(Array(CommandLine.arguments.dropFirst()), commands: Dlctl.self)
-        let status = await Entry.run(arguments)
+        let status = if let garbled { Entry.refuse(garbled, arguments) } else { await Entry.run(arguments) }
         Glibc.exit(status.rawValue)
     }
 }
@@ -100,7 +103,16 @@ enum Entry {
             plainConsole.raw(text.isEmpty || text.hasSuffix("\n") ? text : text + "\n")
             return .done
         }
-        let lines = text.hasPrefix("Error: ") ? String(text.dropFirst("Error: ".count)) : text
+        return refuse(text.hasPrefix("Error: ") ? String(text.dropFirst("Error: ".count)) : text, arguments)
+    }
+
+    /// - Parameter number: of an argument that is no UTF-8.
+    static func refuse(_ number: Int, _ arguments: [String]) -> ExitStatus {
+        refuse(
+            "Argument \(number) is no UTF-8, as names and URLs have to be here; rename the file or folder.", arguments)
+    }
+
+    private static func refuse(_ lines: String, _ arguments: [String]) -> ExitStatus {
         let console = Console(json: arguments.contains("--json"), quiet: false, environment: [:])
         console.report(.usage(lines))
         return .usage

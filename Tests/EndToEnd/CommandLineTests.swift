@@ -24,6 +24,24 @@ extension EndToEnd {
             #expect(try await scene.daemon.dlctl(["list"]).status == 3)
         }
 
+        /// JSON takes no other names: with letters replaced they would be those of other files.
+        @Test(.timeLimit(.minutes(1)))
+        func namesThatAreNoUTF8AreRefused() async throws {
+            let scene = try await Scene()
+            scene.origin.serve("/file", .good(resource))
+            let program = try Binaries.path("dlctl")
+            let dlctl = "\(program) --socket \(scene.daemon.socket) --no-start add \(scene.origin.url("/file"))"
+            let script = """
+                cd '\(scene.folder.path)' && odd=$(printf 'caf\\351') && mkdir "$odd"
+                \(dlctl) -o "$odd/f" -w; echo "status $?"
+                cd "$odd" && { \(dlctl) -w; echo "status $?"; \(dlctl) -o f -w; echo "status $?"; }
+                """
+            let (_, output) = try await Program.run(["sh", "-c", script])
+            #expect(output.contains("Argument") && output.contains("status 2"), "\(output)")
+            #expect(output.ranges(of: "status 4").count == 2, "\(output)")
+            #expect(scene.origin.requests("/file").isEmpty)
+        }
+
         /// Two files of one document: one whose first mirror is gone, one of which a piece is wrong at the first.
         @Test(.timeLimit(.minutes(1)))
         func aMetalinkBringsMirrorsAndDigests() async throws {

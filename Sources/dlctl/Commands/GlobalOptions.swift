@@ -68,9 +68,9 @@ struct CommandSession: Sendable {
         let console = Console(json: global.json, quiet: global.quiet, environment: environment)
         self.console = console
         self.environment = environment
-        currentFolder = FileManager.default.currentDirectoryPath
+        currentFolder = WorkingFolder.path
         access = DaemonAccess(
-            socket: global.socket.map { PathText.absolute($0, in: FileManager.default.currentDirectoryPath) },
+            socket: global.socket.map { PathText.absolute($0, in: WorkingFolder.path) },
             system: global.system, mayStart: !global.noStart && !global.system, environment: environment,
             remark: { console.remark($0) })
     }

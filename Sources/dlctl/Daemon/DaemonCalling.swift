@@ -71,6 +71,6 @@ struct DaemonAccess: Sendable {
 
     private var explicitSocket: String? {
         let named = socket ?? environment["DLD_SOCKET"].flatMap { $0.isEmpty ? nil : $0 }
-        return named.map { PathText.absolute($0, in: FileManager.default.currentDirectoryPath) }
+        return named.map { PathText.absolute($0, in: WorkingFolder.path) }
     }
 }

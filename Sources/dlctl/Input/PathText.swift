@@ -1,7 +1,9 @@
 /// Makes the paths that people give absolute before they travel: the daemon has another current folder.
 enum PathText {
     /// `path` seen from `folder`, with `.` and empty components dropped; `..` is left to the kernel, which knows the links.
+    /// - Parameter folder: where it is empty a relative path stays as it is, for the daemon to refuse.
     static func absolute(_ path: String, in folder: String) -> String {
+        guard !folder.isEmpty || path.utf8.first == slash else { return path }
         let whole = path.utf8.first == slash ? path : folder + "/" + path
         return "/" + components(whole).filter { $0 != "." }.joined(separator: "/")
     }

@@ -1,0 +1,11 @@
+import Glibc
+
+/// The folder that dlctl was called in.
+enum WorkingFolder {
+    /// Absolute; empty where it is gone, or its name is no UTF-8, as JSON has to be: with letters replaced it were another.
+    static var path: String {
+        guard let name = getcwd(nil, 0) else { return "" }
+        defer { free(name) }
+        return String(validatingCString: name) ?? ""
+    }
+}
