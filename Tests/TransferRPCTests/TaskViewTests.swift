@@ -11,6 +11,15 @@ struct TaskViewTests {
         #expect(Samples.taskView.spec.username == "user")
     }
 
+    @Test(arguments: [
+        ("X-Amz-Server-Side-Encryption-Customer-Key", true), ("x-goog-encryption-key", true), ("DPoP", true),
+        ("Ocp-Apim-Subscription-Key", true), ("Authentication", true), ("X-Session", true), ("X-Sig", true),
+        ("Accept", false), ("X-Key-Id", false), ("ETag", false), ("Session-Type", false),
+    ])
+    func fieldsThatGiveAKeyAreMasked(name: String, isSecret: Bool) {
+        #expect((HeaderField(name, "v").masked.value == HeaderField.mask) == isSecret)
+    }
+
     @Test func isOneObjectWithSpecAndStatus() throws {
         let value = try WireCoding.decode(JSONValue.self, from: try WireCoding.encode(Samples.taskView))
         #expect(

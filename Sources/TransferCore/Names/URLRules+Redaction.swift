@@ -26,7 +26,7 @@ extension URLRules {
     /// Whether a parameter of this name holds one, by the names that clouds and their like use.
     private static func isCredential(_ name: Substring) -> Bool {
         let plain = String(decoding: PercentCoding.decode(name), as: UTF8.self).lowercased()
-        return ["sig", "auth", "key", "jwt", "hmac", "policy"].contains(plain)
+        return ["sig", "auth", "key", "jwt", "hmac", "policy", "pw", "pwd", "pass"].contains(plain)
             || telling.contains { plain.contains($0) }
     }
 

@@ -151,6 +151,7 @@ public enum RemoveTasks: RPCMethod {
 
     public struct Parameters: WireObject, Hashable {
         public var selection: ControlSelection
+        /// What has another length by now, or is no file, stays.
         public var deleteFile: Bool?
 
         public init(_ selection: ControlSelection, deleteFile: Bool? = nil) {
@@ -165,7 +166,8 @@ public enum RemoveTasks: RPCMethod {
         public static let wireName = "RemoveTasks"
         public static func field(_ key: CodingKeys) -> Field {
             ControlSelection.CodingKeys(rawValue: key.rawValue).map(ControlSelection.field)
-                ?? .optional(.boolean, "True: the delivered file goes too.")
+                ?? .optional(
+                    .boolean, "True: the delivered file goes too, unless it has another length by now, or is no file.")
         }
 
         public init(from decoder: any Decoder) throws {

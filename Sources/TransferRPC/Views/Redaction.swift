@@ -118,17 +118,21 @@ extension HeaderField {
             : Array(String(decoding: name, as: UTF8.self).lowercased().utf8)
         return lowercased.withUnsafeBufferPointer { name in
             Self.exact.contains { $0.count == name.count && $0.elementsEqual(name) }
-                || name.suffix(Self.ending.count).elementsEqual(Self.ending)
+                || Self.endings.contains { name.suffix($0.count).elementsEqual($0) }
                 || Self.telling.contains { firstRange(of: $0, in: name) != nil }
         }
     }
 
     private static let exact = [
-        "authorization", "proxy-authorization", "cookie", "set-cookie", "cookie2", "authentication-info",
+        "authorization", "proxy-authorization", "cookie", "set-cookie", "cookie2", "authentication",
+        "authentication-info",
+        "dpop",
     ].map { Array($0.utf8) }
-    private static let ending = Array("-authorization".utf8)
-    private static let telling = ["token", "secret", "api-key", "apikey", "password", "credential", "session-id"]
-        .map { Array($0.utf8) }
+    /// A field whose name ends so gives a key itself: of an API, an account, or what a store is to encrypt with.
+    private static let endings = ["-authorization", "-key", "-sig", "-session"].map { Array($0.utf8) }
+    private static let telling = [
+        "token", "secret", "api-key", "apikey", "password", "credential", "session-id", "signature",
+    ].map { Array($0.utf8) }
 }
 
 /// Whether the text of a member that is a URL, or several, surely has none: its end would be an at sign, be it written as
