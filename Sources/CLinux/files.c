@@ -49,6 +49,15 @@ int dld_set_modification_time(int descriptor, int64_t seconds) {
 
 short dld_spawn_setsid(void) { return POSIX_SPAWN_SETSID; }
 
+int dld_spawn_close_from(posix_spawn_file_actions_t *actions, int least) {
+#if __GLIBC_PREREQ(2, 34)
+    return posix_spawn_file_actions_addclosefrom_np(actions, least);
+#else
+    (void)actions, (void)least;
+    return 0;
+#endif
+}
+
 int dld_pipe(int *reader, int *writer) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return -1;

@@ -1,10 +1,11 @@
-// What file delivery and the monitors need of Linux beyond the Glibc module: syncfs(2), a flag of
-// posix_spawn that glibc hides without _GNU_SOURCE, a route netlink(7) socket, and zlib's inflate.
+// What file delivery and the monitors need of Linux beyond the Glibc module: syncfs(2), what
+// posix_spawn has that glibc hides without _GNU_SOURCE, a route netlink(7) socket, and zlib's inflate.
 #ifndef DLD_FILES_H
 #define DLD_FILES_H
 
 #include <stddef.h>
 #include <stdint.h>
+#include <spawn.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/xattr.h>
@@ -21,6 +22,9 @@ int dld_stat_cached(int descriptor, struct stat *status);
 // Sets the modification time only; -1 and errno on failure.
 int dld_set_modification_time(int descriptor, int64_t seconds);
 short dld_spawn_setsid(void);
+// The child closes all descriptors from `least` on, whoever opened them without O_CLOEXEC; where glibc is older than 2.34
+// it keeps them. An errno on failure.
+int dld_spawn_close_from(posix_spawn_file_actions_t *actions, int least);
 // pipe2 with O_CLOEXEC | O_NONBLOCK.
 int dld_pipe(int *reader, int *writer);
 

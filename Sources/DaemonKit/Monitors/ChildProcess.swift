@@ -3,7 +3,7 @@ import Glibc
 import TransferModel
 
 /// posix_spawn(3) for a program that has nothing to do with the daemon: its own session, no signals blocked or
-/// ignored, standard input empty, standard output joined to the error output (the journal).
+/// ignored, no descriptors but three: input empty, standard output joined to the error output (the journal).
 enum ChildProcess {
     /// - Parameter argv: the program is searched in the daemon's PATH where it has no slash.
     /// - Throws: `request.bad_field` where the program cannot be started.
@@ -13,6 +13,8 @@ enum ChildProcess {
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_adddup2(&actions, 2, 1)
+        // A connection that a library opened would stay open for as long as the program runs.
+        dld_spawn_close_from(&actions, 3)
 
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)

@@ -1,3 +1,4 @@
+import Glibc
 import TestSupport
 import Testing
 
@@ -8,6 +9,18 @@ struct ChildProcessTests {
     func theExitStatusComesBack(script: String, expected: Int32) throws {
         let child = try ChildProcess.spawn(["sh", "-c", script], environment: ["PATH": "/usr/bin:/bin"])
         #expect(ChildProcess.wait(child) == expected)
+    }
+
+    /// A library may have opened a connection that any program would inherit.
+    @Test func itInheritsNoDescriptors() throws {
+        let temporary = try TemporaryFolder()
+        let kept = dup(0)
+        defer { close(kept) }
+        let script = "ls /proc/$$/fd > \(temporary.file("list")); echo > \(temporary.file("end"))"
+        let child = try ChildProcess.spawn(["sh", "-c", script], environment: ["PATH": "/usr/bin:/bin"])
+        #expect(ChildProcess.wait(child) == 0)
+        let open = try Files.text(temporary.file("list")).split(separator: "\n")
+        #expect(open.contains("2") && !open.contains("\(kept)"))
     }
 
     @Test func itHasASessionOfItsOwnAndNoInput() throws {
