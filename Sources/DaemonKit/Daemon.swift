@@ -115,7 +115,8 @@ package final class Daemon: Sendable {
                 journalPath: first.stateDirectory + "/offsets.journal",
                 userAgent: first.settings.userAgent ?? "dld/\(Self.version)"))
 
-        let access = FileAccess(mode: isSystem ? .system(root: first.stateDirectory + "/files") : .user)
+        let access = FileAccess(
+            mode: isSystem ? .system(root: first.stateDirectory + "/files") : .user, stateFolder: first.stateDirectory)
         let pool = BlockingPool()
         let runner = LaunchRunner(
             mode: isSystem ? .system(allowedUnits: Set(first.settings.allowedUnits)) : .user,

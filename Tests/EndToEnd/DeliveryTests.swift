@@ -26,6 +26,37 @@ extension EndToEnd {
             #expect(resource.content.matches(scene.file("b")))
         }
 
+        /// Another program of the user writes to the part file.
+        @Test(.timeLimit(.minutes(1)))
+        func aPartThatGrewIsFetchedAgain() async throws {
+            let scene = try await Scene()
+            let resource = Resource.version(1, size: 3 << 20)
+            scene.origin.serve("/file", .good(resource))
+            let id = try await scene.add("/file", to: "file", ["rateLimit": 1_000_000])
+            try await scene.probe.wait(for: id, bytes: 1 << 20)
+            let part = try #require(scene.names.first { $0.hasSuffix(".dldpart") })
+            let descriptor = open(scene.file(part), O_WRONLY)
+            #expect(pwrite(descriptor, "more", 4, 5 << 20) == 4)
+            close(descriptor)
+            try await scene.probe.call("task.update", ["id": .integer(id), "rateLimit": 0])
+            try await scene.probe.wait(for: id, "completed")
+            #expect(resource.content.matches(scene.file()))
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func theStateFolderIsNoDestination() async throws {
+            let scene = try await Scene()
+            scene.origin.serve("/file", .good(resource))
+            #expect(symlink(scene.daemon.stateFolder, scene.file("link")) == 0)
+            for path in [scene.daemon.stateFolder + "/dld.sqlite", scene.file("link/dld.sqlite")] {
+                let failure = await #expect(throws: RPCFailure.self) {
+                    try await scene.probe.add(
+                        scene.origin.url("/file"), to: path, ["conflictPolicy": "overwrite"])
+                }
+                #expect(failure?.code == "destination.bad_path")
+            }
+        }
+
         @Test(.timeLimit(.minutes(1)))
         func nothingIsUnderTheFinalNameBeforeTheEnd() async throws {
             let scene = try await Scene()

@@ -16,8 +16,13 @@ package struct FileAccess: Sendable {
     }
 
     package let mode: Mode
+    /// The daemon's own files lie there, and nothing is delivered beside them.
+    private let stateFolder: String?
 
-    package init(mode: Mode) { self.mode = mode }
+    package init(mode: Mode, stateFolder: String? = nil) {
+        self.mode = mode
+        self.stateFolder = stateFolder
+    }
 
     /// Opens the folder `path` for delivery on behalf of `owner`.
     /// - Parameter create: make missing folders (0777 less the umask).
@@ -28,7 +33,16 @@ package struct FileAccess: Sendable {
         for component in start.components {
             current = try step(into: component, of: current, path: path, create: create)
         }
-        return try Folder(path: path, descriptor: current)
+        let folder = try Folder(path: path, descriptor: current)
+        if let stateFolder {
+            var own = stat()
+            if stat(stateFolder, &own) == 0, FileIdentity(own) == folder.identity {
+                throw TransferError(
+                    .destinationBadPath, "\(path) is the daemon's own state folder; name another folder.",
+                    details: ["path": .string(path)])
+            }
+        }
+        return folder
     }
 
     /// Opens a local file that a client wants read: a source, a body, a key, a `file:` URL.

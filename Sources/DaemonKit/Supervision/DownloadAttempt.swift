@@ -251,6 +251,7 @@ final class DownloadAttempt: TransferAttempt {
         var digests = whole.digests ?? [:]
         if record.spec.checksum == nil { digests = try await verify(held.part, arrival.serverDigests) }
         guard let plain = try await decoded(arrival, held, name, plan, folder) else {
+            try await tools.files.requireLength(of: held.part, arrival.total)
             return try await deliver(
                 held.part, arrival, name, folder, digests, recorder, isProven: whole.digests != nil)
         }

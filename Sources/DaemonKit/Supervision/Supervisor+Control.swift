@@ -98,7 +98,13 @@ extension Supervisor {
         log(action, changed)
         if case .remove(deleteFile: true) = action {
             let removed = Set(changed.map(\.id))
-            for record in done.attempted where removed.contains(record.id) { await files.deleteDelivered(record) }
+            for record in done.attempted where removed.contains(record.id) {
+                do {
+                    try await files.deleteDelivered(record)
+                } catch {
+                    logger.warning("a file stays", metadata: ["task": "\(record.id)", "error": "\(error)"])
+                }
+            }
         }
         if action.isEnding { for session in Set(changed.map(\.session)) { launches.finalEvent(in: session) } }
     }

@@ -35,12 +35,26 @@ extension TransferFiles {
         (0...1).map { PartName.make(task: record.id, store: storeID, wanted: plan.name, attempt: $0) }
     }
 
-    /// Removes the delivered file of a task that is being removed.
-    func deleteDelivered(_ record: TaskRecord) async {
-        guard let file = record.result?.file else { return }
-        await pool.run { [access] in
-            var folder = LastFolder(access: access)
-            folder.unlink([Self.lastComponent(file)], in: Self.folder(of: file), record.session.owner)
+    /// Removes the delivered file of a task that is being removed, unless something else has its name by now: a file of
+    /// another length, a link, a folder.
+    /// - Throws: why the file is still there; nothing where it was gone.
+    func deleteDelivered(_ record: TaskRecord) async throws {
+        guard let file = record.result?.file, let bytes = record.result?.bytes else { return }
+        try await pool.run { [access] () throws(TransferError) in
+            let name = Self.lastComponent(file)
+            let folder = try access.openFolder(Self.folder(of: file), owner: record.session.owner, create: false)
+            var status = stat()
+            guard fstatat(folder.fileDescriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else {
+                if errno == ENOENT { return }
+                throw .destination(errno: errno, "look at", file)
+            }
+            guard status.st_mode & S_IFMT == S_IFREG, ByteCount(Int64(status.st_size)) == bytes else {
+                throw TransferError(
+                    .diskIO, "\(file) is not what the task delivered, and stays.", details: ["path": .string(file)])
+            }
+            if unlinkat(folder.fileDescriptor, name, 0) != 0, errno != ENOENT {
+                throw .destination(errno: errno, "remove", file)
+            }
         }
     }
 }

@@ -13,6 +13,8 @@ struct TransferFiles: Sendable {
     let pool: BlockingPool
     /// For deliveries that are synced: they wait for the disk together, and a journal commits them together.
     let syncing: BlockingPool
+    /// For what reads whole files, which takes minutes where they are large: nobody else waits behind it.
+    let hashing: BlockingPool
     private let folders = FolderCache()
     let marks: MarkCleaner
 
@@ -22,10 +24,12 @@ struct TransferFiles: Sendable {
         self.storeID = storeID
         self.pool = pool
         syncing = pool.width > 0 ? BlockingPool(width: Self.syncsAtOnce) : pool
+        hashing = pool.width > 0 ? BlockingPool(width: Self.hashesAtOnce, name: "dld-hashing") : pool
         marks = MarkCleaner(pool: pool)
     }
 
     private static let syncsAtOnce = 32
+    private static let hashesAtOnce = 8
 
     func deliveryPool(_ policy: EffectivePolicy) -> BlockingPool {
         policy.durability.isSynced ? syncing : pool
@@ -116,7 +120,7 @@ struct TransferFiles: Sendable {
     }
 
     func digestFields(of exchange: Exchange, _ sending: SendingFile?) async throws -> [HeaderField] {
-        try await pool.runCancellable { isCancelled throws(TransferError) in
+        try await hashing.runCancellable { isCancelled throws(TransferError) in
             try PayloadHasher.fields(of: exchange, sending, isCancelled: isCancelled)
         }
     }
@@ -213,10 +217,7 @@ struct TransferFiles: Sendable {
     func requireSpace(in folder: Folder, leaving minimum: ByteCount) async throws {
         guard minimum > .zero else { return }
         try await pool.run {
-            var status = statvfs()
-            guard fstatvfs(folder.fileDescriptor, &status) == 0 else { return }
-            let free = ByteCount(Int64(status.f_bavail) * Int64(status.f_frsize))
-            guard free < minimum else { return }
+            guard let free = DiskMonitor.freeSpace(of: folder.fileDescriptor), free < minimum else { return }
             throw TransferError(
                 .diskFull, "Only \(free) bytes are free in \(folder.path), and minimumFreeSpace keeps \(minimum).",
                 details: ["free": .integer(free.rawValue), "minimum": .integer(minimum.rawValue)])
@@ -260,7 +261,7 @@ struct TransferFiles: Sendable {
         _ part: PartFile, expected: [DigestAlgorithm: String]
     ) async throws -> [DigestAlgorithm: String] {
         guard !expected.isEmpty else { return [:] }
-        return try await pool.runCancellable { isCancelled throws(TransferError) in
+        return try await hashing.runCancellable { isCancelled throws(TransferError) in
             try Verification.verify(
                 file: part.fileDescriptor, path: part.path, expected: expected, isCancelled: isCancelled)
         }
@@ -269,7 +270,7 @@ struct TransferFiles: Sendable {
     /// The pieces of a whole part that are wrong, by number from 0.
     /// - Throws: `cancelled`, `disk.io`.
     func wrongPieces(of part: PartFile, _ pieces: PieceDigests, _ map: PieceMap) async throws -> [Int] {
-        try await pool.runCancellable { isCancelled throws(TransferError) in
+        try await hashing.runCancellable { isCancelled throws(TransferError) in
             try Verification.wrongPieces(
                 file: part.fileDescriptor, path: part.path, pieces, map, isCancelled: isCancelled)
         }
@@ -282,7 +283,7 @@ struct TransferFiles: Sendable {
     ) async throws -> PartFile? {
         let decoding = ContentDecoding(coding: coding, name: name)
         guard decoding != .keep else { return nil }
-        return try await pool.runCancellable { [storeID] isCancelled throws(TransferError) in
+        return try await hashing.runCancellable { [storeID] isCancelled throws(TransferError) in
             let own = PartName.make(task: record.id, store: storeID, wanted: plan.name, attempt: 1)
             let plain = try PartFile.create(
                 path: folder.path(of: own), directory: folder.fileDescriptor, replacing: true)
@@ -295,6 +296,24 @@ struct TransferFiles: Sendable {
                 folder.unlinkDurably([own])
                 throw error
             }
+        }
+    }
+
+    /// Whether a part holds what came and no more: another program of the user may have written to it.
+    /// - Throws: `integrity.checksum`: it is worth another fetch.
+    func requireLength(of part: PartFile, _ total: ByteCount) async throws {
+        try await pool.run { () throws(TransferError) in
+            var status = stat()
+            guard fstat(part.fileDescriptor, &status) == 0 else {
+                throw .destination(errno: errno, "look at", part.path)
+            }
+            let size = ByteCount(Int64(status.st_size))
+            guard size != total else { return }
+            throw TransferError(
+                .integrityChecksum, "\(part.path) has \(size) bytes, and \(total) came: something else writes to it.",
+                details: [
+                    "path": .string(part.path), "bytes": .integer(size.rawValue), "total": .integer(total.rawValue),
+                ])
         }
     }
 

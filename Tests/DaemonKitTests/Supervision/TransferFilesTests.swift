@@ -1,6 +1,8 @@
 import Glibc
 import TestSupport
 import Testing
+import Threading
+import TransferCore
 import TransferModel
 
 @testable import CurlEngine
@@ -55,6 +57,43 @@ struct TransferFilesTests {
         await stage.engine.shutdown()
     }
 
+    /// Large files are hashed for minutes: no task is added or begun behind them.
+    @Test(.timeLimit(.minutes(1))) func whatReadsWholeFilesHasThreadsOfItsOwn() async throws {
+        let stage = try Stage(pool: BlockingPool(width: 1))
+        let record = stage.record(TaskID(7))
+        let plan = try DestinationPlan(record.spec.destination, directory: nil)
+        let folder = try await stage.files.open(plan, for: record)
+        let bytes = Array("some".utf8)
+        let part = try PartFile.create(path: stage.temporary.file("part"))
+        defer { part.close() }
+        try part.write(bytes)
+        var hasher = FileHasher([.sha256])
+        bytes.withUnsafeBytes { hasher.update($0) }
+        let digest = try #require(hasher.finish()[.sha256])
+        let pieces = PieceDigests(algorithm: .sha256, length: ByteCount(4), values: [digest])
+        var exchange = Exchange(url: "http://localhost/", judge: CaptureJudge())
+        exchange.payload = .bytes(bytes)
+        exchange.digests = [
+            PayloadDigest(name: "Content-Digest", algorithm: .sha256, scope: .payload, form: .structured)
+        ]
+
+        // No thread is left for anything else.
+        let gate = ConditionLock(false)
+        stage.files.pool.post { _ = gate.wait { $0 ? true : nil } }
+        defer {
+            gate.withLock { $0 = true }
+            gate.broadcast()
+        }
+        #expect(try await stage.files.verify(part, expected: [.sha256: digest]) == [.sha256: digest])
+        let map = try PieceMap(pieces, of: ByteCount(4))
+        #expect(try await stage.files.wrongPieces(of: part, pieces, map).isEmpty)
+        #expect(try await stage.files.digestFields(of: exchange, nil).count == 1)
+        await #expect(throws: TransferError.self) {
+            try await stage.files.decoded(part, coding: "gzip", name: "f", for: record, plan, in: folder)
+        }
+        await stage.engine.shutdown()
+    }
+
     /// - Returns: whether a part is still there when the task's next attempt has planned its own.
     private static func attempt(_ attempts: Int, checkpoint: (PartFile) -> Checkpoint?) async throws -> Bool {
         let stage = try Stage()
@@ -72,10 +111,10 @@ struct TransferFilesTests {
         let files: TransferFiles
         let engine: CurlEngine
 
-        init() throws {
+        init(pool: BlockingPool = BlockingPool()) throws {
             temporary = try TemporaryFolder()
             files = TransferFiles(
-                access: FileAccess(mode: .user), storeID: "store", stateFolder: temporary.path, pool: BlockingPool())
+                access: FileAccess(mode: .user), storeID: "store", stateFolder: temporary.path, pool: pool)
             engine = try CurlEngine(CurlEngine.Configuration(journalPath: temporary.file("journal")))
         }
 
@@ -92,7 +131,7 @@ struct TransferFilesTests {
             return Checkpoint(offset: 4, partPath: part.path, device: part.device, inode: part.inode)
         }
 
-        func open(_ id: TaskID, _ checkpoint: Checkpoint?, attempts: Int = 1) async throws -> HeldPart {
+        func record(_ id: TaskID, _ checkpoint: Checkpoint? = nil, attempts: Int = 1) -> TaskRecord {
             var spec = TaskSpec()
             spec.url = "http://localhost/f"
             spec.destination = Destination(path: temporary.file("f"))
@@ -102,7 +141,12 @@ struct TransferFilesTests {
                 id: id, session: SessionKey.shared(of: FilesFixture.me), spec: spec, status: status, host: "h",
                 position: 1)
             record.checkpoint = checkpoint
-            let plan = try DestinationPlan(spec.destination, directory: nil)
+            return record
+        }
+
+        func open(_ id: TaskID, _ checkpoint: Checkpoint?, attempts: Int = 1) async throws -> HeldPart {
+            let record = record(id, checkpoint, attempts: attempts)
+            let plan = try DestinationPlan(record.spec.destination, directory: nil)
             let folder = try await files.open(plan, for: record)
             return try await files.openPart(of: record, plan, in: folder, engine: engine)
         }
