@@ -1,3 +1,4 @@
+import Glibc
 import TestSupport
 import Testing
 import Threading
@@ -50,6 +51,42 @@ extension EndToEnd {
             try await scene.probe.wait(for: id, "completed")
             #expect(resource.content.matches(scene.file()))
             #expect((scene.origin.requests("/file").last?.rangeStart ?? 0) > 0)
+        }
+
+        /// Of the task is what it delivered, not what has the name by now.
+        @Test(.timeLimit(.minutes(1)))
+        func removingAFileLeavesWhatIsAnother() async throws {
+            let scene = try await Scene()
+            scene.origin.serve("/file", .good(.version(1, size: 1000)))
+            var ids: [Int64] = []
+            for name in ["replaced", "linked", "folder", "gone"] {
+                let id = try await scene.add("/file", to: name)
+                try await scene.probe.wait(for: id, "completed")
+                unlink(scene.file(name))
+                ids.append(id)
+            }
+            try Files.write(scene.file("replaced"), "mine")
+            #expect(symlink("replaced", scene.file("linked")) == 0)
+            #expect(mkdir(scene.file("folder"), 0o755) == 0)
+            for id in ids { #expect(try await scene.probe.control("remove", id, ["deleteFile": true])) }
+            #expect(Set(scene.names) == ["replaced", "linked", "folder"])
+            #expect(try Files.text(scene.file("replaced")) == "mine")
+            #expect(scene.daemon.log.ranges(of: "a file stays").count == 3)
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func resumingDoesNotBeginBeforeItsTime() async throws {
+            let scene = try await Scene()
+            scene.origin.serve("/file", .good(.version(1, size: 1000)))
+            let begin = Timestamp.now().advanced(by: 3600).description
+            let id = try await scene.add("/file", to: "file", ["startPaused": true, "earliestBeginAt": .string(begin)])
+            #expect(try await scene.probe.control("resume", id))
+            let task = try await scene.probe.task(id)
+            #expect(task["state"] == "waiting")
+            #expect(task["reason"] == "schedule")
+            #expect(task["nextAttemptAt"] == task["earliestBeginAt"])
+            #expect(try await scene.probe.control("retry", id), "now, whatever it waits for")
+            try await scene.probe.wait(for: id, "completed")
         }
 
         @Test(.timeLimit(.minutes(1)))

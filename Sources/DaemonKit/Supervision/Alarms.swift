@@ -6,7 +6,8 @@ import TransferStore
 
 /// Wakes what waits for a time: next attempts, deadlines, schedules, monitors' polls and the keeping of the house.
 ///
-/// One loop sleeps until the earliest of them, at most `longestSleep`: a wall clock that is set is noticed by then.
+/// One loop sleeps until the earliest of them, at most `longestSleep`: a wall clock that is set is noticed by then. It never
+/// waits for a file: a disk that does not answer holds up looks at disks and the keeping of the house, not the loop.
 final class Alarms: Sendable {
     private struct State {
         var loop: Task<Void, Never>?
@@ -22,6 +23,8 @@ final class Alarms: Sendable {
     private let supervisor: Supervisor
     private let dispatcher: Dispatcher
     private let state = Guarded(State())
+    private let housekeeping = SingleFlight()
+    private let diskLook = SingleFlight()
 
     init(supervisor: Supervisor, dispatcher: Dispatcher) {
         self.supervisor = supervisor
@@ -39,6 +42,8 @@ final class Alarms: Sendable {
             state.sleeper?.cancel()
             state.ticker?.cancel()
         }
+        housekeeping.cancel()
+        diskLook.cancel()
     }
 
     /// Times may have changed: look again now.
@@ -50,25 +55,30 @@ final class Alarms: Sendable {
     }
 
     private func run() async {
-        var housekeeping: Int64 = 0
-        var diskLook: Int64?
+        var nextHousekeeping: Int64 = 0
+        var lastDiskLook: Int64?
         while !Task.isCancelled {
             state.withLock { $0.isRung = false }
             let boot = supervisor.time.reading().boot
-            if boot >= housekeeping {
-                await supervisor.keepHouse()
-                housekeeping = boot + Self.housekeepingInterval
+            if boot >= nextHousekeeping {
+                housekeeping.start { [supervisor] in await supervisor.keepHouse() }
+                nextHousekeeping = boot + Self.housekeepingInterval
             }
             supervisor.restoreReserve()
-            if untilDiskLook(after: diskLook, at: boot) == .zero {
-                await supervisor.pollDisks()
-                diskLook = boot
+            if supervisor.conditions.needsPolling, untilDiskLook(after: lastDiskLook, at: boot) == .zero {
+                diskLook.start { [weak self, supervisor] in
+                    await supervisor.pollDisks()
+                    self?.rearm()
+                }
+                lastDiskLook = boot
             }
             do {
-                let next = try await ring(diskLook)
+                let next = try await ring(lastDiskLook)
                 await sleep(for: min(next, Self.longestSleep))
             } catch {
                 supervisor.logger.error("cannot read what is due", metadata: ["error": "\(error)"])
+                // What failed has asked for another round, which would fail as well.
+                state.withLock { $0.isRung = false }
                 await sleep(for: .seconds(1))
             }
         }

@@ -75,8 +75,12 @@ extension Supervisor {
                 run.requestAbort(.transition(.blocked(.network, error, nextAttemptAt: next)))
             }
             do {
-                try await clear(.network) { record in
-                    guard let host = Self.directHost(of: record) else { return state.isUp }
+                let known = try await store.read { try $0.sessions(owner: nil) }
+                let sessions = Dictionary(known.map { ($0.key, $0) }) { first, _ in first }
+                let now = time.reading().wall
+                try await clear(.network) { [self] record in
+                    let session = sessions[record.session] ?? SessionRecord(key: record.session, createdAt: now)
+                    guard let host = directHost(of: record, in: session) else { return state.isUp }
                     return state.isReachable(host: host)
                 }
             } catch {
@@ -85,9 +89,15 @@ extension Supervisor {
         }
     }
 
-    /// Host that a task connects to, without a proxy named by the task; nil where it has none.
-    static func directHost(of record: TaskRecord) -> String? {
-        if let proxy = record.spec.proxy, proxy != "none", !proxy.isEmpty { return nil }
+    /// Host that a task connects to; nil where it has none, or a proxy is named by the task, its session or the settings.
+    func directHost(of record: TaskRecord, in session: SessionRecord) -> String? {
+        Self.directHost(of: record, proxy: policy(of: record, in: session).network.proxy)
+    }
+
+    /// - Parameter proxy: as in `NetworkOptions`. Where it is nil, libcurl alone knows whether it takes one from the
+    ///   environment, and the task counts as without.
+    static func directHost(of record: TaskRecord, proxy: String?) -> String? {
+        if let proxy, !proxy.isEmpty { return nil }
         guard let url = try? URLRules.parse(record.spec.url ?? ""), !url.host.isEmpty else { return nil }
         return url.host
     }

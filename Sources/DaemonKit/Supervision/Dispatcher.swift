@@ -88,9 +88,7 @@ actor Dispatcher {
             } catch {
                 logger.error("cannot start tasks", metadata: ["error": "\(error)"])
                 ahead.forget()
-                // Nothing else may ever change.
-                retry.withLock { $0 = time.reading().boot + Self.retryPause }
-                nextLookChanged()
+                lookAgain()
                 return
             }
         }
@@ -98,6 +96,16 @@ actor Dispatcher {
 
     /// Milliseconds after which tasks are to be started again that could not be.
     private static let retryPause: Int64 = 5000
+
+    /// The store failed, and nothing else may ever change.
+    private func lookAgain() {
+        let next = time.reading().boot + Self.retryPause
+        let isNew = retry.withLock { retry in
+            defer { retry = next }
+            return retry != next
+        }
+        if isNew { nextLookChanged() }
+    }
 
     /// Starts nothing from now on.
     func stop() { isStopped = true }
@@ -128,7 +136,7 @@ actor Dispatcher {
     }
 
     /// Lanes whose hosts are held back no longer are walked over again. Where that cannot be stored just now, the others go
-    /// on, and the next round tries again.
+    /// on, and another round tries again soon.
     private func releaseLanes(_ now: ClockReading) async {
         let released = breaker.withLock { $0.takeReleased(at: now) }
         guard !released.isEmpty || !hasForgottenMarks else { return }
@@ -142,6 +150,8 @@ actor Dispatcher {
         } catch {
             breaker.withLock { $0.putBack(released) }
             logger.warning("cannot release hosts", metadata: ["error": "\(error)"])
+            // Their tasks are in no lane that is read: what can be read may say that there is nothing to do.
+            lookAgain()
         }
     }
 
@@ -169,7 +179,7 @@ actor Dispatcher {
                 sessions[candidate.session].flatMap { closedUntil($0, now.wall) } != nil
             }
             if !closed.isEmpty {
-                try await block(closed, sessions, now)
+                try await block(closed, now)
                 return true
             }
             let decision = decide(candidates, active, SlotLimits(settings, sessions), now)
@@ -253,15 +263,16 @@ actor Dispatcher {
         return try await store.write { try transitions.claim(ids, sessions: sessions, in: $0) }
     }
 
-    /// Tasks of a session outside its time windows wait for the next one.
-    private func block(
-        _ tasks: [QueuedTask], _ sessions: [SessionKey: SessionRecord], _ now: ClockReading
-    ) async throws {
-        let openings = tasks.map { task in sessions[task.session].flatMap { closedUntil($0, now.wall) } }
-        let transitions = transitions
+    /// Tasks of a session outside its time windows wait for the next one: of its windows as they are by then, for whoever
+    /// changed them has looked through those that wait already.
+    private func block(_ tasks: [QueuedTask], _ now: ClockReading) async throws {
+        let (transitions, closedUntil) = (transitions, closedUntil)
         try await store.write { transaction in
-            for (task, opening) in zip(tasks, openings) {
-                guard let record = try transaction.task(task.id), record.status.state == .queued else { continue }
+            var openings = SessionOpenings(after: now.wall, closedUntil: closedUntil)
+            for task in tasks {
+                guard let record = try transaction.task(task.id), record.status.state == .queued,
+                    let opening = try openings.opening(of: record.session, in: transaction)
+                else { continue }
                 _ = try transitions.apply(
                     .blocked(.schedule, nil, nextAttemptAt: opening), to: record, in: transaction)
             }

@@ -19,16 +19,21 @@ package actor LaunchService: LaunchServing {
     private let logger: Logger
     private let isConnected: @Sendable (_ subscriber: String, _ owner: UserID) -> Bool
     private let defaults: @Sendable () -> SessionDefaults
+    private let unseen: @Sendable (SessionKey, _ subscriber: String) async throws -> Int
     private let sleep: @Sendable (Seconds) async -> Void
-    private var pending: Set<SessionKey> = []
+    /// Sessions that are being looked at; true where something ended meanwhile, which that look may have missed.
+    private var looks: [SessionKey: Bool] = [:]
     /// Sessions that somebody looks at again after a while: one for each, however many of its tasks end.
     private var waiting: Set<SessionKey> = []
 
-    /// - Parameter defaults: what a session that does not say its `launchInterval` has.
+    /// - Parameters:
+    ///   - defaults: what a session that does not say its `launchInterval` has.
+    ///   - unseen: how many final events the subscriber has not acknowledged; nil: as the store says.
     package init(
         store: TransferStore, runner: LaunchRunner, time: any TimeSource, logger: Logger,
         isConnected: @escaping @Sendable (_ subscriber: String, _ owner: UserID) -> Bool,
         defaults: @escaping @Sendable () -> SessionDefaults,
+        unseen: (@Sendable (SessionKey, _ subscriber: String) async throws -> Int)? = nil,
         sleep: @escaping @Sendable (Seconds) async -> Void = { try? await Task.sleep(for: $0.duration) }
     ) {
         self.store = store
@@ -37,6 +42,13 @@ package actor LaunchService: LaunchServing {
         self.logger = logger
         self.isConnected = isConnected
         self.defaults = defaults
+        if let unseen {
+            self.unseen = unseen
+        } else {
+            self.unseen = { key, subscriber in
+                try await store.read { try $0.unacknowledgedFinalEvents(key, subscriber: subscriber) }
+            }
+        }
         self.sleep = sleep
     }
 
@@ -68,11 +80,17 @@ package actor LaunchService: LaunchServing {
     }
 
     func consider(_ key: SessionKey) async {
-        guard !pending.contains(key) else { return }
-        pending.insert(key)
-        let again = await attempt(key)
-        pending.remove(key)
-        guard let again, waiting.insert(key).inserted else { return }
+        guard looks[key] == nil else {
+            looks[key] = true
+            return
+        }
+        var next: Seconds?
+        repeat {
+            looks[key] = false
+            next = await attempt(key)
+        } while looks[key] == true
+        looks[key] = nil
+        guard let again = next, waiting.insert(key).inserted else { return }
         Task { [weak self, sleep] in
             await sleep(again)
             await self?.considerAgain(key)
@@ -91,10 +109,7 @@ package actor LaunchService: LaunchServing {
                 session.configuration.sendsLaunchEvents == true,
                 let launch = session.configuration.launch, let subscriber = session.configuration.subscriber
             else { return nil }
-            let unseen = try await store.read {
-                try $0.unacknowledgedFinalEvents(key, subscriber: subscriber)
-            }
-            guard unseen > 0 else { return nil }
+            guard try await unseen(key, subscriber) > 0 else { return nil }
             let interval = session.configuration.launchInterval ?? defaults().launchInterval
             guard !isConnected(subscriber, key.owner) else { return max(interval, 1) }
             await runner.launch(launch, for: key, interval: interval, now: time.reading().boot)

@@ -6,6 +6,10 @@ import TransferStore
 struct ClockMemory: Sendable {
     var watch: WallClockWatch
     var retention: RetentionGate
+    /// Of the machine's time zone, as it was looked at last.
+    var utcOffset: Int
+    /// Tasks that wait for a date or a time window have to be looked through, and were not yet.
+    var hasStaleSchedules = false
 }
 
 extension Supervisor {
@@ -13,20 +17,34 @@ extension Supervisor {
     func beginClock() async throws {
         let now = time.reading()
         let last = try await store.read { try $0.lastEventTime() }
+        let utcOffset = LocalTime.freshOffset(now.wall)
         clock.withLock {
             $0 = ClockMemory(
-                watch: WallClockWatch(at: now), retention: RetentionGate(lastKnown: last, at: now))
+                watch: WallClockWatch(at: now), retention: RetentionGate(lastKnown: last, at: now),
+                utcOffset: utcOffset)
         }
         if let last, last.since(now.wall) > WallClockWatch.tolerance {
             try await clockWasSet(by: now.wall.since(last), now: now.wall)
+            try await reconsiderSchedules(at: now.wall)
         }
     }
 
-    /// Whether the wall clock was set since it was looked at last.
+    /// Whether the wall clock or the machine's time zone was set since they were looked at last.
     func followClock() async throws {
         let now = time.reading()
-        guard let jump = clock.withLock({ $0?.watch.jump(at: now) }) else { return }
-        try await clockWasSet(by: jump, now: now.wall)
+        let utcOffset = LocalTime.freshOffset(now.wall)
+        let (jump, isStale) = clock.withLock { memory -> (Seconds?, Bool) in
+            guard var seen = memory else { return (nil, false) }
+            let jump = seen.watch.jump(at: now)
+            if jump != nil || seen.utcOffset != utcOffset { seen.hasStaleSchedules = true }
+            seen.utcOffset = utcOffset
+            memory = seen
+            return (jump, seen.hasStaleSchedules)
+        }
+        if let jump { try await clockWasSet(by: jump, now: now.wall) }
+        guard isStale else { return }
+        try await reconsiderSchedules(at: now.wall)
+        clock.withLock { $0?.hasStaleSchedules = false }
     }
 
     /// Whether what is old by the wall clock may be dropped.

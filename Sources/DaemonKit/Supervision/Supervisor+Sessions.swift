@@ -37,17 +37,9 @@ extension Supervisor: SessionServing {
             return session
         }
         applyRateLimit(of: session)
-        if configuration?.schedule != nil { try await reconsiderSchedule(of: session, at: now) }
+        if configuration?.namesSchedule ?? false { try await reconsiderSchedules(of: key, at: now) }
         kick()
         return session
-    }
-
-    /// Another time window holds at once, also for what waits for the old one to open.
-    private func reconsiderSchedule(of session: SessionRecord, at now: Timestamp) async throws {
-        guard closedUntil(session, at: now) == nil else { return }
-        try await clear(.schedule) { record in
-            record.session == session.key && record.spec.earliestBeginAt.map { $0 <= now } ?? true
-        }
     }
 
     package func finish(_ key: SessionKey) async throws -> SessionRecord {
@@ -80,4 +72,9 @@ extension Supervisor: SessionServing {
             return session
         }
     }
+}
+
+extension SessionConfiguration {
+    /// Whether a change sets or unsets the time windows.
+    fileprivate var namesSchedule: Bool { schedule != nil || cleared.contains(.schedule) }
 }

@@ -4,28 +4,44 @@ import TransferStore
 
 /// What the passing of time does to tasks.
 extension Supervisor {
-    /// Fails tasks whose deadline or time for the resource has passed.
+    /// Fails tasks whose deadline or time for the resource has passed; those that run when their runs have stopped, for which
+    /// this does not wait: a disk that does not answer holds up its own task alone.
     func passDeadlines(at now: ClockReading, limit: Int) async throws {
-        let due = try await store.read { try $0.dueDeadlines(at: now.wall, limit: limit) }
+        // Those that are stopping stay due, and are not to stand before all others.
+        let most = limit + runs.count
+        let due = try await store.read { try $0.dueDeadlines(at: now.wall, limit: most) }
         guard !due.isEmpty else { return }
-        let transitions = transitions
-        let outcomes = try await stoppingRuns(due) {
-            try await store.write { transaction in
-                try due.compactMap { id -> TaskTransitions.Outcome? in
-                    guard let record = try transaction.task(id) else { return nil }
-                    let isDeadline = record.spec.deadlineAt.map { $0 <= now.wall } ?? false
-                    if !isDeadline, try transitions.postponed(record, at: now, in: transaction) { return nil }
-                    do {
-                        return try transitions.apply(
-                            isDeadline ? .deadlinePassed : .resourceTimeoutPassed, to: record, in: transaction)
-                    } catch let error as TransferError where error.code == .taskWrongState {
-                        return nil
-                    }
+        await runs.claims.hold(due)
+        var stopping = 0
+        defer {
+            runs.claims.release(due)
+            if stopping < due.count { kick() }
+        }
+        let (transitions, runs) = (transitions, runs)
+        let (outcomes, stops) = try await store.write { transaction in
+            var outcomes: [TaskTransitions.Outcome] = []
+            var stops: [(run: TransferRun, event: TaskEvent)] = []
+            for id in due {
+                guard let record = try transaction.task(id) else { continue }
+                let isDeadline = record.spec.deadlineAt.map { $0 <= now.wall } ?? false
+                if !isDeadline, try transitions.postponed(record, at: now, in: transaction) { continue }
+                let event: TaskEvent = isDeadline ? .deadlinePassed : .resourceTimeoutPassed
+                if record.status.state == .running, let run = runs[id] {
+                    stops.append((run, event))
+                    continue
+                }
+                do {
+                    outcomes.append(try transitions.apply(event, to: record, in: transaction))
+                } catch let error as TransferError where error.code == .taskWrongState {
+                    continue
                 }
             }
+            return (outcomes, stops)
         }
+        stopping = stops.count
+        for (run, event) in stops { run.requestAbort(.transition(event)) }
         for outcome in outcomes { log(outcome) }
-        await afterwards(outcomes)
+        Task { await afterwards(outcomes) }
     }
 
     /// Queues waiting tasks whose next attempt is due; returns how many were due.

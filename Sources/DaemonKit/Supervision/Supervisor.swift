@@ -156,12 +156,14 @@ package final class Supervisor: Sendable {
     // MARK: Runs
 
     private func begin(_ record: TaskRecord, _ session: SessionRecord) {
-        let run = TransferRun(record, directHost: Self.directHost(of: record)) { [dispatcherBox, host = record.host] in
+        let policy = policy(of: record, in: session)
+        let proxy = policy.network.proxy
+        let run = TransferRun(record, directHost: Self.directHost(of: record, proxy: proxy)) {
+            [dispatcherBox, host = record.host] in
             dispatcherBox.withLock { $0 }?.hostAnswered(host)
         }
         runs.insert(run)
         alarmsBox.withLock { $0 }?.sampleRates()
-        let policy = policy(of: record, in: session)
         applyRateLimit(policy.rateLimit, of: record)
         logger.info(
             "started",

@@ -68,10 +68,11 @@ private struct ControlChanges {
     /// - Returns: the task as it will be; nil where it is removed.
     /// - Throws: `task.wrong_state`; `session.invalidated` for what would begin in a session that is over.
     mutating func take(_ head: TaskHead, in transaction: StoreTransaction) throws -> TaskHead? {
-        guard let event = action.event else {
+        guard var event = action.event else {
             try remove(head, in: transaction)
             return nil
         }
+        if case .resume = event { event = .resume(notBefore: try transaction.task(head.id)?.spec.earliestBeginAt) }
         var step = try transitions.step(event, of: head, at: now)
         if step.change != nil, step.head.status.budgetMark != nil {
             step.change?.resourceTimeoutAt = try expiry(of: step.head, in: transaction)
@@ -137,7 +138,7 @@ extension TaskAction {
     fileprivate var event: TaskEvent? {
         switch self {
         case .pause: .pause
-        case .resume: .resume
+        case .resume: .resume(notBefore: nil)
         case .retry: .retry
         case .cancel(let keepPartial): .cancel(keepPartial: keepPartial)
         case .remove: nil

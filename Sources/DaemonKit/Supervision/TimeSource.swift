@@ -27,4 +27,10 @@ enum LocalTime {
         localtime_r(&seconds, &parts)
         return parts.tm_gmtoff
     }
+
+    /// As `utcOffset`, of the time zone as it is by now (tzset(3)): localtime_r alone keeps to the one it read first.
+    static func freshOffset(_ time: Timestamp) -> Int {
+        tzset()
+        return utcOffset(time)
+    }
 }

@@ -14,7 +14,8 @@ package enum TaskEvent: Sendable {
     /// The file is delivered.
     case completed(TaskResult, duration: Seconds)
     case pause
-    case resume
+    /// `notBefore`: the task's `earliestBeginAt`.
+    case resume(notBefore: Timestamp?)
     case cancel(keepPartial: Bool)
     case retry
     /// The slot is needed by a higher priority, or a limit was lowered.

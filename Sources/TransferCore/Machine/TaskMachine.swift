@@ -54,8 +54,9 @@ package struct TaskMachine: Sendable {
             try require([.running], event)
             return completed(result, duration, now)
         case .pause: return try pause(event, now)
-        case .resume:
+        case .resume(let begin):
             try require([.paused], event)
+            if let begin, begin > now.wall { return wait(for: .schedule, nil, until: begin) }
             return enqueue(now)
         case .cancel(let keepPartial): return try cancel(event, keepPartial: keepPartial, now)
         case .retry: return try retry(event, now)

@@ -1,3 +1,4 @@
+import Glibc
 import Logging
 import TestSupport
 import Testing
@@ -248,6 +249,58 @@ import TransferStore
         let probe = try await stage.probe(tasks, fixture)
         stage.dispatcher.hostAnswered(probe.host)
         #expect(await eventually(within: 20) { Set(stage.startedIDs) == Set(tasks.map(\.id)) })
+    }
+
+    /// While the database is aside the store can be read and takes nothing.
+    private func setDatabaseAside(_ fixture: SupervisionFixture) throws {
+        let path = fixture.store.folderPath + "/dld.sqlite"
+        try #require(rename(path, path + ".aside") == 0)
+    }
+
+    private func putDatabaseBack(_ fixture: SupervisionFixture) throws {
+        let path = fixture.store.folderPath + "/dld.sqlite"
+        try #require(rename(path + ".aside", path) == 0)
+    }
+
+    /// What can be read has no task of theirs, so that nothing fails, and nothing else may ever happen.
+    @Test func hostsThatCannotBeReleasedAreReleasedLater() async throws {
+        let fixture = try SupervisionFixture()
+        let tasks = try await fixture.add(hosts: Array(repeating: "back", count: 4))
+        let stage = Stage(fixture)
+        let probe = try await stage.probe(tasks, fixture)
+        stage.dispatcher.report(.answered, host: probe.host, task: probe.id)
+        stage.runs.remove(try #require(stage.runs[probe.id]))
+        let key = fixture.key
+        try setDatabaseAside(fixture)
+        await stage.dispatcher.kick()
+        #expect(stage.startedIDs == [probe.id])
+        #expect(stage.dispatcher.nextLook() == fixture.time.reading().boot + 5000)
+        #expect(stage.calls.withLock { $0 } == 1)
+        #expect(try await fixture.store.read { try $0.counts(session: key)[.queued] } == 3)
+        try putDatabaseBack(fixture)
+        fixture.time.advance(5)
+        await stage.dispatcher.kick()
+        #expect(Set(stage.startedIDs) == Set(tasks.map(\.id)))
+        #expect(stage.dispatcher.nextLook() == nil)
+    }
+
+    @Test func marksThatCannotBeForgottenAreForgottenLater() async throws {
+        let fixture = try SupervisionFixture()
+        let task = try await fixture.add(hosts: ["a"])[0]
+        var query = CandidateQuery()
+        query.isHeld = { _ in true }
+        let lanes = try await fixture.store.read { [query] in try $0.candidates(query) }.heldLanes
+        try await fixture.store.write { try $0.hold(lanes) }
+        let stage = Stage(fixture)
+        try setDatabaseAside(fixture)
+        await stage.dispatcher.kick()
+        #expect(stage.startedIDs.isEmpty)
+        #expect(stage.dispatcher.nextLook() == fixture.time.reading().boot + 5000)
+        #expect(stage.calls.withLock { $0 } == 1)
+        try putDatabaseBack(fixture)
+        fixture.time.advance(5)
+        await stage.dispatcher.kick()
+        #expect(stage.startedIDs == [task.id])
     }
 
     /// A claim that the store could not keep is made again, although nothing else ever happens.

@@ -16,18 +16,31 @@ import TransferStore
         /// What it wanted to wait before it looks again.
         let sleeps = Guarded([Seconds]())
         let isConnected = Guarded(false)
+        /// What happens, once, between a look into the store and what is made of it.
+        struct Meanwhile: Sendable { var body: (@Sendable () async throws -> Void)? }
+        let meanwhile = Guarded(Meanwhile())
         let service: LaunchService
 
         init(defaults: SessionDefaults = SessionDefaults()) throws {
             let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-            let (sleeps, isConnected) = (sleeps, isConnected)
+            let (sleeps, isConnected, meanwhile) = (sleeps, isConnected, meanwhile)
             fixture = try SupervisionFixture()
+            let store = fixture.store
             temporary = try TemporaryFolder()
             runner = LaunchRunner(
                 mode: .user, environment: ["PATH": "/usr/bin:/bin"], socket: "/run/dld.sock", logger: logger)
             service = LaunchService(
                 store: fixture.store, runner: runner, time: fixture.time, logger: logger,
                 isConnected: { _, _ in isConnected.withLock { $0 } }, defaults: { defaults },
+                unseen: { key, subscriber in
+                    let count = try await store.read { try $0.unacknowledgedFinalEvents(key, subscriber: subscriber) }
+                    let happens = meanwhile.withLock { meanwhile -> Meanwhile in
+                        defer { meanwhile.body = nil }
+                        return meanwhile
+                    }
+                    try await happens.body?()
+                    return count
+                },
                 sleep: { interval in
                     sleeps.withLock { $0.append(interval) }
                     try? await Task.sleep(for: .seconds(86400))
@@ -108,6 +121,20 @@ import TransferStore
         }
         #expect(await eventually { !stage.sleeps.withLock(\.isEmpty) })
         #expect(stage.sleeps.withLock { $0 } == [60])
+    }
+
+    /// The look has read that there is nothing, and nobody else may ever ask for another.
+    @Test func whatEndsDuringALookIsLookedAtToo() async throws {
+        let stage = try Stage()
+        try await stage.open()
+        stage.meanwhile.withLock { meanwhile in
+            meanwhile.body = {
+                try await stage.end()
+                await stage.service.consider(stage.fixture.key)
+            }
+        }
+        await stage.consider()
+        #expect(stage.launches == 1)
     }
 
     @Test func whoeverListensNeedsNoProgram() async throws {

@@ -67,8 +67,12 @@ import TransferStore
     /// What the calendar says stays what it says.
     @Test func datesStayWhereTheyAre() async throws {
         let supervisor = try await supervisor()
-        let id = try await fixture.add(hosts: ["h"])[0].id
-        let begin = fixture.time.reading().wall.advanced(by: 1800)
+        let task = try await fixture.add(hosts: ["h"])[0]
+        let (id, begin) = (task.id, fixture.time.reading().wall.advanced(by: 1800))
+        var spec = task.spec
+        spec.earliestBeginAt = begin
+        let dated = spec
+        try await fixture.store.write { try $0.setSpec(id, dated, host: task.host) }
         _ = try await fixture.apply(.blocked(.schedule, nil, nextAttemptAt: begin), to: id)
         fixture.time.jump(-3600)
         try await supervisor.followClock()
@@ -108,6 +112,28 @@ import TransferStore
         let status = try await fixture.store.read { try $0.task(id) }?.status
         #expect(status?.state == .failed)
         #expect(status?.error?.code == .deadlineExceeded)
+    }
+
+    /// Of three tasks whose time has run out one runs and cannot stop, since its disk does not answer.
+    @Test func aRunThatCannotStopHoldsUpNobodysDeadline() async throws {
+        let supervisor = try await supervisor()
+        let tasks = try await fixture.add(hosts: ["h", "h", "h"])
+        for task in tasks { _ = try await fixture.apply(.claimed, to: task.id) }
+        let run = TransferRun(tasks[0], directHost: nil, hostAnswered: {})
+        supervisor.runs.insert(run)
+        fixture.time.advance(691_200)
+        try await supervisor.passDeadlines(at: fixture.time.reading(), limit: 10)
+        func state(_ task: TaskRecord) async throws -> TaskState? {
+            try await fixture.store.read { try $0.task(task.id) }?.status.state
+        }
+        #expect(try await state(tasks[0]) == .running)
+        #expect(try await state(tasks[1]) == .failed)
+        #expect(try await state(tasks[2]) == .failed)
+        guard case .transition(.resourceTimeoutPassed)? = run.takeAbortPlan() else {
+            Issue.record("it would not fail when it has stopped")
+            return
+        }
+        run.ended()
     }
 
     /// A minute with a wrong clock costs neither history nor events; a year that has passed does.

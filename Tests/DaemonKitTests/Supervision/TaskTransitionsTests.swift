@@ -19,7 +19,7 @@ import TransferStore
     @Test func leavesNothingOfARefusedEvent() async throws {
         let fixture = try SupervisionFixture()
         let task = try await fixture.add(hosts: ["a"])[0]
-        await #expect(throws: TransferError.self) { try await fixture.apply(.resume, to: task.id) }
+        await #expect(throws: TransferError.self) { try await fixture.apply(.resume(notBefore: nil), to: task.id) }
         #expect(try await fixture.events().isEmpty)
         #expect(try await fixture.store.read { try $0.task(task.id) }?.status == task.status)
     }

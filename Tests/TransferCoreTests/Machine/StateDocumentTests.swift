@@ -29,7 +29,7 @@ struct StateDocumentTests {
     @Test func everyEventHasARow() {
         let events: [TaskEvent] = [
             .claimed, .progressed, StateTable.failed(.disk), .integrityFailed(StateTable.transient.error),
-            .completed(TaskResult(bytes: 0, verified: true), duration: 0), .pause, .resume,
+            .completed(TaskResult(bytes: 0, verified: true), duration: 0), .pause, .resume(notBefore: nil),
             .cancel(keepPartial: false), .retry, .preempted, .daemonRestarted, .conditionCleared,
             .blocked(.retry, nil, nextAttemptAt: nil), .deadlinePassed, .resourceTimeoutPassed,
         ]

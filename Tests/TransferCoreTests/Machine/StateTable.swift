@@ -44,7 +44,10 @@ enum StateTable {
             prepare: { $0.integrityRestarts = 1 }),
         Row(name: "completed", event: .completed(TaskResult(bytes: 3, verified: true), duration: 1)),
         Row(name: "pause", event: .pause),
-        Row(name: "resume", event: .resume),
+        Row(name: "resume", event: .resume(notBefore: nil)),
+        Row(
+            name: "resume, `earliestBeginAt` is to come",
+            event: .resume(notBefore: reading().wall.advanced(by: 60))),
         Row(name: "cancel", event: .cancel(keepPartial: false)),
         Row(name: "cancel, keepPartial", event: .cancel(keepPartial: true)),
         Row(name: "retry", event: .retry),

@@ -320,7 +320,7 @@ struct TaskMachineTests {
         _ = try machine.handle(.claimed, at: reading(10))
         _ = try machine.handle(.pause, at: reading(30))
         #expect(machine.status.budgetUsed(at: reading(500)) == 30)
-        _ = try machine.handle(.resume, at: reading(500))
+        _ = try machine.handle(.resume(notBefore: nil), at: reading(500))
         _ = try machine.handle(.claimed, at: reading(501))
         #expect(machine.status.budgetUsed(at: reading(510)) == 40)
         #expect(machine.status.budgetLeft(of: 100, at: reading(510)) == 60)

@@ -1,0 +1,29 @@
+import TransferModel
+import TransferStore
+
+/// When the time windows of sessions open, as one view of the store has them; found out once for each session.
+struct SessionOpenings {
+    let now: Timestamp
+    private let closedUntil: @Sendable (SessionRecord, Timestamp) -> Timestamp?
+    private var known: [SessionKey: Timestamp?] = [:]
+
+    /// - Parameter closedUntil: when the session's next time window opens; nil where one is open.
+    init(after now: Timestamp, closedUntil: @escaping @Sendable (SessionRecord, Timestamp) -> Timestamp?) {
+        self.now = now
+        self.closedUntil = closedUntil
+    }
+
+    /// When the session's next time window opens; nil where one is open.
+    mutating func opening(of key: SessionKey, in snapshot: StoreSnapshot) throws -> Timestamp? {
+        if let opening = known[key] { return opening }
+        let opening = try snapshot.session(key).flatMap { closedUntil($0, now) }
+        known.updateValue(opening, forKey: key)
+        return opening
+    }
+
+    /// When a task that waits for `schedule` may begin; nil where that is now.
+    mutating func beginning(of record: TaskRecord, in snapshot: StoreSnapshot) throws -> Timestamp? {
+        if let begin = record.spec.earliestBeginAt, begin > now { return begin }
+        return try opening(of: record.session, in: snapshot)
+    }
+}

@@ -1,0 +1,29 @@
+import TestSupport
+import Testing
+import TransferCore
+import TransferModel
+import TransferStore
+
+@testable import DaemonKit
+
+@Suite struct ConditionsTests {
+    /// Behind a proxy the host itself need not be reachable, whoever named the proxy.
+    @Test(
+        arguments: [
+            (nil, nil, nil, true), ("http://p:1", nil, nil, false), (nil, "http://p:1", nil, false),
+            (nil, nil, "http://p:1", false), ("none", "http://p:1", "http://p:1", true),
+            (nil, "none", "http://p:1", true), ("http://p:1", "none", nil, false),
+        ] as [(String?, String?, String?, Bool)])
+    func aProxyStandsBetween(task: String?, session: String?, settings: String?, isDirect: Bool) async throws {
+        let fixture = try SupervisionFixture()
+        let home = try ConfigurationFixture()
+        if let settings { try home.write("session:\n  proxy: \(settings)\n", to: home.userFile) }
+        let supervisor = try fixture.supervisor(in: home, pool: BlockingPool(width: 0))
+        var record = try await fixture.add(hosts: ["192.0.2.1"])[0]
+        record.spec.proxy = task
+        var configuration = SessionConfiguration()
+        configuration.proxy = session
+        let known = SessionRecord(key: fixture.key, configuration: configuration, createdAt: record.status.createdAt)
+        #expect(supervisor.directHost(of: record, in: known) == (isDirect ? "192.0.2.1" : nil))
+    }
+}
