@@ -98,7 +98,7 @@ extension SpecRules {
 
     private func checkText(_ text: String?, _ field: String) throws(TransferError) {
         guard let text else { return }
-        guard !text.isEmpty, text.utf8.count <= 1024, !text.utf8.contains(where: { $0 < 32 || $0 == 127 }) else {
+        guard !text.isEmpty, text.utf8.count <= 1024, URLRules.firstControl(text) == nil else {
             throw bad(field, "1 to 1024 bytes without control characters.")
         }
     }

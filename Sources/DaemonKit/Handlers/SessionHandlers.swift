@@ -1,3 +1,4 @@
+import TransferCore
 import TransferModel
 import TransferRPC
 import TransferStore
@@ -53,8 +54,7 @@ struct SessionHandlers {
 
     /// - Throws: `request.bad_field` for what is empty, too long or has control characters.
     static func check(name: String, field: String) throws(TransferError) {
-        guard !name.isEmpty, name.utf8.count <= longestName, !name.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F })
-        else {
+        guard !name.isEmpty, name.utf8.count <= longestName, URLRules.firstControl(name) == nil else {
             throw TransferError(
                 .badField, "\(field): use 1 to \(longestName) bytes without control characters.",
                 details: ["field": .string(field)])

@@ -303,11 +303,7 @@ struct TransferFiles: Sendable {
     /// - Throws: `integrity.checksum`: it is worth another fetch.
     func requireLength(of part: PartFile, _ total: ByteCount) async throws {
         try await pool.run { () throws(TransferError) in
-            var status = stat()
-            guard fstat(part.fileDescriptor, &status) == 0 else {
-                throw .destination(errno: errno, "look at", part.path)
-            }
-            let size = ByteCount(Int64(status.st_size))
+            let size = try Self.size(of: part)
             guard size != total else { return }
             throw TransferError(
                 .integrityChecksum, "\(part.path) has \(size) bytes, and \(total) came: something else writes to it.",
@@ -321,12 +317,15 @@ struct TransferFiles: Sendable {
     func syncedSize(of part: PartFile) async throws -> ByteCount {
         try await pool.run { () throws(TransferError) in
             try part.sync()
-            var status = stat()
-            guard fstat(part.fileDescriptor, &status) == 0 else {
-                throw .destination(errno: errno, "look at", part.path)
-            }
-            return ByteCount(Int64(status.st_size))
+            return try Self.size(of: part)
         }
+    }
+
+    private static func size(of part: PartFile) throws(TransferError) -> ByteCount {
+        guard let status = DaemonKit.status(of: part.fileDescriptor) else {
+            throw .destination(errno: errno, "look at", part.path)
+        }
+        return ByteCount(Int64(status.st_size))
     }
 
     /// Gives a part that is whole its final name.

@@ -24,7 +24,7 @@ package enum URLRules {
     }
 
     /// C0, DEL and C1. All of C1 begins with 0xC2 in UTF-8, so that plain text is never taken apart.
-    private static func firstControl(_ text: String) -> Unicode.Scalar? {
+    package static func firstControl(_ text: String) -> Unicode.Scalar? {
         guard text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F || $0 == 0xC2 }) else { return nil }
         return text.unicodeScalars.first { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) }
     }

@@ -21,7 +21,7 @@ struct SessionHandlersTests {
         #expect(view.tasks["queued"] == 2 && view.tasks["failed"] == 0)
     }
 
-    @Test(arguments: ["", "a\nb", "a\u{0}", String(repeating: "x", count: 256)])
+    @Test(arguments: ["", "a\nb", "a\u{0}", "a\u{7F}", "a\u{85}", "\u{9B}", String(repeating: "x", count: 256)])
     func refusesBadIdentifiers(_ id: String) async throws {
         let bench = try await Bench()
         #expect(await bench.refusal(OpenSession.self, .init(id: id))?.details["field"] == "id")

@@ -140,13 +140,18 @@ import TransferStore
         #expect(stage.startedIDs.last == tasks[20].id && stage.startedIDs.count == 4)
     }
 
-    @Test func marksOfADaemonBeforeThisOneMeanNothing() async throws {
-        let fixture = try SupervisionFixture()
-        let task = try await fixture.add(hosts: ["a"])[0]
+    /// As a daemon leaves them that died while their hosts were held back.
+    private func holdAllLanes(_ fixture: SupervisionFixture) async throws {
         var query = CandidateQuery()
         query.isHeld = { _ in true }
         let lanes = try await fixture.store.read { [query] in try $0.candidates(query) }.heldLanes
         try await fixture.store.write { try $0.hold(lanes) }
+    }
+
+    @Test func marksOfADaemonBeforeThisOneMeanNothing() async throws {
+        let fixture = try SupervisionFixture()
+        let task = try await fixture.add(hosts: ["a"])[0]
+        try await holdAllLanes(fixture)
         let stage = Stage(fixture)
         await stage.dispatcher.kick()
         #expect(stage.startedIDs == [task.id])
@@ -287,10 +292,7 @@ import TransferStore
     @Test func marksThatCannotBeForgottenAreForgottenLater() async throws {
         let fixture = try SupervisionFixture()
         let task = try await fixture.add(hosts: ["a"])[0]
-        var query = CandidateQuery()
-        query.isHeld = { _ in true }
-        let lanes = try await fixture.store.read { [query] in try $0.candidates(query) }.heldLanes
-        try await fixture.store.write { try $0.hold(lanes) }
+        try await holdAllLanes(fixture)
         let stage = Stage(fixture)
         try setDatabaseAside(fixture)
         await stage.dispatcher.kick()

@@ -40,6 +40,14 @@ package final class CrashableDisk: Sendable {
             && known.split(whereSeparator: \.isWhitespace).contains(Substring(kind.rawValue))
     }
 
+    /// Bytes that anybody may take, where more is kept for root (mkfs.ext4(8), -m).
+    package func unreservedSpace() throws -> Int64 {
+        var room = statvfs()
+        guard statvfs(path, &room) == 0 else { throw SupportError("statvfs \(path): errno \(errno)") }
+        guard room.f_bfree > room.f_bavail else { throw SupportError("\(path) keeps nothing for root") }
+        return Int64(room.f_bavail * room.f_frsize)
+    }
+
     /// Takes all room there is, to the last block; freed by removing the file.
     package func fillUp(_ name: String) throws {
         let descriptor = open(path + "/" + name, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)

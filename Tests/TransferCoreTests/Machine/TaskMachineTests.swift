@@ -42,7 +42,8 @@ struct TaskMachineTests {
             #expect(after.error == nil || after.state == .waiting || after.state == .failed)
             #expect(after.state != .failed || after.error != nil)
             #expect((after.finishedAt != nil) == after.state.isFinal, "\(row.name)")
-            let stands = after.state.isFinal || after.state == .paused
+            let waitsOn = before.budgetMark == nil && after.reason == .schedule
+            let stands = after.state.isFinal || after.state == .paused || waitsOn
             #expect(stands ? after.budgetMark == nil : after.budgetMark != nil, "\(row.name) from \(state)")
         }
     }
@@ -313,6 +314,21 @@ struct TaskMachineTests {
         var machine = machine(.paused)
         _ = try machine.handle(.deadlinePassed, at: reading())
         #expect(machine.status.error?.code == .deadlineExceeded)
+    }
+
+    /// As for a new task: a date may lie further away than a task has time.
+    @Test func budgetExcludesWhatAResumedTaskWaitsForItsDate() throws {
+        var machine = TaskMachine(TaskMachine.added(startPaused: false, earliestBeginAt: nil, at: reading(0)).0)
+        _ = try machine.handle(.pause, at: reading(30))
+        let effects = try machine.handle(.resume(notBefore: reading(1000).wall), at: reading(500))
+        #expect(effects == [.persist, .publish(.taskWaiting, EventPayload.waiting(machine.status))])
+        #expect(machine.status.reason == .schedule && machine.status.nextAttemptAt == reading(1000).wall)
+        #expect(machine.status.budgetUsed(at: reading(900)) == 30)
+        _ = try machine.handle(.conditionCleared, at: reading(1000))
+        #expect(machine.status.budgetUsed(at: reading(1010)) == 40)
+        machine = self.machine(.paused)
+        _ = try machine.handle(.resume(notBefore: reading().wall), at: reading())
+        #expect(machine.status.state == .queued, "its time has come")
     }
 
     @Test func budgetExcludesPausedTime() throws {
