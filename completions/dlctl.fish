@@ -484,7 +484,7 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "d
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl limit" no-start' -l 'no-start' -d 'Do not start a daemon where none runs.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl limit" version' -l 'version' -d 'Show the version.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl limit" h help' -s 'h' -l 'help' -d 'Show help information.'
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl settings" -ge 1' -fka 'maximumConcurrentTasks maximumConcurrentTasksPerHost downloadRateLimit uploadRateLimit minimumFreeSpace historyRetention eventRetention eventRetentionCount progressInterval diskPollInterval'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl settings" -ge 1' -fka 'maximumConcurrentTasks maximumConcurrentTasksPerHost maximumConcurrentTasksPerUser maximumQueuedTasksPerUser downloadRateLimit uploadRateLimit minimumFreeSpace historyRetention eventRetention eventRetentionCount progressInterval diskPollInterval'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl settings" socket' -l 'socket' -d 'Talk to the daemon at this socket, and to no other.' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl settings" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl settings" json' -l 'json' -d 'Print JSON: one value, or one a line where results come one by one.'

@@ -4,6 +4,10 @@
 public struct GlobalSettings: Hashable, Sendable {
     public var maximumConcurrentTasks = 32
     public var maximumConcurrentTasksPerHost = 6
+    /// nil = no limit.
+    public var maximumConcurrentTasksPerUser: Int?
+    /// Of a user's tasks that have not ended; nil = no limit.
+    public var maximumQueuedTasksPerUser: Int?
     public var downloadRateLimit: ByteRate = 0
     public var uploadRateLimit: ByteRate = 0
     public var minimumFreeSpace: ByteCount = 0
@@ -17,8 +21,9 @@ public struct GlobalSettings: Hashable, Sendable {
 }
 
 public enum SettingName: String, CaseIterable, Codable, Sendable, CodingKey {
-    case maximumConcurrentTasks, maximumConcurrentTasksPerHost, downloadRateLimit, uploadRateLimit, minimumFreeSpace,
-        historyRetention, eventRetention, eventRetentionCount, progressInterval, diskPollInterval
+    case maximumConcurrentTasks, maximumConcurrentTasksPerHost, maximumConcurrentTasksPerUser,
+        maximumQueuedTasksPerUser, downloadRateLimit, uploadRateLimit, minimumFreeSpace, historyRetention,
+        eventRetention, eventRetentionCount, progressInterval, diskPollInterval
 }
 
 /// Where a setting's value comes from, weakest first.

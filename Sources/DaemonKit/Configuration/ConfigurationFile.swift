@@ -6,8 +6,24 @@ import Yams
 struct ConfigurationFile {
     let path: String
     let origin: SettingOrigin
-    /// In user mode /etc does not speak for settings that only make sense for one daemon.
-    let skipsPerDaemonSettings: Bool
+    let scope: Scope
+
+    /// Which settings a file speaks for.
+    enum Scope {
+        case everything
+        /// What /etc says to a user's daemon: nothing that only makes sense for one daemon.
+        case allUsers
+        /// What /etc says to a user's daemon that reads another file in its place.
+        case bindingUsers
+
+        func includes(_ setting: Setting) -> Bool {
+            switch self {
+            case .everything: true
+            case .allUsers: setting.sharedFileHoldsForUsers
+            case .bindingUsers: setting.sharedFileBindsUsers
+            }
+        }
+    }
 
     private static let sizeLimit = 1 << 20
 
@@ -49,18 +65,18 @@ struct ConfigurationFile {
             let name = prefix + text
             let place = ConfigurationProblem.Place.file(path, line: key.mark?.line)
             if let setting = SettingsTable.setting(named: name) {
-                if skipsPerDaemonSettings, !setting.sharedFileHoldsForUsers { continue }
+                guard scope.includes(setting) else { continue }
                 take(setting, value, at: place, into: &layer)
             } else if SettingsTable.all.contains(where: { $0.name.hasPrefix(name + ".") }) {
                 if let section = value.mapping {
                     take(section, prefix: name + ".", into: &layer)
-                } else if !isEmpty(value) {
+                } else if !isEmpty(value), scope != .bindingUsers {
                     layer.note(
                         ConfigurationProblem(
                             place: place, name: name,
                             message: "is a section; write its settings indented on the lines below it."))
                 }
-            } else {
+            } else if scope != .bindingUsers {
                 layer.note(.unknown(name, at: place))
             }
         }

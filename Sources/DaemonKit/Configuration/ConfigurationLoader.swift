@@ -1,6 +1,7 @@
 import TransferModel
 
-/// Puts the layers on each other: flags > environment > settings.set > user file > /etc file > defaults.
+/// Puts the layers on each other: flags > environment > settings.set > user file > /etc file > defaults. For limits of
+/// users /etc is the strongest in a user's daemon.
 package struct ConfigurationLoader: Sendable {
     /// What one existing file says.
     struct FileLayer: Sendable {
@@ -11,7 +12,7 @@ package struct ConfigurationLoader: Sendable {
     package let arguments: DaemonArguments
     package let environment: [String: String]
     /// Replaced in tests.
-    private let systemFile: String
+    let systemFile: String
     private let paths: Paths
 
     package init(
@@ -46,9 +47,16 @@ package struct ConfigurationLoader: Sendable {
 
         var settings = DaemonSettings()
         var origins: [String: SettingOrigin] = [:]
+        settings.session.maximumsAreCeilings = arguments.system
+        let binding = bindingNames(layers)
+        var unheard: [ConfigurationProblem] = []
         for layer in layers {
-            for (name, value) in layer.values {
+            for (name, value) in layer.values.sorted(by: { $0.key < $1.key }) {
                 guard let setting = SettingsTable.setting(named: name) else { continue }
+                if layer.origin != .systemFile, binding.contains(name) {
+                    unheard.append(unheardProblem(name, in: layer))
+                    continue
+                }
                 setting.write(value, &settings)
                 origins[name] = layer.origin
             }
@@ -62,26 +70,49 @@ package struct ConfigurationLoader: Sendable {
         guard problems.isEmpty else { throw ConfigurationErrors(problems) }
         return Configuration(
             settings: settings, origins: origins, files: files.map(\.path).reversed(),
-            warnings: stored.problems + ConfigurationLayer.mistyped(environment),
+            warnings: stored.problems + unheard + ConfigurationLayer.mistyped(environment),
             paths: paths, stateDirectory: stateDirectory, socket: socket)
     }
 
     /// The layers of the files that exist, weakest first.
     func readFiles() -> [FileLayer] {
         if let path = arguments.configFile {
-            let file = ConfigurationFile(path: path, origin: .userFile, skipsPerDaemonSettings: false)
-            return file.read(required: true).map { [FileLayer(path: path, layer: $0)] } ?? []
+            let file = ConfigurationFile(path: path, origin: .userFile, scope: .everything)
+            let own = file.read(required: true).map { [FileLayer(path: path, layer: $0)] } ?? []
+            return arguments.system ? own : bindingFile() + own
         }
         var found: [FileLayer] = []
         let shared = ConfigurationFile(
-            path: systemFile, origin: .systemFile, skipsPerDaemonSettings: !arguments.system)
+            path: systemFile, origin: .systemFile, scope: arguments.system ? .everything : .allUsers)
         if let layer = shared.read(required: false) { found.append(FileLayer(path: systemFile, layer: layer)) }
         // The system daemon is nobody's: it has no user file.
         if !arguments.system {
-            let own = ConfigurationFile(path: paths.userFile, origin: .userFile, skipsPerDaemonSettings: false)
+            let own = ConfigurationFile(path: paths.userFile, origin: .userFile, scope: .everything)
             if let layer = own.read(required: false) { found.append(FileLayer(path: paths.userFile, layer: layer)) }
         }
         return found
+    }
+
+    /// What /etc says whatever file a user names; nothing where it says nothing of that kind.
+    private func bindingFile() -> [FileLayer] {
+        let shared = ConfigurationFile(path: systemFile, origin: .systemFile, scope: .bindingUsers)
+        guard let layer = shared.read(required: false), !layer.values.isEmpty || !layer.problems.isEmpty else {
+            return []
+        }
+        return [FileLayer(path: systemFile, layer: layer)]
+    }
+
+    /// Settings of which /etc has the last word.
+    private func bindingNames(_ layers: [ConfigurationLayer]) -> Set<String> {
+        guard !arguments.system else { return [] }
+        let names = layers.filter { $0.origin == .systemFile }.flatMap(\.values.keys)
+        return Set(names.filter { SettingsTable.setting(named: $0)?.sharedFileBindsUsers ?? false })
+    }
+
+    private func unheardProblem(_ name: String, in layer: ConfigurationLayer) -> ConfigurationProblem {
+        ConfigurationProblem(
+            place: place(of: name, [name: layer.origin]), name: name,
+            message: "is not used: \(systemFile) sets it for all users.")
     }
 
     /// Values that are fine alone but not together.
@@ -99,7 +130,7 @@ package struct ConfigurationLoader: Sendable {
 
     private func place(of name: String, _ origins: [String: SettingOrigin]) -> ConfigurationProblem.Place {
         switch origins[name] ?? .default {
-        case .flag: .flag("--\(name)")
+        case .flag: .flag(arguments.settings[name] == nil ? "--\(name)" : "--set")
         case .environment, .default: .environment(SettingsTable.setting(named: name)?.environmentName ?? name)
         case .runtime: .runtime
         case .userFile: .file(arguments.configFile ?? paths.userFile, line: nil)

@@ -36,7 +36,15 @@ package enum ConfigurationReference {
             same list as a file to start from. Strongest first: command line, environment, `settings.set`, the user's file,
             `/etc/dld/dld.yaml`, default. A setting that a stronger origin pins is refused by name.
 
-            `/etc/dld/dld.yaml` speaks for every user's daemon too, but for `socket` and `stateDirectory`.
+            `/etc/dld/dld.yaml` speaks for every user's daemon too, but for `socket` and `stateDirectory`. Two of its settings
+            no user can override: `maximumConcurrentTasksPerUser` and `maximumQueuedTasksPerUser`. There they win over the
+            user's file, `--config`, the environment, the command line and `settings.set`. On the system daemon only root and
+            administrators change settings.
+
+            On the system daemon, the settings of `session` with `maximum` in their names are ceilings:
+            `session.maximumConcurrentTasks` and `session.httpMaximumConnectionsPerHost`. A session's own value can be
+            lower; of a higher one the ceiling is what holds. All other settings of `session` are defaults that a session
+            or task can change.
 
             | setting | type, unit | default | example | changes | meaning |
             |---|---|---|---|---|---|

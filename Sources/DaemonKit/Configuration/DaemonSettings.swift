@@ -49,6 +49,9 @@ package struct SessionDefaults: Hashable, Sendable {
     package var proxy: String?
     package var caFile: String?
     package var tlsMinimumVersion: TLSVersion = .v12
+    /// Whether a session can only lower what is named `maximum` here: its users are not the ones who configure this
+    /// daemon.
+    package var maximumsAreCeilings = false
 
     package init() {}
 
@@ -64,8 +67,9 @@ package struct SessionDefaults: Hashable, Sendable {
         retry.firstDelay = retry.firstDelay ?? retryFirstDelay
         retry.longestDelay = retry.longestDelay ?? retryLongestDelay
         filled.retry = retry
-        filled.httpMaximumConnectionsPerHost = filled.httpMaximumConnectionsPerHost ?? httpMaximumConnectionsPerHost
-        filled.maximumConcurrentTasks = filled.maximumConcurrentTasks ?? maximumConcurrentTasks
+        filled.httpMaximumConnectionsPerHost = maximum(
+            filled.httpMaximumConnectionsPerHost, httpMaximumConnectionsPerHost)
+        filled.maximumConcurrentTasks = maximum(filled.maximumConcurrentTasks, maximumConcurrentTasks)
         filled.connectionsPerDownload = filled.connectionsPerDownload ?? connectionsPerDownload
         filled.durability = filled.durability ?? durability
         filled.allowsArbitraryLoads = filled.allowsArbitraryLoads ?? allowsArbitraryLoads
@@ -74,5 +78,11 @@ package struct SessionDefaults: Hashable, Sendable {
         filled.caFile = filled.caFile ?? caFile
         filled.tlsMinimumVersion = filled.tlsMinimumVersion ?? tlsMinimumVersion
         return filled
+    }
+
+    /// A session's own maximum, or the configured one.
+    private func maximum(_ own: Int?, _ configured: Int?) -> Int? {
+        guard let own, let configured else { return own ?? configured }
+        return maximumsAreCeilings ? min(own, configured) : own
     }
 }

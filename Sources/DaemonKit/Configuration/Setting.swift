@@ -20,6 +20,8 @@ package struct Setting: Sendable {
     package let effect: Effect
     /// False where /etc speaks for the system daemon only.
     package let sharedFileHoldsForUsers: Bool
+    /// Whether a user's own daemon takes the value of /etc over everything that its user says.
+    package let sharedFileBindsUsers: Bool
     /// The name in `settings.set`; nil where only files, environment and flags set it.
     package let runtimeName: SettingName?
 
@@ -56,7 +58,8 @@ extension Setting {
 
     init(
         _ name: String, _ kind: SettingKind, _ column: Column, example: String, effect: Effect = .reload,
-        default defaultText: String? = nil, sharedFileHoldsForUsers: Bool = true, runtime: SettingName? = nil,
+        default defaultText: String? = nil, sharedFileHoldsForUsers: Bool = true, sharedFileBindsUsers: Bool = false,
+        runtime: SettingName? = nil,
         _ documentation: String
     ) {
         self.name = name
@@ -66,6 +69,7 @@ extension Setting {
         self.defaultText = defaultText
         self.effect = effect
         self.sharedFileHoldsForUsers = sharedFileHoldsForUsers
+        self.sharedFileBindsUsers = sharedFileBindsUsers
         runtimeName = runtime
         read = column.read
         write = column.write
@@ -88,6 +92,15 @@ extension Setting.Column {
         Self(
             read: { settings in settings[keyPath: path].map { .integer(Int64($0)) } ?? .null },
             write: { value, settings in settings[keyPath: path] = value.integerValue.map { Int($0) } })
+    }
+
+    /// A limit that 0 lifts.
+    static func limit(_ path: Place<Int?>) -> Self {
+        Self(
+            read: { .integer(Int64($0[keyPath: path] ?? 0)) },
+            write: { value, settings in
+                if let number = value.integerValue { settings[keyPath: path] = number == 0 ? nil : Int(number) }
+            })
     }
 
     static func size(_ path: Place<ByteCount>) -> Self {

@@ -45,7 +45,7 @@ package final class SettingsRegistry: Sendable {
                 throw Self.unknown(text)
             }
             let origin = configuration.origin(of: text)
-            if let pin = Self.pin(origin, setting) {
+            if let pin = pin(origin, setting) {
                 throw TransferError(
                     .badField, "\(text): pinned by \(pin); change it there.",
                     details: ["field": .string(text), "origin": .string(origin.rawValue)])
@@ -104,10 +104,12 @@ package final class SettingsRegistry: Sendable {
         }
     }
 
-    private static func pin(_ origin: SettingOrigin, _ setting: Setting) -> String? {
+    private func pin(_ origin: SettingOrigin, _ setting: Setting) -> String? {
         switch origin {
         case .flag: "the daemon's command line"
         case .environment: "the environment variable \(setting.environmentName)"
+        case .systemFile where setting.sharedFileBindsUsers && !loader.arguments.system:
+            "\(loader.systemFile) for all users"
         case .runtime, .userFile, .systemFile, .default: nil
         }
     }

@@ -34,12 +34,18 @@ extension SettingsTable {
             "session.httpMaximumConnectionsPerHost", .integer(1...10000),
             .optionalInteger(\.session.httpMaximumConnectionsPerHost), example: "2",
             default: "the global maximumConcurrentTasksPerHost",
-            "Tasks of one session that run at one time for one host; the smaller of this and the global value holds."),
+            """
+            Tasks of one session that run at one time for one host; the smaller of this and the global value holds. For
+            the system daemon it is also a ceiling that no session can raise.
+            """),
         Setting(
             "session.maximumConcurrentTasks", .integer(1...10000),
             .optionalInteger(\.session.maximumConcurrentTasks), example: "4",
             default: "the global maximumConcurrentTasks",
-            "Tasks of one session that run at one time; the smaller of this and the global value holds."),
+            """
+            Tasks of one session that run at one time; the smaller of this and the global value holds. For the system
+            daemon it is also a ceiling that no session can raise.
+            """),
         Setting(
             "session.connectionsPerDownload", .integer(1...64), .optionalInteger(\.session.connectionsPerDownload),
             example: "8", default: "one, and up to 4 where more are faster",

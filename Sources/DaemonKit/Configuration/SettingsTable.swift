@@ -81,6 +81,22 @@ package enum SettingsTable {
             example: "2", runtime: .maximumConcurrentTasksPerHost,
             "Tasks that run at one time for one host (scheme, name and port), all sessions together."),
         Setting(
+            "maximumConcurrentTasksPerUser", .integer(0...counts.upperBound),
+            .limit(\.global.maximumConcurrentTasksPerUser), example: "8", sharedFileBindsUsers: true,
+            runtime: .maximumConcurrentTasksPerUser,
+            """
+            Tasks of one user that run at one time, all sessions together; 0 = no limit. In /etc it binds every user's
+            daemon too, whatever that user sets.
+            """),
+        Setting(
+            "maximumQueuedTasksPerUser", .integer(0...100_000_000), .limit(\.global.maximumQueuedTasksPerUser),
+            example: "10000", sharedFileBindsUsers: true, runtime: .maximumQueuedTasksPerUser,
+            """
+            Tasks of one user that have not ended (queued, running, waiting or paused); 0 = no limit. Adding more, or
+            retrying tasks that have ended, is refused (limit.reached). In /etc it binds every user's daemon too,
+            whatever that user sets.
+            """),
+        Setting(
             "downloadRateLimit", .rate, .rate(\.global.downloadRateLimit), example: "2M",
             runtime: .downloadRateLimit,
             "Bytes received per second, all tasks together; 0 = unlimited."),

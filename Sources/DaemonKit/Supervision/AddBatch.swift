@@ -60,11 +60,15 @@ struct AddBatch: Sendable {
 
     /// - Parameter check: whether tasks are taken that are not there yet; asked before any is stored.
     /// - Returns: one entry for each task of the call, in order.
-    /// - Throws: what `check` throws.
+    /// - Throws: what `check` throws; `limit.reached`.
     func store(in transaction: StoreTransaction, _ check: () throws -> Void = {}) throws -> [AddedTask] {
         var batch = self
         try batch.settle(in: transaction)
-        if !batch.tasks.isEmpty { try check() }
+        if !batch.tasks.isEmpty {
+            try check()
+            var quota = try transitions.quota(of: key.owner, in: transaction)
+            try quota?.take(batch.tasks.count)
+        }
         let ids = try transaction.insert(batch.tasks)
         for index in batch.events.indices { batch.events[index].task = ids[batch.authors[index]] }
         try transaction.append(batch.events)

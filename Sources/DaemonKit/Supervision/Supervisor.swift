@@ -48,9 +48,9 @@ package final class Supervisor: Sendable {
         self.launches = launches
         files = TransferFiles(
             access: access, storeID: store.identifier, stateFolder: store.folderPath, pool: pool)
-        transitions = TaskTransitions(time: time) { spec, session in
-            Self.policy(of: spec, session, configuration())
-        }
+        transitions = TaskTransitions(
+            time: time, policy: { spec, session in Self.policy(of: spec, session, configuration()) },
+            queueLimit: { configuration().global.maximumQueuedTasksPerUser })
         let stopping = Guarded(false)
         self.stopping = stopping
         patience = StorePatience(store: store) { stopping.withLock { $0 } }

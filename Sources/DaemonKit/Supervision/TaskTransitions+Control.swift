@@ -35,7 +35,7 @@ extension TaskTransitions {
                 heads[id] = after
                 return .changed(after ?? head)
             } catch let error as TransferError
-                where error.code == .taskWrongState || error.code == .sessionInvalidated
+                where [.taskWrongState, .sessionInvalidated, .limitReached].contains(error.code)
             {
                 return .skipped(id, error.code)
             }
@@ -58,6 +58,8 @@ private struct ControlChanges {
     /// Sessions of which a task has ended.
     private var ended: Set<SessionKey> = []
     private var sessions: [SessionKey: SessionRecord] = [:]
+    /// Of users whose ended tasks are taken up again; nil for those without a limit.
+    private var quotas: [UserID: QueueQuota?] = [:]
 
     init(transitions: TaskTransitions, action: TaskAction, now: ClockReading) {
         self.transitions = transitions
@@ -66,7 +68,8 @@ private struct ControlChanges {
     }
 
     /// - Returns: the task as it will be; nil where it is removed.
-    /// - Throws: `task.wrong_state`; `session.invalidated` for what would begin in a session that is over.
+    /// - Throws: `task.wrong_state`; for what would begin again `session.invalidated` where its session is over, and
+    ///   `limit.reached` where its owner has too many tasks.
     mutating func take(_ head: TaskHead, in transaction: StoreTransaction) throws -> TaskHead? {
         guard var event = action.event else {
             try remove(head, in: transaction)
@@ -77,7 +80,10 @@ private struct ControlChanges {
         if step.change != nil, step.head.status.budgetMark != nil {
             step.change?.resourceTimeoutAt = try expiry(of: step.head, in: transaction)
         }
-        if head.status.state.isFinal, !step.head.status.state.isFinal { try checkIsOpen(head, in: transaction) }
+        if head.status.state.isFinal, !step.head.status.state.isFinal {
+            try checkIsOpen(head, in: transaction)
+            try takeRoom(of: head.session.owner, in: transaction)
+        }
         if let change = step.change { moves.append(change) }
         if step.discardsPart {
             if head.hasCheckpoint { discarded.append(head.id) }
@@ -122,6 +128,13 @@ private struct ControlChanges {
         throw TransferError(
             .sessionInvalidated, "The session \"\(session.key.identifier)\" of task \(head.id) is over; open it again.",
             details: ["session": .string(session.key.identifier)])
+    }
+
+    /// - Throws: `limit.reached`.
+    private mutating func takeRoom(of owner: UserID, in transaction: StoreTransaction) throws {
+        var quota = try quotas[owner] ?? transitions.quota(of: owner, in: transaction)
+        defer { quotas[owner] = .some(quota) }
+        try quota?.take(1)
     }
 
     func store(in transaction: StoreTransaction) throws {

@@ -17,6 +17,14 @@ package struct TaskTransitions: Sendable {
     let time: any TimeSource
     /// What is in force for a task of a session.
     let policy: @Sendable (TaskSpec, SessionConfiguration) -> EffectivePolicy
+    /// Unfinished tasks that one user may have; nil = no limit.
+    var queueLimit: @Sendable () -> Int? = { nil }
+
+    /// What room a user has for further tasks; nil without a limit.
+    func quota(of owner: UserID, in snapshot: StoreSnapshot) throws -> QueueQuota? {
+        guard let limit = queueLimit() else { return nil }
+        return QueueQuota(limit: limit, unfinished: try snapshot.unfinishedTasks(of: owner))
+    }
 
     /// - Throws: `task.not_found`, `task.wrong_state`, or what the store throws.
     package func apply(_ event: TaskEvent, to id: TaskID, in transaction: StoreTransaction) throws -> Outcome {

@@ -54,7 +54,9 @@ public struct ControlResult: WireObject, Hashable {
         public static func field(_ key: CodingKeys) -> Field {
             switch key {
             case .id: .required(.taskID, "The task.")
-            case .code: .required(.string, "Why not: `task.not_found`, `task.wrong_state` or `session.invalidated`.")
+            case .code:
+                .required(
+                    .string, "Why not: `task.not_found`, `task.wrong_state`, `session.invalidated` or `limit.reached`.")
             }
         }
     }

@@ -66,7 +66,9 @@ public struct SettingsView: WireObject, Hashable {
 extension SettingName {
     var wireType: WireType {
         switch self {
-        case .maximumConcurrentTasks, .maximumConcurrentTasksPerHost, .eventRetentionCount: .integer
+        case .maximumConcurrentTasks, .maximumConcurrentTasksPerHost, .maximumConcurrentTasksPerUser,
+            .maximumQueuedTasksPerUser, .eventRetentionCount:
+            .integer
         case .downloadRateLimit, .uploadRateLimit: .byteRate
         case .minimumFreeSpace: .byteCount
         case .historyRetention, .eventRetention, .progressInterval, .diskPollInterval: .seconds
@@ -78,6 +80,9 @@ extension SettingName {
         switch self {
         case .maximumConcurrentTasks: "Tasks that run at the same time; 32."
         case .maximumConcurrentTasksPerHost: "Tasks that run at the same time on one host, across all sessions; 6."
+        case .maximumConcurrentTasksPerUser: "Tasks of one user that run at the same time, 0 = no limit; 0."
+        case .maximumQueuedTasksPerUser:
+            "Tasks of one user that have not ended (queued, running, waiting or paused), 0 = no limit; 0."
         case .downloadRateLimit: "Bytes per second of all downloads together, 0 = unlimited; 0."
         case .uploadRateLimit:
             "Bytes per second of all uploads together, 0 = unlimited; 0."

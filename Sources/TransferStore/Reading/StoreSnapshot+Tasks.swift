@@ -84,6 +84,11 @@ extension StoreSnapshot {
         return counts
     }
 
+    /// Tasks of all sessions of `owner` that have not ended, from the counters.
+    package func unfinishedTasks(of owner: UserID) throws -> Int {
+        try counts(owner: owner).reduce(0) { $1.key.isFinal ? $0 : $0 + $1.value }
+    }
+
     func records(_ tail: String, _ arguments: StatementArguments) throws -> [TaskRecord] {
         let sql = "SELECT \(TaskRow.columns) FROM task \(TaskRow.joins) \(tail)"
         let rows = try Row.fetchCursor(try statement(sql), arguments: arguments)

@@ -57,7 +57,8 @@ enum ControlReport {
     }
 
     private static func why(_ code: ErrorCode) -> String {
-        code == .taskWrongState ? "its state does not allow this; see dlctl show" : code.summary
+        if code == .limitReached { return "its owner has as many tasks as maximumQueuedTasksPerUser allows" }
+        return code == .taskWrongState ? "its state does not allow this; see dlctl show" : code.summary
     }
 }
 

@@ -59,7 +59,9 @@ extension SettingName {
     /// How its value is typed.
     var form: Assignment.Form {
         switch self {
-        case .maximumConcurrentTasks, .maximumConcurrentTasksPerHost, .eventRetentionCount: .count
+        case .maximumConcurrentTasks, .maximumConcurrentTasksPerHost, .maximumConcurrentTasksPerUser,
+            .maximumQueuedTasksPerUser, .eventRetentionCount:
+            .count
         case .downloadRateLimit, .uploadRateLimit: .rate
         case .minimumFreeSpace: .bytes
         case .historyRetention, .eventRetention, .progressInterval, .diskPollInterval: .seconds

@@ -158,6 +158,74 @@ import TransferModel
         #expect(filled.timeoutIntervalForRequest == 60)
     }
 
+    @Test(arguments: ["maximumConcurrentTasksPerUser", "maximumQueuedTasksPerUser"])
+    func nothingThatAUserSaysChangesALimitOfUsersInEtc(name: String) throws {
+        var fixture = try ConfigurationFixture()
+        let setting = try #require(SettingsTable.setting(named: name))
+        try fixture.write("\(name): 5\nmaximumConcurrentTasks: 5", to: fixture.systemFile)
+        try fixture.write("\(name): 6\nmaximumConcurrentTasks: 6", to: fixture.userFile)
+        fixture.environment[setting.environmentName] = "7"
+        fixture.arguments.settings[name] = "8"
+        var configuration = try fixture.loader.load(runtime: [name: 9])
+        #expect(setting.read(configuration.settings) == 5)
+        #expect(configuration.origin(of: name) == .systemFile)
+        #expect(configuration.global.maximumConcurrentTasks == 6)
+        #expect(
+            configuration.warnings.map(\.description)
+                == [fixture.userFile, "settings.set", setting.environmentName, "--set"].map {
+                    "\($0): \(name): is not used: \(fixture.systemFile) sets it for all users."
+                })
+
+        // Another file in place of both is no way around it, nor do mistakes in the rest of /etc count there.
+        try fixture.write("\(name): 5\nnonsense: 1", to: fixture.systemFile)
+        try fixture.write("\(name): 6", to: "\(fixture.root)/own.yaml")
+        fixture.arguments.configFile = "\(fixture.root)/own.yaml"
+        configuration = try fixture.loader.load()
+        #expect(setting.read(configuration.settings) == 5)
+        #expect(configuration.files == [fixture.root + "/own.yaml", fixture.systemFile])
+    }
+
+    @Test func administratorsOfTheSystemDaemonChangeLimitsOfUsers() throws {
+        var fixture = try ConfigurationFixture()
+        try fixture.write("maximumQueuedTasksPerUser: 5", to: fixture.systemFile)
+        fixture.arguments.system = true
+        #expect(try fixture.loader.load().global.maximumQueuedTasksPerUser == 5)
+        let raised = try fixture.loader.load(runtime: ["maximumQueuedTasksPerUser": 9])
+        #expect(raised.global.maximumQueuedTasksPerUser == 9)
+        let lifted = try fixture.loader.load(runtime: ["maximumQueuedTasksPerUser": 0])
+        #expect(lifted.global.maximumQueuedTasksPerUser == nil)
+    }
+
+    /// Every session setting with `maximum` in its name, and no other.
+    @Test func maximaOfTheSystemDaemonAreCeilingsOfSessions() throws {
+        var fixture = try ConfigurationFixture()
+        let named = SettingsTable.all.map(\.name).filter {
+            $0.hasPrefix("session.") && $0.lowercased().contains("maximum")
+        }
+        #expect(named == ["session.httpMaximumConnectionsPerHost", "session.maximumConcurrentTasks"])
+        try fixture.write(
+            "session: {maximumConcurrentTasks: 4, httpMaximumConnectionsPerHost: 2, connectionsPerDownload: 3}",
+            to: fixture.systemFile)
+        func session(_ value: Int?) -> SessionConfiguration {
+            var session = SessionConfiguration()
+            session.maximumConcurrentTasks = value
+            session.httpMaximumConnectionsPerHost = value
+            session.connectionsPerDownload = value
+            return session
+        }
+        func maxima(_ value: Int?) throws -> [Int?] {
+            let filled = try fixture.loader.load().filled(session(value))
+            return [filled.maximumConcurrentTasks, filled.httpMaximumConnectionsPerHost, filled.connectionsPerDownload]
+        }
+        #expect(try maxima(9) == [9, 9, 9])
+        fixture.arguments.system = true
+        #expect(try maxima(9) == [4, 2, 9])
+        #expect(try maxima(1) == [1, 1, 1])
+        #expect(try maxima(nil) == [4, 2, 3])
+        try fixture.write("", to: fixture.systemFile)
+        #expect(try maxima(9) == [9, 9, 9])
+    }
+
     @Test func emptyVariablesAreUnset() throws {
         var fixture = try ConfigurationFixture()
         fixture.environment["DLD_LOG_LEVEL"] = ""

@@ -34,6 +34,23 @@ import TransferModel
         #expect(byFlag?.message == "progressInterval: pinned by the daemon's command line; change it there.")
     }
 
+    @Test func aLimitOfUsersInEtcIsRefusedByNameInAUsersDaemonOnly() throws {
+        var fixture = try ConfigurationFixture()
+        try fixture.write("maximumQueuedTasksPerUser: 5\nmaximumConcurrentTasks: 5", to: fixture.systemFile)
+        let registry = try SettingsRegistry(loader: fixture.loader, runtime: [:])
+        let error = #expect(throws: TransferError.self) { try registry.check(["maximumQueuedTasksPerUser": 9]) }
+        #expect(error?.code == .badField)
+        #expect(
+            error?.message
+                == "maximumQueuedTasksPerUser: pinned by \(fixture.systemFile) for all users; change it there.")
+        #expect(try registry.check(["maximumConcurrentTasks": 9]) == [.maximumConcurrentTasks: 9])
+        #expect(try registry.check(["maximumConcurrentTasksPerUser": 9]) == [.maximumConcurrentTasksPerUser: 9])
+
+        fixture.arguments.system = true
+        let system = try SettingsRegistry(loader: fixture.loader, runtime: [:])
+        #expect(try system.check(["maximumQueuedTasksPerUser": 9]) == [.maximumQueuedTasksPerUser: 9])
+    }
+
     @Test(arguments: [
         ("maximumConcurrentTasks", JSONValue.integer(0), ErrorCode.badField),
         ("maximumConcurrentTasks", "8", .badField),

@@ -8,6 +8,7 @@ struct AddBatchTests {
     private let fixture: SupervisionFixture
 
     init() throws { fixture = try SupervisionFixture() }
+    private init(fixture: SupervisionFixture) { self.fixture = fixture }
 
     private func task(_ url: String, token: String? = nil, paused: Bool = false) -> AdmittedTask {
         var spec = TaskSpec()
@@ -17,8 +18,9 @@ struct AddBatchTests {
         return AdmittedTask(spec: spec, host: "https://example.org:443")
     }
 
-    private func add(_ tasks: [AdmittedTask]) async throws -> [AddedTask] {
-        let (key, now, transitions) = (fixture.key, fixture.time.reading(), fixture.transitions)
+    private func add(_ tasks: [AdmittedTask], owner: UserID? = nil) async throws -> [AddedTask] {
+        let key = SessionKey(owner: owner ?? fixture.key.owner, identifier: fixture.key.identifier)
+        let (now, transitions) = (fixture.time.reading(), fixture.transitions)
         return try await fixture.store.write { transaction in
             if try transaction.session(key) == nil {
                 try transaction.insertSession(SessionRecord(key: key, createdAt: now.wall))
@@ -86,5 +88,26 @@ struct AddBatchTests {
         let first = try await add(tasks)
         #expect(try await add(tasks) == first)
         #expect(try await fixture.events().filter { $0.type == .taskAdded }.count == 100)
+    }
+
+    /// Paused tasks count, tasks of other users do not, and a call is taken whole or not at all.
+    @Test func anOwnerHasNoMoreUnfinishedTasksThanTheLimit() async throws {
+        let limited = AddBatchTests(fixture: try SupervisionFixture(queueLimit: 3))
+        let first = try await limited.add([
+            task("https://example.org/a", token: "t"), task("https://example.org/b", paused: true),
+        ])
+        let error = await #expect(throws: TransferError.self) {
+            try await limited.add([task("https://example.org/c"), task("https://example.org/d")])
+        }
+        #expect(error?.code == .limitReached && error?.retryable == true)
+        #expect(error?.message.hasPrefix("maximumQueuedTasksPerUser: 2 tasks have not ended, and 2 more") == true)
+        #expect(try await limited.fixture.store.read { try $0.counts()[.queued] } == 1)
+        _ = try await limited.add([task("https://example.org/c")])
+        // What a token added before takes no room.
+        #expect(try await limited.add([task("https://example.org/a", token: "t")]) == [first[0]])
+        await #expect(throws: TransferError.self) { try await limited.add([task("https://example.org/e")]) }
+        _ = try await limited.add([task("https://example.org/e")], owner: UserID(1001))
+        _ = try await limited.fixture.apply(.cancel(keepPartial: false), to: first[0].id)
+        _ = try await limited.add([task("https://example.org/e")])
     }
 }

@@ -41,12 +41,13 @@ final class SupervisionFixture: Sendable {
     let transitions: TaskTransitions
     let key = SessionKey(owner: UserID(1000), identifier: "s")
 
-    init(policy: @escaping @Sendable (TaskSpec, SessionConfiguration) -> EffectivePolicy = SupervisionFixture.plain)
-        throws
-    {
+    init(
+        policy: @escaping @Sendable (TaskSpec, SessionConfiguration) -> EffectivePolicy = SupervisionFixture.plain,
+        queueLimit: Int? = nil
+    ) throws {
         folder = try TemporaryFolder()
         store = try TransferStore(folder: folder.path)
-        transitions = TaskTransitions(time: time, policy: policy)
+        transitions = TaskTransitions(time: time, policy: policy, queueLimit: { queueLimit })
     }
 
     deinit { store.close() }

@@ -10,6 +10,7 @@ import TransferStore
     private let fixture: SupervisionFixture
 
     init() throws { fixture = try SupervisionFixture() }
+    private init(fixture: SupervisionFixture) { self.fixture = fixture }
 
     private func control(
         _ action: TaskAction, _ ids: [TaskID], states: Set<TaskState>? = nil, owner: OwnerScope = .everyone
@@ -108,6 +109,20 @@ import TransferStore
         let record = try await fixture.store.read { try $0.task(ids[0]) }
         #expect(record?.status.state == (state == .invalidated ? .cancelled : .queued))
         #expect(try await control(.remove(deleteFile: false), [ids[0]]).count == 1)
+    }
+
+    /// Tasks that have ended need room again, within one call too; what waits or pauses has it.
+    @Test func noMoreTasksAreTakenUpAgainThanTheirOwnerMayHave() async throws {
+        let limited = TaskTransitionsControlTests(fixture: try SupervisionFixture(queueLimit: 3))
+        let ids = try await limited.fixture.add(hosts: ["a", "b", "c", "d"]).map(\.id)
+        _ = try await limited.control(.cancel(keepPartial: true), Array(ids[..<3]))
+        _ = try await limited.control(.pause, [ids[3]])
+        #expect(
+            try await limited.control(.retry, ids)
+                == ["1 queued", "2 queued", "3 limit.reached", "4 task.wrong_state"])
+        #expect(try await limited.control(.resume, [ids[3]]) == ["4 queued"])
+        _ = try await limited.control(.cancel(keepPartial: true), [ids[0]])
+        #expect(try await limited.control(.retry, [ids[2]]) == ["3 queued"])
     }
 
     @Test func anUploadThatWasBegunIsEndedAtItsServer() async throws {
