@@ -20,6 +20,12 @@ public enum WaitReason: String, Word {
     case retry, network, schedule, disk, authentication, decision, metered
 }
 
+/// What a queued task waits for. `slots`, `user`, `session` and `hostSlots`: the slots there are, those of its owner, its session
+/// and its host are taken. `host`: the host does not answer, or asked for a pause.
+public enum QueueReason: String, Word {
+    case slots, user, session, hostSlots, host
+}
+
 public enum TaskKind: String, Word {
     case download, upload, data
 }

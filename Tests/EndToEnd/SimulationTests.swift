@@ -17,7 +17,7 @@ extension EndToEnd {
 
         @Test(
             .timeLimit(.minutes(10)),
-            arguments: ["splice", "forget", "unname", "stuck", "misplace", "skip", "overtake"])
+            arguments: ["splice", "forget", "unname", "stuck", "misplace", "skip", "overtake", "sick", "greed"])
         func aPlantedDefectIsFound(_ plant: String) async throws {
             let (status, output) = try await simulate("--seeds", "20", "--plant", plant)
             #expect(status == 0 && output.contains("found \(plant) with seed"), "\(output)")

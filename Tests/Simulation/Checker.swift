@@ -69,6 +69,7 @@ final class Checker: @unchecked Sendable {
         try checkSessions(snapshot)
         try uploads.check(tasks, snapshot)
         try world.subscribers.check(snapshot)
+        try world.fairness.check(snapshot)
     }
 
     /// Whose end was acknowledged takes no tasks; once everything had its time there is nothing left of it.

@@ -8,6 +8,7 @@ final class AddCall: @unchecked Sendable {
     let specs: [TaskSpec]
     let known: [Client.Known]
     let session: String?
+    let peer: Peer
     /// When it was said first (virtual time since boot).
     let begun = sim_now()
     /// What the answer said.
@@ -15,7 +16,8 @@ final class AddCall: @unchecked Sendable {
     /// Times that it was said and not answered.
     fileprivate(set) var open = 0
 
-    init(_ tasks: [(TaskSpec, Client.Known)], session: String?) {
+    init(_ tasks: [(TaskSpec, Client.Known)], session: String?, by peer: Peer = Client.peer) {
+        self.peer = peer
         specs = tasks.map(\.0)
         known = tasks.map(\.1)
         self.session = session
@@ -43,12 +45,27 @@ extension Client {
         } catch {
             return world.violate("\(error)")
         }
-        let call = AddCall(tasks, session: session)
+        let isOther = session == nil && world.random.chance(250)
+        let call = AddCall(tasks, session: session, by: isOther ? Self.other : Self.peer)
         ask(call, daemon)
         guard hasTokens else { return }
         calls.append(call)
         // Two of its programs at once.
         if world.random.chance(200) { ask(call, daemon) }
+    }
+
+    /// More downloads than there are slots, from slow servers if there are any.
+    func fillSlots(_ daemon: SimulatedDaemon) {
+        let slow = world.resources.filter { $0.slowness > 0 }.map(\.number)
+        guard !slow.isEmpty else { return }
+        let tasks = (0..<(2 * SimulatedDaemon.mostRunning)).map { download("rush\($0)", from: slow[$0 % slow.count]) }
+        ask(AddCall(tasks, session: nil), daemon)
+    }
+
+    /// A download of the other owner, when all slots may be taken.
+    func addLate(_ daemon: SimulatedDaemon) {
+        let task = download("late", from: world.random.below(world.resources.count))
+        ask(AddCall([task], session: nil, by: Self.other), daemon)
     }
 
     /// Takes a download's resume data, adds another with it, and mostly removes the one that had it.
@@ -105,7 +122,7 @@ extension Client {
         Task {
             do {
                 if opens, let session = call.session { try await open(session, daemon) }
-                let added = try await daemon.supervisor.add(call.specs, session: call.session, by: Self.peer)
+                let added = try await daemon.supervisor.add(call.specs, session: call.session, by: call.peer)
                 call.open -= 1
                 if !call.hasTokens, let session, session.isOver,
                     session.openings == sessions[call.session ?? ""]?.openings

@@ -8,14 +8,13 @@ extension Client {
         let name = "f\(made)"
         made += 1
         switch world.random.below(100) {
-        case 0..<60: return download(name)
+        case 0..<60: return download(name, from: world.random.below(world.resources.count))
         case 60..<88: return try upload(name)
         default: return try request(name)
         }
     }
 
-    private func download(_ name: String) -> (TaskSpec, Known) {
-        let resource = world.random.below(world.resources.count)
+    func download(_ name: String, from resource: Int) -> (TaskSpec, Known) {
         wanted[name] = resource
         let connections = 1 + world.random.below(Self.mostConnections)
         var spec = TaskSpec()

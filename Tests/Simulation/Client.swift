@@ -37,6 +37,8 @@ final class Client: @unchecked Sendable {
 
     static let user = UserID(1000)
     static let peer = Peer(uid: user, gid: 1000, pid: 1, isAdmin: true)
+    /// Adds some tasks too, in no session of its own; nobody subscribes for it.
+    static let other = Peer(uid: UserID(1001), gid: 1001, pid: 2, isAdmin: true)
     static let mostTasks = 24
     static let mostConnections = 3
 

@@ -6,6 +6,12 @@ struct Odds {
     enum Happening { case crash, client, clock, disk, version, subscriber }
 
     private let bounds: [(Happening, below: Int)]
+    /// Of 1,000 resources: many in some worlds, few in most.
+    struct Traits {
+        var sick: Int
+        var slow: Int
+    }
+    let traits: Traits
     /// Of 1,000 things that a client does.
     let resumeData: Int
     let sessionEnd: Int
@@ -27,6 +33,7 @@ struct Odds {
         }
         resumeData = often(100, [0, 400])
         sessionEnd = often(60, [0, 200])
+        traits = Traits(sick: often(50, [0, 400]), slow: often(50, [0, 700]))
     }
 
     /// nil: whatever is due.

@@ -38,6 +38,10 @@ enum Plant: String, CaseIterable, ExpressibleByArgument {
     case skip
     /// What a subscriber acknowledges is taken for everything that there is.
     case overtake
+    /// Statuses of some URLs count as silence of their host, which is then probed once in ten hours.
+    case sick
+    /// No owner ever gives a slot up.
+    case greed
 }
 
 /// One world, completely: what a failure is replayed from.

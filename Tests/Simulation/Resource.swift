@@ -11,6 +11,10 @@ struct Resource {
     let validator: Validator
     let hasRanges: Bool
     let saysLength: Bool
+    /// Its URL gets 500 while the world has bad servers, whatever the host's other URLs get.
+    let isSick: Bool
+    /// Seconds that its server takes to answer at most, while the world has bad servers.
+    let slowness: Int
     /// Of each version; versions of equal length are the hardest to tell apart.
     private let lengths: [Int]
     private let seed: UInt64
@@ -22,7 +26,7 @@ struct Resource {
         var contents: [Int: [UInt8]] = [:]
     }
 
-    init(_ number: Int, _ random: inout SeededGenerator) {
+    init(_ number: Int, _ traits: Odds.Traits, _ random: inout SeededGenerator) {
         self.number = number
         validator = Validator.allCases[random.below(4)]
         hasRanges = random.chance(800)
@@ -31,6 +35,8 @@ struct Resource {
         let isSteady = random.chance(600)
         lengths = [first] + (0..<7).map { _ in isSteady ? first : random.below(200_000) }
         seed = random.next()
+        isSick = random.chance(traits.sick)
+        slowness = random.chance(traits.slow) ? 1500 : 0
     }
 
     var path: String { "/r\(number)" }

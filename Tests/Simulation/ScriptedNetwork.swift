@@ -68,10 +68,25 @@ final class ScriptedNetwork: ExchangePerforming, @unchecked Sendable {
             outcome = await exchanged(exchange, part, segment, context)
             world.note("exchange of \(context.task): \(outcome.end), offset \(outcome.offset)")
         }
+        noteHost(of: exchange, outcome)
         segment?.bound.close()
         active[context.task, default: 0] -= 1
         if active[context.task] == 0 { active[context.task] = nil }
         return outcome
+    }
+
+    /// What the host may be held back for.
+    private func noteHost(of exchange: Exchange, _ outcome: ExchangeOutcome) {
+        let host = exchange.url.split(separator: "/").dropFirst().first.map(String.init) ?? ""
+        // The daemon is to believe that it was silence, which it was not.
+        let isPlanted = world.plant == .sick && isSick(exchange)
+        switch outcome.end {
+        case .transport, .stalled: if !isPlanted { world.fairness.silent(host) }
+        case .finished, .stopped, .local, .overrun, .refusedRedirect, .aborted: break
+        }
+        if let status = outcome.head?.status, status == 429 || status == 503 {
+            world.fairness.throttled(host, seconds: 100)
+        }
     }
 
     private func request(
@@ -110,8 +125,11 @@ final class ScriptedNetwork: ExchangePerforming, @unchecked Sendable {
             return ended(.transport(code: 6, message: "there is no such host"))
         }
         let fault = world.hazards.contains(.network) ? world.random.below(100) : 99
-        if world.isDown(world.resources[number].host) {
-            return ended(.transport(code: 7, message: "connection refused"))
+        let resource = world.resources[number]
+        if world.isDown(resource.host) { return ended(.transport(code: 7, message: "connection refused")) }
+        if resource.isSick, world.hasBadServers { return sick(exchange) }
+        if resource.slowness > 0, world.hasBadServers {
+            guard await pass(atMost: resource.slowness * 1000) else { return ended(.aborted) }
         }
         if world.hazards.contains(.version), world.random.chance(250) { world.resources[number].change() }
         switch fault {
@@ -143,6 +161,25 @@ final class ScriptedNetwork: ExchangePerforming, @unchecked Sendable {
             let way = ScriptedBody(world, self, files, part, segment, acceptance, head, context)
             return await way.receive(body, cutAfter: cut)
         }
+    }
+
+    private func isSick(_ exchange: Exchange) -> Bool {
+        Resource.number(inURL: exchange.url).map { world.resources.indices.contains($0) && world.resources[$0].isSick }
+            ?? false
+    }
+
+    /// The server answers 500 for this URL.
+    private func sick(_ exchange: Exchange) -> ExchangeOutcome {
+        if world.plant == .sick {
+            return ExchangeOutcome(
+                end: .transport(code: 7, message: "connection refused"), offset: exchange.startOffset)
+        }
+        let head = refusal(500, "X", "y", exchange.url)
+        guard case .stop(let reason) = exchange.judge.judge(head) else {
+            world.violate("a 500 was accepted")
+            return ExchangeOutcome(end: .aborted, offset: exchange.startOffset)
+        }
+        return ExchangeOutcome(end: .stopped(reason), head: head, offset: exchange.startOffset)
     }
 
     private func refusal(_ status: Int, _ name: String, _ value: String, _ url: String) -> ResponseHead {

@@ -1,6 +1,7 @@
 import CurlEngine
 import DaemonKit
 import Logging
+import TransferCore
 import TransferModel
 import TransferStore
 
@@ -33,6 +34,13 @@ final class SimulatedDaemon: @unchecked Sendable {
         ).load()
     }
 
+    private static func scheduling(_ plant: Plant?) -> SchedulingPolicy {
+        var policy = SchedulingPolicy()
+        if plant == .sick { (policy.firstProbe, policy.longestProbe) = (36_000, 36_000) }
+        if plant == .greed { (policy.shortestTurn, policy.turn) = (86_400, 86_400) }
+        return policy
+    }
+
     init(_ world: World) throws {
         store = try TransferStore(folder: world.folder + "/state", inPlace: true)
         network = try ScriptedNetwork(world)
@@ -43,7 +51,7 @@ final class SimulatedDaemon: @unchecked Sendable {
             store: store, engine: network, access: access, pool: pool,
             conditions: Conditions(
                 network: NetworkMonitor(watches: false), disk: DiskMonitor(access: access, pool: pool)),
-            launches: NoLaunches(), configuration: { configuration },
+            launches: NoLaunches(), configuration: { configuration }, scheduling: Self.scheduling(world.plant),
             logger: logger)
         log = SimulatedLog(store, world)
         feed = EventFeed(

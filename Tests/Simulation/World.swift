@@ -16,6 +16,11 @@ final class World: @unchecked Sendable {
     var resources: [Resource] = []
     private(set) var daemon: SimulatedDaemon?
     private(set) var isCalm = false
+    private var calmSince: Int64?
+    /// Some servers are slow, and some URLs of others fail: for a while after all else is calm, so that those who wait for slots
+    /// have the time to show it.
+    var hasBadServers: Bool { calmSince.map { sim_now() < $0 + Self.badServersLast } ?? true }
+    private static let badServersLast: Int64 = 1_200_000_000_000
     /// Everything has come to its end.
     private(set) var hasSettled = false
     private(set) lazy var client = Client(self)
@@ -23,6 +28,7 @@ final class World: @unchecked Sendable {
     private(set) lazy var ledger = EventLedger(retention: random.chance(300) ? 10 + random.below(60) : nil)
     private(set) lazy var subscribers = Subscribers(self)
     private(set) lazy var checker = Checker(self)
+    private(set) lazy var fairness = FairnessChecker(self)
     private(set) lazy var odds = Odds(&random)
     private(set) lazy var configuration = Result { try SimulatedDaemon.configuration(of: self) }
     private var violation: Violation?
@@ -43,6 +49,8 @@ final class World: @unchecked Sendable {
     /// Longer than any retry waits, several times over.
     private static let patience: Int64 = 2 * 86400 * 1_000_000_000
     private static let mostCalmSteps = 60_000
+    /// Steps without work after which one owner takes all slots, so that another finds none.
+    private static let rush = 200
 
     init(_ scenario: Scenario, folder: String, keepsTrace: Bool) {
         self.folder = folder
@@ -72,7 +80,7 @@ final class World: @unchecked Sendable {
         sim_reset(random.next(), Self.begin, Self.wallBegin)
         for place in ["", "/state", "/out", "/in", "/lost"] { mkdir(folder + place, 0o700) }
         sim_watch_names(folder + "/out", folder + "/lost", plant != .unname)
-        resources = (0..<Self.resourceCount).map { Resource($0, &random) }
+        resources = (0..<Self.resourceCount).map { Resource($0, odds.traits, &random) }
         try start()
         while stepCount < steps {
             try step()
@@ -155,6 +163,7 @@ final class World: @unchecked Sendable {
         for (file, content) in zip(left, cut) { try write(content, to: folder + "/state/" + file.name) }
         client.crashed()
         subscribers.crashed()
+        fairness.crashed()
         server.disconnect()
         if isPowerCut { boots += 1 }
         if plant == .forget { try forgetCommits() }
@@ -227,6 +236,7 @@ final class World: @unchecked Sendable {
     private func calmDown() throws {
         hazards = []
         isCalm = true
+        calmSince = sim_now()
         sim_break_disk(0, 0)
         let deadline = sim_now() + Self.patience
         var isResumed = false
@@ -246,7 +256,12 @@ final class World: @unchecked Sendable {
                 continue
             }
             idle += 1
-            if isResumed, idle % 8 == 0, try isSettled() { break }
+            if let daemon, idle == Self.rush { client.fillSlots(daemon) }
+            if let daemon, idle == Self.rush + 20 { client.addLate(daemon) }
+            if isResumed, idle % 8 == 0 {
+                try read(fairness.check)
+                if try isSettled() { break }
+            }
             let due = sim_next_due()
             guard due >= 0, due < deadline else { break }
             sim_advance(due)

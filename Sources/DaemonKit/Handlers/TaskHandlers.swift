@@ -19,7 +19,8 @@ struct TaskHandlers {
             let record = try await services.tasks.record(parameters.id, for: context.peer)
             let isRunning = record.status.state == .running
             let segments = isRunning ? services.tasks.segments(record.id) : []
-            return Self.view(record, services).with(
+            let queueing = record.status.state == .queued ? await services.tasks.queueing(of: record) : nil
+            return Self.view(record, services).with(queueing).with(
                 segments: segments.map {
                     SegmentView($0.range, received: $0.received, active: $0.isActive, url: $0.url)
                 }, of: record

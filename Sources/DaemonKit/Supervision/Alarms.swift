@@ -143,7 +143,9 @@ final class Alarms: Sendable {
             state.ticker = Task { [weak self] in
                 while !Task.isCancelled, let self, self.supervisor.runs.count > 0 {
                     let boot = self.supervisor.time.reading().boot
-                    for run in self.supervisor.runs.all { run.sample(at: boot) }
+                    for run in self.supervisor.runs.all where run.sample(at: boot) {
+                        self.dispatcher.hostSends(run.host)
+                    }
                     try? await Task.sleep(for: .milliseconds(500))
                 }
                 guard let self else { return }

@@ -16,7 +16,13 @@ actor Dispatcher {
     private let nextLookChanged: @Sendable () -> Void
     private let logger: Logger
 
-    private let breaker = Guarded(CircuitBreaker())
+    private let policy: SchedulingPolicy
+    private let gates: Guarded<HostGates>
+    /// When a running task has had its turn and another owner waits (boot clock, milliseconds).
+    private let turnEnd = Guarded<Int64?>(nil)
+    private var turns = SlotTurns()
+    /// What `nextLook()` was when somebody was told of it.
+    private let toldLook = Guarded<Int64?>(nil)
     /// No lane is marked for what a daemon before this one knew of its host.
     private var hasForgottenMarks = false
     /// A kick is on its way, and whether it is for more than free slots.
@@ -38,7 +44,8 @@ actor Dispatcher {
     ///   - nextLookChanged: whoever sleeps until `nextLook()` should ask for it again.
     init(
         store: TransferStore, runs: RunTable, transitions: TaskTransitions, time: any TimeSource,
-        settings: @escaping @Sendable () -> DaemonSettings, logger: Logger,
+        settings: @escaping @Sendable () -> DaemonSettings, policy: SchedulingPolicy = SchedulingPolicy(),
+        logger: Logger,
         closedUntil: @escaping @Sendable (SessionRecord, Timestamp) -> Timestamp?,
         begin: @escaping @Sendable (TaskRecord, SessionRecord) -> Void,
         nextLookChanged: @escaping @Sendable () -> Void
@@ -48,6 +55,8 @@ actor Dispatcher {
         self.transitions = transitions
         self.time = time
         self.settings = settings
+        self.policy = policy
+        gates = Guarded(HostGates(policy: policy))
         self.logger = logger
         self.closedUntil = closedUntil
         self.begin = begin
@@ -89,9 +98,20 @@ actor Dispatcher {
                 logger.error("cannot start tasks", metadata: ["error": "\(error)"])
                 ahead.forget()
                 lookAgain()
-                return
+                break
             }
         }
+        tellOfNextLook()
+    }
+
+    /// Whoever sleeps until `nextLook()` hears of another time.
+    private func tellOfNextLook() {
+        let next = nextLook()
+        let isNew = toldLook.withLock { told in
+            defer { told = next }
+            return next != nil && told != next
+        }
+        if isNew { nextLookChanged() }
     }
 
     /// Milliseconds after which tasks are to be started again that could not be.
@@ -100,45 +120,56 @@ actor Dispatcher {
     /// The store failed, and nothing else may ever change.
     private func lookAgain() {
         let next = time.reading().boot + Self.retryPause
-        let isNew = retry.withLock { retry in
-            defer { retry = next }
-            return retry != next
-        }
-        if isNew { nextLookChanged() }
+        retry.withLock { $0 = next }
     }
 
     /// Starts nothing from now on.
     func stop() { isStopped = true }
 
-    /// What an attempt showed of its host.
-    enum HostReport: Sendable { case answered, failed, nothing }
-
-    nonisolated func report(_ report: HostReport, host: String, task: TaskID) {
+    nonisolated func report(_ report: HostGates.Report, host: String, task: TaskID, startedAt: Int64) {
         let now = time.reading()
-        breaker.withLock { breaker in
-            switch report {
-            case .answered: breaker.recordSuccess(host: host)
-            case .failed: breaker.recordFailure(host: host, task: task, at: now)
-            case .nothing: breaker.ended(host: host, task: task)
-            }
-        }
+        gates.withLock { $0.report(report, host: host, task: task, startedAt: startedAt, at: now) }
     }
 
     /// A transfer of `host` is answered: tasks that were held for it need not wait for the transfer's end.
-    nonisolated func hostAnswered(_ host: String) {
-        if breaker.withLock({ $0.recordAnswer(host: host) }) { kickLater(isChange: true) }
+    nonisolated func hostAnswered(_ host: String, task: TaskID, startedAt: Int64) {
+        let now = time.reading()
+        let isHeld = gates.withLock { gates in
+            let isHeld = gates.hold(host: host, at: now) != nil
+            gates.report(.answered, host: host, task: task, startedAt: startedAt, at: now)
+            return isHeld
+        }
+        if isHeld { kickLater(isChange: true) }
+    }
+
+    /// A transfer of `host` receives bytes.
+    nonisolated func hostSends(_ host: String) {
+        let now = time.reading()
+        if gates.withLock({ $0.received(from: host, at: now) }) { kickLater(isChange: true) }
+    }
+
+    /// A client wants `task` to be tried now; false if its host does not hold it.
+    nonisolated func tryNow(_ task: TaskID, host: String) -> Bool {
+        let now = time.reading()
+        return gates.withLock { $0.tryNow(host: host, task: task, at: now) }
+    }
+
+    /// Why `host` takes no task now.
+    nonisolated func hold(host: String) -> HostGates.Hold? {
+        let now = time.reading()
+        return gates.withLock { $0.hold(host: host, at: now) }
     }
 
     /// When somebody should kick although nothing has changed (boot clock, milliseconds): a host that is held back may be
-    /// probed, or the store failed.
+    /// tried, a turn is over, or the store failed.
     nonisolated func nextLook() -> Int64? {
-        [breaker.withLock { $0.nextProbe() }, retry.withLock { $0 }].compactMap(\.self).min()
+        [gates.withLock { $0.nextChange() }, turnEnd.withLock { $0 }, retry.withLock { $0 }].compactMap(\.self).min()
     }
 
     /// Lanes whose hosts are held back no longer are walked over again. Where that cannot be stored just now, the others go
     /// on, and another round tries again soon.
     private func releaseLanes(_ now: ClockReading) async {
-        let released = breaker.withLock { $0.takeReleased(at: now) }
+        let released = gates.withLock { $0.takeReleased(at: now) }
         guard !released.isEmpty || !hasForgottenMarks else { return }
         let isFirst = !hasForgottenMarks
         do {
@@ -148,55 +179,73 @@ actor Dispatcher {
             hasForgottenMarks = true
             ahead.forget()
         } catch {
-            breaker.withLock { $0.putBack(released) }
+            gates.withLock { $0.putBack(released) }
             logger.warning("cannot release hosts", metadata: ["error": "\(error)"])
             // Their tasks are in no lane that is read: what can be read may say that there is nothing to do.
             lookAgain()
         }
     }
 
-    /// One round; true where another may start more.
+    /// One round; true if another may start more.
     private func fill() async throws -> Bool {
         let now = time.reading()
+        turnEnd.withLock { $0 = nil }
         // Before all else: tasks of hosts that were held come back by it.
         await releaseLanes(now)
         if ahead.isEmpty { return false }
         let settings = settings()
         let limits = settings.global
         let active = runs.all
-        var query = CandidateQuery(
-            perLane: min(limits.maximumConcurrentTasks, limits.maximumConcurrentTasksPerHost) + 1,
-            limit: limits.maximumConcurrentTasks + 1)
-        query.excludedTasks = Set(active.map(\.task))
-        query.isHeld = { [breaker] host in breaker.withLock { $0.isHeld(host: host, at: now) } }
+        var query = query(for: active, limits, now)
         if let started = try await startFromAhead(query, active, settings, now) { return started }
         var isFirst = true
         while true {
             let (candidates, sessions) =
                 try await isFirst ? lookAhead(query, hasRuns: !active.isEmpty) : ask(query, !active.isEmpty)
             isFirst = false
-            let closed = candidates.filter { candidate in
+            let closed = candidates.tasks.filter { candidate in
                 sessions[candidate.session].flatMap { closedUntil($0, now.wall) } != nil
             }
             if !closed.isEmpty {
                 try await block(closed, now)
                 return true
             }
-            let decision = decide(candidates, active, SlotLimits(settings, sessions), now)
+            let decision = decide(candidates.tasks, active, SlotLimits(settings, sessions), now)
             for id in decision.preempt { runs[id]?.requestAbort() }
             if !decision.start.isEmpty { return try await start(decision.start, sessions, now) }
-            guard decision.preempt.isEmpty, candidates.count >= query.limit,
-                active.count < limits.maximumConcurrentTasks
+            turnEnd.withLock { $0 = decision.nextLook }
+            guard decision.preempt.isEmpty, candidates.hasMore, !candidates.tasks.isEmpty,
+                active.count < limits.maximumConcurrentTasks || decision.leavesOwnerWithout
             else { return false }
-            query.lookFurther(past: candidates)
+            query.lookFurther(past: candidates.tasks)
         }
     }
 
-    /// Fills slots with tasks that were read before; nil where the store must be asked.
+    private func query(for active: [TransferRun], _ limits: GlobalSettings, _ now: ClockReading) -> CandidateQuery {
+        var query = CandidateQuery(
+            perLane: min(limits.maximumConcurrentTasks, limits.maximumConcurrentTasksPerHost) + 1,
+            limit: limits.maximumConcurrentTasks + 1)
+        query.excludedTasks = Set(active.map(\.task))
+        query.wantedTasks = gates.withLock { $0.invitations(at: now) }
+        query.access = { [gates] host in
+            switch gates.withLock({ $0.permission(host: host, at: now) }) {
+            case .any: .open
+            case .one: .one
+            case .none(let until): until - now.boot > Self.shortestHold ? .held : .pausing
+            }
+        }
+        query.order = { [turns, running = active.map(\.session)] in turns.order($0, running: running) }
+        return query
+    }
+
+    /// A hold of so many milliseconds is not worth a write.
+    private static let shortestHold: Int64 = 1000
+
+    /// Fills slots with tasks that were read before; nil if the store must be asked.
     private func startFromAhead(
         _ query: CandidateQuery, _ active: [TransferRun], _ settings: DaemonSettings, _ now: ClockReading
     ) async throws -> Bool? {
-        guard let candidates = ahead.candidates(query), !candidates.isEmpty else { return nil }
+        guard let candidates = ahead.candidates(query)?.tasks, !candidates.isEmpty else { return nil }
         let sessions = ahead.sessions
         guard !sessions.values.contains(where: { closedUntil($0, now.wall) != nil }) else { return nil }
         let decision = decide(candidates, active, SlotLimits(settings, sessions), now)
@@ -210,7 +259,7 @@ actor Dispatcher {
         Scheduler.pick(
             candidates: candidates.map(Scheduler.Candidate.init), running: active.map(Scheduler.Candidate.init),
             stopping: Set(active.filter(\.isAborting).map(\.task)), limits: limits,
-            breaker: breaker.withLock { $0 }, at: now)
+            gates: gates.withLock { $0 }, turns: turns, policy: policy, at: now)
     }
 
     /// False where none of `ids` may be claimed just now.
@@ -222,7 +271,8 @@ actor Dispatcher {
         guard !wanted.isEmpty else { return false }
         defer { runs.claims.leave(wanted) }
         for record in try await claim(wanted, sessions) {
-            breaker.withLock { $0.started(host: record.host, task: record.id) }
+            gates.withLock { $0.attemptStarted(host: record.host, task: record.id, at: now) }
+            turns.served(record.session)
             begin(record, sessions[record.session] ?? SessionRecord(key: record.session, createdAt: now.wall))
         }
         return true
@@ -231,10 +281,10 @@ actor Dispatcher {
     /// Asks the store, for rounds to come too where it can.
     private func lookAhead(
         _ query: CandidateQuery, hasRuns: Bool
-    ) async throws -> ([QueuedTask], [SessionKey: SessionRecord]) {
+    ) async throws -> (Candidates, [SessionKey: SessionRecord]) {
         let (wide, version) = (ahead.widened(query), ahead.version)
         let (found, sessions) = try await ask(wide, hasRuns)
-        ahead.fill(found, sessions, for: wide, at: version)
+        ahead.fill(found, sessions, at: version)
         guard wide.limit > query.limit else { return (found, sessions) }
         if version == ahead.version, let candidates = ahead.candidates(query) { return (candidates, sessions) }
         return try await ask(query, hasRuns)
@@ -242,18 +292,18 @@ actor Dispatcher {
 
     private func ask(
         _ query: CandidateQuery, _ hasRuns: Bool
-    ) async throws -> ([QueuedTask], [SessionKey: SessionRecord]) {
+    ) async throws -> (Candidates, [SessionKey: SessionRecord]) {
         let (candidates, sessions) = try await store.read { snapshot in
             let candidates = try snapshot.candidates(query)
             let running = hasRuns ? try snapshot.sessions(owner: nil).map(\.key) : []
-            let keys = Set(candidates.tasks.map(\.session)).union(running)
+            let keys = Set(candidates.sessions.map(\.session)).union(running)
             let sessions = try keys.compactMap { try snapshot.session($0) }
             return (candidates, Dictionary(uniqueKeysWithValues: sessions.map { ($0.key, $0) }))
         }
         let held = candidates.heldLanes
         // Without the mark they are read again the next time.
         if !held.isEmpty { try? await store.write { try $0.hold(held) } }
-        return (candidates.tasks, sessions)
+        return (candidates, sessions)
     }
 
     private func claim(
@@ -282,11 +332,12 @@ actor Dispatcher {
 
 extension CandidateQuery {
     /// None of the best tasks may start, because their hosts or sessions are full or held back: what comes after them,
-    /// one of each lane and more lanes each time, may.
+    /// one of each lane and more lanes and sessions each time, may.
     fileprivate mutating func lookFurther(past candidates: [QueuedTask]) {
         excludedTasks.formUnion(candidates.map(\.id))
         perLane = 1
         limit *= 4
+        sessions *= 4
     }
 }
 
@@ -298,7 +349,9 @@ extension Scheduler.Candidate {
     }
 
     init(_ run: TransferRun) {
-        self.init(id: run.task, session: run.session, host: run.host, priority: run.priority, position: run.position)
+        self.init(
+            id: run.task, session: run.session, host: run.host, priority: run.priority, position: run.position,
+            startedAt: run.startedAt)
     }
 }
 
@@ -307,6 +360,7 @@ extension SlotLimits {
         let configurations = sessions.mapValues { settings.session.filling($0.configuration) }
         self.init(
             global: settings.global.maximumConcurrentTasks, perHost: settings.global.maximumConcurrentTasksPerHost,
+            perOwner: settings.global.maximumConcurrentTasksPerUser,
             perSession: configurations.compactMapValues(\.maximumConcurrentTasks),
             perHostOfSession: configurations.compactMapValues(\.httpMaximumConnectionsPerHost))
     }

@@ -5,31 +5,18 @@ import TransferStore
 ///
 /// It answers as the store would, or not at all. Whatever else changes the queue makes it stale.
 struct LookAhead: Sendable {
-    private struct Lane: Hashable {
-        var session: SessionKey
-        var host: String
-
-        init(_ task: QueuedTask) {
-            session = task.session
-            host = task.host
-        }
-    }
-
     private static let deepest = 8
 
-    /// Best first.
-    private var tasks: [QueuedTask] = []
+    /// nil before the first answer, and after a change.
+    private var known: Candidates?
     private(set) var sessions: [SessionKey: SessionRecord] = [:]
-    /// Lanes of which the store may have more than was read.
-    private var cut: Set<Lane> = []
-    private var isCut = true
     /// How many rounds' worth is read next: more each time that what was read was used up.
     private var depth = 1
     /// Counts what made it stale.
     private(set) var version = 0
 
     /// The store has no queued task that may run, and nothing changed since it said so: a slot that gets free stays free.
-    var isEmpty: Bool { tasks.isEmpty && !isCut && cut.isEmpty }
+    var isEmpty: Bool { known.map { $0.sessions.allSatisfy(\.tasks.isEmpty) && !$0.hasMore } ?? false }
 
     /// What to ask the store for, so that rounds of `query` can be answered.
     func widened(_ query: CandidateQuery) -> CandidateQuery {
@@ -39,18 +26,12 @@ struct LookAhead: Sendable {
         return wide
     }
 
-    /// Takes what the store answered to `query`, which was asked at `version`: something may have changed since.
-    mutating func fill(
-        _ found: [QueuedTask], _ sessions: [SessionKey: SessionRecord], for query: CandidateQuery, at version: Int
-    ) {
+    /// Takes what the store answered at `version`: something may have changed since.
+    mutating func fill(_ found: Candidates, _ sessions: [SessionKey: SessionRecord], at version: Int) {
         guard version == self.version else { return }
         depth = min(depth * 2, Self.deepest)
-        tasks = found
+        known = found
         self.sessions = sessions
-        isCut = found.count >= query.limit
-        var counts: [Lane: Int] = [:]
-        for task in found { counts[Lane(task), default: 0] += 1 }
-        cut = Set(counts.filter { $0.value >= query.perLane }.keys)
     }
 
     /// The queue changed.
@@ -61,23 +42,53 @@ struct LookAhead: Sendable {
     }
 
     /// These are not queued any more, or soon will not be.
-    mutating func remove(_ ids: Set<TaskID>) { tasks.removeAll { ids.contains($0.id) } }
+    mutating func remove(_ ids: Set<TaskID>) {
+        guard var known else { return }
+        // As one value: in place, each access would copy it.
+        self.known = nil
+        for index in known.sessions.indices { known.sessions[index].tasks.removeAll { ids.contains($0.id) } }
+        known.sessions.removeAll { $0.tasks.isEmpty && !$0.isCut && $0.cutHosts.isEmpty }
+        self.known = known
+    }
 
-    /// The store's answer to `query`; nil where that is not known.
-    func candidates(_ query: CandidateQuery) -> [QueuedTask]? {
-        var left = query.limit
-        var counts: [Lane: Int] = [:]
-        var found: [QueuedTask] = []
-        for task in tasks where !query.excludedTasks.contains(task.id) {
-            let lane = Lane(task)
-            let count = counts[lane, default: 0]
-            guard count < query.perLane else { continue }
-            counts[lane] = count + 1
-            found.append(task)
-            left -= 1
-            if left == 0 { break }
+    /// The store's answer to `query`; nil if that is not known.
+    func candidates(_ query: CandidateQuery) -> Candidates? {
+        guard let known, !known.isCut, query.wantedTasks.isEmpty else { return nil }
+        let most = query.perSession(among: known.sessions.count)
+        var found = Candidates()
+        for session in known.sessions {
+            guard let answer = Self.best(of: session, query, most: most) else { return nil }
+            found.sessions.append(answer)
         }
-        guard left == 0 || !isCut else { return nil }
-        return cut.allSatisfy { counts[$0, default: 0] >= query.perLane || left == 0 } ? found : nil
+        return found
+    }
+
+    private static func best(
+        of session: Candidates.OfSession, _ query: CandidateQuery, most: Int
+    ) -> Candidates.OfSession? {
+        var found = Candidates.OfSession(session: session.session)
+        var counts: [String: Int] = [:]
+        for task in session.tasks where !query.excludedTasks.contains(task.id) {
+            let count = counts[task.host, default: 0]
+            guard count < query.perLane else {
+                found.cutHosts.insert(task.host)
+                continue
+            }
+            if found.tasks.count == most {
+                found.isCut = true
+                break
+            }
+            counts[task.host] = count + 1
+            found.tasks.append(task)
+        }
+        if found.tasks.count == most {
+            found.isCut = found.isCut || session.isCut || !session.cutHosts.isEmpty
+            return found
+        }
+        guard !session.isCut, session.cutHosts.allSatisfy({ counts[$0, default: 0] >= query.perLane }) else {
+            return nil
+        }
+        found.cutHosts.formUnion(session.cutHosts)
+        return found
     }
 }

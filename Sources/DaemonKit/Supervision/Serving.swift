@@ -109,6 +109,8 @@ package protocol TaskServing: Sendable {
     /// - Throws: `task.not_found`, also for a task of somebody the peer may not see.
     func record(_ id: TaskID, for peer: Peer) async throws -> TaskRecord
     func live(_ id: TaskID) -> LiveFigures?
+    /// What a queued task waits for; nil if its turn comes as soon as the tasks before it have theirs.
+    func queueing(of record: TaskRecord) async -> TaskView.Queueing?
     /// Parts of a running download, in order; empty where there is one stream only.
     func segments(_ id: TaskID) -> [SegmentFigures]
     func control(_ action: TaskAction, _ target: ControlTarget) async throws -> ControlOutcome

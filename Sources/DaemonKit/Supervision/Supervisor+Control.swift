@@ -78,7 +78,7 @@ extension Supervisor {
         into outcome: inout ControlOutcome
     ) async throws {
         let meant = try await store.read { try $0.heads(ids) }.filter { isMeant($0, by: target) }
-        let done = try await stoppingRuns(action.stopsRuns ? meant.map(\.id) : []) {
+        var done = try await stoppingRuns(action.stopsRuns ? meant.map(\.id) : []) {
             // Parts go first: a daemon that dies in between restarts a task from 0 that was not wanted, and leaves no file.
             let parts = try await discardParts(of: meant.map(\.id), for: action)
             let results = try await store.write { [transitions] in
@@ -86,6 +86,7 @@ extension Supervisor {
             }
             return ControlBatch(results: results, attempted: parts.attempted)
         }
+        if case .retry = action { done.results = try await tryHeldHosts(done.results, meant) }
         var changed: [TaskHead] = []
         for result in done.results {
             switch result {
@@ -107,6 +108,20 @@ extension Supervisor {
             }
         }
         if action.isEnding { for session in Set(changed.map(\.session)) { launches.finalEvent(in: session) } }
+    }
+
+    /// A queued task cannot be retried, unless its host holds it back: then the host is tried now, with this task.
+    private func tryHeldHosts(_ results: [ControlResult], _ heads: [TaskHead]) async throws -> [ControlResult] {
+        let queued = Dictionary(heads.filter { $0.status.state == .queued }.map { ($0.id, $0) }) { first, _ in first }
+        guard !queued.isEmpty else { return results }
+        let hosts = try await store.read { try $0.tasks(Array(queued.keys)) }.map { ($0.id, $0.host) }
+        let hostOf = Dictionary(hosts) { first, _ in first }
+        return results.map { result in
+            guard case .skipped(let id, .taskWrongState) = result, let head = queued[id], let host = hostOf[id],
+                dispatcher?.tryNow(id, host: host) ?? false
+            else { return result }
+            return .changed(head)
+        }
     }
 
     /// Removes the part files of those tasks whose bytes go with this action.

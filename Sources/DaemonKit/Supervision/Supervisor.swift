@@ -16,6 +16,7 @@ package final class Supervisor: Sendable {
     let configuration: @Sendable () -> Configuration
     let time: any TimeSource
     let logger: Logger
+    private let scheduling: SchedulingPolicy
     let runs = RunTable()
     /// Beginnings at one time: each takes more memory than a transfer that waits.
     private let beginnings = Turnstile(width: 64)
@@ -37,8 +38,9 @@ package final class Supervisor: Sendable {
         store: TransferStore, engine: any ExchangePerforming, access: FileAccess, pool: BlockingPool,
         conditions: Conditions, launches: any LaunchServing,
         configuration: @escaping @Sendable () -> Configuration,
-        time: any TimeSource = SystemTime(), logger: Logger
+        time: any TimeSource = SystemTime(), scheduling: SchedulingPolicy = SchedulingPolicy(), logger: Logger
     ) {
+        self.scheduling = scheduling
         self.store = store
         self.engine = engine
         self.configuration = configuration
@@ -92,7 +94,7 @@ package final class Supervisor: Sendable {
         for session in try await store.read({ try $0.sessions(owner: nil) }) { applyRateLimit(of: session) }
         let dispatcher = Dispatcher(
             store: store, runs: runs, transitions: transitions, time: time,
-            settings: { [configuration] in configuration().settings }, logger: logger,
+            settings: { [configuration] in configuration().settings }, policy: scheduling, logger: logger,
             closedUntil: { [weak self] session, now in self?.closedUntil(session, at: now) },
             begin: { [weak self] record, session in self?.begin(record, session) },
             nextLookChanged: { [alarmsBox] in alarmsBox.withLock { $0 }?.rearm() })
@@ -158,9 +160,10 @@ package final class Supervisor: Sendable {
     private func begin(_ record: TaskRecord, _ session: SessionRecord) {
         let policy = policy(of: record, in: session)
         let proxy = policy.network.proxy
-        let run = TransferRun(record, directHost: Self.directHost(of: record, proxy: proxy)) {
-            [dispatcherBox, host = record.host] in
-            dispatcherBox.withLock { $0 }?.hostAnswered(host)
+        let startedAt = time.reading().boot
+        let run = TransferRun(record, startedAt: startedAt, directHost: Self.directHost(of: record, proxy: proxy)) {
+            [dispatcherBox, host = record.host, id = record.id] in
+            dispatcherBox.withLock { $0 }?.hostAnswered(host, task: id, startedAt: startedAt)
         }
         runs.insert(run)
         alarmsBox.withLock { $0 }?.sampleRates()
@@ -198,7 +201,7 @@ package final class Supervisor: Sendable {
     @inline(never)  // Kept off the frames that wait.
     private func finish(_ run: TransferRun, _ attempt: any TransferAttempt, _ ending: AttemptEnding) async {
         let record = attempt.record
-        note(ending, of: record)
+        note(ending, of: record, run)
         do {
             if let outcome = try await settle(ending, record, attempt.policy, run) {
                 log(outcome)
@@ -214,21 +217,23 @@ package final class Supervisor: Sendable {
         if ending.isCompleted { slotFreed() } else { kick() }
     }
 
-    /// Tells the circuit breaker how the host did.
-    private func note(_ ending: AttemptEnding, of record: TaskRecord) {
-        let report: Dispatcher.HostReport =
+    /// Tells the gate of its host how the attempt did.
+    private func note(_ ending: AttemptEnding, of record: TaskRecord, _ run: TransferRun) {
+        var report: HostGates.Report =
             switch ending {
             case .completed, .integrityFailed: .answered
             case .blocked, .aborted: .nothing
-            case .failed(let failure, _):
-                switch failure.disposition {
-                case .transient: .failed
-                case .permanent: .answered
-                case .network, .disk: .nothing
-                }
+            case .failed(let failure, _): HostGates.Report(failure)
             }
-        dispatcherBox.withLock { $0 }?.report(report, host: record.host, task: record.id)
+        if report == .answered, run.hasAnswered { return }
+        // A host that serves others is there, whatever became of this connection.
+        if report == .failed, runs.all.contains(where: { $0.host == record.host && $0 !== run && $0.receives }) {
+            report = .nothing
+        }
+        dispatcher?.report(report, host: record.host, task: record.id, startedAt: run.startedAt)
     }
+
+    var dispatcher: Dispatcher? { dispatcherBox.withLock { $0 } }
 
     /// Stores how an attempt ended; nil where a client's request had already changed the task.
     private func settle(

@@ -38,6 +38,7 @@ final class TransferRun: Sendable {
         var sendBase: Int64 = 0
         var sentEarlier: Int64 = 0
         var meter = RateMeter()
+        var hasAnswered = false
         var onSample: (@Sendable () -> Void)?
         var segments: (@Sendable () -> [SegmentFigures])?
         var work: Task<Void, Never>?
@@ -53,23 +54,27 @@ final class TransferRun: Sendable {
     let host: String
     let priority: Double
     let position: Double
+    /// When it got its slot, in milliseconds of the boot clock.
+    let startedAt: Int64
     /// Host the connection goes to, where no proxy stands between.
     var directHost: String? { findDirectHost() }
     private let findDirectHost: @Sendable () -> String?
-    /// The host gives what was asked for, though not all of it is here yet.
-    let hostAnswered: @Sendable () -> Void
+    /// Called for the first good answer.
+    private let tellAnswered: @Sendable () -> Void
     let counters: TransferCounters
     private let state = Guarded(State())
 
     /// - Parameters:
+    ///   - startedAt: of the boot clock, in milliseconds.
     ///   - directHost: found out when it is asked for.
-    ///   - hostAnswered: called on any thread, for each good answer.
+    ///   - hostAnswered: called on any thread, for the first good answer.
     init(
-        _ record: TaskRecord, directHost: @autoclosure @escaping @Sendable () -> String?,
+        _ record: TaskRecord, startedAt: Int64 = 0, directHost: @autoclosure @escaping @Sendable () -> String?,
         hostAnswered: @escaping @Sendable () -> Void
     ) {
         findDirectHost = directHost
-        self.hostAnswered = hostAnswered
+        self.startedAt = startedAt
+        tellAnswered = hostAnswered
         task = record.id
         kind = record.spec.kind
         session = record.session
@@ -229,6 +234,19 @@ final class TransferRun: Sendable {
         return state.withLock { $0.sentEarlier + max(0, sent - $0.sendBase) }
     }
 
+    /// The host gives what was asked for, though not all of it is here yet.
+    func hostAnswered() {
+        let isFirst = state.withLock { state in
+            defer { state.hasAnswered = true }
+            return !state.hasAnswered
+        }
+        if isFirst { tellAnswered() }
+    }
+
+    var hasAnswered: Bool { state.withLock { $0.hasAnswered } }
+    /// The host sent bytes of late.
+    var receives: Bool { !isUpload && rate > 0 }
+
     private var isUpload: Bool {
         switch kind {
         case .upload: true
@@ -237,13 +255,16 @@ final class TransferRun: Sendable {
     }
 
     /// Takes a sample for the rate; called twice a second.
-    func sample(at milliseconds: Int64) {
+    /// - Returns: whether the host sent bytes of late. What an upload sends may only have gone into a buffer.
+    @discardableResult
+    func sample(at milliseconds: Int64) -> Bool {
         let bytes = isUpload ? bytesUploaded : bytesTransferred
-        let onSample = state.withLock { state in
+        let (onSample, moves) = state.withLock { state in
             state.meter.sample(bytes: bytes, at: milliseconds)
-            return state.onSample
+            return (state.onSample, !isUpload && state.meter.rate > 0)
         }
         onSample?()
+        return moves
     }
 
     /// Whoever fetches in segments is called at each sample, and asked for them.

@@ -9,7 +9,12 @@ public struct TaskView: Hashable, Sendable {
     public var owner: UserID
     public var state: TaskState
     public var phase: TaskPhase?
+    /// While it is `waiting`.
     public var reason: WaitReason?
+    /// While it is `queued`, in `task.get` only; on the wire it is `reason` too.
+    public var queueReason: QueueReason?
+    /// A sentence about `queueReason`.
+    public var explanation: String?
     public var bytesReceived: Int64
     /// -1 where unknown.
     public var bytesExpected: Int64
@@ -104,6 +109,29 @@ public struct TaskView: Hashable, Sendable {
         error = status.error
     }
 
+    /// What a queued task waits for.
+    public struct Queueing: Hashable, Sendable {
+        public var reason: QueueReason
+        public var explanation: String
+        /// When its host is tried next.
+        public var nextAttemptAt: Timestamp?
+
+        public init(reason: QueueReason, explanation: String, nextAttemptAt: Timestamp? = nil) {
+            self.reason = reason
+            self.explanation = explanation
+            self.nextAttemptAt = nextAttemptAt
+        }
+    }
+
+    public func with(_ queueing: Queueing?) -> TaskView {
+        guard let queueing, state == .queued else { return self }
+        var view = self
+        view.queueReason = queueing.reason
+        view.explanation = queueing.explanation
+        view.nextAttemptAt = queueing.nextAttemptAt
+        return view
+    }
+
     /// With the parts that are being fetched, or else those that are held.
     public func with(segments live: [SegmentView], of record: TaskRecord) -> TaskView {
         var view = self
@@ -121,7 +149,8 @@ public struct TaskView: Hashable, Sendable {
 extension TaskView: WireObject {
     /// The members beside the spec's.
     public enum StatusKeys: String, CodingKey, CaseIterable, Sendable {
-        case id, session, owner, state, phase, reason, bytesReceived, bytesExpected, bytesSent, bytesToSend,
+        case id, session, owner, state, phase, reason, explanation, bytesReceived, bytesExpected, bytesSent,
+            bytesToSend,
             resumedFrom,
             rate, eta, attempts, nextAttemptAt, createdAt, startedAt, finishedAt, position, file, sha256, verified,
             response, error, segments
@@ -135,7 +164,11 @@ extension TaskView: WireObject {
         owner = try fields.decode(UserID.self, forKey: .owner)
         state = try fields.decode(TaskState.self, forKey: .state)
         phase = try fields.decodeIfPresent(TaskPhase.self, forKey: .phase)
-        reason = try fields.decodeIfPresent(WaitReason.self, forKey: .reason)
+        queueReason = try fields.decodeIfPresent(String.self, forKey: .reason).flatMap(QueueReason.init(rawValue:))
+        if queueReason == nil {
+            reason = try fields.decodeIfPresent(WaitReason.self, forKey: .reason)
+        }
+        explanation = try fields.decodeIfPresent(String.self, forKey: .explanation)
         bytesReceived = try fields.decode(Int64.self, forKey: .bytesReceived)
         bytesExpected = try fields.decode(Int64.self, forKey: .bytesExpected)
         bytesSent = try fields.decode(Int64.self, forKey: .bytesSent)
@@ -171,7 +204,8 @@ extension TaskView: WireObject {
         try fields.write(Int64(owner.rawValue), .owner)
         try fields.write(state.rawValue, .state)
         try fields.write(phase?.rawValue, .phase)
-        try fields.write(reason?.rawValue, .reason)
+        try fields.write(reason?.rawValue ?? queueReason?.rawValue, .reason)
+        try fields.write(explanation, .explanation)
         try fields.write(bytesReceived, .bytesReceived)
         try fields.write(bytesExpected, .bytesExpected)
         try fields.write(bytesSent, .bytesSent)
@@ -205,7 +239,12 @@ extension TaskView: WireObject {
         case .owner: .required(.userID, "Whose task it is.")
         case .state: .required(.oneOf(TaskState.self), "Where it stands.")
         case .phase: .optional(.oneOf(TaskPhase.self), "While `running`.")
-        case .reason: .optional(.oneOf(WaitReason.self), "While `waiting`.")
+        case .reason:
+            .optional(
+                .choice(WaitReason.allCases.map(\.rawValue) + QueueReason.allCases.map(\.rawValue)),
+                "While `waiting`. `task.get` also says it while `queued`: `slots`, `user`, `session`, `hostSlots` name the "
+                    + "limit that is reached; `host` means that the host does not answer or asked for a pause.")
+        case .explanation: .optional(.string, "`task.get` of a queued task: a sentence about `reason`.")
         case .bytesReceived: .required(.byteCount, "Bytes written to the file so far.")
         case .bytesExpected: .required(.byteCount, "Length of the whole file; -1 where unknown.")
         case .bytesSent: .required(.byteCount, "Bytes of the source or body sent so far.")

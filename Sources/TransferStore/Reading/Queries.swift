@@ -59,22 +59,39 @@ package struct TaskSelector: Sendable {
 
 /// What the scheduler wants to choose from.
 package struct CandidateQuery: Sendable {
+    /// What may be read of a host's lanes.
+    package enum Access: Sendable, Hashable {
+        case open
+        /// One task only may begin: the best of those that have not failed, else the best.
+        case one
+        /// None may begin soon: the lane need not be read again until `StoreTransaction.release`.
+        case held
+        /// None may begin for a moment, too short to note it.
+        case pausing
+    }
+
     /// Best tasks of each lane (session and host).
     package var perLane = 6
-    /// In all.
+    /// In all; each session may have an equal part of it, and never less than `leastPerSession`.
     package var limit = 64
-    /// Whether only those tasks of a host count that failed themselves.
-    package var isHeld: @Sendable (String) -> Bool = { _ in false }
-    package var excludedSessions: Set<SessionKey> = []
+    /// Sessions that are looked at.
+    package var sessions = 64
+    /// Puts sessions into the order in which they are looked at.
+    package var order: @Sendable ([SessionKey]) -> [SessionKey] = { $0 }
+    package var access: @Sendable (String) -> Access = { _ in .open }
+    /// Tasks that are wanted whatever comes before them in their lanes.
+    package var wantedTasks: [TaskID] = []
     /// Tasks of the look-ahead that the caller already holds.
     package var excludedTasks: Set<TaskID> = []
-    /// Only tasks of a higher priority than this (what may preempt).
-    package var abovePriority: Double?
+
+    package static let leastPerSession = 8
 
     package init(perLane: Int = 6, limit: Int = 64) {
         self.perLane = perLane
         self.limit = limit
     }
+
+    package func perSession(among count: Int) -> Int { max(Self.leastPerSession, limit / max(1, count)) }
 }
 
 /// A queued task, as much of it as the scheduler needs.
@@ -90,11 +107,39 @@ package struct QueuedTask: Sendable, Hashable {
 
 /// What the scheduler chooses from.
 package struct Candidates: Sendable {
-    /// Best first.
-    package var tasks: [QueuedTask] = []
-    /// Lanes of hosts that are held, in which no task may run. They need not be read again until one may:
+    /// The best tasks of one session.
+    package struct OfSession: Sendable, Hashable {
+        package var session: SessionKey
+        /// Best first.
+        package var tasks: [QueuedTask] = []
+        /// The session has more tasks than these, in lanes that are not in `cutHosts` too.
+        package var isCut = false
+        /// Hosts of which the session has more tasks.
+        package var cutHosts: Set<String> = []
+
+        package init(session: SessionKey, tasks: [QueuedTask] = [], isCut: Bool = false) {
+            self.session = session
+            self.tasks = tasks
+            self.isCut = isCut
+        }
+    }
+
+    /// In the order of the query.
+    package var sessions: [OfSession] = []
+    /// There are more sessions with tasks.
+    package var isCut = false
+    /// Lanes of hosts that are held, in which no task may begin. They need not be read again until one may:
     /// `StoreTransaction.hold`.
     package var heldLanes: [LaneID] = []
+
+    package init(sessions: [OfSession] = [], isCut: Bool = false) {
+        self.sessions = sessions
+        self.isCut = isCut
+    }
+
+    package var tasks: [QueuedTask] { sessions.flatMap(\.tasks) }
+    /// The store has tasks that are not here.
+    package var hasMore: Bool { isCut || sessions.contains { $0.isCut || !$0.cutHosts.isEmpty } }
 }
 
 /// The tasks of one session on one host.

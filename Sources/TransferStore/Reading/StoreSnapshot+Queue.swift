@@ -2,27 +2,64 @@ import GRDB
 import TransferModel
 
 extension StoreSnapshot {
-    /// The best queued tasks of each lane that is not excluded, best first over all.
+    /// The best queued tasks of the sessions whose turn it is.
     ///
-    /// Lanes are walked in the order of their heads and the walk ends once no further head can be among the answer:
-    /// its cost depends on `limit` and on excluded lanes, not on the length of the queue. Lanes that are marked as held
-    /// are in no index that it goes through.
+    /// Of each session, lanes are walked in the order of their heads, and the walk ends once no further head can be among the
+    /// answer: its cost depends on the limits, not on the length of the queue. Lanes that are marked as held are in no
+    /// index that it goes through.
     package func candidates(_ query: CandidateQuery) throws -> Candidates {
-        let lanes = try Row.fetchCursor(
-            try statement(Self.lanesSQL), arguments: [query.abovePriority ?? -1])
-        var found = Candidates()
-        while let row = try lanes.next() {
-            let lane = Lane(row)
-            guard !query.excludedSessions.contains(lane.session) else { continue }
-            if found.tasks.count == query.limit, let last = found.tasks.last, !lane.canPrecede(last) { break }
-            let isHeld = query.isHeld(lane.host)
-            let heads = try heads(of: lane, query, among: isHeld ? Self.againSQL : Self.headsSQL)
-            if isHeld, heads.isEmpty { found.heldLanes.append(LaneID(rawValue: lane.id)) }
-            found.tasks.append(contentsOf: heads)
-            found.tasks.sort(by: Self.precedes)
-            found.tasks.removeLast(max(0, found.tasks.count - query.limit))
+        let open = try openSessions()
+        let chosen = query.order(open.map(\.key)).prefix(query.sessions)
+        let rows = Dictionary(open.map { ($0.key, $0.row) }) { first, _ in first }
+        var found = Candidates(isCut: chosen.count < open.count)
+        let most = query.perSession(among: chosen.count)
+        for session in chosen {
+            guard let row = rows[session] else { continue }
+            found.sessions.append(try candidates(of: session, row, query, most: most, held: &found.heldLanes))
+        }
+        for task in try wanted(query) where !found.tasks.contains(where: { $0.id == task.id }) {
+            found.sessions.append(Candidates.OfSession(session: task.session, tasks: [task], isCut: true))
         }
         return found
+    }
+
+    private func candidates(
+        of session: SessionKey, _ row: Int64, _ query: CandidateQuery, most: Int, held: inout [LaneID]
+    ) throws -> Candidates.OfSession {
+        var found = Candidates.OfSession(session: session)
+        let lanes = try Row.fetchCursor(try statement(Self.lanesSQL), arguments: [row])
+        while let row = try lanes.next() {
+            let lane = Lane(row, of: session)
+            if found.tasks.count == most, let last = found.tasks.last, !lane.canPrecede(last) {
+                found.isCut = true
+                break
+            }
+            let access = query.access(lane.host)
+            guard let limit = access.limit(query.perLane) else {
+                if access == .held { held.append(LaneID(rawValue: lane.id)) }
+                continue
+            }
+            let heads = try access == .one ? probe(of: lane, query) : heads(of: lane, query, limit)
+            // As many as were asked for: there may be more.
+            if heads.count >= limit { found.cutHosts.insert(lane.host) }
+            found.tasks.append(contentsOf: heads)
+            found.tasks.sort(by: Self.precedes)
+            if found.tasks.count > most {
+                found.tasks.removeLast(found.tasks.count - most)
+                found.isCut = true
+            }
+        }
+        return found
+    }
+
+    /// Sessions that have a queued task in a lane that is not held.
+    private func openSessions() throws -> [(key: SessionKey, row: Int64)] {
+        let rows = try Row.fetchCursor(try statement(Self.sessionsSQL), arguments: [])
+        var sessions: [(SessionKey, Int64)] = []
+        while let row = try rows.next() {
+            sessions.append((SessionKey(owner: UserID(row[1] as UInt32), identifier: row[2]), row[0]))
+        }
+        return sessions
     }
 
     private struct Lane {
@@ -32,12 +69,12 @@ extension StoreSnapshot {
         var priority: Double
         var position: Double
 
-        init(_ row: Row) {
+        init(_ row: Row, of session: SessionKey) {
+            self.session = session
             id = row[0]
-            session = SessionKey(owner: UserID(row[1] as UInt32), identifier: row[2])
-            host = row[3]
-            priority = row[4]
-            position = row[5]
+            host = row[1]
+            priority = row[2]
+            position = row[3]
         }
 
         /// Whether the lane's head might come before `task`; equal rank is decided by ids, which a lane does not know.
@@ -50,35 +87,72 @@ extension StoreSnapshot {
         a.priority == b.priority ? (a.position, a.id) < (b.position, b.id) : a.priority > b.priority
     }
 
-    private func heads(of lane: Lane, _ query: CandidateQuery, among sql: String) throws -> [QueuedTask] {
-        let rows = try Row.fetchCursor(
-            try statement(sql), arguments: [lane.id, query.abovePriority ?? -1])
+    private func heads(of lane: Lane, _ query: CandidateQuery, _ limit: Int) throws -> [QueuedTask] {
+        let rows = try Row.fetchCursor(try statement(Self.headsSQL), arguments: [lane.id])
         var heads: [QueuedTask] = []
-        while heads.count < query.perLane, let row = try rows.next() {
-            let task = QueuedTask(
-                id: TaskID(row[0] as Int64), session: lane.session, host: lane.host, priority: row[1],
-                position: row[2], hasFailed: row[3])
+        while heads.count < limit, let row = try rows.next() {
+            let task = Self.task(row, lane.session, lane.host)
             if !query.excludedTasks.contains(task.id) { heads.append(task) }
         }
         return heads
     }
 
+    /// The best task that has not failed; if all have, the best.
+    private func probe(of lane: Lane, _ query: CandidateQuery) throws -> [QueuedTask] {
+        let rows = try Row.fetchCursor(try statement(Self.untriedSQL), arguments: [lane.id])
+        while let row = try rows.next() {
+            let task = Self.task(row, lane.session, lane.host)
+            if !query.excludedTasks.contains(task.id) { return [task] }
+        }
+        return try heads(of: lane, query, 1)
+    }
+
+    private func wanted(_ query: CandidateQuery) throws -> [QueuedTask] {
+        try query.wantedTasks.compactMap { id in
+            guard !query.excludedTasks.contains(id),
+                let row = try Row.fetchOne(try statement(Self.invitedSQL), arguments: [id.rawValue])
+            else { return nil }
+            let session = SessionKey(owner: UserID(row[4] as UInt32), identifier: row[5])
+            return Self.task(row, session, row[6])
+        }
+    }
+
+    private static func task(_ row: Row, _ session: SessionKey, _ host: String) -> QueuedTask {
+        QueuedTask(
+            id: TaskID(row[0] as Int64), session: session, host: host, priority: row[1], position: row[2],
+            hasFailed: row[3])
+    }
+
+    /// Jumps from session to session in the index, whatever number of lanes each has.
+    static let sessionsSQL = """
+        WITH RECURSIVE open (id) AS ( \
+            SELECT min(session) FROM lane INDEXED BY lane_open WHERE queued > 0 AND held = 0 \
+            UNION ALL \
+            SELECT (SELECT min(session) FROM lane INDEXED BY lane_open \
+                WHERE queued > 0 AND held = 0 AND session > open.id) \
+            FROM open WHERE open.id IS NOT NULL) \
+        SELECT session.id, owner, identifier FROM open CROSS JOIN session ON session.id = open.id
+        """
+
     static let lanesSQL = """
-        SELECT lane.id, session.owner, session.identifier, lane.host, head_priority, head_position \
-        FROM lane INDEXED BY lane_head CROSS JOIN session ON session.id = lane.session \
-        WHERE queued > 0 AND held = 0 AND head_priority > ? ORDER BY head_priority DESC, head_position
+        SELECT id, host, head_priority, head_position FROM lane INDEXED BY lane_open \
+        WHERE session = ? AND queued > 0 AND held = 0 ORDER BY head_priority DESC, head_position
         """
 
     static let headsSQL = """
         SELECT id, priority, position, failures_in_row > 0 FROM task INDEXED BY task_queue \
-        WHERE lane = ? AND state = 'queued' AND priority > ? ORDER BY priority DESC, position, id
+        WHERE lane = ? AND state = 'queued' ORDER BY priority DESC, position, id
         """
 
-    /// Those that failed themselves: at a host that is held back they may run.
-    static let againSQL = """
-        SELECT id, priority, position, 1 FROM task INDEXED BY task_again \
-        WHERE lane = ? AND state = 'queued' AND failures_in_row > 0 AND priority > ? \
-        ORDER BY priority DESC, position, id
+    static let untriedSQL = """
+        SELECT id, priority, position, 0 FROM task INDEXED BY task_queue \
+        WHERE lane = ? AND state = 'queued' AND failures_in_row = 0 ORDER BY priority DESC, position, id
+        """
+
+    static let invitedSQL = """
+        SELECT task.id, priority, position, failures_in_row > 0, owner, identifier, lane.host FROM task \
+        JOIN lane ON lane.id = task.lane JOIN session ON session.id = task.session \
+        WHERE task.id = ? AND task.state = 'queued'
         """
 
     /// When the next attempt, deadline and resource timeout after `time` fall due.
@@ -121,5 +195,16 @@ extension StoreSnapshot {
         try taskIDs(
             "SELECT id FROM task WHERE finished_at IS NULL AND expires_at <= ? ORDER BY expires_at LIMIT ?",
             [time.rawValue, limit])
+    }
+}
+
+extension CandidateQuery.Access {
+    /// Tasks to be read of a lane; nil if none may begin.
+    fileprivate func limit(_ perLane: Int) -> Int? {
+        switch self {
+        case .open: perLane
+        case .one: 1
+        case .held, .pausing: nil
+        }
     }
 }

@@ -17,6 +17,7 @@ enum Schema {
         Migration(identifier: Migration0005.identifier, sql: Migration0005.sql),
         Migration(identifier: Migration0006.identifier, sql: Migration0006.sql),
         Migration(identifier: Migration0007.identifier, sql: Migration0007.sql),
+        Migration(identifier: Migration0008.identifier, sql: Migration0008.sql),
     ]
 
     static var migrator: DatabaseMigrator {

@@ -1,15 +1,11 @@
 import TransferModel
 
 extension StoreTransaction {
-    /// Leaves these lanes out of what the scheduler walks over, until a task of theirs that failed itself is queued again,
-    /// or `release`. Those that have such a task by now stay.
+    /// Leaves these lanes out of what the scheduler walks over, until `release`.
     package func hold(_ lanes: [LaneID]) throws {
         try execute(
-            """
-            UPDATE lane SET held = 1 WHERE id IN (SELECT value FROM json_each(?)) AND NOT EXISTS (
-                SELECT 1 FROM task INDEXED BY task_again
-                WHERE task.lane = lane.id AND state = 'queued' AND failures_in_row > 0)
-            """, [try JSONColumn.encode(lanes.map(\.rawValue))])
+            "UPDATE lane SET held = 1 WHERE held = 0 AND id IN (SELECT value FROM json_each(?))",
+            [try JSONColumn.encode(lanes.map(\.rawValue))])
     }
 
     /// The lanes of these hosts are walked over again.

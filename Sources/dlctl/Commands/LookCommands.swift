@@ -113,13 +113,11 @@ struct ExplainCommand: DaemonCommand {
         let client = try await session.connect()
         let task = try await client.call(GetTask.self, TaskReference(id: id))
         let events = try await story(client)
-        let circumstances = task.state == .queued ? try? await circumstances(client) : nil
         await client.close()
         if session.console.json {
             return try session.console.value(Answer(task: task, advice: Explanation.advice(task), events: events))
         }
-        Explanation.render(task, events: events, circumstances: circumstances, now: .now())
-            .forEach(session.console.line)
+        Explanation.render(task, events: events, now: .now()).forEach(session.console.line)
     }
 
     private func story(_ client: any DaemonCalling) async throws -> [EventView] {
@@ -134,14 +132,5 @@ struct ExplainCommand: DaemonCommand {
             }
             after = .after(last)
         }
-    }
-
-    private func circumstances(_ client: any DaemonCalling) async throws -> Explanation.Circumstances {
-        let stats = try await client.call(DaemonStats.self, Nothing())
-        let settings = try await client.call(GetSettings.self, Nothing())
-        func number(_ name: SettingName) -> Int? { settings[name]?.value.integerValue.map { Int($0) } }
-        return Explanation.Circumstances(
-            running: stats.activeTransfers, maximum: number(.maximumConcurrentTasks),
-            perHost: number(.maximumConcurrentTasksPerHost))
     }
 }

@@ -3,18 +3,9 @@ import TransferRPC
 
 /// Answers "why is it not running?": how the task stands, what to do, and what happened so far.
 enum Explanation {
-    /// What else decides whether a queued task runs.
-    struct Circumstances {
-        var running: Int
-        var maximum: Int?
-        var perHost: Int?
-    }
-
-    static func render(
-        _ task: TaskView, events: [EventView], circumstances: Circumstances?, now: Timestamp
-    ) -> [StyledText] {
+    static func render(_ task: TaskView, events: [EventView], now: Timestamp) -> [StyledText] {
         var lines = [StyledText("\(task.id)  \(TaskName.of(task))", .strong), ""]
-        lines.append(StyledText("Now: ", .faint) + StyledText(standing(task, circumstances, now: now)))
+        lines.append(StyledText("Now: ", .faint) + StyledText(standing(task, now: now)))
         if let error = task.error, !(task.state == .completed) {
             lines.append(
                 StyledText("Why: ", .faint) + StyledText("\(error.code.rawValue): ", .bad)
@@ -28,10 +19,10 @@ enum Explanation {
         return lines
     }
 
-    private static func standing(_ task: TaskView, _ circumstances: Circumstances?, now: Timestamp) -> String {
+    private static func standing(_ task: TaskView, now: Timestamp) -> String {
         switch task.state {
         case .running: return running(task)
-        case .queued: return queued(circumstances)
+        case .queued: return queued(task, now: now)
         case .paused: return "paused by a client."
         case .waiting: return waiting(task, now: now)
         case .completed:
@@ -50,13 +41,10 @@ enum Explanation {
         return text + "."
     }
 
-    private static func queued(_ circumstances: Circumstances?) -> String {
-        guard let circumstances else { return "queued: it waits for a free slot." }
-        if let maximum = circumstances.maximum, circumstances.running >= maximum {
-            return "queued: all \(maximum) slots are taken (dlctl limit --tasks N changes that)."
-        }
-        let perHost = circumstances.perHost.map { " of at most \($0) per host" } ?? ""
-        return "queued: it waits for a slot of its session or host\(perHost), or will start at once."
+    private static func queued(_ task: TaskView, now: Timestamp) -> String {
+        let reason = task.explanation.map(Printable.text) ?? "It starts as soon as the tasks before it have started."
+        guard let next = task.nextAttemptAt else { return "queued. \(reason)" }
+        return "queued. \(reason) Next try at \(LocalTime.text(next, seenFrom: now))."
     }
 
     private static func waiting(_ task: TaskView, now: Timestamp) -> String {

@@ -53,6 +53,9 @@ final class FakeSupervisor: TaskServing, SessionServing {
 
     func live(_ id: TaskID) -> LiveFigures? { state.withLock { $0.live[id] } }
     func segments(_ id: TaskID) -> [SegmentFigures] { [] }
+    func queueing(of record: TaskRecord) async -> TaskView.Queueing? {
+        TaskView.Queueing(reason: .host, explanation: "It does not answer.", nextAttemptAt: Sample.time)
+    }
 
     func control(_ action: TaskAction, _ target: ControlTarget) async throws -> ControlOutcome {
         state.withLock { $0.controls.append((action, target)) }

@@ -32,12 +32,16 @@ import TransferStore
                 nextLookChanged: { calls.withLock { $0 += 1 } })
         }
 
+        func report(_ report: HostGates.Report, host: String, task: TaskID) {
+            dispatcher.report(report, host: host, task: task, startedAt: 0)
+        }
+
         var startedIDs: [TaskID] { started.withLock { $0.map(\.id) } }
 
         /// Holds the one host of `tasks` back, and starts one of them as its probe.
         func probe(_ tasks: [TaskRecord], _ fixture: SupervisionFixture) async throws -> TaskRecord {
-            for task in tasks { dispatcher.report(.failed, host: task.host, task: TaskID(task.id.rawValue + 100)) }
-            dispatcher.report(.failed, host: tasks[0].host, task: TaskID(200))
+            for task in tasks { report(.failed, host: task.host, task: TaskID(task.id.rawValue + 100)) }
+            report(.failed, host: tasks[0].host, task: TaskID(200))
             fixture.time.advance(3600)
             await dispatcher.kick()
             #expect(startedIDs.count == 1)
@@ -102,7 +106,7 @@ import TransferStore
         let stage = Stage(fixture)
         stage.settings.withLock { $0.global.maximumConcurrentTasks = 3 }
         for _ in 0..<3 {
-            for task in tasks.prefix(2) { stage.dispatcher.report(.failed, host: task.host, task: task.id) }
+            for task in tasks.prefix(2) { stage.report(.failed, host: task.host, task: task.id) }
         }
         for task in tasks.prefix(2) { _ = try await fixture.apply(.pause, to: task.id) }
         await stage.dispatcher.kick()
@@ -116,7 +120,7 @@ import TransferStore
         let stage = Stage(fixture)
         for task in tasks.prefix(40) {
             for other in 1...5 {
-                stage.dispatcher.report(.failed, host: task.host, task: TaskID(task.id.rawValue + Int64(other) * 1000))
+                stage.report(.failed, host: task.host, task: TaskID(task.id.rawValue + Int64(other) * 1000))
             }
         }
         stage.settings.withLock { $0.global.maximumConcurrentTasks = 3 }
@@ -125,25 +129,20 @@ import TransferStore
         let everything = CandidateQuery(perLane: 10, limit: 100)
         #expect(try await fixture.store.read { try $0.candidates(everything) }.tasks.isEmpty)
         // One answers, and the next probe of the others is not due yet.
-        stage.dispatcher.report(.answered, host: tasks[7].host, task: TaskID(9000))
+        stage.report(.answered, host: tasks[7].host, task: TaskID(9000))
         await stage.dispatcher.kick()
         #expect(stage.startedIDs.last == tasks[7].id && stage.startedIDs.count == 3)
-        // A failure of its own, and its back-off is over.
-        try await fixture.store.write { transaction in
-            var status = tasks[20].status
-            (status.state, status.reason, status.failuresInRow) = (.waiting, .retry, 1)
-            _ = try transaction.update(tasks[20].id, from: .queued, to: status)
-        }
-        _ = try await fixture.apply(.conditionCleared, to: tasks[20].id)
-        stage.settings.withLock { $0.global.maximumConcurrentTasks = 4 }
+        // The times of the probes come.
+        fixture.time.advance(5)
+        stage.settings.withLock { $0.global.maximumConcurrentTasks = 100 }
         await stage.dispatcher.kick()
-        #expect(stage.startedIDs.last == tasks[20].id && stage.startedIDs.count == 4)
+        #expect(stage.startedIDs.count == 42)
     }
 
     /// As a daemon leaves them that died while their hosts were held back.
     private func holdAllLanes(_ fixture: SupervisionFixture) async throws {
         var query = CandidateQuery()
-        query.isHeld = { _ in true }
+        query.access = { _ in .held }
         let lanes = try await fixture.store.read { [query] in try $0.candidates(query) }.heldLanes
         try await fixture.store.write { try $0.hold(lanes) }
     }
@@ -155,6 +154,91 @@ import TransferStore
         let stage = Stage(fixture)
         await stage.dispatcher.kick()
         #expect(stage.startedIDs == [task.id])
+    }
+
+    /// What fails with a status waits for itself.
+    @Test func aTaskOfAHostThatRefusesOthersBeginsAtOnce() async throws {
+        let fixture = try SupervisionFixture()
+        let tasks = try await fixture.add(hosts: ["sick", "sick", "sick"])
+        let stage = Stage(fixture)
+        for count in 0..<20 { stage.report(.refused, host: tasks[0].host, task: tasks[count % 2].id) }
+        await stage.dispatcher.kick()
+        #expect(stage.startedIDs.contains(tasks[2].id))
+    }
+
+    @Test func aHostThatAskedForAPauseHoldsAllItsTasksAndThenLetsThemBeginOneByOne() async throws {
+        let fixture = try SupervisionFixture()
+        let tasks = try await fixture.add(hosts: Array(repeating: "busy", count: 3) + ["idle"])
+        let stage = Stage(fixture)
+        stage.report(.throttled(retryAfter: 2), host: tasks[0].host, task: TaskID(900))
+        await stage.dispatcher.kick()
+        #expect(stage.startedIDs == [tasks[3].id])
+        #expect(stage.dispatcher.nextLook() == fixture.time.reading().boot + 2000)
+        fixture.time.advance(2)
+        await stage.dispatcher.kick()
+        #expect(stage.startedIDs.count == 2)
+        #expect(stage.dispatcher.nextLook() == fixture.time.reading().boot + 1000)
+        #expect(stage.calls.withLock { $0 } == 2, "whoever sleeps is told of both times")
+        fixture.time.advance(1)
+        await stage.dispatcher.kick()
+        #expect(stage.startedIDs.count == 3)
+    }
+
+    @Test func aTaskThatAClientWantsIsTheProbe() async throws {
+        let fixture = try SupervisionFixture()
+        let tasks = try await fixture.add(hosts: Array(repeating: "dead", count: 12))
+        let stage = Stage(fixture)
+        for task in tasks.prefix(5) { stage.report(.failed, host: task.host, task: TaskID(task.id.rawValue + 100)) }
+        await stage.dispatcher.kick()
+        #expect(stage.startedIDs.isEmpty)
+        #expect(stage.dispatcher.hold(host: tasks[0].host) == .silent(nextProbe: fixture.time.reading().boot + 5000))
+        #expect(stage.dispatcher.tryNow(tasks[10].id, host: tasks[10].host))
+        await stage.dispatcher.kick()
+        #expect(stage.startedIDs == [tasks[10].id])
+        #expect(!stage.dispatcher.tryNow(tasks[0].id, host: "https://other:443"))
+    }
+
+    @Test func aHostThatSendsTakesAllItsTasks() async throws {
+        let fixture = try SupervisionFixture()
+        let tasks = try await fixture.add(hosts: Array(repeating: "back", count: 4))
+        let stage = Stage(fixture)
+        _ = try await stage.probe(tasks, fixture)
+        stage.dispatcher.hostSends(tasks[0].host)
+        #expect(await eventually(within: 20) { Set(stage.startedIDs) == Set(tasks.map(\.id)) })
+    }
+
+    @Test func anotherOwnersTaskGetsASlotAfterATurnHoweverLongTheQueue() async throws {
+        let fixture = try SupervisionFixture()
+        let greedy = try await fixture.add(hosts: (0..<300).map { "h\($0)" })
+        let stage = Stage(fixture)
+        stage.settings.withLock { $0.global.maximumConcurrentTasks = 4 }
+        await stage.dispatcher.kick()
+        #expect(stage.startedIDs.count == 4)
+        let other = SessionKey(owner: UserID(fixture.key.owner.rawValue + 1), identifier: "shared")
+        let late = try await fixture.store.write { transaction in
+            try transaction.insert(
+                NewTask(
+                    session: other, spec: greedy[0].spec,
+                    status: TaskStatus(state: .queued, createdAt: fixture.time.reading().wall), host: "h7"))
+        }
+        fixture.time.advance(1)
+        await stage.dispatcher.kick()
+        let stopping = stage.runs.all.filter(\.isAborting)
+        let stopped = try #require(stopping.first)
+        _ = try await fixture.apply(.preempted, to: stopped.task)
+        stage.runs.remove(stopped)
+        await stage.dispatcher.kick()
+        #expect(stage.startedIDs.last == late.id && stage.startedIDs.count == 5)
+        #expect(stage.runs.all.filter(\.isAborting).isEmpty)
+    }
+
+    @Test func theLimitOfAUserHolds() async throws {
+        let fixture = try SupervisionFixture()
+        _ = try await fixture.add(hosts: (0..<9).map { "h\($0)" })
+        let stage = Stage(fixture)
+        stage.settings.withLock { $0.global.maximumConcurrentTasksPerUser = 3 }
+        await stage.dispatcher.kick()
+        #expect(stage.startedIDs.count == 3)
     }
 
     @Test func fullHostsStarveNobody() async throws {
@@ -223,7 +307,7 @@ import TransferStore
         let tasks = try await fixture.add(hosts: Array(repeating: "dead", count: 6))
         let stage = Stage(fixture)
         for task in tasks.prefix(5) {
-            stage.dispatcher.report(.failed, host: task.host, task: TaskID(task.id.rawValue + 100))
+            stage.report(.failed, host: task.host, task: TaskID(task.id.rawValue + 100))
         }
         await stage.dispatcher.kick()
         #expect(stage.startedIDs.isEmpty)
@@ -240,7 +324,7 @@ import TransferStore
         let tasks = try await fixture.add(hosts: Array(repeating: "back", count: 4))
         let stage = Stage(fixture)
         let probe = try await stage.probe(tasks, fixture)
-        stage.dispatcher.report(.answered, host: probe.host, task: probe.id)
+        stage.report(.answered, host: probe.host, task: probe.id)
         stage.runs.remove(try #require(stage.runs[probe.id]))
         await stage.dispatcher.kick(isChange: false)
         #expect(Set(stage.startedIDs) == Set(tasks.map(\.id)))
@@ -252,7 +336,7 @@ import TransferStore
         let tasks = try await fixture.add(hosts: Array(repeating: "back", count: 4))
         let stage = Stage(fixture)
         let probe = try await stage.probe(tasks, fixture)
-        stage.dispatcher.hostAnswered(probe.host)
+        stage.dispatcher.hostAnswered(probe.host, task: probe.id, startedAt: 0)
         #expect(await eventually(within: 20) { Set(stage.startedIDs) == Set(tasks.map(\.id)) })
     }
 
@@ -273,14 +357,14 @@ import TransferStore
         let tasks = try await fixture.add(hosts: Array(repeating: "back", count: 4))
         let stage = Stage(fixture)
         let probe = try await stage.probe(tasks, fixture)
-        stage.dispatcher.report(.answered, host: probe.host, task: probe.id)
+        stage.report(.answered, host: probe.host, task: probe.id)
         stage.runs.remove(try #require(stage.runs[probe.id]))
-        let key = fixture.key
+        let (key, calls) = (fixture.key, stage.calls.withLock { $0 })
         try setDatabaseAside(fixture)
         await stage.dispatcher.kick()
         #expect(stage.startedIDs == [probe.id])
         #expect(stage.dispatcher.nextLook() == fixture.time.reading().boot + 5000)
-        #expect(stage.calls.withLock { $0 } == 1)
+        #expect(stage.calls.withLock { $0 } == calls + 1)
         #expect(try await fixture.store.read { try $0.counts(session: key)[.queued] } == 3)
         try putDatabaseBack(fixture)
         fixture.time.advance(5)

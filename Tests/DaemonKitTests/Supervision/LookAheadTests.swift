@@ -5,73 +5,108 @@ import TransferModel
 @testable import TransferStore
 
 @Suite struct LookAheadTests {
-    private let session = SessionKey(owner: UserID(1), identifier: "s")
-
-    private func task(_ id: Int64, on host: String = "h") -> QueuedTask {
-        QueuedTask(id: TaskID(id), session: session, host: host, priority: 0.5, position: Double(id))
+    private func task(_ id: Int64, on host: String = "h", session: String = "s") -> QueuedTask {
+        QueuedTask(
+            id: TaskID(id), session: SessionKey(owner: UserID(1), identifier: session), host: host, priority: 0.5,
+            position: Double(id))
     }
 
-    private func tasks(_ range: ClosedRange<Int64>, on host: String = "h") -> [QueuedTask] {
-        range.map { task($0, on: host) }
+    private func tasks(_ range: ClosedRange<Int64>, on host: String = "h", session: String = "s") -> [QueuedTask] {
+        range.map { task($0, on: host, session: session) }
     }
 
     /// Filled with what a store of these tasks answers.
-    private func ahead(of queue: [QueuedTask], _ wide: CandidateQuery) -> LookAhead {
-        var ahead = LookAhead()
-        ahead.fill(answer(queue, wide), [:], for: wide, at: ahead.version)
-        return ahead
-    }
-
-    /// What the store says to a query: best first, so many of each lane, so many in all.
-    private func answer(_ queue: [QueuedTask], _ query: CandidateQuery) -> [QueuedTask] {
-        var counts: [String: Int] = [:]
-        let capped = queue.filter { !query.excludedTasks.contains($0.id) }.filter { task in
-            counts[task.host, default: 0] += 1
-            return counts[task.host, default: 0] <= query.perLane
+    private func ahead(of queue: [QueuedTask], _ wide: CandidateQuery) async throws -> (LookAhead, SupervisionFixture) {
+        let fixture = try SupervisionFixture()
+        let store = fixture.store
+        let sessions = Set(queue.map(\.session))
+        try await store.write { transaction in
+            for session in sessions {
+                try transaction.insertSession(SessionRecord(key: session, createdAt: Timestamp(milliseconds: 0)))
+            }
+            for task in queue {
+                let status = TaskStatus(state: .queued, createdAt: Timestamp(milliseconds: 0))
+                var new = NewTask(session: task.session, spec: TaskSpec(), status: status, host: task.host)
+                new.position = task.position
+                try transaction.insert(new)
+            }
         }
-        return Array(capped.prefix(query.limit))
+        var ahead = LookAhead()
+        ahead.fill(try await store.read { try $0.candidates(wide) }, [:], at: ahead.version)
+        return (ahead, fixture)
     }
 
-    @Test func answersAsTheStoreWouldUntilItsTasksAreUsedUp() {
-        let queue = zip(tasks(1...100, on: "a"), tasks(101...200, on: "b")).flatMap { [$0, $1] }
-        var ahead = ahead(of: queue, CandidateQuery(perLane: 12, limit: 40))
-        var query = CandidateQuery(perLane: 3, limit: 5)
+    private func ids(_ candidates: Candidates?) -> [TaskID: [TaskID]]? {
+        candidates.map { found in
+            Dictionary(
+                uniqueKeysWithValues: found.sessions.filter { !$0.tasks.isEmpty }.map {
+                    ($0.tasks[0].id, $0.tasks.map(\.id))
+                })
+        }
+    }
+
+    @Test func answersAsTheStoreWouldUntilItsTasksAreUsedUp() async throws {
+        let queue = zip(tasks(1...100, on: "a"), tasks(101...200, on: "b", session: "t")).flatMap { [$0, $1] }
+        var (ahead, fixture) = try await ahead(of: queue, CandidateQuery(perLane: 96, limit: 160))
+        var query = CandidateQuery(perLane: 12, limit: 20)
         var rounds = 0
         while let found = ahead.candidates(query) {
-            #expect(found == answer(queue, query))
-            query.excludedTasks.formUnion(found.prefix(2).map(\.id))
-            ahead.remove(Set(found.prefix(2).map(\.id)))
+            let asked = query
+            #expect(ids(found) == ids(try await fixture.store.read { try $0.candidates(asked) }))
+            let started = Set(found.tasks.prefix(2).map(\.id))
+            query.excludedTasks.formUnion(started)
+            ahead.remove(started)
             rounds += 1
         }
         #expect(rounds >= 8)
     }
 
-    @Test func aQueueThatWasReadWholeIsKnownToItsEnd() {
-        var ahead = ahead(of: tasks(1...3), CandidateQuery(perLane: 12, limit: 40))
+    @Test func aQueueThatWasReadWholeIsKnownToItsEnd() async throws {
+        var (ahead, fixture) = try await ahead(of: tasks(1...3), CandidateQuery(perLane: 12, limit: 40))
+        defer { fixture.store.close() }
         let query = CandidateQuery(perLane: 6, limit: 10)
-        #expect(ahead.candidates(query)?.count == 3)
+        #expect(ahead.candidates(query)?.tasks.count == 3)
         #expect(!ahead.isEmpty)
         ahead.remove([TaskID(1), TaskID(2), TaskID(3)])
-        #expect(ahead.candidates(query) == [])
+        #expect(ahead.candidates(query)?.tasks == [])
         #expect(ahead.isEmpty)
         ahead.forget()
         #expect(!ahead.isEmpty)
     }
 
-    @Test func aLaneThatWasCutIsNotTakenForEmpty() {
+    @Test func aLaneThatWasCutIsNotTakenForEmpty() async throws {
         let queue = tasks(1...50, on: "a") + tasks(51...52, on: "b")
-        var ahead = ahead(of: queue, CandidateQuery(perLane: 4, limit: 40))
+        var (ahead, fixture) = try await ahead(of: queue, CandidateQuery(perLane: 4, limit: 40))
+        defer { fixture.store.close() }
         let query = CandidateQuery(perLane: 3, limit: 10)
-        #expect(ahead.candidates(query) == answer(queue, query))
+        #expect(ahead.candidates(query)?.tasks.map(\.id.rawValue) == [1, 2, 3, 51, 52])
         ahead.remove([TaskID(1), TaskID(2)])
         #expect(ahead.candidates(query) == nil)
         ahead.remove(Set((1...52).map { TaskID($0) }))
         #expect(!ahead.isEmpty)
     }
 
-    @Test func nothingIsKnownBeforeTheFirstAnswerAndAfterAChange() {
-        #expect(LookAhead().candidates(CandidateQuery()) == nil)
-        var ahead = ahead(of: tasks(1...3), CandidateQuery(perLane: 12, limit: 40))
+    @Test func sessionsThatWereNotReadAreNotTakenForEmpty() async throws {
+        let queue = tasks(1...1) + tasks(2...2, session: "t")
+        var wide = CandidateQuery(perLane: 4, limit: 40)
+        wide.sessions = 1
+        let (ahead, fixture) = try await ahead(of: queue, wide)
+        defer { fixture.store.close() }
+        #expect(ahead.candidates(CandidateQuery()) == nil && !ahead.isEmpty)
+    }
+
+    @Test func whatAClientWantsNowIsAskedOfTheStore() async throws {
+        let (ahead, fixture) = try await ahead(of: tasks(1...3), CandidateQuery(perLane: 12, limit: 40))
+        defer { fixture.store.close() }
+        var query = CandidateQuery()
+        query.wantedTasks = [TaskID(3)]
+        #expect(ahead.candidates(query) == nil)
+    }
+
+    @Test func nothingIsKnownBeforeTheFirstAnswerAndAfterAChange() async throws {
+        #expect(LookAhead().candidates(CandidateQuery()) == nil && !LookAhead().isEmpty)
+        var (ahead, fixture) = try await ahead(of: tasks(1...3), CandidateQuery(perLane: 12, limit: 40))
+        defer { fixture.store.close() }
         ahead.forget()
         #expect(ahead.candidates(CandidateQuery()) == nil)
     }
@@ -80,7 +115,7 @@ import TransferModel
         var ahead = LookAhead()
         let version = ahead.version
         ahead.forget()
-        ahead.fill(tasks(1...3), [:], for: CandidateQuery(perLane: 12, limit: 40), at: version)
+        ahead.fill(Candidates(), [:], at: version)
         #expect(ahead.candidates(CandidateQuery()) == nil)
     }
 
@@ -89,9 +124,8 @@ import TransferModel
         let query = CandidateQuery(perLane: 3, limit: 5)
         var limits: [Int] = []
         for _ in 0..<5 {
-            let wide = ahead.widened(query)
-            limits.append(wide.limit)
-            ahead.fill([], [:], for: wide, at: ahead.version)
+            limits.append(ahead.widened(query).limit)
+            ahead.fill(Candidates(), [:], at: ahead.version)
         }
         #expect(limits == [5, 10, 20, 40, 40])
         ahead.forget()

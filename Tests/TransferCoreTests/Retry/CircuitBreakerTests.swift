@@ -4,153 +4,99 @@ import TransferModel
 @testable import TransferCore
 
 struct CircuitBreakerTests {
-    private let host = "https://example.org:443"
-
-    private func opened(at time: Double = 0) -> CircuitBreaker {
+    private func opened() -> CircuitBreaker {
         var breaker = CircuitBreaker()
-        for task in 1...5 { breaker.recordFailure(host: host, task: TaskID(Int64(task % 2 + 1)), at: reading(time)) }
+        for task in 1...5 { breaker.attemptFailed(TaskID(Int64(task % 2 + 1)), at: reading()) }
         return breaker
+    }
+
+    /// Seconds after the opening.
+    private func next(_ breaker: CircuitBreaker) -> Double? {
+        breaker.nextProbeAt.map { Double($0 - reading(0).boot) / 1000 }
     }
 
     @Test func opensAfterFiveFailuresOfTwoTasks() {
         var breaker = CircuitBreaker()
         for count in 1...5 {
-            #expect(!breaker.isOpen(host: host))
-            breaker.recordFailure(host: host, task: TaskID(count == 1 ? 1 : 2), at: reading())
+            #expect(!breaker.isOpen)
+            breaker.attemptFailed(TaskID(count == 1 ? 1 : 2), at: reading())
         }
-        #expect(breaker.isOpen(host: host))
-        #expect(!breaker.isOpen(host: "https://other.org:443"))
+        #expect(breaker.isOpen)
     }
 
     @Test func oneTaskAloneNeverOpensIt() {
         var breaker = CircuitBreaker()
-        for _ in 0..<50 { breaker.recordFailure(host: host, task: TaskID(1), at: reading()) }
-        #expect(breaker.allows(host: host, task: TaskID(2), at: reading()))
+        for _ in 0..<50 { breaker.attemptFailed(TaskID(1), at: reading()) }
+        #expect(!breaker.isOpen)
     }
 
-    @Test func successInBetweenStartsTheCountAgain() {
+    @Test func anAnswerStartsTheCountAgain() {
         var breaker = CircuitBreaker()
-        for task in 1...4 { breaker.recordFailure(host: host, task: TaskID(Int64(task)), at: reading()) }
-        breaker.recordSuccess(host: host)
-        breaker.recordFailure(host: host, task: TaskID(9), at: reading())
-        #expect(!breaker.isOpen(host: host))
+        for task in 1...4 { breaker.attemptFailed(TaskID(Int64(task)), at: reading()) }
+        breaker.answered()
+        #expect(breaker.isFresh)
+        breaker.attemptFailed(TaskID(9), at: reading())
+        #expect(!breaker.isOpen)
     }
 
-    @Test func letsOneProbeThrough() {
-        var breaker = opened()
-        #expect(!breaker.allows(host: host, task: TaskID(10), at: reading()))
-        #expect(breaker.allows(host: host, task: TaskID(10), at: reading(1)))
-        breaker.started(host: host, task: TaskID(10))
-        #expect(!breaker.allows(host: host, task: TaskID(11), at: reading(1000)))
-        breaker.ended(host: host, task: TaskID(10))
-        #expect(breaker.allows(host: host, task: TaskID(11), at: reading(1000)))
-    }
-
-    @Test func aFailedProbeWaitsLongerEachTime() {
+    @Test func theFirstProbeComesSoonAndTheIntervalRisesToAMinute() {
         var breaker = opened()
         var (time, waits) = (0.0, [Double]())
-        for task in 10..<25 {
-            let next = Double((breaker.nextProbe(host: host) ?? 0) - reading(0).boot) / 1000
-            waits.append(next - time)
-            time = next
-            breaker.started(host: host, task: TaskID(Int64(task)))
-            breaker.recordFailure(host: host, task: TaskID(Int64(task)), at: reading(time))
+        for task in 10..<20 {
+            let probe = next(breaker) ?? 0
+            waits.append(probe - time)
+            time = probe
+            breaker.attemptStarted(TaskID(Int64(task)), at: reading(time))
+            breaker.attemptFailed(TaskID(Int64(task)), at: reading(time + 1))
         }
-        #expect(waits.prefix(4) == [1, 2, 4, 8])
-        #expect(waits.last == 600)
+        #expect(waits == [5, 10, 20, 40, 60, 60, 60, 60, 60, 60])
     }
 
-    @Test func aTaskIsNeverHeldBeyondItsOwnBackOff() {
-        let breaker = opened()
-        #expect(breaker.allows(host: host, task: TaskID(1), at: reading()))
-        #expect(breaker.allows(host: host, task: TaskID(2), at: reading()))
-    }
-
-    @Test func anAnswerOpensTheGate() {
+    @Test func failuresOfAttemptsThatBeganBeforeDoNotPushTheProbeAway() {
         var breaker = opened()
-        breaker.recordSuccess(host: host)
-        #expect(breaker.allows(host: host, task: TaskID(77), at: reading()))
-        #expect(breaker.nextProbe(host: host) == nil)
+        for task in 1...50 { breaker.attemptFailed(TaskID(Int64(task)), at: reading(4)) }
+        #expect(next(breaker) == 5)
     }
 
-    @Test func anAnswerCountsOnlyWhereTheHostIsHeld() {
+    /// The task that hangs is still running when the next one probes.
+    @Test func aProbeThatHangsHoldsNobodyBeyondItsInterval() {
         var breaker = opened()
-        breaker.started(host: host, task: TaskID(10))
-        let wasHeld = breaker.recordAnswer(host: host)
-        #expect(wasHeld && breaker.allows(host: host, task: TaskID(77), at: reading()))
-        #expect(breaker.takeReleased(at: reading()) == [host])
-        for count in 1...5 {
-            // Its bodies never come whole: that is a failing host all the same.
-            let isHeld = breaker.recordAnswer(host: host)
-            #expect(!isHeld)
-            breaker.recordFailure(host: host, task: TaskID(Int64(count)), at: reading())
-        }
-        #expect(breaker.isOpen(host: host))
+        breaker.attemptStarted(TaskID(10), at: reading(5))
+        #expect(next(breaker) == 15)
+        breaker.attemptStarted(TaskID(11), at: reading(15))
+        #expect(next(breaker) == 35)
+        breaker.attemptFailed(TaskID(10), at: reading(16))
+        #expect(next(breaker) == 35)
     }
 
-    @Test func aHostIsReleasedOnceWhenItMayBeProbed() {
+    @Test func aProbeThatSaidNothingIsReplacedAtOnce() {
         var breaker = opened()
-        #expect(breaker.isHeld(host: host, at: reading()) && breaker.takeReleased(at: reading()) == [])
-        #expect(breaker.nextProbe() == reading(1).boot)
-        #expect(breaker.takeReleased(at: reading(1)) == [host] && breaker.nextProbe() == nil)
-        #expect(!breaker.isHeld(host: host, at: reading(1)) && breaker.takeReleased(at: reading(2)) == [])
-        breaker.putBack([host])
-        #expect(breaker.takeReleased(at: reading(2)) == [host])
-        breaker.started(host: host, task: TaskID(10))
-        #expect(breaker.isHeld(host: host, at: reading(2)))
-        breaker.recordFailure(host: host, task: TaskID(10), at: reading(3))
-        #expect(breaker.nextProbe() == reading(5).boot && breaker.takeReleased(at: reading(4)) == [])
-        #expect(breaker.takeReleased(at: reading(5)) == [host])
+        breaker.attemptStarted(TaskID(10), at: reading(5))
+        breaker.attemptEnded(TaskID(11), at: reading(6))
+        #expect(next(breaker) == 15)
+        breaker.attemptEnded(TaskID(10), at: reading(7))
+        #expect(next(breaker) == 7)
+        breaker.attemptStarted(TaskID(12), at: reading(7))
+        #expect(next(breaker) == 17, "the interval has not risen")
     }
 
-    @Test func aHostIsReleasedWhenItAnswersAndWhenItsProbeSaidNothing() {
+    @Test func aRefusalLetsAllTryAndTheNextSilenceHoldsThemAgain() {
         var breaker = opened()
-        breaker.started(host: host, task: TaskID(10))
-        breaker.ended(host: host, task: TaskID(11))
-        #expect(breaker.takeReleased(at: reading()) == [])
-        _ = breaker.takeReleased(at: reading(1))
-        breaker.ended(host: host, task: TaskID(10))
-        #expect(breaker.takeReleased(at: reading(1)) == [host])
-        breaker.recordSuccess(host: host)
-        #expect(breaker.takeReleased(at: reading(1)) == [host])
-        // What was noted for it means nothing any more.
-        #expect(breaker.nextProbe() == nil && breaker.takeReleased(at: reading(1000)) == [])
-        breaker.recordSuccess(host: host)
-        #expect(breaker.takeReleased(at: reading(1000)) == [])
+        breaker.refused()
+        #expect(!breaker.isOpen)
+        breaker.attemptFailed(TaskID(1), at: reading(9))
+        #expect(next(breaker) == 14)
+        var closed = CircuitBreaker()
+        for _ in 0..<9 { closed.refused() }
+        #expect(closed.isFresh)
     }
 
-    /// Who has its own back-off behind it tries before the host's time, is stopped, and others still wait for that time.
-    @Test func aProbeThatWasStoppedBeforeTheHostsTimeLosesNothing() {
+    @Test func aClientMayAskForAProbe() {
         var breaker = opened()
-        breaker.started(host: host, task: TaskID(1))
-        #expect(breaker.nextProbe() == nil)
-        breaker.ended(host: host, task: TaskID(1))
-        #expect(breaker.isHeld(host: host, at: reading()) && breaker.takeReleased(at: reading()) == [])
-        #expect(breaker.nextProbe() == reading(1).boot)
-        #expect(breaker.takeReleased(at: reading(1)) == [host])
-    }
-
-    @Test func whoFailedInAnEarlierLifeIsNotHeldEither() {
-        let breaker = opened()
-        #expect(breaker.permission(host: host, task: TaskID(50), hasFailed: true, at: reading()) == .free)
-        #expect(breaker.permission(host: host, task: TaskID(50), at: reading()) == .held)
-        #expect(breaker.permission(host: host, task: TaskID(50), at: reading(1)) == .asProbe)
-    }
-
-    @Test func forgottenHostsAreReleased() {
-        var breaker = opened(at: 0)
-        _ = breaker.takeReleased(at: reading(1))
-        for number in 0...CircuitBreaker.rememberedHosts {
-            breaker.recordFailure(host: "http://h\(number):80", task: TaskID(1), at: reading(10_000))
-        }
-        #expect(breaker.takeReleased(at: reading(10_000)) == [host])
-    }
-
-    @Test func forgetsHostsThatWereQuietForLong() {
-        var breaker = opened(at: 0)
-        for number in 0...CircuitBreaker.rememberedHosts {
-            breaker.recordFailure(host: "http://h\(number):80", task: TaskID(1), at: reading(10_000))
-        }
-        #expect(!breaker.isOpen(host: host))
+        breaker.probeNow(at: reading(1))
+        #expect(next(breaker) == 1)
+        var closed = CircuitBreaker()
+        closed.probeNow(at: reading(1))
+        #expect(!closed.isOpen)
     }
 }

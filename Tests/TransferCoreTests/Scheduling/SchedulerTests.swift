@@ -5,20 +5,23 @@ import TransferModel
 
 struct SchedulerTests {
     private func task(
-        _ id: Int64, host: String = "a", session: String = "s", priority: Double = 0.5, position: Double? = nil
+        _ id: Int64, host: String = "a", owner: UInt32 = 1, session: String = "s", priority: Double = 0.5,
+        position: Double? = nil, canResume: Bool = true, since: Double = 0
     ) -> Scheduler.Candidate {
         Scheduler.Candidate(
-            id: TaskID(id), session: key(session), host: host, priority: priority, position: position ?? Double(id))
+            id: TaskID(id), session: SessionKey(owner: UserID(owner), identifier: session), host: host,
+            priority: priority, position: position ?? Double(id), canResume: canResume, startedAt: reading(since).boot)
     }
     private func key(_ name: String) -> SessionKey { SessionKey(owner: UserID(1), identifier: name) }
 
     private func pick(
         _ candidates: [Scheduler.Candidate], running: [Scheduler.Candidate] = [], stopping: Set<Int64> = [],
-        _ limits: SlotLimits = SlotLimits(global: 32, perHost: 6), breaker: CircuitBreaker = CircuitBreaker()
+        _ limits: SlotLimits = SlotLimits(global: 32, perHost: 6), gates: HostGates = HostGates(),
+        turns: SlotTurns = SlotTurns(), at time: Double = 0
     ) -> (start: [Int64], preempt: [Int64]) {
         let decision = Scheduler.pick(
             candidates: candidates, running: running, stopping: Set(stopping.map { TaskID($0) }), limits: limits,
-            breaker: breaker, at: reading())
+            gates: gates, turns: turns, at: reading(time))
         return (decision.start.map(\.rawValue), decision.preempt.map(\.rawValue))
     }
 
@@ -86,23 +89,181 @@ struct SchedulerTests {
         #expect(pick([task(9)], running: running, SlotLimits(global: 2, perHost: 6)).start.isEmpty)
     }
 
-    @Test func aFailingHostHoldsNobodyElse() {
-        var breaker = CircuitBreaker()
-        for id in 100...104 { breaker.recordFailure(host: "a", task: TaskID(Int64(id)), at: reading(-10)) }
+    @Test func aSilentHostHoldsNobodyElse() {
         let queue = (1...6).map { task($0, host: "a") } + (7...9).map { task($0, host: "b") }
-        let start = pick(queue, SlotLimits(global: 4, perHost: 6), breaker: breaker).start
+        let start = pick(queue, SlotLimits(global: 4, perHost: 6), gates: silent("a"), at: 5).start
         #expect(start.filter { $0 <= 6 }.count == 1, "one probe")
         #expect(start.filter { $0 > 6 }.count == 3)
+        #expect(pick(queue, gates: silent("a"), at: 4).start.sorted() == [7, 8, 9])
     }
 
-    @Test func whoseOwnBackOffIsOverTriesAHostThatIsHeldBack() {
-        var breaker = CircuitBreaker()
-        for id in 100...104 { breaker.recordFailure(host: "a", task: TaskID(Int64(id)), at: reading()) }
+    /// Five failures of two tasks at 0 s: the first probe is due at 5 s.
+    private func silent(_ host: String) -> HostGates {
+        var gates = HostGates()
+        for id in 100...104 {
+            gates.report(.failed, host: host, task: TaskID(Int64(id)), startedAt: reading().boot, at: reading())
+        }
+        return gates
+    }
+
+    @Test func theProbeIsATaskThatHasNotFailed() {
+        var queue = (1...4).map { task($0, host: "a", priority: $0 == 1 ? 0.9 : 0.5) }
+        for index in [0, 1, 3] { queue[index].hasFailed = true }
+        #expect(pick(queue, gates: silent("a"), at: 5).start == [3])
+        queue[2].hasFailed = true
+        #expect(pick(queue, gates: silent("a"), at: 5).start == [1], "if all have, the most important")
+    }
+
+    @Test func theProbeIsTheTaskThatAClientAskedFor() {
+        var gates = silent("a")
+        _ = gates.tryNow(host: "a", task: TaskID(4), at: reading(1))
         var queue = (1...4).map { task($0, host: "a") }
-        #expect(pick(queue, breaker: breaker).start.isEmpty)
-        queue[1].hasFailed = true
         queue[3].hasFailed = true
-        #expect(pick(queue, breaker: breaker).start == [2, 4])
+        #expect(pick(queue, gates: gates, at: 1).start == [4])
+        #expect(pick(Array(queue.prefix(3)), gates: gates, at: 1).start == [1], "it is not queued any more")
+    }
+
+    // MARK: Owners
+
+    @Test func freeSlotsGoToTheOwnerWithTheFewest() {
+        let queue = (1...20).map { task($0, host: "h\($0)") } + (21...40).map { task($0, host: "h\($0)", owner: 2) }
+        let start = pick(queue, SlotLimits(global: 8, perHost: 6)).start
+        #expect(start.filter { $0 <= 20 }.count == 4)
+        let busy = (50...52).map { task($0, host: "h\($0)") }
+        let next = pick(queue, running: busy, SlotLimits(global: 8, perHost: 6)).start
+        #expect(next.filter { $0 > 20 }.count == 4 && next.filter { $0 <= 20 }.count == 1)
+    }
+
+    @Test func prioritiesOfOneOwnerAreNothingToAnother() {
+        let queue = (1...4).map { task($0, priority: 1) } + [task(5, owner: 2, priority: 0)]
+        #expect(pick(queue, SlotLimits(global: 2, perHost: 6)).start.contains(5))
+        let running = [task(8, owner: 2, priority: 0), task(9, owner: 1)]
+        #expect(pick([task(1, priority: 1)], running: running, SlotLimits(global: 2, perHost: 6)).preempt == [9])
+    }
+
+    @Test func sessionsOfOneOwnerTakeTurns() {
+        let queue = (1...9).map { task($0, priority: 1) } + (11...19).map { task($0, session: "t", priority: 0) }
+        let start = pick(queue, SlotLimits(global: 6, perHost: 6)).start
+        #expect(start.filter { $0 < 10 }.count == 3)
+    }
+
+    @Test func amongEqualsWhoWaitedLongestIsServed() {
+        var turns = SlotTurns()
+        turns.served(SessionKey(owner: UserID(1), identifier: "s"))
+        let queue = [task(1), task(2, owner: 2)]
+        #expect(pick(queue, SlotLimits(global: 1, perHost: 6), turns: turns).start == [2])
+        turns.served(SessionKey(owner: UserID(2), identifier: "s"))
+        #expect(pick(queue, SlotLimits(global: 1, perHost: 6), turns: turns).start == [1])
+    }
+
+    @Test func anOwnerWithoutASlotTakesOneFromTheOwnerWithTheMost() {
+        let running =
+            (1...3).map { task($0, host: "h\($0)", since: Double($0)) } + [task(4, host: "h4", owner: 3)]
+        let full = SlotLimits(global: 4, perHost: 6)
+        let late = [task(9, host: "h9", owner: 2)]
+        #expect(pick(late, running: running, full, at: 10).preempt == [3], "the one that has run for the shortest time")
+        let soon = Scheduler.pick(
+            candidates: late, running: running, limits: full, at: reading(2.5))
+        #expect(soon.preempt == [TaskID(1)], "the others have just begun")
+        let first = Scheduler.pick(candidates: late, running: running, limits: full, at: reading(0.5))
+        #expect(first.preempt.isEmpty && first.nextLook == reading(2).boot && first.leavesOwnerWithout)
+    }
+
+    @Test func aHostsSlotsAreSharedToo() {
+        let running = (1...6).map { task($0) }
+        #expect(pick([task(9, owner: 2)], running: running, at: 10).preempt == [6])
+        #expect(pick([task(9)], running: running, at: 10).preempt.isEmpty)
+    }
+
+    @Test func moreThanOneSlotIsTakenOnlyAfterATurn() {
+        let running = (1...4).map { task($0, host: "h\($0)") } + [task(5, host: "h5", owner: 2)]
+        let full = SlotLimits(global: 5, perHost: 6)
+        let more = [task(9, host: "h9", owner: 2)]
+        let early = Scheduler.pick(candidates: more, running: running, limits: full, at: reading(29))
+        #expect(early.preempt.isEmpty && early.nextLook == reading(30).boot)
+        #expect(pick(more, running: running, full, at: 30).preempt.count == 1)
+        let even = (1...3).map { task($0, host: "h\($0)") } + (5...6).map { task($0, host: "h\($0)", owner: 2) }
+        #expect(pick(more, running: even, full, at: 300).preempt.isEmpty, "3 and 2 is fair")
+    }
+
+    @Test func moreOwnersThanSlotsTakeTurns() {
+        let running = [task(1, owner: 1, since: 0), task(2, owner: 2, since: 20)]
+        let full = SlotLimits(global: 2, perHost: 6)
+        let early = Scheduler.pick(candidates: [task(9, owner: 3)], running: running, limits: full, at: reading(29))
+        #expect(early.preempt.isEmpty && early.nextLook == reading(30).boot)
+        #expect(pick([task(9, owner: 3)], running: running, full, at: 30).preempt == [1])
+    }
+
+    @Test func aSlotIsTakenFirstFromARunThatCanBeResumed() {
+        let full = SlotLimits(global: 3, perHost: 6)
+        let running = [
+            task(1, host: "x", canResume: false), task(2, host: "y"), task(3, host: "z", canResume: false, since: 3),
+        ]
+        #expect(pick([task(9, owner: 2)], running: running, full, at: 60).preempt == [2])
+        let lost = running.map { task($0.id.rawValue, host: $0.host, canResume: false, since: 1) }
+        #expect(pick([task(9, owner: 2)], running: lost, full, at: 20).preempt.isEmpty, "they have their turn")
+        #expect(pick([task(9, owner: 2)], running: lost, full, at: 31).preempt.count == 1)
+        let high = [task(9, priority: 0.9)]
+        #expect(pick(high, running: running, full).preempt == [2])
+        let two = pick(high + [task(10, host: "b", owner: 2)], running: lost + [], full, at: 20)
+        #expect(two.preempt.count == 1, "its own owner's priority comes first")
+    }
+
+    @Test func theLimitOfAnOwnerHolds() {
+        let limits = SlotLimits(global: 32, perHost: 6, perOwner: 2)
+        let queue = (1...9).map { task($0, host: "h\($0)") } + [task(10, owner: 2)]
+        let start = pick(queue, limits).start
+        #expect(start.count == 3 && start.contains(10))
+        #expect(pick([task(10, owner: 2)], running: [task(1), task(2), task(3)], limits).preempt == [3])
+    }
+
+    @Test func whatKeepsATaskFromASlotHasAName() {
+        let limits = SlotLimits(global: 4, perHost: 2, perOwner: 3, perSession: [key("t"): 1])
+        let running = [task(1), task(2), task(3, host: "b", session: "t"), task(4, host: "c", owner: 2)]
+        func blocking(_ task: Scheduler.Candidate, _ running: [Scheduler.Candidate]) -> [SlotLimit] {
+            Scheduler.blocking(task, running: running, limits: limits)
+        }
+        #expect(blocking(task(9, host: "d", owner: 3), running) == [.global])
+        #expect(blocking(task(9, host: "d"), Array(running.prefix(3))) == [.owner])
+        #expect(blocking(task(9, host: "d", session: "t"), [running[2]]) == [.session])
+        #expect(blocking(task(9, owner: 3), Array(running.prefix(2))) == [.host])
+        #expect(blocking(task(9, session: "t"), running) == [.session, .owner, .host, .global])
+        #expect(blocking(task(9), []) == [])
+    }
+
+    /// Owners of any number of tasks at any hosts: each that has a task which could run gets a slot within one turn.
+    @Test func everyOwnerGetsASlotWithinATurn() {
+        var generator = SeededGenerator(state: 11)
+        for world in 0..<60 {
+            let owners = UInt32.random(in: 2...9, using: &generator)
+            let limits = SlotLimits(
+                global: Int.random(in: 1...6, using: &generator), perHost: Int.random(in: 1...3, using: &generator))
+            var queue = (1...80).map { id in
+                task(
+                    id, host: "h\(Int.random(in: 0..<3, using: &generator))",
+                    owner: id <= Int64(owners) ? UInt32(id) : 1, priority: Double.random(in: 0...1, using: &generator),
+                    canResume: Bool.random(using: &generator))
+            }
+            var (running, turns, served) = ([Scheduler.Candidate](), SlotTurns(), Set<UserID>())
+            // No run ever ends by itself.
+            for second in 0..<(Int(owners) * 2 * 31) where served.count < Int(owners) {
+                let decision = Scheduler.pick(
+                    candidates: queue, running: running, limits: limits, turns: turns, at: reading(Double(second)))
+                for id in decision.preempt {
+                    queue += running.filter { $0.id == id }
+                    running.removeAll { $0.id == id }
+                }
+                for id in decision.start {
+                    guard let index = queue.firstIndex(where: { $0.id == id }) else { continue }
+                    var task = queue.remove(at: index)
+                    task.startedAt = reading(Double(second)).boot
+                    turns.served(task.session)
+                    served.insert(task.session.owner)
+                    running.append(task)
+                }
+            }
+            #expect(served.count == Int(owners), "world \(world)")
+        }
     }
 
     @Test func limitsHoldWhateverComes() {

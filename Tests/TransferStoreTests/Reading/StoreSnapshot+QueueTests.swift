@@ -14,7 +14,11 @@ import TransferModel
         }
     }
 
-    @Test func headsOfEachLaneBestFirst() async throws {
+    private func ids(_ store: TransferStore, _ query: CandidateQuery) async throws -> [TaskID] {
+        try await store.read { try $0.candidates(query).tasks.map(\.id) }
+    }
+
+    @Test func headsOfEachSessionBestFirst() async throws {
         let store = try fixture.open()
         let ids = try await store.write { transaction in
             try [
@@ -23,24 +27,47 @@ import TransferModel
                 newTask(owner: bob, host: "b", priority: 0.7),
             ].map { try transaction.insert($0).id }
         }
-        let all = try await store.read { try $0.candidates(CandidateQuery()).tasks }
-        #expect(all.map(\.id) == [ids[1], ids[6], ids[0], ids[2], ids[3], ids[4]])
-        #expect(all[1] == QueuedTask(id: ids[6], session: .shared(of: bob), host: "b", priority: 0.7, position: 7))
-        let two = try await store.read { try $0.candidates(CandidateQuery(perLane: 1, limit: 2)).tasks }
-        #expect(two.map(\.id) == [ids[1], ids[6]])
-        var query = CandidateQuery(perLane: 1)
-        query.isHeld = { $0 == "a" }
+        let all = try await store.read { try $0.candidates(CandidateQuery()) }
+        #expect(all.sessions.map(\.session) == [.shared(of: alice), .shared(of: bob)])
+        #expect(all.tasks.map(\.id) == [ids[1], ids[0], ids[2], ids[3], ids[4], ids[6]] && !all.hasMore)
+        let last = QueuedTask(id: ids[6], session: .shared(of: bob), host: "b", priority: 0.7, position: 7)
+        #expect(all.tasks.last == last)
+        let one = try await store.read { try $0.candidates(CandidateQuery(perLane: 1)) }
+        #expect(one.tasks.map(\.id) == [ids[1], ids[3], ids[6]])
+        #expect(one.sessions.map(\.cutHosts) == [["a", "b"], ["b"]])
+        var query = CandidateQuery()
+        query.sessions = 1
+        query.order = { $0.reversed() }
+        let bobs = try await store.read { [query] in try $0.candidates(query) }
+        #expect(bobs.tasks.map(\.id) == [ids[6]] && bobs.isCut)
+        query = CandidateQuery(perLane: 1)
+        query.access = { $0 == "a" ? .held : .open }
         query.excludedTasks = [ids[3]]
-        let others = try await store.read { [query] in try $0.candidates(query).tasks }
-        #expect(others.map(\.id) == [ids[6], ids[4]])
-        query = CandidateQuery()
-        query.excludedSessions = [.shared(of: alice)]
-        let bobs = try await store.read { [query] in try $0.candidates(query).tasks }
-        #expect(bobs.map(\.id) == [ids[6]])
-        query = CandidateQuery()
-        query.abovePriority = 0.5
-        let higher = try await store.read { [query] in try $0.candidates(query).tasks }
-        #expect(higher.map(\.id) == [ids[1], ids[6]])
+        #expect(try await self.ids(store, query) == [ids[4], ids[6]])
+    }
+
+    @Test func aHostThatTakesOneGetsTheBestThatHasNotFailed() async throws {
+        let store = try fixture.open()
+        let ids = try await store.write { transaction in
+            try (0..<5).map { index in
+                var new = newTask(host: "a", priority: index == 4 ? 0.1 : 0.5)
+                if index != 2, index != 4 { new.status.failuresInRow = 1 }
+                return try transaction.insert(new).id
+            }
+        }
+        var query = CandidateQuery()
+        query.access = { _ in .one }
+        let found = try await store.read { [query] in try $0.candidates(query) }
+        #expect(found.tasks.map(\.id) == [ids[2]] && found.sessions[0].cutHosts == ["a"])
+        query.excludedTasks = [ids[2]]
+        #expect(try await self.ids(store, query) == [ids[4]])
+        query.excludedTasks = [ids[2], ids[4]]
+        #expect(try await self.ids(store, query) == [ids[0]])
+        query.wantedTasks = [ids[3], TaskID(99)]
+        #expect(try await self.ids(store, query) == [ids[0], ids[3]])
+        query.access = { _ in .pausing }
+        let none = try await store.read { [query] in try $0.candidates(query) }
+        #expect(none.tasks.map(\.id) == [ids[3]] && none.heldLanes.isEmpty)
     }
 
     /// Against sorting the whole queue: many lanes, ties in priority and position, several limits.
@@ -58,27 +85,29 @@ import TransferModel
         }
         let everything = try await store.read { try $0.candidates(CandidateQuery(perLane: 1000, limit: 1000)).tasks }
         #expect(everything.count == 600)
-        for (perLane, limit) in [(1, 5), (2, 7), (6, 64), (3, 200), (100, 10)] {
+        for (perLane, limit) in [(1, 8), (2, 9), (6, 64), (3, 200), (100, 10)] {
             var taken: [String: Int] = [:]
             let expected = everything.filter { task in
                 taken[task.host, default: 0] += 1
                 return taken[task.host, default: 0] <= perLane
             }.prefix(limit)
             let query = CandidateQuery(perLane: perLane, limit: limit)
-            let found = try await store.read { try $0.candidates(query).tasks }
-            #expect(found.map(\.id) == expected.map(\.id))
+            let found = try await store.read { try $0.candidates(query) }
+            #expect(found.tasks.map(\.id) == expected.map(\.id))
+            #expect(found.hasMore)
         }
     }
 
     @Test func theClaimReadsOnlyIndices() async throws {
         let store = try fixture.open()
-        let lanes = try await plan(store, StoreSnapshot.lanesSQL, [-1])
-        #expect(lanes.contains("lane USING INDEX lane_head"))
-        #expect(!lanes.contains("TEMP B-TREE"))
-        let heads = try await plan(store, StoreSnapshot.headsSQL, [1, -1])
-        #expect(heads == "SEARCH task USING INDEX task_queue (lane=? AND priority>?)")
-        let again = try await plan(store, StoreSnapshot.againSQL, [1, -1])
-        #expect(again == "SEARCH task USING INDEX task_again (lane=? AND priority>?)")
+        let sessions = try await plan(store, StoreSnapshot.sessionsSQL, [])
+        #expect(sessions.contains("SEARCH lane USING INDEX lane_open (session>?)") && !sessions.contains("SCAN lane"))
+        let lanes = try await plan(store, StoreSnapshot.lanesSQL, [1])
+        #expect(lanes == "SEARCH lane USING INDEX lane_open (session=?)")
+        let heads = try await plan(store, StoreSnapshot.headsSQL, [1])
+        #expect(heads == "SEARCH task USING INDEX task_queue (lane=?)")
+        let untried = try await plan(store, StoreSnapshot.untriedSQL, [1])
+        #expect(untried == "SEARCH task USING INDEX task_queue (lane=?)")
     }
 
     @Test func whatFallsDueIsFoundByItsIndex() async throws {

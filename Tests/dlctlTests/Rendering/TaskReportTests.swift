@@ -28,7 +28,7 @@ import TransferRPC
     @Test func explainSaysNowWhyAndWhatToDo() {
         let events = [Sample.eventView(3, .taskAdded, 7), Sample.eventView(4, .taskWaiting, 7, ["reason": "network"])]
         let text = text(
-            Explanation.render(Sample.view(7, .waiting), events: events, circumstances: nil, now: Sample.now))
+            Explanation.render(Sample.view(7, .waiting), events: events, now: Sample.now))
         #expect(text.contains("waiting for: network; tried again at"))
         #expect(text.contains("in 30s"))
         #expect(text.contains("network.connect: connection refused"))
@@ -38,20 +38,18 @@ import TransferRPC
 
     @Test(arguments: TaskState.allCases)
     func explainKnowsEveryState(state: TaskState) {
-        let lines = Explanation.render(Sample.view(7, state), events: [], circumstances: nil, now: Sample.now)
+        let lines = Explanation.render(Sample.view(7, state), events: [], now: Sample.now)
         #expect(lines.count >= 3)
         #expect(lines[2].plain.hasPrefix("Now: "))
     }
 
-    @Test func aFullDaemonIsTheReason() {
-        let full = Explanation.Circumstances(running: 32, maximum: 32, perHost: 6)
-        let free = Explanation.Circumstances(running: 3, maximum: 32, perHost: 6)
-        #expect(
-            text(Explanation.render(Sample.view(7, .queued), events: [], circumstances: full, now: Sample.now))
-                .contains("all 32 slots"))
-        #expect(
-            text(Explanation.render(Sample.view(7, .queued), events: [], circumstances: free, now: Sample.now))
-                .contains("at most 6 per host"))
+    @Test func explainSaysWhatAQueuedTaskWaitsFor() {
+        let queueing = TaskView.Queueing(
+            reason: .host, explanation: "https://a:443 does not answer.", nextAttemptAt: Sample.now.advanced(by: 30))
+        let held = text(Explanation.render(Sample.view(7, .queued).with(queueing), events: [], now: Sample.now))
+        #expect(held.contains("https://a:443 does not answer. Next try at") && held.contains("in 30s"))
+        let next = text(Explanation.render(Sample.view(7, .queued), events: [], now: Sample.now))
+        #expect(next.contains("It starts as soon as"))
     }
 
     @Test(arguments: ErrorCode.allCases)

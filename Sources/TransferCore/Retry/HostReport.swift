@@ -1,0 +1,32 @@
+import TransferModel
+
+extension HostGates.Report {
+    /// What a failure says of the host that the attempt was made at.
+    package init(_ failure: AttemptFailure) {
+        switch failure.disposition {
+        case .disk, .network: self = .nothing
+        case .permanent: self = Self.of(failure, retryAfter: nil)
+        case .transient(let after): self = Self.of(failure, retryAfter: after)
+        }
+    }
+
+    private static func of(_ failure: AttemptFailure, retryAfter: Seconds?) -> Self {
+        switch failure.error.code {
+        case .httpStatus:
+            let status = failure.error.details["status"]?.integerValue ?? 0
+            if let retryAfter, status == 429 || status == 503 { return .throttled(retryAfter: retryAfter) }
+            return status >= 500 ? .refused : .answered
+        case .networkDNS, .networkConnect, .networkLost, .networkTimeout, .tlsFailed:
+            return failure.progressed ? .answered : .failed
+        case .authRequired, .authFailed, .httpRedirectLimit, .httpProtocol, .validatorChanged, .integrityChecksum,
+            .integrityLength, .tlsUntrusted:
+            return .answered
+        case .badURL, .badField, .unknownField, .tooLarge, .unsupported, .sessionNotFound, .sessionInvalidated,
+            .taskNotFound, .taskWrongState, .permissionDenied, .destinationExists, .destinationNotWritable,
+            .destinationBadPath, .sourceUnreadable, .sourceChanged, .diskFull, .diskQuota, .diskIO, .rpcMalformed,
+            .rpcUnknownMethod, .deadlineExceeded, .cancelled, .plaintextRefused, .limitReached, .shuttingDown,
+            .internal:
+            return .nothing
+        }
+    }
+}

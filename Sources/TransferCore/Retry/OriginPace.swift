@@ -1,0 +1,70 @@
+import TransferModel
+
+/// How fast tasks of one origin begin after it answered 429 or 503 with a Retry-After (RFC 9110 section 10.2.3, RFC 6585
+/// section 4).
+///
+/// Nothing begins until that time. Then the rate grows by one start a second for each second in which answers are good, and
+/// is halved when the origin refuses again (additive increase, multiplicative decrease). Refusals of attempts that began
+/// before the last decrease count once. Times are milliseconds of the boot clock.
+package struct OriginPace: Sendable, Hashable {
+    /// Starts per second.
+    package static let lowestRate = 1.0
+    /// An origin that takes so many a second needs no pace.
+    package static let highestRate = 64.0
+    /// A pace without a refusal for so long is over.
+    package static let memory: Seconds = 600
+    /// During a longer hold one task in this time tries whether the origin answers after all: one URL of an origin must not
+    /// shut out the others for a day.
+    package static let longestSilence: Seconds = 60
+
+    private var heldUntil: Int64
+    private var nextTry: Int64
+    private var refusedAt: Int64
+    private(set) package var rate = lowestRate
+
+    /// The first refusal.
+    package init(retryAfter: Seconds, at now: ClockReading) {
+        refusedAt = now.boot
+        heldUntil = now.boot + RetryAfter.clamp(retryAfter).milliseconds
+        nextTry = now.boot + min(RetryAfter.clamp(retryAfter), Self.longestSilence).milliseconds
+    }
+
+    /// The origin refuses an attempt that began at `startedAt`.
+    package mutating func refused(retryAfter: Seconds, startedAt: Int64, at now: ClockReading) {
+        let hold = RetryAfter.clamp(retryAfter)
+        heldUntil = max(heldUntil, now.boot + hold.milliseconds)
+        nextTry = max(nextTry, now.boot + min(hold, Self.longestSilence).milliseconds)
+        guard startedAt >= refusedAt else { return }
+        refusedAt = now.boot
+        rate = max(Self.lowestRate, rate / 2)
+    }
+
+    package mutating func attemptStarted(at now: ClockReading) {
+        let gap = now.boot < heldUntil ? Self.longestSilence.milliseconds : Int64((1000 / rate).rounded(.up))
+        nextTry = max(nextTry, now.boot) + gap
+    }
+
+    /// The origin gives an attempt that began at `startedAt` what it asked for.
+    package mutating func answered(startedAt: Int64, at now: ClockReading) {
+        guard startedAt >= refusedAt else { return }
+        if now.boot < heldUntil {
+            // The origin answers within its own hold: it meant one of its URLs.
+            heldUntil = now.boot
+            nextTry = min(nextTry, now.boot + Int64((1000 / rate).rounded(.up)))
+        }
+        rate += 1 / rate
+    }
+
+    /// A client wants to know now.
+    package mutating func tryNow(at now: ClockReading) { nextTry = min(nextTry, now.boot) }
+
+    /// When the next task may begin.
+    package var nextStartAt: Int64 { nextTry }
+
+    /// Until when the origin asked for silence; nil when only the rate holds tasks back.
+    package func holdsUntil(at now: ClockReading) -> Int64? { now.boot < heldUntil ? heldUntil : nil }
+
+    package func isOver(at now: ClockReading) -> Bool {
+        rate >= Self.highestRate || now.boot - max(heldUntil, refusedAt) >= Self.memory.milliseconds
+    }
+}

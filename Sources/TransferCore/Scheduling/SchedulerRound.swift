@@ -1,0 +1,224 @@
+import TransferModel
+
+/// One run of the scheduler: what is used now, and what will be once the preempted have let go.
+struct SchedulerRound {
+    typealias Candidate = Scheduler.Candidate
+
+    private var now: SlotUse
+    private var soon: SlotUse
+    private var keeping: [Candidate]
+    private let gates: HostGates
+    private let turns: SlotTurns
+    private let policy: SchedulingPolicy
+    /// Hosts that take one task at a time and got it in this round.
+    private var tried: Set<String> = []
+    private let time: ClockReading
+    private(set) var decision = Scheduler.Decision()
+
+    init(
+        running: [Candidate], stopping: Set<TaskID>, limits: SlotLimits, gates: HostGates, turns: SlotTurns,
+        policy: SchedulingPolicy, now time: ClockReading
+    ) {
+        var used = SlotUse(limits: limits)
+        running.forEach { used.add($0) }
+        now = used
+        soon = SlotUse(limits: limits)
+        keeping = running.filter { !stopping.contains($0.id) }
+        self.gates = gates
+        self.turns = turns
+        self.policy = policy
+        self.time = time
+    }
+
+    /// Running tasks beyond a limit that was lowered give way: the least important of each owner, the owners in turn.
+    mutating func enforceLimits() {
+        var kept: [Candidate] = []
+        for task in Self.dealt(keeping) {
+            if soon.fits(task) {
+                soon.add(task)
+                kept.append(task)
+            } else {
+                decision.preempt.append(task.id)
+            }
+        }
+        keeping = kept
+    }
+
+    /// The best of each owner, then the second best of each, and so on.
+    private static func dealt(_ tasks: [Candidate]) -> [Candidate] {
+        let owners = Dictionary(grouping: tasks, by: \.owner)
+        guard owners.count > 1 else { return tasks.sorted { $0.precedes($1) } }
+        let ranked = owners.values.flatMap { tasks in
+            tasks.sorted { $0.precedes($1) }.enumerated().map { (rank: $0.offset, task: $0.element) }
+        }
+        return ranked.sorted { $0.rank != $1.rank ? $0.rank < $1.rank : $0.task.precedes($1.task) }.map(\.task)
+    }
+
+    mutating func place(_ candidates: [Candidate]) {
+        var queue = FairQueue(admitted(candidates))
+        while let owner = queue.owners.min(by: comesFirst), let session = queue.sessions(of: owner).min(by: comesFirst),
+            let task = queue.first(of: session, load: soon)
+        {
+            queue.remove(task)
+            switch place(task) {
+            case .placed: break
+            case .hostIsFull: queue.removeLane(of: task)
+            case .sessionIsFull: queue.removeSession(task.session)
+            }
+        }
+        decision.leavesOwnerWithout = queue.waiting.contains { soon.of($0) == 0 }
+    }
+
+    private func comesFirst(_ a: UserID, _ b: UserID) -> Bool {
+        (soon.of(a), turns.lastServed(a), a.rawValue) < (soon.of(b), turns.lastServed(b), b.rawValue)
+    }
+
+    private func comesFirst(_ a: SessionKey, _ b: SessionKey) -> Bool {
+        (soon.of(a), turns.lastServed(a), a.identifier) < (soon.of(b), turns.lastServed(b), b.identifier)
+    }
+
+    /// Candidates whose hosts take tasks now. If a host takes one only, that is the task that a client asked for, else one
+    /// that has not failed there, if there is any.
+    private func admitted(_ candidates: [Candidate]) -> [Candidate] {
+        var gated: [String: [Candidate]] = [:]
+        var admitted: [Candidate] = []
+        for task in candidates {
+            switch gates.permission(host: task.host, at: time) {
+            case .any: admitted.append(task)
+            case .one: gated[task.host, default: []].append(task)
+            case .none: break
+            }
+        }
+        for (host, tasks) in gated {
+            if let invited = gates.invited(host: host), let task = tasks.first(where: { $0.id == invited }) {
+                admitted.append(task)
+            } else {
+                let untried = tasks.filter { !$0.hasFailed }
+                admitted += untried.isEmpty ? tasks : untried
+            }
+        }
+        return admitted
+    }
+
+    private enum Placement { case placed, hostIsFull, sessionIsFull }
+
+    private mutating func place(_ task: Candidate) -> Placement {
+        let isGated = gates.permission(host: task.host, at: time) == .one
+        if isGated, tried.contains(task.host) { return .hostIsFull }
+        if soon.fits(task) {
+            if now.fits(task) {
+                now.add(task)
+                decision.start.append(task.id)
+            }
+        } else if let victim = victimOfPriority(task) ?? victimOfTurns(task) {
+            soon.remove(victim)
+            keeping.removeAll { $0.id == victim.id }
+            decision.preempt.append(victim.id)
+        } else {
+            return soon.full(for: task).contains(.host) ? .hostIsFull : .sessionIsFull
+        }
+        soon.add(task)
+        if isGated { tried.insert(task.host) }
+        return .placed
+    }
+
+    /// A run of the same owner and a strictly lower priority whose slot is the one needed: one that can be resumed before one
+    /// that cannot, then the least important.
+    private func victimOfPriority(_ task: Candidate) -> Candidate? {
+        keeping.filter { run in
+            run.owner == task.owner && run.priority < task.priority
+                && (run.session == task.session || soon.of(run.session) > soon.of(task.session))
+                && soon.fits(task, without: run)
+        }.max { a, b in a.canResume != b.canResume ? b.canResume : a.precedes(b) }
+    }
+
+    /// A run of an owner who has more of each full resource than the owner of `task`, and who has had the turn.
+    private mutating func victimOfTurns(_ task: Candidate) -> Candidate? {
+        let full = soon.full(for: task)
+        guard full.isSubset(of: [.global, .host]) else { return nil }
+        var best: Candidate?
+        for run in keeping where run.owner != task.owner && soon.fits(task, without: run) {
+            guard let turn = turn(of: run, before: task, full) else { continue }
+            let end = run.startedAt + turn.milliseconds
+            if end > time.boot {
+                decision.nextLook = min(decision.nextLook ?? end, end)
+            } else if best.map({ isBetterVictim(run, $0) }) ?? true {
+                best = run
+            }
+        }
+        return best
+    }
+
+    /// How long `run` may keep its slot if `task` waits for it; nil = as long as it takes.
+    private func turn(of run: Candidate, before task: Candidate, _ full: Set<SlotLimit>) -> Seconds? {
+        let hasNone = soon.of(task.owner) == 0
+        guard run.canResume || hasNone else { return nil }
+        var excess = Int.max
+        if full.contains(.global) { excess = min(excess, soon.of(run.owner) - soon.of(task.owner)) }
+        if full.contains(.host) {
+            excess = min(excess, soon.of(run.owner, on: run.host) - soon.of(task.owner, on: task.host))
+        }
+        if excess >= 2 { return hasNone && run.canResume ? policy.shortestTurn : policy.turn }
+        // More owners than slots: each has one or none, and they take turns.
+        return excess == 1 && hasNone ? policy.turn : nil
+    }
+
+    private func isBetterVictim(_ a: Candidate, _ b: Candidate) -> Bool {
+        if a.canResume != b.canResume { return a.canResume }
+        if soon.of(a.owner) != soon.of(b.owner) { return soon.of(a.owner) > soon.of(b.owner) }
+        if a.owner != b.owner { return a.startedAt < b.startedAt }
+        // What has run longest of one owner is nearest to its end.
+        if a.priority != b.priority { return a.priority < b.priority }
+        return a.startedAt != b.startedAt ? a.startedAt > b.startedAt : b.precedes(a)
+    }
+}
+
+/// Candidates by owner, session and host.
+private struct FairQueue {
+    typealias Candidate = Scheduler.Candidate
+
+    /// Of one session: best first for each host.
+    private typealias Lanes = [String: ArraySlice<Candidate>]
+
+    private var lanes: [SessionKey: Lanes] = [:]
+    private var ofOwners: [UserID: Set<SessionKey>] = [:]
+    /// The owners of all candidates, placed or not.
+    let waiting: Set<UserID>
+
+    init(_ candidates: [Candidate]) {
+        waiting = Set(candidates.map(\.owner))
+        for (session, tasks) in Dictionary(grouping: candidates, by: \.session) {
+            lanes[session] = Dictionary(grouping: tasks, by: \.host).mapValues { $0.sorted { $0.precedes($1) }[...] }
+            ofOwners[session.owner, default: []].insert(session)
+        }
+    }
+
+    var owners: Dictionary<UserID, Set<SessionKey>>.Keys { ofOwners.keys }
+    func sessions(of owner: UserID) -> Set<SessionKey> { ofOwners[owner] ?? [] }
+
+    /// The best task of the session: the highest priority, then the host with the fewest running tasks, so that no host starves
+    /// another.
+    func first(of session: SessionKey, load: SlotUse) -> Candidate? {
+        lanes[session]?.values.compactMap(\.first).min { a, b in
+            if a.priority != b.priority { return a.priority > b.priority }
+            let (loadA, loadB) = (load.of(a.host), load.of(b.host))
+            return loadA != loadB ? loadA < loadB : a.precedes(b)
+        }
+    }
+
+    mutating func remove(_ task: Candidate) {
+        lanes[task.session]?[task.host]?.removeFirst()
+        if lanes[task.session]?[task.host]?.isEmpty ?? true { removeLane(of: task) }
+    }
+
+    mutating func removeLane(of task: Candidate) {
+        lanes[task.session]?[task.host] = nil
+        if lanes[task.session]?.isEmpty ?? true { removeSession(task.session) }
+    }
+
+    mutating func removeSession(_ session: SessionKey) {
+        lanes[session] = nil
+        ofOwners[session.owner]?.remove(session)
+        if ofOwners[session.owner]?.isEmpty ?? true { ofOwners[session.owner] = nil }
+    }
+}

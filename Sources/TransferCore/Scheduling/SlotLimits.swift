@@ -1,0 +1,103 @@
+import TransferModel
+
+/// How many tasks may run: in all, for each host, owner and session, and for each host within a session.
+package struct SlotLimits: Sendable, Hashable {
+    package var global: Int
+    package var perHost: Int
+    /// nil = no limit.
+    package var perOwner: Int?
+    /// Sessions without an entry have no limit of their own.
+    package var perSession: [SessionKey: Int]
+    package var perHostOfSession: [SessionKey: Int]
+
+    package init(
+        global: Int, perHost: Int, perOwner: Int? = nil, perSession: [SessionKey: Int] = [:],
+        perHostOfSession: [SessionKey: Int] = [:]
+    ) {
+        self.global = global
+        self.perHost = perHost
+        self.perOwner = perOwner
+        self.perSession = perSession
+        self.perHostOfSession = perHostOfSession
+    }
+}
+
+/// The limit that keeps a task from a slot.
+package enum SlotLimit: Sendable, Hashable, CaseIterable {
+    case global, owner, session, host
+}
+
+/// Running tasks counted by everything that has a limit.
+struct SlotUse {
+    private struct OwnerHost: Hashable {
+        var owner: UserID
+        var host: String
+    }
+    private struct SessionHost: Hashable {
+        var session: SessionKey
+        var host: String
+    }
+
+    private(set) var all = 0
+    private var hosts: [String: Int] = [:]
+    private var owners: [UserID: Int] = [:]
+    private var sessions: [SessionKey: Int] = [:]
+    private var hostsOfOwners: [OwnerHost: Int] = [:]
+    private var hostsOfSessions: [SessionHost: Int] = [:]
+    private let limits: SlotLimits
+
+    init(limits: SlotLimits) { self.limits = limits }
+
+    mutating func add(_ task: Scheduler.Candidate) { count(task, 1) }
+    mutating func remove(_ task: Scheduler.Candidate) { count(task, -1) }
+
+    private mutating func count(_ task: Scheduler.Candidate, _ step: Int) {
+        let (session, host) = (task.session, task.host)
+        all += step
+        hosts[host, default: 0] += step
+        owners[session.owner, default: 0] += step
+        sessions[session, default: 0] += step
+        hostsOfOwners[OwnerHost(owner: session.owner, host: host), default: 0] += step
+        if limits.perHostOfSession[session] != nil {
+            hostsOfSessions[SessionHost(session: session, host: host), default: 0] += step
+        }
+    }
+
+    func of(_ host: String) -> Int { hosts[host, default: 0] }
+    func of(_ owner: UserID) -> Int { owners[owner, default: 0] }
+    func of(_ session: SessionKey) -> Int { sessions[session, default: 0] }
+    func of(_ owner: UserID, on host: String) -> Int { hostsOfOwners[OwnerHost(owner: owner, host: host), default: 0] }
+
+    func fits(_ task: Scheduler.Candidate) -> Bool {
+        let (session, host) = (task.session, task.host)
+        guard all < limits.global, of(host) < limits.perHost else { return false }
+        if let most = limits.perOwner, of(session.owner) >= most { return false }
+        if let most = limits.perSession[session], of(session) >= most { return false }
+        guard let most = limits.perHostOfSession[session] else { return true }
+        return hostsOfSessions[SessionHost(session: session, host: host), default: 0] < most
+    }
+
+    /// Limits that are reached.
+    func full(for task: Scheduler.Candidate) -> Set<SlotLimit> {
+        let (session, host) = (task.session, task.host)
+        var full: Set<SlotLimit> = []
+        if all >= limits.global { full.insert(.global) }
+        if let most = limits.perOwner, of(session.owner) >= most { full.insert(.owner) }
+        if let most = limits.perSession[session], of(session) >= most { full.insert(.session) }
+        let ofSession = hostsOfSessions[SessionHost(session: session, host: host), default: 0]
+        if of(host) >= limits.perHost || ofSession >= limits.perHostOfSession[session] ?? .max { full.insert(.host) }
+        return full
+    }
+
+    /// Whether `task` would fit if `victim` were gone.
+    func fits(_ task: Scheduler.Candidate, without victim: Scheduler.Candidate) -> Bool {
+        let (session, host) = (task.session, task.host)
+        let (freesHost, freesSession) = (victim.host == host ? 1 : 0, victim.session == session ? 1 : 0)
+        guard all - 1 < limits.global, of(host) - freesHost < limits.perHost else { return false }
+        if let most = limits.perOwner, of(session.owner) - (victim.owner == task.owner ? 1 : 0) >= most { return false }
+        if let most = limits.perSession[session], of(session) - freesSession >= most { return false }
+        guard let most = limits.perHostOfSession[session] else { return true }
+        let used = hostsOfSessions[SessionHost(session: session, host: host), default: 0]
+        return used - min(freesHost, freesSession) < most
+    }
+}

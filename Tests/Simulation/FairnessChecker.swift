@@ -1,0 +1,72 @@
+import CSimulation
+import DaemonKit
+import TransferModel
+import TransferStore
+
+/// Looks at who waits for a slot: a task that could run at a host that answers, and an owner who has none, are served within
+/// a bounded time.
+final class FairnessChecker: @unchecked Sendable {
+    private unowned let world: World
+    /// Until when a host may hold its tasks back (nanoseconds since boot): it was silent, or asked for a pause.
+    private var heldUntil: [String: Int64] = [:]
+    /// Since when a task could have begun, and an owner with such a task has had no slot.
+    private var tasks: [TaskID: Int64] = [:]
+    private var owners: [UserID: Int64] = [:]
+    private var lastLook: Int64 = 0
+
+    private static let second: Int64 = 1_000_000_000
+    /// The longest time between probes, and the tasks that a paced host lets begin before.
+    private static let patience = 120 * second
+    private static let betweenLooks = second / 2
+
+    init(_ world: World) { self.world = world }
+
+    /// An exchange with the host got no answer.
+    func silent(_ host: String) { hold(host, seconds: 70) }
+
+    /// The host asked for a pause.
+    func throttled(_ host: String, seconds: Int64) { hold(host, seconds: seconds) }
+
+    private func hold(_ host: String, seconds: Int64) {
+        heldUntil[host] = max(heldUntil[host] ?? 0, sim_now() + seconds * Self.second)
+    }
+
+    func crashed() {
+        tasks = [:]
+        owners = [:]
+    }
+
+    func check(_ snapshot: StoreSnapshot) throws {
+        let now = sim_now()
+        guard now - lastLook >= Self.betweenLooks else { return }
+        lastLook = now
+        guard world.daemon?.hasStarted == true, !world.hasDiskTrouble else { return crashed() }
+        let running = try snapshot.tasks(
+            try snapshot.select(TaskSelector(states: [.running]), after: nil, limit: 100))
+        let queued = try snapshot.tasks(
+            try snapshot.select(TaskSelector(states: [.queued]), after: nil, limit: 100))
+        let ready = queued.filter { task in
+            let held = heldUntil.first { task.host.contains("//" + $0.key) }?.value ?? 0
+            return held < now
+        }
+        let isFull = running.count >= SimulatedDaemon.mostRunning
+        tasks = try waiting(isFull ? [] : ready.map(\.id), since: tasks, now) { "task \($0) of a host that answers" }
+        let served = Set(running.map(\.session.owner))
+        let without = Set(ready.map(\.session.owner)).subtracting(served).sorted()
+        owners = try waiting(without, since: owners, now) { "owner \($0)" }
+    }
+
+    private func waiting<ID: Hashable>(
+        _ ids: [ID], since known: [ID: Int64], _ now: Int64, _ name: (ID) -> String
+    ) throws -> [ID: Int64] {
+        var since: [ID: Int64] = [:]
+        for id in ids {
+            let begin = known[id] ?? now
+            since[id] = begin
+            if now - begin > Self.patience {
+                throw Violation("\(name(id)) has waited for a slot for \((now - begin) / Self.second) s")
+            }
+        }
+        return since
+    }
+}

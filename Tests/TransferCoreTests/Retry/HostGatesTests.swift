@@ -1,0 +1,124 @@
+import Testing
+import TransferModel
+
+@testable import TransferCore
+
+struct HostGatesTests {
+    private let host = "https://example.org:443"
+
+    private func report(
+        _ gates: inout HostGates, _ report: HostGates.Report, task: Int64 = 1, startedAt: Double = 0,
+        at time: Double = 0, host: String? = nil
+    ) {
+        gates.report(
+            report, host: host ?? self.host, task: TaskID(task), startedAt: reading(startedAt).boot, at: reading(time))
+    }
+
+    private func silent(at time: Double = 0) -> HostGates {
+        var gates = HostGates()
+        for task in 1...5 { report(&gates, .failed, task: Int64(task), at: time) }
+        return gates
+    }
+
+    @Test func aHostNobodyComplainedOfTakesAny() {
+        var gates = HostGates()
+        #expect(gates.permission(host: host, at: reading()) == .any)
+        report(&gates, .answered)
+        report(&gates, .refused)
+        report(&gates, .nothing)
+        for _ in 0..<4 { report(&gates, .failed) }
+        #expect(gates.permission(host: host, at: reading()) == .any)
+        #expect(gates.nextChange() == nil && gates.hold(host: host, at: reading()) == nil)
+    }
+
+    @Test func aSilentHostTakesOneAtATime() {
+        var gates = silent()
+        #expect(gates.permission(host: host, at: reading()) == .none(until: reading(5).boot))
+        #expect(gates.hold(host: host, at: reading()) == .silent(nextProbe: reading(5).boot))
+        #expect(gates.permission(host: host, at: reading(5)) == .one)
+        #expect(gates.permission(host: "https://other.org:443", at: reading()) == .any)
+        gates.attemptStarted(host: host, task: TaskID(9), at: reading(5))
+        #expect(gates.permission(host: host, at: reading(6)) == .none(until: reading(15).boot))
+        report(&gates, .nothing, task: 9, at: 7)
+        #expect(gates.permission(host: host, at: reading(7)) == .one)
+    }
+
+    @Test func aStatusHoldsNobody() {
+        var gates = HostGates()
+        for task in 1...50 { report(&gates, .refused, task: Int64(task)) }
+        #expect(gates.permission(host: host, at: reading()) == .any)
+        gates = silent()
+        report(&gates, .refused, at: 1)
+        #expect(gates.permission(host: host, at: reading(1)) == .any)
+        #expect(gates.takeReleased(at: reading(1)) == [host])
+    }
+
+    @Test func anAnswerAndReceivedBytesLetAllIn() {
+        var gates = silent()
+        report(&gates, .answered, at: 1)
+        #expect(gates.permission(host: host, at: reading(1)) == .any)
+        gates = silent()
+        let wasOpen = gates.received(from: host, at: reading(1))
+        let again = gates.received(from: host, at: reading(1))
+        #expect(wasOpen && !again)
+        #expect(gates.permission(host: host, at: reading(1)) == .any)
+        #expect(gates.takeReleased(at: reading(1)) == [host])
+    }
+
+    @Test func whatAHostAsksForHoldsAllOfItsTasks() {
+        var gates = HostGates()
+        report(&gates, .throttled(retryAfter: 2))
+        #expect(gates.permission(host: host, at: reading(1)) == .none(until: reading(2).boot))
+        #expect(gates.hold(host: host, at: reading(1)) == .paced(nextStart: reading(2).boot))
+        #expect(gates.permission(host: host, at: reading(2)) == .one)
+        gates.attemptStarted(host: host, task: TaskID(7), at: reading(2))
+        #expect(gates.permission(host: host, at: reading(2.5)) == .none(until: reading(3).boot))
+        report(&gates, .throttled(retryAfter: 4), startedAt: 2, at: 2.6)
+        #expect(gates.permission(host: host, at: reading(3)) == .none(until: reading(6.6).boot))
+    }
+
+    @Test func theLaterOfBothTimesHolds() {
+        var gates = silent()
+        report(&gates, .throttled(retryAfter: 20), at: 1)
+        for task in 1...5 { report(&gates, .failed, task: Int64(task), at: 2) }
+        #expect(gates.permission(host: host, at: reading(8)) == .none(until: reading(21).boot))
+    }
+
+    @Test func aHostIsReleasedOnceWhenItsTimeComes() {
+        var gates = silent()
+        #expect(gates.takeReleased(at: reading(4)) == [] && gates.nextChange() == reading(5).boot)
+        #expect(gates.takeReleased(at: reading(5)) == [host] && gates.nextChange() == nil)
+        #expect(gates.takeReleased(at: reading(6)) == [])
+        gates.putBack([host])
+        #expect(gates.takeReleased(at: reading(6)) == [host])
+        gates.attemptStarted(host: host, task: TaskID(9), at: reading(6))
+        report(&gates, .failed, task: 9, at: 7)
+        #expect(gates.nextChange() == reading(16).boot)
+        report(&gates, .answered, at: 8)
+        #expect(gates.takeReleased(at: reading(8)) == [host])
+        // What was noted for it means nothing any more.
+        #expect(gates.nextChange() == nil && gates.takeReleased(at: reading(100)) == [])
+    }
+
+    @Test func aClientsTaskIsTriedAtOnce() {
+        var gates = silent()
+        let isHeld = gates.tryNow(host: host, task: TaskID(77), at: reading(1))
+        #expect(isHeld && gates.permission(host: host, at: reading(1)) == .one)
+        #expect(gates.invited(host: host) == TaskID(77) && gates.invitations(at: reading(1)) == [TaskID(77)])
+        #expect(gates.takeReleased(at: reading(1)) == [host])
+        gates.attemptStarted(host: host, task: TaskID(77), at: reading(1))
+        #expect(gates.invited(host: host) == nil && gates.invitations(at: reading(1)) == [])
+        let isOthers = gates.tryNow(host: "https://other.org:443", task: TaskID(78), at: reading(1))
+        #expect(!isOthers)
+    }
+
+    @Test func hostsThatWereQuietForLongAreForgottenAndReleased() {
+        var gates = silent()
+        _ = gates.takeReleased(at: reading(5))
+        for number in 0...HostGates.rememberedHosts {
+            report(&gates, .failed, at: 10_000, host: "http://h\(number):80")
+        }
+        #expect(gates.permission(host: host, at: reading(10_000)) == .any)
+        #expect(gates.takeReleased(at: reading(10_000)) == [host])
+    }
+}

@@ -1,0 +1,114 @@
+import Testing
+import TransferModel
+
+@testable import TransferCore
+
+struct OriginPaceTests {
+    private func boot(_ seconds: Double) -> Int64 { reading(seconds).boot }
+
+    @Test func nothingBeginsUntilTheTimeThatTheOriginNamed() {
+        let pace = OriginPace(retryAfter: 2, at: reading())
+        #expect(pace.nextStartAt == boot(2))
+        #expect(pace.holdsUntil(at: reading(1)) == boot(2))
+        #expect(pace.holdsUntil(at: reading(2)) == nil)
+    }
+
+    @Test func goodAnswersRaiseTheRateByOneASecondAndARefusalHalvesIt() {
+        var pace = OriginPace(retryAfter: 1, at: reading())
+        var time = 1.0
+        for _ in 0..<6 {
+            // A second of starts that are all answered well.
+            let rate = pace.rate
+            for _ in 0..<Int(rate.rounded()) { pace.answered(startedAt: boot(time), at: reading(time)) }
+            time += 1
+            #expect(abs(pace.rate - rate - 1) < 0.3)
+        }
+        let before = pace.rate
+        pace.refused(retryAfter: 1, startedAt: boot(time), at: reading(time))
+        #expect(pace.rate == before / 2)
+        // Others that were on their way when it refused say nothing new.
+        pace.refused(retryAfter: 1, startedAt: boot(time - 0.1), at: reading(time + 0.1))
+        pace.answered(startedAt: boot(time - 0.1), at: reading(time + 0.2))
+        #expect(pace.rate == before / 2)
+        for _ in 0..<20 { pace.refused(retryAfter: 1, startedAt: boot(time + 1), at: reading(time + 1)) }
+        #expect(pace.rate == OriginPace.lowestRate)
+    }
+
+    @Test func startsAreSpacedByTheRate() {
+        var pace = OriginPace(retryAfter: 1, at: reading())
+        pace.attemptStarted(at: reading(1))
+        #expect(pace.nextStartAt == boot(2))
+        for _ in 0..<3 { pace.answered(startedAt: boot(1), at: reading(1.5)) }
+        pace.attemptStarted(at: reading(2))
+        let gap = Double(pace.nextStartAt - boot(2)) / 1000
+        #expect(abs(gap - 1 / pace.rate) < 0.002)
+        // What was not used is lost: no burst after a rest.
+        pace.attemptStarted(at: reading(60))
+        #expect(pace.nextStartAt >= boot(60.2))
+    }
+
+    /// One URL that asks for a day must not shut out the others for a day.
+    @Test func aLongHoldIsTriedOnceAMinuteAndEndsWithAGoodAnswer() {
+        var pace = OriginPace(retryAfter: 86_400, at: reading())
+        #expect(pace.nextStartAt == boot(60))
+        pace.attemptStarted(at: reading(60))
+        #expect(pace.nextStartAt == boot(120))
+        pace.refused(retryAfter: 86_400, startedAt: boot(60), at: reading(61))
+        #expect(pace.nextStartAt == boot(121) && pace.holdsUntil(at: reading(200)) == boot(86_461))
+        pace.attemptStarted(at: reading(121))
+        pace.answered(startedAt: boot(121), at: reading(122))
+        #expect(pace.holdsUntil(at: reading(122)) == nil)
+        #expect(pace.nextStartAt == boot(123))
+    }
+
+    @Test func aClientMayAskForATry() {
+        var pace = OriginPace(retryAfter: 30, at: reading())
+        pace.tryNow(at: reading(3))
+        #expect(pace.nextStartAt == boot(3))
+    }
+
+    @Test func itIsOverWhenTheOriginTakesManyOrHasNotRefusedForLong() {
+        var pace = OriginPace(retryAfter: 10, at: reading())
+        #expect(!pace.isOver(at: reading(609)))
+        #expect(pace.isOver(at: reading(610)))
+        while pace.rate < OriginPace.highestRate { pace.answered(startedAt: boot(20), at: reading(20)) }
+        #expect(pace.isOver(at: reading(21)))
+    }
+
+    /// A server that takes five requests a second and answers 429 with `Retry-After: 2` beyond: sixty files cost at most 150
+    /// requests, in any order of its answers, and less than a minute.
+    @Test(arguments: [0.0, 0.05, 0.3]) func sixtyFilesCostAtMost150Requests(latency: Double) {
+        var (served, requests, time) = (0, 0, 0.0)
+        var pace: OriginPace?
+        var accepted: [Double] = []
+        var flying: [(start: Double, isGood: Bool)] = []
+        var waiting = 60
+        while served < 60, time < 120 {
+            for answer in flying where answer.start + latency <= time {
+                let (began, now) = (boot(answer.start), reading(time))
+                if answer.isGood {
+                    served += 1
+                    pace?.answered(startedAt: began, at: now)
+                } else {
+                    waiting += 1
+                    if pace == nil { pace = OriginPace(retryAfter: 2, at: now) }
+                    pace?.refused(retryAfter: 2, startedAt: began, at: now)
+                }
+            }
+            flying.removeAll { $0.start + latency <= time }
+            while waiting > 0, flying.count < 6, pace.map({ $0.nextStartAt <= boot(time) }) ?? true {
+                waiting -= 1
+                requests += 1
+                pace?.attemptStarted(at: reading(time))
+                accepted.removeAll { $0 <= time - 1 }
+                let isGood = accepted.count < 5
+                if isGood { accepted.append(time) }
+                flying.append((time, isGood))
+            }
+            time += 0.01
+        }
+        #expect(served == 60)
+        #expect(requests <= 150, "\(requests) requests")
+        #expect(time < 60, "\(time) s")
+    }
+}
