@@ -16,6 +16,8 @@ final class LocalExchange: Sendable {
         var descriptor: Int32 = -1
         var status = stat()
         var bytes: [UInt8] = []
+        /// nil for a file whose end only reading finds.
+        var size: Int64?
     }
 
     private let exchange: Exchange
@@ -70,7 +72,8 @@ final class LocalExchange: Sendable {
     // MARK: Sources
 
     private func data() throws -> Source {
-        Source(bytes: try DataURL.decode(exchange.url).bytes)
+        let bytes = try DataURL.decode(exchange.url).bytes
+        return Source(bytes: bytes, size: Int64(bytes.count))
     }
 
     /// Regular files only: a pipe or device has no end and no offset.
@@ -89,16 +92,26 @@ final class LocalExchange: Sendable {
             close(source.descriptor)
             throw LocalFailure("open the source file", errno: EINVAL)
         }
+        source.size = Self.size(of: source.descriptor, source.status)
         return source
+    }
+
+    /// The length that a file says it has; nil if reading shows another one. Files of /proc say 0, files of /sys a whole
+    /// page, whatever they hold.
+    /// Source: https://docs.kernel.org/filesystems/proc.html, https://docs.kernel.org/filesystems/sysfs.html
+    private static func size(of file: Int32, _ status: stat) -> Int64? {
+        var byte: UInt8 = 0
+        let length = Int64(status.st_size)
+        if length == 0 { return pread(file, &byte, 1, 0) > 0 ? nil : 0 }
+        return pread(file, &byte, 1, off_t(length - 1)) == 0 ? nil : length
     }
 
     // MARK: The answer
 
     private func answer(_ source: Source) {
         let isFile = source.descriptor >= 0
-        let size = isFile ? Int64(source.status.st_size) : Int64(source.bytes.count)
         let head = ResponseHead(
-            url: isFile ? exchange.url : "data:", size: ByteCount(size),
+            url: isFile ? exchange.url : "data:", size: source.size.map { ByteCount($0) },
             modificationTime: isFile ? Int64(source.status.st_mtim.tv_sec) : nil)
         let verdict = exchange.judge.judge(head)
         context.observer.transferResponded(head, verdict: verdict)
@@ -151,9 +164,10 @@ final class LocalExchange: Sendable {
     }
 
     private func copyFile(_ source: Source, to sink: PartSink, _ head: ResponseHead) -> ExchangeOutcome.End {
-        let size = Int64(source.status.st_size)
+        let size = source.size ?? .max
         var offset = sink.acceptance.offset.rawValue
-        var byKernel = true
+        // What has no length is made while it is read.
+        var byKernel = source.size != nil
         while offset < size, sink.failure == nil {
             if isCancelled { return .aborted }
             let wanted = Int(min(Int64(Self.slice), size - offset))
@@ -168,11 +182,11 @@ final class LocalExchange: Sendable {
                     sink.fail(LocalFailure("pwrite"))
                     return .finished
                 }
-                // Other file systems, other kernels, or a file of /proc: read and write.
+                // Other file systems or other kernels: read and write.
                 byKernel = false
             }
             switch read(source, offset, wanted, sink) {
-            case .success(0): return changed
+            case .success(0): return source.size == nil && isUnchanged(source) ? .finished : changed
             case .success(let count): offset += Int64(count)
             case .failure(let failure): return .local(errno: failure.errno, operation: failure.operation)
             }

@@ -43,6 +43,40 @@ import TransferModel
         await bench.engine.shutdown()
     }
 
+    /// Their lengths say nothing: 0 in /proc, a page in /sys.
+    @Test(arguments: ["/proc/version", "/sys/kernel/mm/transparent_hugepage/enabled", "/sys/kernel/notes"])
+    func readsFilesThatTheKernelMakesToTheirEnd(path: String) async throws {
+        // Not every kernel has each of them.
+        guard let content = KernelFile.read(path), !content.isEmpty else { return }
+        let bench = try Bench()
+        let outcome = try await bench.download("file://" + path)
+        #expect(outcome.end == .finished)
+        #expect(outcome.offset == ByteCount(Int64(content.count)))
+        #expect(try bench.folder.read("part") == content)
+        await bench.engine.shutdown()
+    }
+
+    /// More than one buffer of it.
+    @Test func aLongFileOfTheKernelIsWhole() async throws {
+        let bench = try Bench()
+        let outcome = try await bench.download("file:///proc/kallsyms")
+        #expect(outcome.end == .finished)
+        #expect(outcome.head?.size == nil)
+        // Symbols may come and go meanwhile.
+        if (KernelFile.read("/proc/kallsyms") ?? []).count > 2 << 20 { #expect(outcome.offset > ByteCount(1 << 20)) }
+        await bench.engine.shutdown()
+    }
+
+    @Test func anEmptyFileHasALength() async throws {
+        let bench = try Bench()
+        try bench.folder.write("empty", [])
+        let outcome = try await bench.download("file://" + bench.folder.file("empty"))
+        #expect(outcome.end == .finished)
+        #expect(outcome.offset == 0)
+        #expect(outcome.head?.size == 0)
+        await bench.engine.shutdown()
+    }
+
     @Test func decodesADataURL() async throws {
         let bench = try Bench()
         let outcome = try await bench.download("data:text/plain;base64,aGVsbG8=")
@@ -63,5 +97,21 @@ import TransferModel
         guard case .stopped(.failure(let error, _)) = outcome.end else { throw TestFailure("\(outcome.end)") }
         #expect(error.code == .permissionDenied)
         await bench.engine.shutdown()
+    }
+}
+
+/// All that reading a file gives, whatever its length says.
+private enum KernelFile {
+    static func read(_ path: String) -> [UInt8]? {
+        let file = open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return nil }
+        defer { close(file) }
+        var content: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let count = Glibc.read(file, &buffer, buffer.count)
+            guard count > 0 else { return count == 0 ? content : nil }
+            content += buffer[..<count]
+        }
     }
 }

@@ -33,6 +33,20 @@ struct FileDownloadTests {
         #expect(offset(verdict(held(40, time: nil), size: 100, time: nil, trusted: true)) == 40)
     }
 
+    /// A file of /proc: only its end says how long it is.
+    @Test func whatHasNoLengthIsWholeAtItsEnd() throws {
+        var strategy = try StrategyRegistry.strategy(for: request("file:///proc/version"))
+        _ = strategy.next(after: nil)
+        let head = ResponseHead(url: "file:///proc/version", size: nil, modificationTime: time)
+        let outcome = ExchangeOutcome(end: .finished, head: head, offset: 7, received: 7)
+        guard case .finished(let arrival) = strategy.next(after: outcome) else {
+            Issue.record("not finished")
+            return
+        }
+        #expect(arrival.total == 7)
+        #expect(!arrival.lengthProven)
+    }
+
     @Test func aFileThatGrowsMeanwhileStartsOver() throws {
         var strategy = try StrategyRegistry.strategy(for: request("file:///f", checkpoint: held(40)))
         _ = strategy.next(after: nil)
