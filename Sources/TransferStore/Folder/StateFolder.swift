@@ -10,7 +10,8 @@ struct StateFolder: Sendable {
     var reserve: String { path + "/reserve" }
 
     /// Creates missing folders with mode 0700.
-    /// - Throws: `TransferError` that names the folder and the cause.
+    /// - Throws: `TransferError` that names the folder and the cause; `permission.denied` if others could put their files
+    ///   in place of the daemon's.
     func create() throws {
         var partial = path.hasPrefix("/") ? "" : "."
         for component in path.split(separator: "/") {
@@ -29,7 +30,34 @@ struct StateFolder: Sendable {
         guard access(path, R_OK | W_OK | X_OK) == 0 else {
             throw StoreFailure.system("Cannot use the state folder", path: path, errno: errno)
         }
+        try requireOwn()
     }
+
+    /// Whoever may write in the folder may replace the database, whatever modes its files have.
+    private func requireOwn() throws {
+        var info = stat()
+        guard stat(path, &info) == 0 else {
+            throw StoreFailure.system("Cannot use the state folder", path: path, errno: errno)
+        }
+        guard info.st_uid == geteuid() || info.st_uid == 0 else {
+            throw refusal("The state folder \(path) belongs to user \(info.st_uid): name a folder of your own.", info)
+        }
+        guard info.st_mode & 0o022 == 0 else {
+            throw refusal(
+                "Others may write in the state folder \(path) (mode \(Self.octal(info.st_mode))): look through it, "
+                    + "then run chmod go-w on it.", info)
+        }
+    }
+
+    private func refusal(_ message: String, _ info: stat) -> TransferError {
+        TransferError(
+            .permissionDenied, message,
+            details: [
+                "path": .string(path), "mode": .string(Self.octal(info.st_mode)), "owner": .integer(Int64(info.st_uid)),
+            ])
+    }
+
+    private static func octal(_ mode: mode_t) -> String { "0" + String(mode & 0o7777, radix: 8) }
 
     /// Whether its disk needs room for what is written again in place.
     var copiesOnWrite: Bool {

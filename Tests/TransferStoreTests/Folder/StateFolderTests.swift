@@ -85,6 +85,35 @@ import TransferModel
         #expect(error?.message.contains("Not a directory") == true, "\(error?.message ?? "")")
     }
 
+    /// Others could put a database of theirs in its place.
+    @Test(arguments: [0o777, 0o1777, 0o770, 0o702] as [mode_t])
+    func aFolderThatOthersMayWriteInIsRefused(_ mode: mode_t) async throws {
+        try makeFolder()
+        try #require(chmod(fixture.folder, mode) == 0)
+        let error = await transferError { _ = try fixture.open() }
+        #expect(error?.code == .permissionDenied && error?.retryable == false)
+        #expect(error?.message.contains("mode 0\(String(mode, radix: 8))") == true)
+        #expect(error?.message.contains("chmod go-w") == true)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: fixture.folder).isEmpty)
+        try #require(chmod(fixture.folder, 0o755) == 0)
+        try fixture.open().close()
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "only root gives folders away"))
+    func aFolderOfSomebodyElseIsRefused() async throws {
+        try makeFolder()
+        try #require(chown(fixture.folder, 4711, 4711) == 0)
+        let error = await transferError { _ = try fixture.open() }
+        #expect(error?.code == .permissionDenied)
+        #expect(error?.message.contains("user 4711") == true)
+    }
+
+    @Test func theParentMayBeOpenToAll() throws {
+        try makeFolder()
+        try #require(chmod(fixture.folder, 0o1777) == 0)
+        try TransferStore(folder: fixture.folder + "/mine").close()
+    }
+
     private func makeFolder() throws {
         try FileManager.default.createDirectory(atPath: fixture.folder, withIntermediateDirectories: false)
     }
