@@ -36,7 +36,8 @@ extension StoreSnapshot {
         return settings
     }
 
-    /// The range of the primary key is the only way in: `+` keeps the planner off `event_final`.
+    /// The events of one task are found by `event_task`; else the range of the primary key is the only way in. `+` keeps
+    /// the planner off other indices, whose order is not the log's.
     static func eventSQL(_ query: EventQuery) -> (String, StatementArguments) {
         var conditions = ["sequence > ?"]
         var arguments: [(any DatabaseValueConvertible)?] = [query.after.rawValue]
@@ -49,7 +50,14 @@ extension StoreSnapshot {
             arguments.append(contentsOf: values)
         }
         if let sessions = query.sessions { oneOf("session", sessions.sorted()) }
-        if let tasks = query.tasks { oneOf("task", tasks.sorted().map(\.rawValue)) }
+        if let tasks = query.tasks {
+            if let task = tasks.first, tasks.count == 1 {
+                conditions.append("task = ?")
+                arguments.append(task.rawValue)
+            } else {
+                oneOf("task", tasks.sorted().map(\.rawValue))
+            }
+        }
         if let types = query.types { oneOf("type", types.map(\.rawValue).sorted()) }
         arguments.append(query.limit)
         let sql = """

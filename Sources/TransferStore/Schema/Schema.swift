@@ -18,6 +18,7 @@ enum Schema {
         Migration(identifier: Migration0006.identifier, sql: Migration0006.sql),
         Migration(identifier: Migration0007.identifier, sql: Migration0007.sql),
         Migration(identifier: Migration0008.identifier, sql: Migration0008.sql),
+        Migration(identifier: Migration0012.identifier, sql: Migration0012.sql),
     ]
 
     static var migrator: DatabaseMigrator {

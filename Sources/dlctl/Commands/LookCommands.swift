@@ -112,25 +112,13 @@ struct ExplainCommand: DaemonCommand {
     func run(_ session: CommandSession) async throws {
         let client = try await session.connect()
         let task = try await client.call(GetTask.self, TaskReference(id: id))
-        let events = try await story(client)
+        // However long the log is, and whatever the task lived through.
+        let events = try await NewestEvents(query: ListEvents.Parameters(after: .start, tasks: [id]))
+            .read(Self.longestStory, client)
         await client.close()
         if session.console.json {
             return try session.console.value(Answer(task: task, advice: Explanation.advice(task), events: events))
         }
         Explanation.render(task, events: events, now: .now()).forEach(session.console.line)
-    }
-
-    private func story(_ client: any DaemonCalling) async throws -> [EventView] {
-        var events: [EventView] = []
-        var after = EventPosition.start
-        while true {
-            let page = try await client.call(
-                ListEvents.self, ListEvents.Parameters(after: after, tasks: [id], limit: ListEvents.largestLimit))
-            events = Array((events + page.events).suffix(Self.longestStory))
-            guard page.events.count == ListEvents.largestLimit, let last = page.events.last?.sequence else {
-                return events
-            }
-            after = .after(last)
-        }
     }
 }

@@ -60,14 +60,20 @@ import TransferModel
         let store = try fixture.open()
         var query = EventQuery(after: SequenceNumber(1), owner: alice)
         query.sessions = ["a"]
-        query.tasks = [TaskID(1)]
+        query.tasks = [TaskID(1), TaskID(2)]
         query.types = [.taskCompleted]
+        #expect(try await plan(query, store) == ["SEARCH event USING INTEGER PRIMARY KEY (rowid>?)"])
+        // One task's few events are not looked for among a million others; their order is that of the log all the same.
+        query.tasks = [TaskID(1)]
+        #expect(try await plan(query, store) == ["SEARCH event USING INDEX event_task (task=? AND rowid>?)"])
+    }
+
+    private func plan(_ query: EventQuery, _ store: TransferStore) async throws -> [String] {
         let (sql, arguments) = StoreSnapshot.eventSQL(query)
-        let plan = try await store.pool.read { database in
+        return try await store.pool.read { database in
             try Row.fetchAll(database, sql: "EXPLAIN QUERY PLAN " + sql, arguments: arguments)
                 .map { $0["detail"] as String }
         }
-        #expect(plan == ["SEARCH event USING INTEGER PRIMARY KEY (rowid>?)"])
     }
 
     @Test func finalEventsNotAcknowledgedAreCounted() async throws {

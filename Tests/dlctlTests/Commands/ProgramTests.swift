@@ -326,6 +326,20 @@ import TransferModel
         await bench.daemon.stop()
     }
 
+    /// The story of a task that failed often is its newest part.
+    @Test func explainTellsTheNewestOfALongStory() async throws {
+        let bench = try await Bench()
+        bench.daemon.put(Sample.record(1))
+        for _ in 0..<3000 { try bench.daemon.happen(.taskQueued, TaskID(1)) }
+        for _ in 0..<100 { try bench.daemon.happen(.taskFailed, TaskID(9)) }
+        let story = try await Program(
+            ["explain", "--json", "1"], environment: bench.environment, folder: bench.folder
+        ).finish()
+        let events = JSONText.value(story.output)?["events"]?.arrayValue ?? []
+        #expect(events.compactMap { $0["sequence"]?.integerValue } == Array(2951...3000))
+        await bench.daemon.stop()
+    }
+
     @Test func aReaderThatLeftEndsItQuietly() async throws {
         let bench = try await Bench()
         for _ in 0..<3000 { try bench.daemon.happen(.taskAdded, TaskID(1)) }
