@@ -74,7 +74,7 @@ package final class Folder: Sendable {
         besides file: Descriptor, in pool: BlockingPool,
         _ completion: @escaping @Sendable (Result<Void, TransferError>) -> Void
     ) {
-        entries.join(post: { pool.post($0) }) { [self] in
+        entries.join(post: { [device] in pool.post(on: device, $0) }) { [self] in
             Result { () throws(TransferError) in try sync(besides: file.rawValue) }
         } _: {
             completion($0)

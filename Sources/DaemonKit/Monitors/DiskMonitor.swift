@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Threading
 import TransferModel
 
 /// What a task that waits for the disk needs before it can run again.
@@ -34,6 +35,8 @@ package enum DiskVerdict: Hashable, Sendable {
 package struct DiskMonitor: Sendable {
     private let access: FileAccess
     private let pool: BlockingPool
+    /// File systems that have not answered yet.
+    private let asked = Guarded(Set<UInt64>())
 
     /// Room that must be free where nothing says how much is needed; the engine writes pieces of this size.
     static let leastRoom = ByteCount.mebibytes(1)
@@ -48,24 +51,47 @@ package struct DiskMonitor: Sendable {
     /// Judges one need. Does not block the caller's thread.
     /// - Parameter minimumFree: the setting `minimumFreeSpace`: what must stay free.
     package func check(_ need: DiskNeed, minimumFree: ByteCount) async -> DiskVerdict {
-        await pool.run { () -> DiskVerdict in judge(need, minimumFree: minimumFree) }
+        await pool.run(at: need.plan.folder, followsLinks: !access.isConfined) { () -> DiskVerdict in
+            judge(need, minimumFree: minimumFree)
+        }
     }
 
     /// Those of `waiting` that can run again. Needs of one file system share its room, first come first served, so
-    /// that a thousand tasks do not all start for the room of one.
+    /// that a thousand tasks do not all start for the room of one. One that does not answer keeps no others waiting: it is
+    /// not asked again before it has.
     package func ready<ID: Hashable & Sendable>(
         among waiting: [(id: ID, need: DiskNeed)], minimumFree: ByteCount
     ) async -> [ID] {
-        await pool.run { () -> [ID] in
-            var promised: [UInt64: ByteCount] = [:]
+        var groups: [[(id: ID, need: DiskNeed)]] = []
+        var places: [UInt64: Int] = [:]
+        for one in waiting {
+            let device = one.need.device ?? 0
+            if let place = places[device] {
+                groups[place].append(one)
+            } else if asked.withLock({ $0.insert(device).inserted }) {
+                places[device] = groups.count
+                groups.append([one])
+            }
+        }
+        let answers = await pool.answers(of: groups, within: Self.longestAnswer) { needs, _ in
+            defer { asked.withLock { _ = $0.remove(needs[0].need.device ?? 0) } }
+            return await ready(of: needs, minimumFree: minimumFree)
+        }
+        return answers.flatMap { $0 ?? [] }
+    }
+
+    private static let longestAnswer = Duration.seconds(2)
+
+    /// - Parameter needs: of one file system; not empty.
+    private func ready<ID: Sendable>(
+        of needs: [(id: ID, need: DiskNeed)], minimumFree: ByteCount
+    ) async -> [ID] {
+        await pool.run(at: needs[0].need.plan.folder, followsLinks: !access.isConfined) { () -> [ID] in
+            var promised = ByteCount.zero
             var result: [ID] = []
-            for (id, need) in waiting {
-                let key = need.device ?? 0
-                let taken = promised[key] ?? .zero
-                if judge(need, minimumFree: minimumFree + taken) == .ready {
-                    promised[key] = taken + (need.remaining ?? Self.leastRoom)
-                    result.append(id)
-                }
+            for (id, need) in needs where judge(need, minimumFree: minimumFree + promised) == .ready {
+                promised = promised + (need.remaining ?? Self.leastRoom)
+                result.append(id)
             }
             return result
         }

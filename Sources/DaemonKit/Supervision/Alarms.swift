@@ -25,6 +25,7 @@ final class Alarms: Sendable {
     private let state = Guarded(State())
     private let housekeeping = SingleFlight()
     private let diskLook = SingleFlight()
+    private let sweep = SingleFlight()
 
     init(supervisor: Supervisor, dispatcher: Dispatcher) {
         self.supervisor = supervisor
@@ -44,6 +45,7 @@ final class Alarms: Sendable {
         }
         housekeeping.cancel()
         diskLook.cancel()
+        sweep.cancel()
     }
 
     /// Times may have changed: look again now.
@@ -63,6 +65,9 @@ final class Alarms: Sendable {
             if boot >= nextHousekeeping {
                 housekeeping.start { [supervisor] in await supervisor.keepHouse() }
                 nextHousekeeping = boot + Self.housekeepingInterval
+            }
+            if supervisor.isSweepDue(at: boot) {
+                sweep.start { [supervisor] in await supervisor.sweepLeftParts() }
             }
             supervisor.restoreReserve()
             if supervisor.conditions.needsPolling, untilDiskLook(after: lastDiskLook, at: boot) == .zero {

@@ -294,7 +294,7 @@ final class DownloadAttempt: TransferAttempt {
                 file: placed.delivered.path, bytes: placed.delivered.bytes,
                 sha256: earlier == nil ? digests[.sha256] : nil, verified: placed.isProven),
             after: notes, hasCheckpoint: recorder.knownCheckpoint != nil)
-        tools.files.marks.remove(from: placed.file)
+        tools.files.marks.remove(from: placed.file, on: folder.device)
         return ending
     }
 

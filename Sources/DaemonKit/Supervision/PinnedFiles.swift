@@ -34,6 +34,13 @@ struct PinnedFiles: Sendable {
         network.caFile != nil || network.netrcPath != nil || network.clientCertificate != nil
     }
 
+    /// The files that are opened.
+    static func paths(_ network: NetworkOptions, _ url: String) -> [String] {
+        let certificate = network.clientCertificate
+        let named = [network.caFile, certificate?.certificate, certificate?.key, network.netrcPath]
+        return (named + [(try? URLRules.parse(url))?.filePath]).compactMap { $0 }
+    }
+
     private mutating func readFiles(_ access: FileAccess, _ owner: UserID) throws(TransferError) {
         if let path = network.caFile {
             let access = network.caFileIsTheDaemons ? FileAccess(mode: .user) : access

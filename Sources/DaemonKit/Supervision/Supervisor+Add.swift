@@ -62,7 +62,7 @@ extension Supervisor: TaskServing {
             }
         }
         // Whoever gave them up meanwhile looked for the old names.
-        await files.discardParts(of: givenUp.map(\.record))
+        await note(await files.discardParts(of: givenUp.map(\.record), at: time.reading().wall))
     }
 
     private static func checkTakesTasks(_ session: SessionRecord?) throws {

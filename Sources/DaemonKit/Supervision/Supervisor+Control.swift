@@ -81,9 +81,12 @@ extension Supervisor {
         var done = try await stoppingRuns(action.stopsRuns ? meant.map(\.id) : []) {
             // Parts go first: a daemon that dies in between restarts a task from 0 that was not wanted, and leaves no file.
             let parts = try await discardParts(of: meant.map(\.id), for: action)
-            let results = try await store.write { [transitions] in
-                try transitions.control(action, ids, target, wasFinal: parts.wasFinal, in: $0)
+            let results = try await store.write { [transitions] transaction in
+                let results = try transitions.control(action, ids, target, wasFinal: parts.wasFinal, in: transaction)
+                try transaction.note(parts.left(by: results))
+                return results
             }
+            didNote(parts.left(by: results))
             return ControlBatch(results: results, attempted: parts.attempted)
         }
         if case .retry = action { done.results = try await tryHeldHosts(done.results, meant) }
@@ -125,17 +128,16 @@ extension Supervisor {
     }
 
     /// Removes the part files of those tasks whose bytes go with this action.
-    @discardableResult
     func discardParts(of ids: [TaskID], for action: TaskAction) async throws -> DiscardedParts {
         guard action.isLast else { return DiscardedParts() }
-        let parts = try await store.read { snapshot in
+        var parts = try await store.read { snapshot in
             let heads = try snapshot.heads(ids)
             let losing = heads.filter { $0.mayHavePart && action.discardsPart(of: $0) }
             return DiscardedParts(
                 attempted: try snapshot.tasks(losing.map(\.id)),
                 wasFinal: Dictionary(heads.map { ($0.id, $0.status.state.isFinal) }) { first, _ in first })
         }
-        await files.discardParts(of: parts.attempted)
+        parts.left = await files.discardParts(of: parts.attempted, at: time.reading().wall)
         return parts
     }
 
@@ -167,6 +169,18 @@ struct DiscardedParts {
     /// Tasks that had been attempted: who was not has neither part nor file.
     var attempted: [TaskRecord] = []
     var wasFinal: [TaskID: Bool] = [:]
+    /// Their disk is away.
+    var left: [LeftPart] = []
+
+    /// Those of tasks that were changed: the others may still want theirs.
+    fileprivate func left(by results: [ControlResult]) -> [LeftPart] {
+        guard !left.isEmpty else { return [] }
+        let changed = Set(
+            results.compactMap { result -> TaskID? in
+                if case .changed(let head) = result { head.id } else { nil }
+            })
+        return left.filter { changed.contains($0.task) }
+    }
 }
 
 /// What became of the tasks of one transaction.

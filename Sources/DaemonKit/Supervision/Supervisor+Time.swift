@@ -124,12 +124,16 @@ extension Supervisor {
                 // Parts go first, as with what a client removes.
                 let ids = old.map(\.id)
                 try await stoppingRuns(ids) {
-                    try await discardParts(of: ids, for: .remove(deleteFile: false))
-                    try await store.write { transaction in
-                        for record in try transaction.expire(old, before: horizon) {
-                            try transaction.endUpload(of: record, at: now)
-                        }
+                    let parts = try await discardParts(of: ids, for: .remove(deleteFile: false))
+                    let left = try await store.write { transaction in
+                        let dropped = try transaction.expire(old, before: horizon)
+                        for record in dropped { try transaction.endUpload(of: record, at: now) }
+                        let ids = Set(dropped.map(\.id))
+                        let left = parts.left.filter { ids.contains($0.task) }
+                        try transaction.note(left)
+                        return left
                     }
+                    didNote(left)
                 }
                 if old.count < Self.retentionBatch { break }
             }

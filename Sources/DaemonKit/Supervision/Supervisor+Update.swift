@@ -40,10 +40,11 @@ extension Supervisor {
         }
         let transitions = transitions
         let outcome = try await stoppingRuns([id]) {
-            try await discardParts(of: [id], for: .cancel(keepPartial: true))
+            let left = try await discardParts(of: [id], for: .cancel(keepPartial: true)).left
             return try await store.write { transaction -> TaskTransitions.Outcome? in
                 guard let record = try transaction.task(id) else { throw Self.notFound(id) }
                 guard record.status.state != .cancelled else { return nil }
+                try transaction.note(left)
                 return try transitions.apply(.cancel(keepPartial: true), to: record, in: transaction)
             }
         }

@@ -18,8 +18,8 @@ package final class Supervisor: Sendable {
     let logger: Logger
     private let scheduling: SchedulingPolicy
     let runs = RunTable()
-    /// Beginnings at one time: each takes more memory than a transfer that waits.
-    private let beginnings = Turnstile(width: 64)
+    /// Beginnings at one time, for each destination's file system: each takes more memory than a transfer that waits.
+    private let beginnings = Turnstiles(width: 64)
     let transitions: TaskTransitions
     let patience: StorePatience
     let conditions: Conditions
@@ -29,6 +29,7 @@ package final class Supervisor: Sendable {
     private let stopping: Guarded<Bool>
     private let dispatcherBox = Guarded<Dispatcher?>(nil)
     let clock = Guarded<ClockMemory?>(nil)
+    let sweep = Guarded(SweepMemory())
     private let alarmsBox = Guarded<Alarms?>(nil)
     /// Tasks that have a limit of their own in the engine.
     private let limited = Guarded(Set<TaskID>())
@@ -175,10 +176,11 @@ package final class Supervisor: Sendable {
                 "url": "\(URLRules.redacted(record.spec.url ?? ""))",
             ])
         let attempt = attempt(record, policy, run)
-        beginnings.enter { [self] in
+        let turnstile = beginnings[record.destinationDevice]
+        turnstile.enter { [self] in
             run.start { [self] in
                 let progress = await attempt.begin()
-                beginnings.leave()
+                turnstile.leave()
                 switch progress {
                 case .ended(let ending): await finish(run, attempt, ending)
                 case .goesOn(let awaited, let ending):
@@ -341,7 +343,7 @@ package final class Supervisor: Sendable {
 
     /// Removes what a task held here; an upload that was begun at a server is ended by `endings`.
     func discard(_ record: TaskRecord) async {
-        await files.discardParts(of: [record])
+        await note(await files.discardParts(of: [record], at: time.reading().wall))
     }
 
     private func tellLaunches(_ outcome: TaskTransitions.Outcome) {

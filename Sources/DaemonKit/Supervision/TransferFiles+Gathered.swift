@@ -10,7 +10,7 @@ extension TransferFiles {
         before record: TaskRecord, as name: String, in folder: Folder, _ policy: EffectivePolicy
     ) async throws -> GatheredDelivery.Placed? {
         guard record.status.attempts > 1 else { return nil }
-        return try await pool.run { [storeID] () throws(TransferError) in
+        return try await pool.run(on: folder.device) { [storeID] () throws(TransferError) in
             try GatheredDelivery.recognised(
                 in: folder, name: name, policy: policy.conflictPolicy, store: storeID, task: record.id,
                 durability: policy.durability)
@@ -41,7 +41,7 @@ extension TransferFiles {
             store: storeID, task: record.id, durability: policy.durability, isProven: isProven,
             modificationTime: modificationTime)
         return try await deliveryPool(policy).settled(in: folder) { [marks] () throws(TransferError) in
-            marks.clean()
+            marks.clean(on: folder.device)
             let placed = try delivery.place()
             return (placed, delivery.durability.isSynced ? placed?.file : nil)
         }
@@ -49,7 +49,7 @@ extension TransferFiles {
 
     /// Puts a gathered body into its part file after all.
     func write(_ bytes: [UInt8], to part: PartFile) async throws {
-        try await pool.run { () throws(TransferError) in
+        try await pool.run(on: part.device) { () throws(TransferError) in
             try part.open()
             try part.write(bytes)
         }
@@ -64,7 +64,7 @@ extension BlockingPool {
         _ body: @escaping @Sendable () throws(TransferError) -> (value: T, unsynced: Descriptor?)
     ) async throws(TransferError) -> T {
         let result: Result<T, TransferError> = await withCheckedContinuation { continuation in
-            post {
+            post(on: folder.device) {
                 do throws(TransferError) {
                     let (value, unsynced) = try body()
                     guard let unsynced else { return continuation.resume(returning: .success(value)) }
@@ -80,11 +80,13 @@ extension BlockingPool {
     }
 }
 
-/// Takes the marks off delivered files that the store knows of: with the next delivery, or soon where none comes.
+/// Takes the marks off delivered files that the store knows of: with the next delivery to their file system, or soon if
+/// none comes.
 final class MarkCleaner: Sendable {
     private struct State {
-        var files: [Descriptor] = []
-        var isAwaited = false
+        /// By device.
+        var files: [UInt64: [Descriptor]] = [:]
+        var awaited: Set<UInt64> = []
     }
 
     private let state = Guarded(State())
@@ -94,28 +96,24 @@ final class MarkCleaner: Sendable {
     init(pool: BlockingPool) { self.pool = pool }
 
     /// Returns at once; the file stays open until its mark is gone.
-    func remove(from file: Descriptor) {
+    func remove(from file: Descriptor, on device: UInt64) {
         let isFirst = state.withLock { state in
-            state.files.append(file)
-            defer { state.isAwaited = true }
-            return !state.isAwaited
+            state.files[device, default: []].append(file)
+            return state.awaited.insert(device).inserted
         }
         guard isFirst else { return }
         Task {
             try? await Task.sleep(for: Self.patience)
-            pool.post {
-                self.state.withLock { $0.isAwaited = false }
-                self.clean()
+            pool.post(on: device) {
+                self.state.withLock { _ = $0.awaited.remove(device) }
+                self.clean(on: device)
             }
         }
     }
 
-    /// Takes off what waits; blocks.
-    func clean() {
-        let batch = state.withLock { state in
-            defer { state.files = [] }
-            return state.files
-        }
+    /// Takes off what waits on this file system; blocks.
+    func clean(on device: UInt64) {
+        let batch = state.withLock { $0.files.removeValue(forKey: device) ?? [] }
         for file in batch { DeliveryMark.remove(from: file.rawValue) }
     }
 }

@@ -1,33 +1,65 @@
 import Glibc
 import TransferModel
+import TransferStore
 
 /// What goes with tasks that are over.
 extension TransferFiles {
     /// Removes tasks' part files: those that their checkpoints name, those they would be given, and decoded ones that a
-    /// daemon left behind which was killed. Durably: one that came back with the next boot would be no task's any more.
-    func discardParts(of records: [TaskRecord]) async {
-        let downloads = records.filter { $0.spec.kind == .download }
-        guard !downloads.isEmpty else { return }
-        await pool.run { [self] in
-            var folder = LastFolder(access: access)
-            for record in downloads {
-                guard let plan = try? DestinationPlan(record.spec.destination, directory: nil) else { continue }
-                let names = partNames(of: record, plan)
-                folder.unlink(names, in: plan.folder, record.session.owner)
-                guard let path = record.checkpoint?.partPath else { continue }
-                let name = Self.lastComponent(path)
-                guard name != names[0], PartName.isPartName(name) else { continue }
-                folder.unlink([name], in: Self.folder(of: path), record.session.owner)
+    /// daemon left behind which was killed.
+    /// - Returns: those that are to be removed later, since their disk is away or does not answer.
+    func discardParts(of records: [TaskRecord], at now: Timestamp) async -> [LeftPart] {
+        await remove(records.flatMap { parts(of: $0, at: now) }).left
+    }
+
+    /// Removes part files, each on threads of its own file system, and waits a while for the answers.
+    /// - Returns: what may still be there, and whether each file system answered.
+    func remove(_ parts: [LeftPart]) async -> (left: [LeftPart], isAnswered: Bool) {
+        var groups: [[LeftPart]] = []
+        var places: [UInt64: Int] = [:]
+        for part in parts {
+            if let place = places[part.device ?? 0] {
+                groups[place].append(part)
+            } else {
+                places[part.device ?? 0] = groups.count
+                groups.append([part])
             }
-            folder.sync()
         }
+        let removal = PartRemoval(access: access, storeID: storeID)
+        let answers = await pool.answers(of: groups, within: Self.longestAnswer) { [self] group, isStopped in
+            await opening(group[0].folder) { removal.remove(group, isStopped: isStopped) }
+        }
+        let left = zip(groups, answers).flatMap { group, answer in answer ?? group }
+        return (left, answers.allSatisfy { $0 != nil })
+    }
+
+    private static let longestAnswer = Duration.seconds(5)
+
+    private func parts(of record: TaskRecord, at now: Timestamp) -> [LeftPart] {
+        guard record.spec.kind == .download, let plan = try? DestinationPlan(record.spec.destination, directory: nil)
+        else { return [] }
+        let owner = record.session.owner
+        var parts = partNames(of: record, plan).map { name in
+            LeftPart(
+                owner: owner, folder: plan.folder, name: name, task: record.id, device: record.destinationDevice,
+                recordedAt: now)
+        }
+        if let held = record.checkpoint {
+            let name = Self.lastComponent(held.partPath)
+            if name != parts[0].name, PartName.isPartName(name) {
+                parts.append(
+                    LeftPart(
+                        owner: owner, folder: Self.folder(of: held.partPath), name: name, task: record.id,
+                        device: held.device, inode: held.inode, recordedAt: now))
+            }
+        }
+        return parts
     }
 
     /// Removes part files of which nothing is proven, recorded or not: this attempt may need none, and once the task is
     /// over nobody looks for them.
     func removeUseless(of record: TaskRecord, _ plan: DestinationPlan, in folder: Folder) async {
         guard record.status.attempts > 1 || record.checkpoint != nil else { return }
-        await pool.run { [self] in folder.unlinkDurably(partNames(of: record, plan)) }
+        await pool.run(on: folder.device) { [self] in folder.unlinkDurably(partNames(of: record, plan)) }
     }
 
     /// Names that a task's part files have, the one that it is decoded into included.
@@ -40,7 +72,7 @@ extension TransferFiles {
     /// - Throws: why the file is still there; nothing where it was gone.
     func deleteDelivered(_ record: TaskRecord) async throws {
         guard let file = record.result?.file, let bytes = record.result?.bytes else { return }
-        try await pool.run { [access] () throws(TransferError) in
+        try await opening(Self.folder(of: file)) { [access] () throws(TransferError) in
             let name = Self.lastComponent(file)
             let folder = try access.openFolder(Self.folder(of: file), owner: record.session.owner, create: false)
             var status = stat()
@@ -56,29 +88,5 @@ extension TransferFiles {
                 throw .destination(errno: errno, "remove", file)
             }
         }
-    }
-}
-
-/// The folder of the file before: tasks that are removed together mostly have one.
-private struct LastFolder {
-    private let access: FileAccess
-    private var place: (path: String, owner: UserID)?
-    private var folder: Folder?
-
-    init(access: FileAccess) { self.access = access }
-
-    mutating func unlink(_ names: [String], in path: String, _ owner: UserID) {
-        if place.map({ $0 != (path, owner) }) ?? true {
-            sync()
-            place = (path, owner)
-            folder = try? access.openFolder(path, owner: owner, create: false)
-        }
-        guard let folder else { return }
-        for name in names { unlinkat(folder.fileDescriptor, name, 0) }
-    }
-
-    /// Makes it durable, as far as its disk can: one that fails keeps nobody from giving up a task.
-    func sync() {
-        try? folder?.sync()
     }
 }

@@ -35,67 +35,11 @@ struct TransferFiles: Sendable {
         policy.durability.isSynced ? syncing : pool
     }
 
-    // MARK: When a task is added
-
-    /// Creates what is missing of the destinations' folders and looks at what is there: one visit for a whole call,
-    /// in which neighbours share their folder.
-    /// - Returns: the device of each, in order; ends with the first refusal.
-    func admit(_ plans: [DestinationPlan], owner: UserID) async -> [Result<UInt64, TransferError>] {
-        guard !plans.isEmpty else { return [] }
-        return await pool.run { [access] in
-            var looks: [Result<UInt64, TransferError>] = []
-            looks.reserveCapacity(plans.count)
-            var last: (path: String, folder: Folder)?
-            for plan in plans {
-                do throws(TransferError) {
-                    let known = last.flatMap { $0.path == plan.folder ? $0.folder : nil }
-                    let folder = try plan.admit(access, owner: owner, known: known)
-                    last = (plan.folder, folder)
-                    looks.append(.success(folder.device))
-                } catch {
-                    looks.append(.failure(error))
-                    break
-                }
-            }
-            return looks
-        }
-    }
-
-    /// Refuses local files that the owner may not read, by the field that names them.
-    func checkReadable(_ files: [(field: String, path: String)], owner: UserID) async throws {
-        guard !files.isEmpty else { return }
-        try await pool.run { [access] in
-            for file in files {
-                do throws(TransferError) {
-                    _ = try access.openForReading(file.path, owner: owner)
-                } catch {
-                    throw TransferError(
-                        error.code, "\(file.field): \(error.message)",
-                        details: error.details.merging(["field": .string(file.field)]) { old, _ in old })
-                }
-            }
-        }
-    }
-
-    /// A body that is small enough is copied, so that its file may go; a larger one is only looked at.
-    func admitBody(_ path: String, owner: UserID, copyingUpTo limit: ByteCount) async throws -> AdmittedBody {
-        try await pool.run { [access] in
-            let sending = try SendingFile.open(path, as: nil, access, owner: owner)
-            guard sending.identity.size <= limit else { return .referenced(sending.identity) }
-            var content: [UInt8] = []
-            try readAll(
-                of: sending.file.fileDescriptor, path: path, length: limit + ByteCount(1), isCancelled: { false }
-            ) { content.append(contentsOf: $0) }
-            guard ByteCount(Int64(content.count)) == sending.identity.size,
-                sending.file.identityNow() == sending.identity
-            else { throw TransferError(.sourceChanged, "\(path) is being written to; add it when it is whole.") }
-            return .copied(content)
-        }
-    }
-
-    /// The file that an upload sends, as it is now.
-    func admitSource(_ path: String, owner: UserID) async throws -> SourceIdentity {
-        try await pool.run { [access] in try SendingFile.open(path, as: nil, access, owner: owner).identity }
+    /// Runs what opens `path` where only its file system can hold it up.
+    func opening<T: Sendable, E: Error>(
+        _ path: String, _ body: @escaping @Sendable () throws(E) -> T
+    ) async throws(E) -> T {
+        try await pool.run(at: path, followsLinks: !access.isConfined, body)
     }
 
     /// Where downloads without a folder go in system mode.
@@ -114,13 +58,14 @@ struct TransferFiles: Sendable {
             return try await pool.run { [stateFolder] in try SendingFile.spooled(content, in: stateFolder) }
         }
         guard let path = record.spec.source?.path ?? record.spec.body?.file else { return nil }
-        return try await pool.run { [access] in
+        return try await opening(path) { [access] in
             try SendingFile.open(path, as: source, access, owner: record.session.owner)
         }
     }
 
     func digestFields(of exchange: Exchange, _ sending: SendingFile?) async throws -> [HeaderField] {
-        try await hashing.runCancellable { isCancelled throws(TransferError) in
+        try await hashing.runCancellable(on: sending?.identity.device ?? BlockingPool.ownLane) {
+            isCancelled throws(TransferError) in
             try PayloadHasher.fields(of: exchange, sending, isCancelled: isCancelled)
         }
     }
@@ -133,7 +78,7 @@ struct TransferFiles: Sendable {
             try plan.check(folder, device: record.destinationDevice)
             return folder
         }
-        return try await pool.run { [access, folders] in
+        return try await opening(plan.folder) { [access, folders] in
             folders.keep(
                 try plan.open(access, owner: owner, device: record.destinationDevice), owner: owner)
         }
@@ -150,7 +95,7 @@ struct TransferFiles: Sendable {
         let name = PartName.make(task: record.id, store: storeID, wanted: plan.name)
         let planned = PartFile(
             planned: folder.path(of: name), device: folder.device, directory: folder.fileDescriptor, keeper: folder)
-        let proven: HeldPart? = try await pool.run {
+        let proven: HeldPart? = try await pool.run(on: folder.device) {
             if let checkpoint = try Self.claimed(record.checkpoint, as: name, in: folder),
                 let (part, proven) = try PartFile.recover(
                     checkpoint, task: record.id, journal: engine.journal, directory: folder.fileDescriptor)
@@ -172,7 +117,7 @@ struct TransferFiles: Sendable {
         let plan = try DestinationPlan(record.spec.destination, directory: nil)
         let folder = try await open(plan, for: record)
         let name = PartName.make(task: record.id, store: storeID, wanted: plan.name)
-        return try await pool.run { () throws(TransferError) in
+        return try await pool.run(on: folder.device) { () throws(TransferError) in
             try Self.claimed(checkpoint, as: name, in: folder)
         }
     }
@@ -209,14 +154,21 @@ struct TransferFiles: Sendable {
         guard access.isConfined || PinnedFiles.namesFiles(network.wrappedValue) else {
             return try PinnedFiles(network, url, access, owner: owner)
         }
-        return try await pool.run { [access] in try PinnedFiles(network, url, access, owner: owner) }
+        let paths = PinnedFiles.paths(network.wrappedValue, url)
+        // Each is opened where only its own file system can hold that up, before all of them are read.
+        for path in paths.dropFirst() {
+            _ = try? await opening(path) { [access] in try access.openForReading(path, owner: owner) }
+        }
+        return try await opening(paths.first ?? "/") { [access] in
+            try PinnedFiles(network, url, access, owner: owner)
+        }
     }
 
     /// - Throws: `disk.full` where less than `minimum` bytes would stay free.
     @inline(never)  // Kept off the frames that wait.
     func requireSpace(in folder: Folder, leaving minimum: ByteCount) async throws {
         guard minimum > .zero else { return }
-        try await pool.run {
+        try await pool.run(on: folder.device) {
             guard let free = DiskMonitor.freeSpace(of: folder.fileDescriptor), free < minimum else { return }
             throw TransferError(
                 .diskFull, "Only \(free) bytes are free in \(folder.path), and minimumFreeSpace keeps \(minimum).",
@@ -226,7 +178,7 @@ struct TransferFiles: Sendable {
 
     func truncate(_ part: PartFile) async throws {
         guard part.isOpen else { return }
-        try await pool.run { () throws(TransferError) in try part.truncate(to: .zero) }
+        try await pool.run(on: part.device) { () throws(TransferError) in try part.truncate(to: .zero) }
     }
 
     // MARK: When it arrived
@@ -242,7 +194,7 @@ struct TransferFiles: Sendable {
                 file: marked.delivered.path, bytes: marked.delivered.bytes, verified: marked.isProven)
         }
         guard let checkpoint = record.checkpoint else { return nil }
-        return try await pool.run {
+        return try await pool.run(on: folder.device) {
             let delivery = try Delivery(
                 folder: folder, partName: Self.lastComponent(checkpoint.partPath),
                 part: FileIdentity(checkpoint), name: name,
@@ -261,7 +213,7 @@ struct TransferFiles: Sendable {
         _ part: PartFile, expected: [DigestAlgorithm: String]
     ) async throws -> [DigestAlgorithm: String] {
         guard !expected.isEmpty else { return [:] }
-        return try await hashing.runCancellable { isCancelled throws(TransferError) in
+        return try await hashing.runCancellable(on: part.device) { isCancelled throws(TransferError) in
             try Verification.verify(
                 file: part.fileDescriptor, path: part.path, expected: expected, isCancelled: isCancelled)
         }
@@ -270,7 +222,7 @@ struct TransferFiles: Sendable {
     /// The pieces of a whole part that are wrong, by number from 0.
     /// - Throws: `cancelled`, `disk.io`.
     func wrongPieces(of part: PartFile, _ pieces: PieceDigests, _ map: PieceMap) async throws -> [Int] {
-        try await hashing.runCancellable { isCancelled throws(TransferError) in
+        try await hashing.runCancellable(on: part.device) { isCancelled throws(TransferError) in
             try Verification.wrongPieces(
                 file: part.fileDescriptor, path: part.path, pieces, map, isCancelled: isCancelled)
         }
@@ -283,7 +235,7 @@ struct TransferFiles: Sendable {
     ) async throws -> PartFile? {
         let decoding = ContentDecoding(coding: coding, name: name)
         guard decoding != .keep else { return nil }
-        return try await hashing.runCancellable { [storeID] isCancelled throws(TransferError) in
+        return try await hashing.runCancellable(on: folder.device) { [storeID] isCancelled throws(TransferError) in
             let own = PartName.make(task: record.id, store: storeID, wanted: plan.name, attempt: 1)
             let plain = try PartFile.create(
                 path: folder.path(of: own), directory: folder.fileDescriptor, replacing: true)
@@ -302,7 +254,7 @@ struct TransferFiles: Sendable {
     /// Whether a part holds what came and no more: another program of the user may have written to it.
     /// - Throws: `integrity.checksum`: it is worth another fetch.
     func requireLength(of part: PartFile, _ total: ByteCount) async throws {
-        try await pool.run { () throws(TransferError) in
+        try await pool.run(on: part.device) { () throws(TransferError) in
             let size = try Self.size(of: part)
             guard size != total else { return }
             throw TransferError(
@@ -315,7 +267,7 @@ struct TransferFiles: Sendable {
 
     /// Length of a part whose bytes are durable when this returns: only then may a checkpoint speak of them.
     func syncedSize(of part: PartFile) async throws -> ByteCount {
-        try await pool.run { () throws(TransferError) in
+        try await pool.run(on: part.device) { () throws(TransferError) in
             try part.sync()
             return try Self.size(of: part)
         }
@@ -346,7 +298,7 @@ struct TransferFiles: Sendable {
     @inline(never)  // Kept off the frames that wait.
     func removeIfEmpty(_ part: PartFile, from folder: Folder) async {
         guard part.isOpen else { return }
-        await pool.run {
+        await pool.run(on: folder.device) {
             var status = stat()
             guard fstat(part.fileDescriptor, &status) == 0, status.st_size == 0 else { return }
             folder.unlinkDurably([Self.lastComponent(part.path)])
@@ -354,15 +306,7 @@ struct TransferFiles: Sendable {
     }
 
     func remove(_ part: PartFile, from folder: Folder) async {
-        await pool.run { folder.unlinkDurably([Self.lastComponent(part.path)]) }
-    }
-
-    /// What resume data names, looked at: the checkpoint of a part that this owner may continue, or nil.
-    func checked(_ resumeData: ResumeData, owner: UserID) async throws -> Checkpoint? {
-        let plan = try DestinationPlan(resumeData.destination, directory: nil)
-        return try await pool.run { [access] () throws(TransferError) in
-            try resumeData.claimablePart(plan: plan, access: access, owner: owner)
-        }
+        await pool.run(on: folder.device) { folder.unlinkDurably([Self.lastComponent(part.path)]) }
     }
 
     static func lastComponent(_ path: String) -> String {
@@ -373,10 +317,4 @@ struct TransferFiles: Sendable {
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")), slash != path.startIndex else { return "/" }
         return String(path[..<slash])
     }
-}
-
-/// What became of a file that is a request's body.
-enum AdmittedBody: Sendable {
-    case copied([UInt8])
-    case referenced(SourceIdentity)
 }

@@ -1,6 +1,23 @@
 import DequeModule
 import Threading
 
+/// A turnstile for each file system: what hangs on one holds up its own tasks alone.
+final class Turnstiles: Sendable {
+    private let width: Int
+    private let known = Guarded<[UInt64: Turnstile]>([:])
+
+    init(width: Int) { self.width = width }
+
+    subscript(device: UInt64?) -> Turnstile {
+        known.withLock { known in
+            if let turnstile = known[device ?? 0] { return turnstile }
+            let turnstile = Turnstile(width: width)
+            known[device ?? 0] = turnstile
+            return turnstile
+        }
+    }
+}
+
 /// Lets so many through at a time. Whoever comes beyond that is called later, in order, and takes no memory but for the
 /// call meanwhile.
 final class Turnstile: Sendable {

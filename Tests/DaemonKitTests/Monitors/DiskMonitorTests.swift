@@ -90,4 +90,16 @@ struct DiskMonitorTests {
         for (id, remaining) in waiting { needs.append((id, try need(".", remaining: remaining))) }
         #expect(await monitor.ready(among: needs, minimumFree: 0) == [1, 3])
     }
+
+    /// One that does not answer keeps no others waiting, and is not asked again.
+    @Test(.enabled(if: HungDisk.isPossible, "needs FUSE and root"), .timeLimit(.minutes(1)))
+    func aDiskThatHangsKeepsNoOtherWaiting() async throws {
+        let hung = try HungDisk()
+        let gone = DiskNeed(
+            plan: try DestinationPlan(nil, directory: hung.path), owner: FilesFixture.me, device: 4711, remaining: 1)
+        for _ in 0..<5 {
+            #expect(await monitor.ready(among: [(1, gone), (2, try need("."))], minimumFree: 0) == [2])
+        }
+        withExtendedLifetime(hung) {}
+    }
 }

@@ -79,7 +79,7 @@ struct TransferFilesTests {
 
         // No thread is left for anything else.
         let gate = ConditionLock(false)
-        stage.files.pool.post { _ = gate.wait { $0 ? true : nil } }
+        stage.files.pool.post(on: folder.device) { _ = gate.wait { $0 ? true : nil } }
         defer {
             gate.withLock { $0 = true }
             gate.broadcast()
@@ -92,6 +92,24 @@ struct TransferFilesTests {
             try await stage.files.decoded(part, coding: "gzip", name: "f", for: record, plan, in: folder)
         }
         await stage.engine.shutdown()
+    }
+
+    /// A mount whose server is gone keeps nobody from adding a task to another folder; a folder that is a link to it neither.
+    @Test(.enabled(if: HungDisk.isPossible, "needs FUSE and root"), .timeLimit(.minutes(1)))
+    func destinationsThatHangHoldNoOthers() async throws {
+        let hung = try HungDisk()
+        let stage = try Stage()
+        #expect(symlink(hung.path, stage.temporary.file("link")) == 0)
+        for number in 0..<20 {
+            let folder = number % 2 == 0 ? hung.path : stage.temporary.file("link")
+            let plan = try DestinationPlan(nil, directory: "\(folder)/\(number)")
+            let files = stage.files
+            Task { await files.admit([plan], owner: FilesFixture.me) }
+        }
+        let plan = try DestinationPlan(nil, directory: stage.temporary.path)
+        for _ in 0..<50 { #expect(try await stage.files.admit([plan], owner: FilesFixture.me)[0].get() > 0) }
+        await stage.engine.shutdown()
+        withExtendedLifetime(hung) {}
     }
 
     /// - Returns: whether a part is still there when the task's next attempt has planned its own.

@@ -1,0 +1,93 @@
+import CurlEngine
+import TransferModel
+
+/// What is looked at when a task is added.
+extension TransferFiles {
+    /// Creates what is missing of the destinations' folders and looks at what is there: one visit for neighbours that share
+    /// their folder.
+    /// - Returns: the device of each, in order; ends with the first refusal.
+    func admit(_ plans: [DestinationPlan], owner: UserID) async -> [Result<UInt64, TransferError>] {
+        var looks: [Result<UInt64, TransferError>] = []
+        looks.reserveCapacity(plans.count)
+        var start = 0
+        while start < plans.count {
+            let path = plans[start].folder
+            let end = plans[start...].firstIndex { $0.folder != path } ?? plans.count
+            let neighbours = plans[start..<end]
+            let seen = await opening(path) { [access] in Self.admit(neighbours, access, owner) }
+            looks += seen
+            if case .failure? = seen.last { return looks }
+            start = end
+        }
+        return looks
+    }
+
+    private static func admit(
+        _ plans: ArraySlice<DestinationPlan>, _ access: FileAccess, _ owner: UserID
+    ) -> [Result<UInt64, TransferError>] {
+        var looks: [Result<UInt64, TransferError>] = []
+        looks.reserveCapacity(plans.count)
+        var known: Folder?
+        for plan in plans {
+            do throws(TransferError) {
+                let folder = try plan.admit(access, owner: owner, known: known)
+                known = folder
+                looks.append(.success(folder.device))
+            } catch {
+                looks.append(.failure(error))
+                break
+            }
+        }
+        return looks
+    }
+
+    /// Refuses local files that the owner may not read, by the field that names them.
+    func checkReadable(_ files: [(field: String, path: String)], owner: UserID) async throws {
+        for file in files {
+            try await opening(file.path) { [access] in
+                do throws(TransferError) {
+                    _ = try access.openForReading(file.path, owner: owner)
+                } catch {
+                    throw TransferError(
+                        error.code, "\(file.field): \(error.message)",
+                        details: error.details.merging(["field": .string(file.field)]) { old, _ in old })
+                }
+            }
+        }
+    }
+
+    /// A body that is small enough is copied, so that its file may go; a larger one is only looked at.
+    func admitBody(_ path: String, owner: UserID, copyingUpTo limit: ByteCount) async throws -> AdmittedBody {
+        try await opening(path) { [access] in
+            let sending = try SendingFile.open(path, as: nil, access, owner: owner)
+            guard sending.identity.size <= limit else { return .referenced(sending.identity) }
+            var content: [UInt8] = []
+            try readAll(
+                of: sending.file.fileDescriptor, path: path, length: limit + ByteCount(1), isCancelled: { false }
+            ) { content.append(contentsOf: $0) }
+            guard ByteCount(Int64(content.count)) == sending.identity.size,
+                sending.file.identityNow() == sending.identity
+            else { throw TransferError(.sourceChanged, "\(path) is being written to; add it when it is whole.") }
+            return .copied(content)
+        }
+    }
+
+    /// The file that an upload sends, as it is now.
+    func admitSource(_ path: String, owner: UserID) async throws -> SourceIdentity {
+        try await opening(path) { [access] in try SendingFile.open(path, as: nil, access, owner: owner).identity }
+    }
+
+    /// What resume data names, looked at: the checkpoint of a part that this owner may continue, or nil.
+    func checked(_ resumeData: ResumeData, owner: UserID) async throws -> Checkpoint? {
+        let plan = try DestinationPlan(resumeData.destination, directory: nil)
+        return try await opening(plan.folder) { [access] () throws(TransferError) in
+            try resumeData.claimablePart(plan: plan, access: access, owner: owner)
+        }
+    }
+}
+
+/// What became of a file that is a request's body.
+enum AdmittedBody: Sendable {
+    case copied([UInt8])
+    case referenced(SourceIdentity)
+}

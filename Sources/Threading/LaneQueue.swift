@@ -1,0 +1,176 @@
+/// Jobs for threads that may block, in lanes: jobs that hang hold threads of their own lane only.
+///
+/// A lane runs up to `width` jobs at one time; fewer when many threads are busy, and always one. So there are never more
+/// threads than `limit` and one for each lane, and no lane waits for another. Within a lane the jobs begin in order; the
+/// lanes take turns.
+package final class LaneQueue<Lane: Hashable & Sendable>: Sendable {
+    package typealias Job = @Sendable () -> Void
+
+    private let name: String
+    private let width: Int
+    private let state: ConditionLock<LaneSchedule<Lane>>
+
+    /// - Parameters:
+    ///   - name: of the threads, as tools show it; at most 15 bytes.
+    ///   - width: jobs of one lane at one time; with 0 whoever posts a job does it, before `post` returns.
+    ///   - limit: threads from which on a lane gets one only.
+    package init(name: String, width: Int, limit: Int) {
+        self.name = name
+        self.width = max(0, width)
+        state = ConditionLock(LaneSchedule(width: max(1, width), limit: max(1, limit)))
+    }
+
+    package func post(on lane: Lane, _ job: @escaping Job) {
+        guard width > 0 else { return job() }
+        let (starts, wakes) = state.withLock { state in
+            state.add(job, to: lane)
+            return (state.startsThread(), state.callsIdle())
+        }
+        if wakes { state.signal() }
+        if starts, !NamedThread.start(name, { self.run() }) { threadMissing() }
+    }
+
+    /// Lets the threads end once the queue is empty.
+    package func close() {
+        state.withLock { $0.isClosed = true }
+        state.broadcast()
+    }
+
+    private func run() {
+        while let (lane, job) = next() {
+            job()
+            state.withLock { $0.end(lane) }
+        }
+    }
+
+    /// Waits for a job that may begin; nil when the thread is to end.
+    private func next() -> (Lane, Job)? {
+        var isIdle = false
+        let next = state.wait { state -> (lane: Lane, job: Job, wakes: Bool)?? in
+            if isIdle {
+                state.idle -= 1
+                state.isCalling = false
+            }
+            isIdle = false
+            if let (lane, job) = state.take() { return .some((lane, job, state.callsIdle())) }
+            if state.isClosed || state.idle >= width {
+                state.threads -= 1
+                return .some(nil)
+            }
+            state.idle += 1
+            isIdle = true
+            return nil
+        }
+        guard let next else { return nil }
+        if next.wakes { state.signal() }
+        return (next.lane, next.job)
+    }
+
+    /// If the system gave no thread at all, the jobs are done here: late is better than never.
+    private func threadMissing() {
+        let isAlone = state.withLock { state in
+            state.threads -= 1
+            return state.threads == 0
+        }
+        guard isAlone else { return }
+        while let (lane, job) = state.withLock({ $0.take() }) {
+            job()
+            state.withLock { $0.end(lane) }
+        }
+    }
+}
+
+/// Which job of which lane begins next, and how many threads that takes: a value without threads or locks.
+struct LaneSchedule<Lane: Hashable & Sendable> {
+    typealias Job = @Sendable () -> Void
+
+    private struct Line {
+        var jobs: [Job] = []
+        var head = 0
+        var running = 0
+
+        var waiting: Int { jobs.count - head }
+
+        mutating func take() -> Job {
+            let job = jobs[head]
+            head += 1
+            if head == jobs.count {
+                jobs.removeAll(keepingCapacity: true)
+                head = 0
+            } else if head >= 1024 {
+                jobs.removeFirst(head)
+                head = 0
+            }
+            return job
+        }
+    }
+
+    let width: Int
+    let limit: Int
+    var threads = 0
+    var idle = 0
+    /// An idle thread was called and has not come yet; it calls the next one if there is need.
+    var isCalling = false
+    var isClosed = false
+
+    private var lines: [Lane: Line] = [:]
+    /// Lanes with jobs that wait, whose turn is next first.
+    private var turns: [Lane] = []
+    private var busy = 0
+
+    init(width: Int, limit: Int) {
+        self.width = width
+        self.limit = limit
+    }
+
+    mutating func add(_ job: @escaping Job, to lane: Lane) {
+        let isFirst = lines[lane, default: Line()].waiting == 0
+        lines[lane, default: Line()].jobs.append(job)
+        if isFirst { turns.append(lane) }
+    }
+
+    /// The next job of the first lane that may run another one.
+    mutating func take() -> (Lane, Job)? {
+        let most = allowance
+        guard let index = turns.firstIndex(where: { (lines[$0]?.running ?? 0) < most }) else { return nil }
+        let lane = turns.remove(at: index)
+        guard let job = lines[lane]?.take() else { return nil }
+        lines[lane]?.running += 1
+        busy += 1
+        if lines[lane]?.waiting != 0 { turns.append(lane) }
+        return (lane, job)
+    }
+
+    mutating func end(_ lane: Lane) {
+        busy -= 1
+        lines[lane]?.running -= 1
+        if let line = lines[lane], line.running == 0, line.waiting == 0 { lines[lane] = nil }
+    }
+
+    /// Jobs that one lane may run: what hangs in some leaves one thread for each of the others.
+    private var allowance: Int { max(1, min(width, limit - busy)) }
+
+    /// Jobs that may begin now, were there threads.
+    private var startable: Int {
+        let most = allowance
+        return turns.reduce(0) { sum, lane in
+            sum + max(0, min(lines[lane]?.waiting ?? 0, most - (lines[lane]?.running ?? 0)))
+        }
+    }
+
+    /// Whether a thread is to be started; counts it.
+    mutating func startsThread() -> Bool {
+        // Those that are not busy take it, once they have come.
+        guard startable > threads - busy, threads < limit + lines.count else { return false }
+        threads += 1
+        return true
+    }
+
+    /// Whether an idle thread is to be called now. One at a time: jobs are often done before the second has woken, and
+    /// threads that wake for nothing wait for each other at the lock.
+    mutating func callsIdle() -> Bool {
+        guard idle > 0, !isCalling, startable > 0 else { return false }
+        isCalling = true
+        return true
+    }
+}

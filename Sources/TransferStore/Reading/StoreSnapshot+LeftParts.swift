@@ -1,0 +1,22 @@
+import GRDB
+import TransferModel
+
+extension StoreSnapshot {
+    /// Parts that are still to be removed, those of one folder and owner together.
+    /// - Parameter last: the end of the page before.
+    package func leftParts(after last: LeftPart? = nil, limit: Int) throws -> [LeftPart] {
+        let rows = try Row.fetchAll(
+            try statement(
+                """
+                SELECT owner, folder, name, task, device, inode, recorded_at FROM left_part \
+                WHERE (folder, owner, name) > (?, ?, ?) ORDER BY folder, owner, name LIMIT ?
+                """), arguments: [last?.folder ?? "", last?.owner.rawValue ?? 0, last?.name ?? "", limit])
+        return rows.map { row in
+            LeftPart(
+                owner: UserID(row[0] as UInt32), folder: row[1], name: row[2], task: TaskID(row[3] as Int64),
+                device: (row[4] as Int64?).map { UInt64(bitPattern: $0) },
+                inode: (row[5] as Int64?).map { UInt64(bitPattern: $0) },
+                recordedAt: Timestamp(milliseconds: row[6]))
+        }
+    }
+}

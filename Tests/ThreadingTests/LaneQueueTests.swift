@@ -1,0 +1,112 @@
+import Testing
+
+@testable import Threading
+
+@Suite struct LaneQueueTests {
+    /// Jobs that end when they are told to.
+    private final class Gate: Sendable {
+        private let state = ConditionLock((begun: 0, isOpen: false))
+
+        func job() {
+            state.withLock { $0.begun += 1 }
+            state.broadcast()
+            state.wait { $0.isOpen ? () : nil }
+        }
+
+        func wait(forBegun count: Int) { state.wait { $0.begun >= count ? () : nil } }
+        var begun: Int { state.withLock { $0.begun } }
+
+        func open() {
+            state.withLock { $0.isOpen = true }
+            state.broadcast()
+        }
+    }
+
+    /// More lanes hang than there are threads at full width, each with more jobs than it may run.
+    @Test(.timeLimit(.minutes(1))) func aLaneThatHangsHoldsNoOther() {
+        let queue = LaneQueue<Int>(name: "test", width: 2, limit: 4)
+        let gate = Gate()
+        for lane in 1...6 {
+            for _ in 0..<10 { queue.post(on: lane) { gate.job() } }
+        }
+        let done = ConditionLock(0)
+        for _ in 0..<100 {
+            queue.post(on: 0) {
+                done.withLock { $0 += 1 }
+                done.broadcast()
+            }
+        }
+        done.wait { $0 == 100 ? () : nil }
+        // Two lanes at full width, and one job of each of the others.
+        gate.wait(forBegun: 6)
+        #expect(gate.begun <= 4 + 6)
+        gate.open()
+        gate.wait(forBegun: 60)
+        queue.close()
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aLaneAloneHasItsWidth() {
+        let queue = LaneQueue<Int>(name: "test", width: 3, limit: 24)
+        let gate = Gate()
+        for _ in 0..<9 { queue.post(on: 7) { gate.job() } }
+        gate.wait(forBegun: 3)
+        #expect(gate.begun == 3)
+        gate.open()
+        gate.wait(forBegun: 9)
+        queue.close()
+    }
+
+    @Test(.timeLimit(.minutes(1))) func allIsDoneAlsoAfterItIsClosed() {
+        let done = ConditionLock(0)
+        let queue = LaneQueue<Int>(name: "test", width: 2, limit: 4)
+        for job in 0..<10_000 {
+            queue.post(on: job % 9) {
+                done.withLock { $0 += 1 }
+                done.broadcast()
+            }
+        }
+        queue.close()
+        done.wait { $0 == 10_000 ? () : nil }
+    }
+
+    @Test func withoutThreadsWhoPostsDoesIt() {
+        let queue = LaneQueue<Int>(name: "test", width: 0, limit: 0)
+        let done = Guarded([Int]())
+        for job in 0..<3 { queue.post(on: job) { done.withLock { $0.append(job) } } }
+        #expect(done.withLock { $0 } == [0, 1, 2])
+    }
+}
+
+@Suite struct LaneScheduleTests {
+    private func lanes(_ schedule: inout LaneSchedule<String>, _ count: Int) -> [String?] {
+        (0..<count).map { _ in schedule.take()?.0 }
+    }
+
+    @Test func lanesTakeTurnsUpToTheirWidth() {
+        var schedule = LaneSchedule<String>(width: 2, limit: 16)
+        for lane in ["a", "a", "a", "b", "b"] { schedule.add({}, to: lane) }
+        #expect(lanes(&schedule, 5) == ["a", "b", "a", "b", nil])
+        schedule.end("b")
+        #expect(schedule.take() == nil)
+        schedule.end("a")
+        #expect(schedule.take()?.0 == "a")
+    }
+
+    @Test func whereManyAreBusyEachLaneHasOne() {
+        var schedule = LaneSchedule<String>(width: 3, limit: 4)
+        for lane in ["a", "a", "a", "b", "b", "c", "d", "e", "e"] { schedule.add({}, to: lane) }
+        #expect(Set(lanes(&schedule, 9).compactMap { $0 }) == ["a", "b", "c", "d", "e"])
+        #expect(lanes(&schedule, 1) == [nil])
+    }
+
+    /// As many threads as jobs may begin, whether they have come or not.
+    @Test func noThreadIsStartedForAJobThatMayNotBegin() {
+        var schedule = LaneSchedule<String>(width: 2, limit: 16)
+        var started = 0
+        for lane in Array(repeating: "a", count: 10) + ["b"] {
+            schedule.add({}, to: lane)
+            if schedule.startsThread() { started += 1 }
+        }
+        #expect(started == 3)
+    }
+}

@@ -1,0 +1,53 @@
+import GRDB
+import Testing
+import TransferModel
+
+@testable import TransferStore
+
+@Suite struct StoreTransactionLeftPartsTests {
+    let fixture = Fixture()
+
+    private func part(_ folder: String, _ name: String, owner: UserID = alice, device: UInt64? = .max) -> LeftPart {
+        LeftPart(
+            owner: owner, folder: folder, name: name, task: TaskID(7), device: device, inode: device.map { $0 - 1 },
+            recordedAt: epoch)
+    }
+
+    @Test func pagesGoThroughAllOfThem() async throws {
+        let store = try fixture.open()
+        let parts = [
+            part("/a", "1"), part("/a", "2"), part("/a", "1", owner: bob, device: nil), part("/b", "0"),
+            part("/b", "1"),
+        ]
+        try await store.write { try $0.note(parts.reversed()) }
+        var found: [LeftPart] = []
+        while true {
+            let last = found.last
+            let page = try await store.read { try $0.leftParts(after: last, limit: 2) }
+            if page.isEmpty { break }
+            found += page
+        }
+        #expect(found == parts)
+        let plan = try await store.pool.read { database in
+            try Row.fetchAll(
+                database,
+                sql: """
+                    EXPLAIN QUERY PLAN SELECT * FROM left_part WHERE (folder, owner, name) > ('', 0, '') \
+                    ORDER BY folder, owner, name LIMIT 2
+                    """
+            ).map { $0["detail"] as String }
+        }
+        #expect(plan.count == 1 && plan[0].hasPrefix("SEARCH left_part USING PRIMARY KEY"), "\(plan)")
+    }
+
+    @Test func whatIsKnownStaysAndWhatIsGoneIsForgotten() async throws {
+        let store = try fixture.open()
+        let (first, second) = (part("/a", "1"), part("/a", "2"))
+        var again = first
+        again.task = TaskID(8)
+        try await store.write { [again] in try $0.note([first, second, again]) }
+        #expect(try await store.read { try $0.leftParts(limit: 9) } == [first, second])
+        try await store.write { try $0.forget([first, first]) }
+        #expect(try await store.read { try $0.leftParts(limit: 9) } == [second])
+    }
+}
