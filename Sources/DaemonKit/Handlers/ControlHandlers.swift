@@ -36,8 +36,12 @@ struct ControlHandlers {
         }
         let outcome = try await services.tasks.control(action, target)
         return TransferRPC.ControlResult(
-            changed: outcome.changed, skipped: outcome.skipped.map { .init(id: $0.id, code: $0.code) })
+            changed: outcome.changed, skipped: outcome.skipped.map { .init(id: $0.id, code: $0.code) },
+            warnings: outcome.losing.isEmpty ? nil : outcome.losing.map { .init(id: $0, message: losesAll) })
     }
+
+    private static let losesAll =
+        "It cannot continue from what it has done so far: after resume it begins again from 0."
 
     /// - Throws: `request.bad_field` but for exactly one of ids, session and all; `permission.denied`.
     static func target(_ selection: ControlSelection, _ context: RequestContext) throws(TransferError) -> ControlTarget

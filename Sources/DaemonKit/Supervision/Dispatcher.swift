@@ -211,7 +211,7 @@ actor Dispatcher {
                 return true
             }
             let decision = decide(candidates.tasks, active, SlotLimits(settings, sessions), now)
-            for id in decision.preempt { runs[id]?.requestAbort() }
+            preempt(decision.preempt)
             if !decision.start.isEmpty { return try await start(decision.start, sessions, now) }
             turnEnd.withLock { $0 = decision.nextLook }
             guard decision.preempt.isEmpty, candidates.hasMore, !candidates.tasks.isEmpty,
@@ -240,6 +240,17 @@ actor Dispatcher {
 
     /// A hold of so many milliseconds is not worth a write.
     private static let shortestHold: Int64 = 1000
+
+    private func preempt(_ ids: [TaskID]) {
+        for run in ids.compactMap({ runs[$0] }) {
+            if run.losesByStop {
+                logger.warning(
+                    "gives its slot to another task, and begins again from 0 later",
+                    metadata: ["task": "\(run.task)", "lost": "\(run.bytesTransferred + run.bytesUploaded)"])
+            }
+            run.requestAbort()
+        }
+    }
 
     /// Fills slots with tasks that were read before; nil if the store must be asked.
     private func startFromAhead(
@@ -351,7 +362,7 @@ extension Scheduler.Candidate {
     init(_ run: TransferRun) {
         self.init(
             id: run.task, session: run.session, host: run.host, priority: run.priority, position: run.position,
-            startedAt: run.startedAt)
+            canResume: run.canResume, startedAt: run.startedAt)
     }
 }
 

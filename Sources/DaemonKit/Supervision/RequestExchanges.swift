@@ -81,6 +81,7 @@ final class RequestExchanges: Sendable {
                 announced = true
                 try await announce(resumedAt: offset)
             }
+            run.sends(canResume: ResumeProspects.mayResume(record.spec.kind, exchange, strategy.upload))
             let outcome = await tools.engine.perform(exchange, into: nil, sending: sending?.file, context: context)
             step = strategy.next(after: outcome)
             if case .aborted = outcome.end {

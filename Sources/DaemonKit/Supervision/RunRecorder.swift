@@ -83,7 +83,10 @@ final class RunRecorder: TransferObserver {
             run.hostAnswered()
         }
         guard keepsAnswers else { return }
-        if case .accept(let acceptance) = verdict { run.accepted(at: acceptance.offset) }
+        if case .accept(let acceptance) = verdict {
+            let canResume = ResumeProspects.mayResume(record.spec, head, acceptance)
+            run.accepted(at: acceptance.offset, canResume: canResume)
+        }
         take(.responded(head, verdict))
     }
 

@@ -61,6 +61,8 @@ package struct ControlTarget: Sendable, Hashable {
 package struct ControlOutcome: Sendable, Hashable {
     package var changed: [TaskID] = []
     package var skipped: [Skipped] = []
+    /// Tasks that were paused and will begin again from 0.
+    package var losing: [TaskID] = []
 
     package struct Skipped: Sendable, Hashable {
         package var id: TaskID

@@ -78,6 +78,7 @@ extension Supervisor {
         into outcome: inout ControlOutcome
     ) async throws {
         let meant = try await store.read { try $0.heads(ids) }.filter { isMeant($0, by: target) }
+        let losing = losing(by: action, among: meant)
         var done = try await stoppingRuns(action.stopsRuns ? meant.map(\.id) : []) {
             // Parts go first: a daemon that dies in between restarts a task from 0 that was not wanted, and leaves no file.
             let parts = try await discardParts(of: meant.map(\.id), for: action)
@@ -99,6 +100,7 @@ extension Supervisor {
             }
         }
         outcome.changed += changed.map(\.id)
+        outcome.losing += changed.map(\.id).filter(losing.contains)
         log(action, changed)
         if case .remove(deleteFile: true) = action {
             let removed = Set(changed.map(\.id))
@@ -124,6 +126,14 @@ extension Supervisor {
                 dispatcher?.tryNow(id, host: host) ?? false
             else { return result }
             return .changed(head)
+        }
+    }
+
+    /// Runs that `action` stops although what they have done so far would be of use, and is lost.
+    private func losing(by action: TaskAction, among heads: [TaskHead]) -> Set<TaskID> {
+        switch action {
+        case .pause: Set(heads.map(\.id).filter { runs[$0]?.losesByStop == true })
+        case .resume, .cancel, .retry, .remove: []
         }
     }
 

@@ -31,6 +31,8 @@ final class TransferRun: Sendable {
         var isAbortTaken = false
         var phase: TaskPhase?
         var resumedFrom: Int64?
+        /// What it has done so far outlasts a stop; nothing is done before there is an answer.
+        var canResume = true
         /// Offset of the first byte of this run's answer, and what earlier answers of this run brought.
         var base: Int64 = 0
         var earlier: Int64 = 0
@@ -191,8 +193,9 @@ final class TransferRun: Sendable {
     }
 
     /// An answer is accepted whose first byte goes to `offset`.
-    func accepted(at offset: ByteCount) {
+    func accepted(at offset: ByteCount, canResume: Bool) {
         state.withLock { state in
+            state.canResume = canResume
             state.base = offset.rawValue
             state.resumedFrom = offset > .zero ? offset.rawValue : nil
         }
@@ -206,6 +209,17 @@ final class TransferRun: Sendable {
             state.resumedFrom = offset > .zero ? offset.rawValue : nil
         }
     }
+
+    /// A request begins.
+    func sends(canResume: Bool) { state.withLock { $0.canResume = canResume } }
+
+    /// What it has done so far outlasts a stop.
+    var canResume: Bool { state.withLock { $0.canResume } }
+
+    /// A stop now loses bytes that have passed already.
+    var losesByStop: Bool { !canResume && stopsAtOnce && (bytesTransferred > 0 || bytesUploaded > 0) }
+
+    private var stopsAtOnce: Bool { state.withLock { $0.stage == .active } }
 
     /// The part was emptied, or the upload begins anew; the bytes it had still count as transferred.
     func restarted() {

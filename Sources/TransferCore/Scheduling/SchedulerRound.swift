@@ -122,14 +122,16 @@ struct SchedulerRound {
         return .placed
     }
 
-    /// A run of the same owner and a strictly lower priority whose slot is the one needed: one that can be resumed before one
-    /// that cannot, then the least important.
+    /// A run of the same owner and the lowest priority, strictly lower, whose slot is the one needed; among equals one that can
+    /// be resumed. A run of a higher priority in its place would take its slot in turn, and both would be stopped.
     private func victimOfPriority(_ task: Candidate) -> Candidate? {
         keeping.filter { run in
             run.owner == task.owner && run.priority < task.priority
                 && (run.session == task.session || soon.of(run.session) > soon.of(task.session))
                 && soon.fits(task, without: run)
-        }.max { a, b in a.canResume != b.canResume ? b.canResume : a.precedes(b) }
+        }.max { a, b in
+            a.priority == b.priority && a.canResume != b.canResume ? b.canResume : a.precedes(b)
+        }
     }
 
     /// A run of an owner who has more of each full resource than the owner of `task`, and who has had the turn.

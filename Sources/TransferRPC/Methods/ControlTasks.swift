@@ -61,22 +61,50 @@ public struct ControlResult: WireObject, Hashable {
         }
     }
 
+    public struct Warning: WireObject, Hashable {
+        public var id: TaskID
+        public var message: String
+
+        public init(id: TaskID, message: String) {
+            self.id = id
+            self.message = message
+        }
+
+        public enum CodingKeys: String, CodingKey, CaseIterable {
+            case id, message
+        }
+
+        public static let wireName = "TaskWarning"
+        public static func field(_ key: CodingKeys) -> Field {
+            switch key {
+            case .id: .required(.taskID, "The task; it is one of `changed`.")
+            case .message: .required(.string, "A sentence for people.")
+            }
+        }
+    }
+
     public var changed: [TaskID]
     public var skipped: [Skipped]
+    public var warnings: [Warning]?
 
-    public init(changed: [TaskID] = [], skipped: [Skipped] = []) {
+    public init(changed: [TaskID] = [], skipped: [Skipped] = [], warnings: [Warning]? = nil) {
         self.changed = changed
         self.skipped = skipped
+        self.warnings = warnings
     }
 
     public enum CodingKeys: String, CodingKey, CaseIterable {
-        case changed, skipped
+        case changed, skipped, warnings
     }
 
     public static func field(_ key: CodingKeys) -> Field {
         switch key {
         case .changed: .required(.list(.taskID), "Tasks whose state is now as asked.")
         case .skipped: .required(.list(.object(Skipped.self)), "Tasks that were left as they are, with the reason.")
+        case .warnings:
+            .optional(
+                .list(.object(Warning.self)),
+                "What the change costs: `task.pause` names transfers that ran and cannot continue where they are.")
         }
     }
 }

@@ -40,6 +40,7 @@ enum ControlReport {
         } else if !console.quiet {
             lines(outcome, verb, byID: byID).forEach { console.line($0) }
         }
+        for warning in outcome.warnings ?? [] { console.remark("\(warning.id): \(warning.message)") }
         guard byID, !outcome.skipped.isEmpty else { return }
         if !console.json { console.complain(summary(outcome)) }
         throw CommandFailure.refusedSome

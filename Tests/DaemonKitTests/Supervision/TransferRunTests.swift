@@ -142,14 +142,30 @@ import TransferModel
         #expect(await run.waitForEnd(atMost: .zero))
     }
 
+    @Test func aStopCostsOnlyWhoCannotResumeAndHasBytes() {
+        let run = run()
+        #expect(run.canResume, "nothing is done yet")
+        run.accepted(at: 0, canResume: false)
+        #expect(!run.losesByStop)
+        run.counters.setReceived(10)
+        #expect(run.losesByStop)
+        run.accepted(at: 10, canResume: true)
+        run.counters.setReceived(20)
+        #expect(!run.losesByStop)
+        run.sends(canResume: false)
+        #expect(run.losesByStop)
+        #expect(run.enterCommit())
+        #expect(!run.losesByStop, "nothing stops it any more")
+    }
+
     @Test func countsBytesAcrossRestarts() {
         let run = run()
-        run.accepted(at: 100)
+        run.accepted(at: 100, canResume: true)
         run.counters.setReceived(250)
         #expect(run.bytesTransferred == 150)
         run.restarted()
         #expect(run.bytesTransferred == 150)
-        run.accepted(at: 0)
+        run.accepted(at: 0, canResume: true)
         run.counters.setReceived(40)
         #expect(run.bytesTransferred == 190)
     }

@@ -75,6 +75,30 @@ struct SchedulerTests {
         #expect(pick([task(3, host: "b", priority: 0.9)], running: running, limits).preempt == [2])
     }
 
+    @Test func theSlotIsTakenFromWhoCanResume() {
+        let limits = SlotLimits(global: 2, perHost: 6)
+        var running = [task(1, priority: 0.25), task(2, priority: 0.25)]
+        running[1].canResume = false
+        #expect(pick([task(3, priority: 0.9)], running: running, limits).preempt == [1])
+        running[0].canResume = false
+        #expect(pick([task(3, priority: 0.9)], running: running, limits).preempt == [2], "all would lose: the least")
+    }
+
+    /// Once stopped, the more important of the two would take the slot of the other: both would have been stopped.
+    @Test func aLowerPriorityYieldsFirstWhateverItLoses() {
+        var running = [task(1, priority: 0.1), task(2, priority: 0.3)]
+        running[0].canResume = false
+        #expect(pick([task(3, priority: 0.9)], running: running, SlotLimits(global: 2, perHost: 6)).preempt == [1])
+    }
+
+    @Test func twoThatAreNeededTakeTwoAndFirstWhoCanResume() {
+        var running = (1...3).map { task($0, priority: 0.25) }
+        running[2].canResume = false
+        let urgent = [task(8, priority: 0.75), task(9, priority: 0.75)]
+        let decision = pick(urgent, running: running, SlotLimits(global: 3, perHost: 6))
+        #expect(Set(decision.preempt) == [1, 2])
+    }
+
     @Test func whoIsStoppingIsNotStoppedTwice() {
         let running = [task(1, priority: 0.25), task(2, priority: 0.25)]
         let full = SlotLimits(global: 2, perHost: 6)

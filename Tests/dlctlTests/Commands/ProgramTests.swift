@@ -97,6 +97,19 @@ import TransferModel
         await bench.daemon.stop()
     }
 
+    @Test func pauseSaysWhatItCosts() async throws {
+        let bench = try await Bench()
+        _ = try await bench.run("add", "https://a/1", "https://a/2", "https://a/3")
+        for id in 1...2 { try bench.daemon.happen(.taskStarted, TaskID(Int64(id))) { $0.status.state = .running } }
+        let outcome = try await bench.run("pause", "1", "3")
+        #expect(outcome.status == 0 && outcome.output == "paused 1\npaused 3\n")
+        #expect(outcome.error == "1: It begins again.\n")
+        let json = try await bench.run("pause", "2", "--json")
+        #expect(JSONText.value(json.output)?["warnings"] == [["id": 2, "message": "It begins again."]])
+        #expect(json.error.isEmpty)
+        await bench.daemon.stop()
+    }
+
     @Test func waitTellsHowItEnded() async throws {
         let bench = try await Bench()
         _ = try await bench.run("add", "https://a/1", "https://a/2")

@@ -195,6 +195,10 @@ final class FakeDaemon: RequestHandler {
                 if state.tasks[id] == nil {
                     outcome.skipped.append(.init(id: id, code: .taskNotFound))
                 } else {
+                    // As if none that runs could be resumed.
+                    if state.tasks[id]?.status.state == .running {
+                        outcome.warnings = (outcome.warnings ?? []) + [.init(id: id, message: "It begins again.")]
+                    }
                     state.tasks[id]?.status.state = .paused
                     outcome.changed.append(id)
                 }

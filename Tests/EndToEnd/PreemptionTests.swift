@@ -1,0 +1,75 @@
+import TestSupport
+import Testing
+import TransferModel
+
+extension EndToEnd {
+    /// A stop that would cost all that was done so far is avoided, or said.
+    struct Preemption {
+        private let resource = Resource.version(1, size: 4 << 20)
+
+        /// No ranges and no validator: the half of it, then silence.
+        private var unresumable: Behaviour {
+            let content = resource.content
+            return Behaviour { _, reply in
+                try reply.head(200, "OK", [("Content-Length", "\(content.size)")])
+                try reply.body(content.bytes.prefix(2 << 20))
+                try reply.beSilent()
+            }
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func theSlotIsTakenFromWhoCanResume() async throws {
+            let scene = try await Scene()
+            try await scene.probe.call("settings.set", ["maximumConcurrentTasks": 2])
+            scene.origin.serve("/whole", unresumable)
+            scene.origin.serve("/parts", .stalling(resource, after: 2 << 20), .good(resource))
+            scene.origin.serve("/urgent", .good(.version(2, size: 100)))
+            // The one that would lose everything is the less important: it came later.
+            let parts = try await scene.add("/parts", to: "parts")
+            let whole = try await scene.add("/whole", to: "whole")
+            for id in [whole, parts] { try await scene.probe.wait(for: id, bytes: 1 << 20) }
+            let urgent = try await scene.add("/urgent", to: "urgent", ["priority": "high"])
+            try await scene.probe.wait(for: urgent, "completed")
+            try await scene.probe.wait(for: parts, "completed")
+            #expect(try await scene.probe.state(whole) == "running")
+            #expect(scene.origin.requests("/whole").count == 1)
+            #expect((scene.origin.requests("/parts").last?.rangeStart ?? 0) > 0)
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func pauseWarnsOfWhatItCosts() async throws {
+            let scene = try await Scene()
+            scene.origin.serve("/whole", unresumable)
+            scene.origin.serve("/parts", .stalling(resource, after: 2 << 20))
+            let whole = try await scene.add("/whole", to: "whole")
+            let parts = try await scene.add("/parts", to: "parts")
+            for id in [whole, parts] { try await scene.probe.wait(for: id, bytes: 1 << 20) }
+            let answer = try await scene.probe.call("task.pause", ["ids": [.integer(whole), .integer(parts)]])
+            #expect(answer["changed"] == [.integer(whole), .integer(parts)])
+            guard case .array(let warnings)? = answer["warnings"] else {
+                Issue.record("no warning: \(answer)")
+                return
+            }
+            #expect(warnings.map { $0["id"] } == [.integer(whole)])
+            let again = try await scene.probe.call("task.pause", ["ids": [.integer(whole)]])
+            #expect(again["warnings"] == nil, "nothing moved that could be lost: \(again)")
+        }
+
+        /// A plain upload begins again, too.
+        @Test(.timeLimit(.minutes(1)))
+        func pauseOfAPlainUploadWarns() async throws {
+            let scene = try await Scene()
+            try await scene.probe.call("settings.set", ["uploadRateLimit": 1_048_576])
+            scene.origin.serveEverything(.status(201))
+            let id = try await scene.upload(
+                resource.content, to: scene.origin.url("/target"), ["uploadProtocol": "put"])
+            try await scene.wait(for: id, sent: 100_000)
+            let answer = try await scene.probe.call("task.pause", ["ids": [.integer(id)]])
+            guard case .array(let warnings)? = answer["warnings"] else {
+                Issue.record("no warning: \(answer)")
+                return
+            }
+            #expect(warnings.count == 1)
+        }
+    }
+}
