@@ -175,5 +175,21 @@ extension EndToEnd {
             try await scene.probe.wait(for: id, "completed")
             #expect(try Files.text(scene.file("text")) == "hello")
         }
+
+        @Test(
+            .timeLimit(.minutes(1)),
+            arguments: [
+                ("data:text/html;charset=utf-8,<p>", "unknown.html"), ("data:,hello", "unknown.txt"),
+                ("data:image/png;base64,iVBORw0KGgo=", "unknown.png"), ("data:x/y,z", "unknown"),
+            ])
+        func dataURLsGetTheExtensionOfTheirType(_ url: String, _ name: String) async throws {
+            let scene = try await Scene()
+            let id = try await scene.probe.add([
+                ["url": .string(url), "destination": ["directory": .string(scene.folder.path)]]
+            ])[0]
+            let task = try await scene.probe.wait(for: id, "completed")
+            #expect(scene.names == [name])
+            #expect(task["response", "suggestedFilename"] == .string(name))
+        }
     }
 }

@@ -18,6 +18,7 @@ final class LocalExchange: Sendable {
         var bytes: [UInt8] = []
         /// nil for a file whose end only reading finds.
         var size: Int64?
+        var mediaType: String?
     }
 
     private let exchange: Exchange
@@ -72,8 +73,8 @@ final class LocalExchange: Sendable {
     // MARK: Sources
 
     private func data() throws -> Source {
-        let bytes = try DataURL.decode(exchange.url).bytes
-        return Source(bytes: bytes, size: Int64(bytes.count))
+        let content = try DataURL.decode(exchange.url)
+        return Source(bytes: content.bytes, size: Int64(content.bytes.count), mediaType: content.mediaType)
     }
 
     /// Regular files only: a pipe or device has no end and no offset.
@@ -111,7 +112,9 @@ final class LocalExchange: Sendable {
     private func answer(_ source: Source) {
         let isFile = source.descriptor >= 0
         let head = ResponseHead(
-            url: isFile ? exchange.url : "data:", size: source.size.map { ByteCount($0) },
+            url: isFile ? exchange.url : "data:",
+            headers: source.mediaType.map { [HeaderField("Content-Type", $0)] } ?? [],
+            size: source.size.map { ByteCount($0) },
             modificationTime: isFile ? Int64(source.status.st_mtim.tv_sec) : nil)
         let verdict = exchange.judge.judge(head)
         context.observer.transferResponded(head, verdict: verdict)

@@ -82,6 +82,7 @@ import TransferModel
         let outcome = try await bench.download("data:text/plain;base64,aGVsbG8=")
         #expect(outcome.end == .finished)
         #expect(outcome.offset == 5)
+        #expect(outcome.head?.values("content-type") == ["text/plain"])
         #expect(try bench.folder.read("part") == Array("hello".utf8))
         await bench.engine.shutdown()
     }
