@@ -80,6 +80,23 @@ extension EndToEnd.UploadServers {
         }
 
         @Test(.timeLimit(.minutes(1)), .enabled(if: isPossible), arguments: Kind.allCases)
+        func aFolderGetsTheFileUnderItsName(kind: Kind) async throws {
+            let setting = try await Setting(kind)
+            let folder = String(setting.url.dropLast("file".count))
+            let id = try await setting.scene.upload(content, to: folder, setting.more, from: "the source")
+            let task = try await setting.scene.probe.wait(for: id, "completed")
+            #expect(task["attempts"] == 1)
+            #expect(content.matches(String(setting.path.dropLast("file".count)) + "the source"))
+            // What is no name cannot go there: the refusal comes at once, not after attempts.
+            await #expect {
+                _ = try await setting.scene.upload(
+                    content, to: folder, setting.more.merging(["fileName": "a/b"]) { $1 })
+            } throws: { error in
+                (error as? RPCFailure)?.code == "request.bad_field"
+            }
+        }
+
+        @Test(.timeLimit(.minutes(1)), .enabled(if: isPossible), arguments: Kind.allCases)
         func aSourceThatChangedMeanwhileIsNotAppended(kind: Kind) async throws {
             let setting = try await Setting(kind)
             setting.relay.hold(.files(4 << 20))

@@ -9,6 +9,8 @@ package struct RemoteFileUpload: TransferStrategy {
     }
 
     private let url: ParsedURL
+    /// Where the file goes: `url`, or under its name in it where that is a folder.
+    private let place: String
     private let source: SourceIdentity
     private let network: NetworkOptions
     private let now: Timestamp
@@ -24,13 +26,14 @@ package struct RemoteFileUpload: TransferStrategy {
     /// "Not from there."
     private static let cannotResume: Set<Int> = [31, 33, 36]
 
-    /// - Throws: `request.bad_field` where there is no source, `source.changed`.
+    /// - Throws: `request.bad_field` where there is no source, or no name for it in a folder; `source.changed`.
     init(_ request: StrategyRequest, _ url: ParsedURL) throws(TransferError) {
         guard let source = request.source else {
             throw TransferError(.badField, "source: an upload needs a file to send.", details: ["field": "source"])
         }
         try UploadRequest.checkUnchanged(source, request.upload)
         self.url = url
+        place = try Self.place(of: request.spec, at: url)
         self.source = source
         now = request.now
         var network = request.network
@@ -50,8 +53,24 @@ package struct RemoteFileUpload: TransferStrategy {
         }
     }
 
+    /// A URL that ends in a slash is the folder that the file goes into: nothing can be stored under a folder's name.
+    private static func place(of spec: TaskSpec, at url: ParsedURL) throws(TransferError) -> String {
+        guard url.path.isEmpty || url.path.hasSuffix("/") else { return url.requestURL }
+        guard let name = spec.uploadName else {
+            throw TransferError(
+                .badField, "url: it is a folder, and what is sent has no name; end the URL in one, or give fileName.",
+                details: ["field": "url"])
+        }
+        guard !name.contains("/"), name != ".", name != ".." else {
+            throw TransferError(
+                .badField, "fileName: one name, without a slash.", details: ["field": "fileName"])
+        }
+        let folder = url.path.isEmpty ? url.requestURL + "/" : url.requestURL
+        return folder + PathSegment.encoded(name)
+    }
+
     private func exchange(_ kind: Exchange.Kind) -> Exchange {
-        var exchange = Exchange(url: url.requestURL, judge: ProbeJudge())
+        var exchange = Exchange(url: place, judge: ProbeJudge())
         exchange.kind = kind
         exchange.network = network
         return exchange
@@ -81,7 +100,7 @@ package struct RemoteFileUpload: TransferStrategy {
             return RemoteFile(size: head.size, modificationTime: head.modificationTime)
         case .transport(let code, _) where Self.absent.contains(code): return nil
         case .transport, .stopped, .local, .aborted, .stalled, .overrun, .refusedRedirect:
-            throw FailureClassifier.classify(outcome, url: url.requestURL)
+            throw FailureClassifier.classify(outcome, url: place)
         }
     }
 
@@ -125,7 +144,7 @@ package struct RemoteFileUpload: TransferStrategy {
         case .transport(let code, _) where offset > 0 && Self.cannotResume.contains(code): return restart()
         case .stopped(.restart(let error)) where offset > 0: return lookAgain(error)
         case .transport, .stopped, .local, .aborted, .stalled, .overrun, .refusedRedirect:
-            return fail(FailureClassifier.classify(outcome, url: url.requestURL))
+            return fail(FailureClassifier.classify(outcome, url: place))
         }
     }
 

@@ -52,18 +52,12 @@ struct UploadRequest: Sendable {
     }
 
     /// What the file is called where the protocol has a place for it.
-    var fileName: String { ownName ?? "file" }
-
-    private var ownName: String? {
-        if let name = spec.fileName { return name }
-        let path = spec.source?.path ?? spec.body?.file ?? ""
-        return path.utf8.split(separator: UInt8(ascii: "/")).last.flatMap { String($0) }
-    }
+    var fileName: String { spec.uploadName ?? "file" }
 
     /// The request to the place in a folder (a WebDAV collection) that the file is to have there. A URL that ends in no
     /// slash, or is signed in its query, is that place already.
     var inFolder: UploadRequest {
-        guard url.path.hasSuffix("/"), url.query == nil, let name = ownName,
+        guard url.path.hasSuffix("/"), url.query == nil, let name = spec.uploadName,
             let place = try? URLRules.parse(url.requestURL + PathSegment.encoded(name))
         else { return self }
         var copy = self
@@ -135,6 +129,15 @@ struct UploadRequest: Sendable {
         throw TransferError(
             .sourceChanged,
             "The file has changed since its upload began; two versions are never mixed. Cancel it and add it anew.")
+    }
+}
+
+extension TaskSpec {
+    /// What the file that is sent is called; nil where it has no name.
+    var uploadName: String? {
+        if let fileName { return fileName }
+        let path = source?.path ?? body?.file ?? ""
+        return path.utf8.split(separator: UInt8(ascii: "/")).last.flatMap { String($0) }
     }
 }
 

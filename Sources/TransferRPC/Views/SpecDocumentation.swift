@@ -67,7 +67,8 @@ extension TaskSpec: WireObject {
             .optional(
                 .choice(["auto", "put", "post", "multipart", "tus", "resumable", "contentRange", "s3Multipart"]),
                 "How it is sent; `auto` asks the server, and puts the file where that speaks no upload protocol: at the "
-                    + "URL, or under its name in it where it ends in a slash. ftp, ftps and sftp have their own.")
+                    + "URL, or under its name in it where it ends in a slash. ftp, ftps and sftp have their own, and do so "
+                    + "too.")
         case .formField: .optional(.string, "`multipart`: name of the file's field; `file` without it.")
         case .formFields: .optional(.map(.string), "`multipart`: further fields; never shown again.")
         case .fileName: .optional(.string, "Name the server is told or the file gets; the source's without it.")

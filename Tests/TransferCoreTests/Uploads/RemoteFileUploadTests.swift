@@ -33,6 +33,48 @@ struct RemoteFileUploadTests {
         #expect(subject.after(found(100)).result?.total == 100)
     }
 
+    private func request(
+        _ url: String, source: String? = nil, named name: String? = nil, stored: UploadProgress? = nil
+    ) -> StrategyRequest {
+        var request = uploadRequest(nil, url: url, stored: stored)
+        request.spec.source = source.map { SourceFile(path: $0) }
+        request.spec.fileName = name
+        return request
+    }
+
+    @Test(
+        arguments: [
+            ("sftp://example.org/in/", "/home/me/a b.txt", nil, "sftp://example.org/in/a%20b.txt"),
+            ("ftp://u:p@example.org/in/", "/x", nil, "ftp://example.org/in/x"),
+            ("ftps://example.org/", "/x", "other", "ftps://example.org/other"),
+            ("sftp://example.org", "/x", nil, "sftp://example.org/x"),
+            ("sftp://example.org/in", "/x", nil, "sftp://example.org/in"),
+            ("sftp://example.org/in/", nil, "name", "sftp://example.org/in/name"),
+        ] as [(String, String?, String?, String)])
+    func aFolderGetsTheFileUnderItsName(_ url: String, _ source: String?, _ name: String?, _ place: String) throws {
+        var subject = try Stepper(request(url, source: source, named: name))
+        #expect(try subject.exchange.url == place)
+        subject.after(lost(78))
+        #expect(try subject.exchange.url == place)
+        #expect(try subject.exchange.kind == .request)
+        // What was begun belongs to the URL of the task, which is the folder.
+        let stored = try #require(subject.step.stored)
+        #expect(stored.belongs(to: try URLRules.parse(url)))
+        var again = try Stepper(request(url, source: source, named: name, stored: stored))
+        again.after(found(40))
+        #expect(try again.exchange.startOffset == 40)
+    }
+
+    @Test(arguments: [(nil, "url"), ("a/b", "fileName"), ("..", "fileName")] as [(String?, String)])
+    func aFolderNeedsANameForIt(_ name: String?, _ field: String) {
+        #expect {
+            _ = try Stepper(request("sftp://example.org/in/", named: name))
+        } throws: { error in
+            (error as? TransferError)?.code == .badField
+                && (error as? TransferError)?.details["field"] == .string(field)
+        }
+    }
+
     @Test(arguments: [9, 19, 78])
     func nothingThereIsFine(_ code: Int) throws {
         var subject = try Stepper(uploadRequest(nil, url: url))
