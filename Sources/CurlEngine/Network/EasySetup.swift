@@ -69,6 +69,7 @@ struct EasySetup {
         set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         set(CURLOPT_TCP_KEEPALIVE, 1)
         set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
+        if transfer.isAfresh { set(CURLOPT_FRESH_CONNECT, 1) }
         if result == CURLE_OK { result = dld_easy_set_pointer(easy, CURLOPT_ERRORBUFFER, transfer.errorText) }
         if result == CURLE_OK {
             result = dld_easy_set_response_callbacks(

@@ -330,6 +330,7 @@ final class Reactor: @unchecked Sendable {
         if transfer.isQuestionRefused, transfer.expectsContinue { return sendUnasked(transfer) }
         if transfer.ending == nil, transfer.head == nil, code == CURLE_OK || transfer.isRefused { transfer.judge(self) }
         if let ending = transfer.ending { return conclude(transfer, ending) }
+        if transfer.metWhatWasLeft(code), transfer.request.isIdempotent { return sendAgain(transfer, afresh: true) }
         if code != CURLE_OK { return conclude(transfer, failure(code, transfer)) }
         if transfer.holds.contains(.restart) {
             // An empty body: the file is emptied when its old checkpoint is gone.
@@ -353,8 +354,13 @@ final class Reactor: @unchecked Sendable {
 
     /// Repeats a request whose `Expect` was refused (RFC 9110 section 10.1.1).
     private func sendUnasked(_ transfer: Transfer) {
-        takeHandle(transfer)
         expectations.wasIgnored(by: transfer.request.origin, at: now)
+        sendAgain(transfer)
+    }
+
+    private func sendAgain(_ transfer: Transfer, afresh: Bool = false) {
+        transfer.isAfresh = afresh
+        takeHandle(transfer)
         transfer.prepareNextRequest()
         send(transfer)
     }

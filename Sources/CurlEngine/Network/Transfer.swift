@@ -107,6 +107,8 @@ final class Transfer: @unchecked Sendable {
     /// The current request asks before it sends, and the server said 100 or let it wait in vain.
     var expectsContinue = false
     var isQuestionSettled = false
+    /// The request goes out over a connection of its own making.
+    var isAfresh = false
     /// The server refused the question (417): the request goes out once more without.
     var isQuestionRefused = false
     var interim: [ResponseHead] = []

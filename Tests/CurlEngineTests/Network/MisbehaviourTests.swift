@@ -139,11 +139,39 @@ import TransferModel
             return request.number == 1 ? .close : .keepAlive
         }
         #expect(try await bench.download(origin.url("/1")).end == .finished)
-        let second = try await bench.download(origin.url("/2"))
-        guard case .transport(56, _) = second.end else { throw TestFailure("\(second.end)") }
-        #expect(origin.connectionCount == 1)
+        #expect(try await bench.download(origin.url("/2")).end == .finished)
+        #expect(try bench.folder.read("part") == Array("ok".utf8))
+        #expect(origin.requests.map(\.target) == ["/1", "/2", "/2"])
+        #expect(origin.connectionCount == 2)
         #expect(try await bench.download(origin.url("/3")).end == .finished)
         #expect(origin.connectionCount == 2)
+        await bench.engine.shutdown()
+    }
+
+    /// The server may have acted on it.
+    @Test func aPOSTIsNotSentTwiceBecauseOfWhatWasLeft() async throws {
+        let bench = try Bench()
+        let origin = try ScriptedServer { request, connection in
+            if request.number == 1 { connection.send("the rest of the first body") }
+            connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+            return request.number == 1 ? .close : .keepAlive
+        }
+        #expect(try await bench.download(origin.url("/1")).end == .finished)
+        let second = try await bench.download(origin.url("/2")) { $0.method = "POST" }
+        guard case .transport(56, _) = second.end else { throw TestFailure("\(second.end)") }
+        #expect(origin.requests.count == 2)
+        await bench.engine.shutdown()
+    }
+
+    /// Junk over a connection of its own is the server's answer.
+    @Test func junkIsNotAskedForTwice() async throws {
+        let bench = try Bench()
+        let origin = try ScriptedServer { _, connection in
+            connection.send("this is not HTTP\r\n\r\n")
+            return .close
+        }
+        guard case .transport = try await bench.download(origin.url("/")).end else { throw TestFailure("junk") }
+        #expect(origin.requests.count == 1)
         await bench.engine.shutdown()
     }
 
