@@ -330,6 +330,8 @@ package struct AttemptFailure: Error, Sendable, Hashable {
     package var disposition: Disposition
     /// Bytes arrived in this attempt: resets the count of failures.
     package var progressed: Bool
+    /// The body was shorter than announced.
+    @BoxedOptional package var shortEnd: ShortEnd?
 
     package init(error: TransferError, disposition: Disposition, progressed: Bool = false) {
         self.error = error

@@ -22,6 +22,8 @@ public struct TaskStatus: Hashable, Sendable, Codable {
     public var budgetMark: Int64?
     /// Budget used when a name did not resolve first, while nothing had been received; nil after any other outcome.
     public var unresolvedSince: Seconds?
+    /// The last body that ended before its announced length; nil where none did.
+    public var shortBody: ShortBody?
 
     public init(state: TaskState, createdAt: Timestamp) {
         self.state = state
@@ -30,6 +32,21 @@ public struct TaskStatus: Hashable, Sendable, Codable {
         failuresInRow = 0
         integrityRestarts = 0
         budgetUsed = 0
+    }
+}
+
+/// A body that ended before the length that its server had announced: the connection broke, or the length is wrong. Where it
+/// ends at the same place each time, it is the length.
+public struct ShortBody: Hashable, Sendable, Codable {
+    public var received: ByteCount
+    public var announced: ByteCount
+    /// How often it was seen so.
+    public var times: Int
+
+    public init(received: ByteCount, announced: ByteCount, times: Int = 1) {
+        self.received = received
+        self.announced = announced
+        self.times = times
     }
 }
 

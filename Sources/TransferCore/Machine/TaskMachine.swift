@@ -115,6 +115,13 @@ extension TaskMachine {
         _ failure: AttemptFailure, _ policy: RetryPolicy, jitter: Double, earliest: Timestamp?, _ now: ClockReading
     ) -> [TaskEffect] {
         if failure.progressed { status.failuresInRow = 0 }
+        if let end = failure.shortEnd {
+            let short = ShortBody(end, after: status.shortBody)
+            status.shortBody = short
+            if short.times >= end.proof, case .transient = failure.disposition {
+                return fail(end.error, now, then: [.discardPart])
+            }
+        }
         let unresolvedSince = status.unresolvedSince
         status.unresolvedSince = nil
         // A body of another length or digest than announced leaves bytes that no later answer may be joined to.
@@ -187,6 +194,7 @@ extension TaskMachine {
             status.failuresInRow = 0
             status.integrityRestarts = 0
             status.unresolvedSince = nil
+            status.shortBody = nil
             status.finishedAt = nil
             status.budgetUsed = 0
             status.budgetMark = nil

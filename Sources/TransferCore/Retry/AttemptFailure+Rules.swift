@@ -49,6 +49,9 @@ extension AttemptFailure {
             whole.disposition = .transient(after: waits.contains(nil) ? nil : waits.compactMap { $0 }.min())
         }
         whole.progressed = failures.contains(where: \.progressed)
+        // What one place says wrongly ends nothing as long as another may give the file.
+        let mayGive = failures.contains { $0.shortEnd == nil && $0.disposition != .permanent }
+        whole.shortEnd = mayGive ? nil : failures.compactMap(\.shortEnd).first
         return whole
     }
 

@@ -171,7 +171,12 @@ package struct SegmentedDownload: Sendable {
         if let failure, !resolvesAgain(failure, outcome, of: origin),
             roster.isAlone(origin) || roster.room(at: now) == 0
         {
-            closing = .failure(roster.failure ?? failure)
+            var cause = roster.failure ?? failure
+            if roster.isAlone(origin) {
+                cause.shortEnd = sources[origin].download.shortEnd(
+                    outcome, asked: range, held: plan.held, of: plan.total)
+            }
+            closing = .failure(cause)
             return close()
         }
         if !givesParts {

@@ -24,6 +24,7 @@ package struct HTTPDownload: TransferStrategy {
     @BoxedOptional private var held: HeldBytes?
     @Boxed private var judge: HTTPJudge
     private var restarts = 0
+    private var hasLookedBack = false
     private var crumbs = Crumbs()
     var resolvedAgain = false
     /// What is stored before a request that must not be made twice; nil where it may be.
@@ -71,7 +72,7 @@ package struct HTTPDownload: TransferStrategy {
         guard let outcome else { return first() }
         switch outcome.end {
         case .finished: return finished(outcome)
-        case .stopped(.restart(let error)): return restart(error, outcome)
+        case .stopped(.restart(let error)): return lookBack(outcome) ?? restart(error, outcome)
         case .stopped(.bareRange): return .run(exchange(conditional: false))
         case .stopped(.complete): return arrived(outcome, total: held?.offset ?? outcome.offset)
         case .stopped(.failure(let error, _)) where mayResolveAgain(error, outcome): return resolveAgain()
@@ -143,6 +144,20 @@ package struct HTTPDownload: TransferStrategy {
         return arrived(outcome, total: outcome.offset)
     }
 
+    /// The server says that the file ends where we are, though it announced more, and does not say of which version (416 of
+    /// most servers): the answer to a request for the last byte does.
+    private mutating func lookBack(_ outcome: ExchangeOutcome) -> Step? {
+        guard !hasLookedBack, let head = outcome.head, let held, held.strongValidator != nil, held.offset > 1,
+            HTTPJudge.unsatisfiedTotal(head) == held.offset
+        else { return nil }
+        hasLookedBack = true
+        var shorter = held
+        shorter.total = held.offset
+        shorter.offset -= 1
+        self.held = shorter
+        return .run(exchange(conditional: true))
+    }
+
     private var noProof: TransferError {
         TransferError(.validatorChanged, "The rest cannot be asked for without a validator; it restarts from 0.")
     }
@@ -178,9 +193,25 @@ package struct HTTPDownload: TransferStrategy {
     private mutating func failed(_ outcome: ExchangeOutcome) -> Step { failed(outcome, with: failure(outcome)) }
 
     private mutating func failed(_ outcome: ExchangeOutcome, with cause: AttemptFailure) -> Step {
-        let failure = settle(cause, outcome)
+        var failure = settle(cause, outcome)
+        failure.shortEnd = shortEnd(outcome)
         let achieved = outcome.received > 0 && outcome.offset > startOffset
         return .failed(failure.with(progressed: achieved, held: max(startOffset, outcome.offset)))
+    }
+
+    private func shortEnd(_ outcome: ExchangeOutcome) -> ShortEnd? {
+        guard let head = outcome.head, case .accept(let accepted) = judge.judge(head), let expected = accepted.expected
+        else { return nil }
+        let end = accepted.offset + expected
+        return ShortEnd(outcome, from: accepted.offset, to: end, of: accepted.total ?? end, host: url.host)
+    }
+
+    /// Of a part: `held` bytes from the beginning are all that is there.
+    func shortEnd(_ outcome: ExchangeOutcome, asked range: ByteRange, held: ByteRangeSet, of total: ByteCount)
+        -> ShortEnd?
+    {
+        guard held.ranges == [ByteRange(.zero, outcome.offset)] else { return nil }
+        return ShortEnd(outcome, from: range.start, to: min(range.end, total), of: total, host: url.host)
     }
 
     func failure(_ outcome: ExchangeOutcome) -> AttemptFailure {

@@ -128,11 +128,18 @@ package struct HTTPJudge: ResponseJudge, Hashable {
 
     private func unsatisfied(_ head: ResponseHead) -> Verdict {
         guard let held else { return .stop(failure(416, head)) }
-        guard let text = head.values("content-range").first, case .unsatisfied(let total) = ContentRange(text),
-            total == held.offset, held.total.map({ $0 == total }) ?? true,
-            held.isConfirmed(by: MessageFraming.validators(head))
+        // Also where another length was announced: that of the range is of what is really there.
+        guard Self.unsatisfiedTotal(head) == held.offset, held.isConfirmed(by: MessageFraming.validators(head))
         else { return restart("no such range") }
         return .stop(.complete)
+    }
+
+    /// The length that a 416 gives for what is there.
+    static func unsatisfiedTotal(_ head: ResponseHead) -> ByteCount? {
+        guard head.status == 416, let text = head.values("content-range").first,
+            case .unsatisfied(let total) = ContentRange(text)
+        else { return nil }
+        return total
     }
 
     private func failure(_ status: Int, _ head: ResponseHead) -> StopReason {

@@ -12,7 +12,7 @@ enum TaskRow {
         checkpoint.response_date, checkpoint.content_coding, checkpoint.part_path, checkpoint.device, \
         checkpoint.inode, checkpoint.server_digests, response.document, \
         upload.progress, source.device, source.inode, source.size, source.modified_ns, checkpoint.ranges, \
-        checkpoint.origin, task.kind
+        checkpoint.origin, task.kind, task.short_body
         """
 
     static let joins = """
@@ -41,7 +41,7 @@ enum TaskRow {
         var record = TaskRecord(
             id: TaskID(row[0] as Int64),
             session: SessionKey(owner: UserID(row[1] as UInt32), identifier: row[2]),
-            spec: spec, status: try status(row, from: 4), host: row[17], position: position)
+            spec: spec, status: try status(row, from: 4, shortBody: 43), host: row[17], position: position)
         record.destinationDevice = (row[19] as Int64?).map { UInt64(bitPattern: $0) }
         record.result = (row[21] as Int64?).map { bytes in
             TaskResult(file: row[20], bytes: ByteCount(bytes), sha256: row[22], verified: row[23])
@@ -56,11 +56,13 @@ enum TaskRow {
     static let statusColumns = """
         task.state, task.reason, task.next_attempt_at, task.error, task.attempts, task.failures_in_row, \
         task.integrity_restarts, task.created_at, task.started_at, task.finished_at, task.budget_used, \
-        task.budget_mark, task.unresolved_since
+        task.budget_mark, task.unresolved_since, task.short_body
         """
 
-    /// - Parameter first: index of the first of `statusColumns`.
-    static func status(_ row: Row, from first: Int) throws -> TaskStatus {
+    /// - Parameters:
+    ///   - first: index of the first of `statusColumns`.
+    ///   - shortBody: index of the last of them, where it is not among the others.
+    static func status(_ row: Row, from first: Int, shortBody: Int? = nil) throws -> TaskStatus {
         var status = TaskStatus(
             state: try JSONColumn.word(row[first]), createdAt: Timestamp(milliseconds: row[first + 7]))
         status.reason = try (row[first + 1] as String?).map { try JSONColumn.word($0) }
@@ -74,6 +76,7 @@ enum TaskRow {
         status.budgetUsed = Seconds(row[first + 10] as Double)
         status.budgetMark = row[first + 11]
         status.unresolvedSince = (row[first + 12] as Int64?).map { Seconds(Double($0) / 1000) }
+        status.shortBody = try (row[shortBody ?? first + 13] as String?).map { try JSONColumn.decode($0) }
         return status
     }
 

@@ -19,6 +19,7 @@ enum Schema {
         Migration(identifier: Migration0007.identifier, sql: Migration0007.sql),
         Migration(identifier: Migration0008.identifier, sql: Migration0008.sql),
         Migration(identifier: Migration0012.identifier, sql: Migration0012.sql),
+        Migration(identifier: Migration0011.identifier, sql: Migration0011.sql),
     ]
 
     static var migrator: DatabaseMigrator {

@@ -78,7 +78,8 @@ extension StoreTransaction {
 
     private static let statusColumns = [
         "state", "reason", "next_attempt_at", "error", "attempts", "failures_in_row", "integrity_restarts",
-        "started_at", "finished_at", "budget_used", "budget_mark", "unresolved_since", "expires_at",
+        "started_at", "finished_at", "budget_used", "budget_mark", "unresolved_since", "short_body",
+        "expires_at",
     ]
     private static let resultColumns = ["result_file", "result_bytes", "result_sha256", "result_verified"]
     private static let moveRows = RowUpdate("task", set: statusColumns, where: ["id", "state"])
@@ -98,14 +99,15 @@ extension StoreTransaction {
         row.set(10, status.budgetUsed.rawValue)
         row.set(11, status.budgetMark)
         row.set(12, status.unresolvedSince?.milliseconds)
-        row.set(13, status.budgetMark == nil ? nil : change.resourceTimeoutAt?.rawValue)
-        var next: Int32 = 14
+        row.set(13, try status.shortBody.map { try JSONColumn.encode($0) })
+        row.set(14, status.budgetMark == nil ? nil : change.resourceTimeoutAt?.rawValue)
+        var next: Int32 = 15
         if let result = change.result {
-            row.set(14, result.file)
-            row.set(15, result.bytes.rawValue)
-            row.set(16, result.sha256)
-            row.set(17, result.verified ? Int64(1) : Int64(0))
-            next = 18
+            row.set(15, result.file)
+            row.set(16, result.bytes.rawValue)
+            row.set(17, result.sha256)
+            row.set(18, result.verified ? Int64(1) : Int64(0))
+            next = 19
         }
         row.set(next, change.id.rawValue)
         row.set(next + 1, change.from.rawValue)

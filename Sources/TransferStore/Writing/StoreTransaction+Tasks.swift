@@ -15,15 +15,16 @@ extension StoreTransaction {
             """
             UPDATE task SET state = ?, reason = ?, next_attempt_at = ?, error = ?, attempts = ?, failures_in_row = ?, \
             integrity_restarts = ?, started_at = ?, finished_at = ?, budget_used = ?, budget_mark = ?, \
-            unresolved_since = ?, expires_at = CASE ? WHEN 1 THEN expires_at ELSE ? END \
+            unresolved_since = ?, short_body = ?, expires_at = CASE ? WHEN 1 THEN expires_at ELSE ? END \
             WHERE id = ? AND state = ?
             """,
             [
                 status.state.rawValue, status.reason?.rawValue, status.nextAttemptAt?.rawValue,
                 try status.error.map { try JSONColumn.encode($0) }, status.attempts, status.failuresInRow,
                 status.integrityRestarts, status.startedAt?.rawValue, status.finishedAt?.rawValue,
-                status.budgetUsed.rawValue, status.budgetMark, status.unresolvedSince?.milliseconds, keep,
-                expiry?.rawValue, id.rawValue, state.rawValue,
+                status.budgetUsed.rawValue, status.budgetMark, status.unresolvedSince?.milliseconds,
+                try status.shortBody.map { try JSONColumn.encode($0) }, keep, expiry?.rawValue, id.rawValue,
+                state.rawValue,
             ])
     }
 

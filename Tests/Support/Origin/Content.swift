@@ -80,7 +80,7 @@ package struct Resource: Sendable {
         return copy
     }
 
-    var validators: [(name: String, value: String)] {
+    package var validators: [(name: String, value: String)] {
         var fields: [(name: String, value: String)] = []
         if let etag { fields.append(("ETag", etag)) }
         if let lastModified { fields.append(("Last-Modified", lastModified)) }

@@ -19,7 +19,9 @@ package final class Reply {
         self.isStopping = isStopping
     }
 
-    package struct Gone: Error {}
+    package struct Gone: Error {
+        package init() {}
+    }
 
     package func head(
         _ status: Int, _ reason: String = "Whatever", _ headers: [(name: String, value: String)] = []

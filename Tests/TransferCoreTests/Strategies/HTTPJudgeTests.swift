@@ -215,6 +215,21 @@ struct HTTPJudgeTests {
         #expect(isRestart(judge(held).judge(head(416))))
     }
 
+    /// A length that was announced is wrong where the range's own answer, of the same version, says another.
+    @Test func a416OfTheSameVersionCorrectsTheLength() {
+        let held = HeldBytes(checkpoint(100, of: 1000, etag: "\"a\""), trustedDigest: false)
+        #expect(judge(held).judge(head(416, ["Content-Range": "bytes */100", "ETag": "\"a\""])) == .stop(.complete))
+        for fields in [
+            ["Content-Range": "bytes */100"], ["Content-Range": "bytes */100", "ETag": "\"b\""],
+            ["Content-Range": "bytes */1000", "ETag": "\"a\""], ["Content-Range": "bytes */99", "ETag": "\"a\""],
+            ["Content-Range": "bytes 0-99/100", "ETag": "\"a\""], ["ETag": "\"a\""],
+        ] {
+            let answer = ResponseHead(
+                url: "https://example.org/f", status: 416, headers: fields.map { HeaderField($0.key, $0.value) })
+            #expect(isRestart(judge(held).judge(answer)), "\(fields)")
+        }
+    }
+
     // MARK: Errors
 
     @Test(arguments: [

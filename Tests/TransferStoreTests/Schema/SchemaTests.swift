@@ -16,3 +16,72 @@ import TransferModel
         "0005": 7_410_760_770_460_741_488, "0006": 13_753_915_741_637_001_020,
         "0007": 3_117_234_501_903_717_384, "0008": 8_954_397_280_442_109_211,
         "0012": 1_098_959_415_624_126_469,
+        "0007": 3_117_234_501_903_717_384, "0011": 18_042_717_041_002_960_657,
+    ]
+
+    private func fingerprint(_ text: String) -> UInt64 {
+        text.utf8.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+    }
+
+    @Test func shippedMigrationsNeverChange() {
+        #expect(
+            Dictionary(uniqueKeysWithValues: Schema.migrations.map { ($0.identifier, fingerprint($0.sql)) })
+                == Self.shipped)
+    }
+
+    @Test func aNewerDatabaseIsRefusedAndLeftAsItIs() async throws {
+        try fixture.open().close()
+        let queue = try DatabaseQueue(path: fixture.database)
+        try await queue.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('9999')") }
+        try queue.close()
+        let before = try Data(contentsOf: URL(fileURLWithPath: fixture.database))
+        let error = await transferError { _ = try fixture.open() }
+        #expect(error?.message.contains("newer dld (schema 9999)") == true)
+        #expect(error?.message.contains(fixture.database) == true)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: fixture.database)) == before)
+    }
+
+    @Test func aNewerDatabaseWhoseLogWasNotCheckpointedIsRefusedToo() async throws {
+        let original = Fixture()
+        let store = try original.open()
+        try await store.write {
+            try $0.execute("INSERT INTO grdb_migrations VALUES ('9999')")
+        }
+        try FileManager.default.createDirectory(atPath: fixture.folder, withIntermediateDirectories: false)
+        for suffix in ["", "-wal"] {
+            try FileManager.default.copyItem(
+                atPath: original.database + suffix, toPath: fixture.database + suffix)
+        }
+        let paths = ["", "-wal"].map { URL(fileURLWithPath: fixture.database + $0) }
+        let before = try paths.map { try Data(contentsOf: $0) }
+        let error = await transferError { _ = try fixture.open() }
+        #expect(error?.message.contains("schema 9999") == true)
+        #expect(try paths.map { try Data(contentsOf: $0) } == before)
+    }
+
+    @Test func garbageIsRefusedAndLeftAsItIs() async throws {
+        try FileManager.default.createDirectory(atPath: fixture.folder, withIntermediateDirectories: false)
+        let garbage = Data((0..<10_000).map { UInt8(truncatingIfNeeded: $0 &* 37) })
+        try garbage.write(to: URL(fileURLWithPath: fixture.database))
+        let error = await transferError { _ = try fixture.open() }
+        #expect(error?.code == .diskIO)
+        #expect(error?.message.contains("not a readable database") == true)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: fixture.database)) == garbage)
+    }
+
+    @Test func aDatabaseOfAnotherProgramIsRefused() async throws {
+        try FileManager.default.createDirectory(atPath: fixture.folder, withIntermediateDirectories: false)
+        let queue = try DatabaseQueue(path: fixture.database)
+        try await queue.write { try $0.execute(sql: "CREATE TABLE theirs (x)") }
+        try queue.close()
+        let error = await transferError { _ = try fixture.open() }
+        #expect(error?.message.contains("another program") == true)
+    }
+
+    @Test func anEmptyFileOfAnInterruptedStartIsTaken() async throws {
+        try FileManager.default.createDirectory(atPath: fixture.folder, withIntermediateDirectories: false)
+        try Data().write(to: URL(fileURLWithPath: fixture.database))
+        let store = try fixture.open()
+        try await store.add(newTask())
+    }
+}

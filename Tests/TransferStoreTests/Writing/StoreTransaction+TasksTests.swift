@@ -33,6 +33,7 @@ import TransferModel
         status.budgetUsed = 1.25
         status.budgetMark = 77
         status.unresolvedSince = 2.5
+        status.shortBody = ShortBody(received: 7, announced: 8, times: 2)
         return status
     }
 

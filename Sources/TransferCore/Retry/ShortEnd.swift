@@ -1,0 +1,64 @@
+import TransferModel
+
+/// How an exchange ended whose body was shorter than announced, as far as it tells a wrong length from a broken connection.
+/// One alone tells nothing; `TaskMachine` counts those that are alike.
+package struct ShortEnd: Sendable, Hashable {
+    /// Bytes of the file that are there, from its beginning.
+    package var received: ByteCount
+    /// Its length by the server's word.
+    package var announced: ByteCount
+    /// Name for sentences.
+    package var host: String
+    /// So many alike, one after the other, prove the length wrong.
+    package var proof: Int
+
+    /// The whole body twice, ended by the server in good order at the same byte: that is all there is.
+    static let proofByBodies = 2
+    /// Less clear: the connection broke each time just there, or nothing followed what is held. A server that is in trouble
+    /// for some seconds looks like this.
+    static let proofByOthers = 6
+
+    /// - Parameters:
+    ///   - start: where the answer's body began in the file.
+    ///   - end: where it should have ended.
+    ///   - total: announced length of the file.
+    /// - Returns: nil where the end says nothing of the length.
+    init?(_ outcome: ExchangeOutcome, from start: ByteCount, to end: ByteCount, of total: ByteCount, host: String) {
+        guard outcome.offset < end, outcome.offset > 0 else { return nil }
+        let isWhole = start == 0 && outcome.received > 0
+        switch outcome.end {
+        case .finished, .transport(code: Self.closedEarly, _): proof = isWhole ? Self.proofByBodies : Self.proofByOthers
+        case .transport, .stalled:
+            guard isWhole else { return nil }
+            proof = Self.proofByOthers
+        case .stopped, .local, .aborted, .overrun, .refusedRedirect: return nil
+        }
+        received = outcome.offset
+        announced = total
+        self.host = host
+    }
+
+    /// CURLE_PARTIAL_FILE.
+    private static let closedEarly = 18
+
+    /// What the task is told in the end.
+    package var error: TransferError {
+        TransferError(
+            .integrityLength,
+            "\(host) announces \(announced) bytes and gives only \(received), each time; ask who runs it, or give another "
+                + "URL.",
+            retryable: false,
+            details: [
+                "announced": .integer(announced.rawValue), "received": .integer(received.rawValue),
+                "host": .string(host),
+            ])
+    }
+}
+
+extension ShortBody {
+    /// - Parameter known: what was seen before.
+    init(_ end: ShortEnd, after known: ShortBody?) {
+        let isAgain = known?.received == end.received && known?.announced == end.announced
+        self.init(received: end.received, announced: end.announced, times: isAgain ? (known?.times ?? 0) + 1 : 1)
+    }
+}
