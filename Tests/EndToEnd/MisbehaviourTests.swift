@@ -138,6 +138,71 @@ extension EndToEnd {
             #expect(scene.origin.requests("/page").first?.header("Accept-Encoding") == "identity")
         }
 
+        /// No plain name for what is not plain, be the name the user's or the server's.
+        @Test(.timeLimit(.minutes(1)))
+        func whatCannotBeDecodedHasANameThatSaysSo() async throws {
+            let scene = try await Scene()
+            let coded = Resource(Content(seed: 9, size: 300_000), etag: "\"coded\"")
+            let small = Resource(Content(seed: 8, size: 300), etag: "\"small\"")
+            let folder: JSONValue = ["directory": .string(scene.folder.path)]
+            for (resource, size) in [(coded, "large"), (small, "small")] {
+                for (coding, ending) in [("br", "br"), ("zstd", "zst"), ("gzip, br", "gz.br")] {
+                    let path = "/\(size)-\(ending).html"
+                    scene.origin.serve(path, .coded(resource, coding))
+                    let named = try await scene.add(path, to: "\(size)-\(ending)-named.html")
+                    let task = try await scene.probe.wait(for: named, "completed")
+                    let place = scene.file("\(size)-\(ending)-named.html.\(ending)")
+                    #expect(task["file"] == .string(place))
+                    #expect(resource.content.matches(place))
+                    let unnamed = try await scene.probe.add([
+                        ["url": .string(scene.origin.url(path)), "destination": folder]
+                    ])[0]
+                    try await scene.probe.wait(for: unnamed, "completed")
+                    #expect(resource.content.matches(scene.file(path.dropFirst() + ".\(ending)")))
+                }
+            }
+            #expect(scene.names.count == 12)
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func whatWasPackedTwiceIsUnpackedTwice() async throws {
+            let scene = try await Scene()
+            let plain = MisbehaviourRow.resource.content
+            let once = try await gzipped(plain)
+            scene.origin.serve("/page", .coded(Resource(try await gzipped(once), etag: "\"a\""), "gzip, gzip"))
+            scene.origin.serve("/x.gz", .coded(Resource(try await gzipped(once), etag: "\"b\""), "gzip, gzip"))
+            let page = try await scene.add("/page", to: "page")
+            let archive = try await scene.add("/x.gz", to: "x.gz")
+            try await scene.probe.wait(for: page, "completed")
+            try await scene.probe.wait(for: archive, "completed")
+            #expect(plain.matches(scene.file("page")))
+            #expect(once.matches(scene.file("x.gz")))
+            #expect(scene.names.sorted() == ["page", "x.gz"])
+        }
+
+        /// What a server sends beyond the end of an answer is not the next task's fault.
+        @Test(.timeLimit(.minutes(1)), arguments: [false, true])
+        func bytesBeyondALengthCostTheNextTaskNothing(areLate: Bool) async throws {
+            let scene = try await Scene()
+            try await scene.probe.call("settings.set", ["maximumConcurrentTasks": 1])
+            let content = Content(seed: 3, size: 100_000)
+            let extra = Array("the rest of something else".utf8)
+            scene.origin.serveEverything(
+                Behaviour { request, reply in
+                    // Late: they come over the connection when it is used again.
+                    if areLate, request.connection == 1, request.path != "/1" { try reply.raw(extra[...]) }
+                    try reply.head(200, "OK", [("Content-Length", "\(content.size)")])
+                    try reply.body(content.bytes[...])
+                    if !areLate { try reply.raw(extra[...]) }
+                })
+            for number in 1...5 {
+                let id = try await scene.add("/\(number)", to: "\(number)")
+                let task = try await scene.probe.wait(for: id, "completed")
+                #expect(task["attempts"] == 1)
+                #expect(content.matches(scene.file("\(number)")))
+            }
+        }
+
         @Test(.timeLimit(.minutes(1)))
         func aCodedBodyIsResumedInItsCoding() async throws {
             let scene = try await Scene()

@@ -1,62 +1,68 @@
 import CLinux
 import Glibc
+import TransferCore
 import TransferModel
 
-/// Says what becomes of a body that came coded in spite of `Accept-Encoding: identity`.
-package enum ContentDecoding: Hashable, Sendable {
-    /// The bytes are delivered as they came.
-    case keep
-    case gzip
-    case deflate
+/// Undoes the codings of a body that came coded in spite of `Accept-Encoding: identity`.
+package struct ContentDecoding: Sendable {
+    /// The outermost first.
+    let codings: [ContentCodingRules.Undoable]
 
-    /// - Parameters:
-    ///   - coding: Content-Encoding, or nil for none (RFC 9110 section 8.4).
-    ///   - name: the final file name; where it says the coding already (`x.tar.gz`), the coded bytes are the file.
-    package init(coding: String?, name: String) {
-        let lowered = name.lowercased()
-        switch coding?.lowercased().filter({ $0 != " " && $0 != "\t" }) {
-        case "gzip", "x-gzip":
-            let saysSo = [".gz", ".gzip", ".tgz", ".svgz", ".z", ".emz", ".taz"].contains { lowered.hasSuffix($0) }
-            self = saysSo ? .keep : .gzip
-        case "deflate": self = lowered.hasSuffix(".zz") || lowered.hasSuffix(".deflate") ? .keep : .deflate
-        // br, zstd and lists of codings need more than zlib: the file is delivered coded.
-        default: self = .keep
-        }
-    }
+    package init(_ codings: [ContentCodingRules.Undoable]) { self.codings = codings }
 
     /// Decodes `coded` into `plain`, which is truncated first. Blocks; run it in a `BlockingPool`.
     /// - Returns: bytes written.
     /// - Throws: `integrity.length` where the coded data ends early, `http.protocol` where it is not of that coding,
     ///   `cancelled`, `disk.*`.
     package func decode(
-        coded: Int32, into plain: Int32, path: String, isCancelled: () -> Bool = { false }
+        coded: Int32, into plain: Int32, path: String, isCancelled: @escaping () -> Bool = { false }
     ) throws(TransferError) -> ByteCount {
         if ftruncate(plain, 0) != 0 { throw .destination(errno: errno, "write", path) }
-        var sink = DecodedSink(file: plain, path: path)
-        var inflater: Inflater?
+        let layers = DecodingLayers(codings, into: DecodedSink(file: plain, path: path, isCancelled: isCancelled))
         try readAll(of: coded, path: path, isCancelled: isCancelled) { (bytes) throws(TransferError) in
-            if self == .keep { return try sink.write(bytes) }
-            if inflater == nil { inflater = try Inflater(isGzip: self == .gzip, first: bytes) }
-            try inflater?.decode(bytes) { (decoded) throws(TransferError) in try sink.write(decoded) }
+            try layers.take(bytes)
         }
-        guard self == .keep || (inflater?.isComplete ?? false) else {
+        guard layers.isComplete else {
             throw TransferError(.integrityLength, "The coded body ends before its end mark.")
         }
-        return sink.written
+        return layers.sink.written
+    }
+}
+
+/// What one layer decodes goes to the next at once: of content that was packed twice nothing lies anywhere but the end.
+private final class DecodingLayers {
+    private let codings: [ContentCodingRules.Undoable]
+    private var inflaters: [Inflater] = []
+    private(set) var sink: DecodedSink
+
+    init(_ codings: [ContentCodingRules.Undoable], into sink: DecodedSink) {
+        self.codings = codings
+        self.sink = sink
+    }
+
+    var isComplete: Bool { inflaters.count == codings.count && inflaters.allSatisfy(\.isComplete) }
+
+    /// - Parameter layer: counted from the outermost.
+    func take(_ bytes: UnsafeRawBufferPointer, at layer: Int = 0) throws(TransferError) {
+        guard layer < codings.count else { return try sink.write(bytes) }
+        if inflaters.count == layer {
+            inflaters.append(try Inflater(isGzip: codings[layer] == .gzip, first: bytes))
+        }
+        try inflaters[layer].decode(bytes) { (decoded) throws(TransferError) in
+            try take(decoded, at: layer + 1)
+        }
     }
 }
 
 private struct DecodedSink {
     let file: Int32
     let path: String
+    /// A few bytes may become very many: the one who waits for them may have had enough.
+    let isCancelled: () -> Bool
     var written: ByteCount = 0
 
-    init(file: Int32, path: String) {
-        self.file = file
-        self.path = path
-    }
-
     mutating func write(_ bytes: UnsafeRawBufferPointer) throws(TransferError) {
+        if isCancelled() { throw TransferError(.cancelled, "The decoding was stopped.") }
         var rest = bytes
         while !rest.isEmpty {
             let (count, code) = retrying { pwrite(file, rest.baseAddress, rest.count, off_t(written.rawValue)) }

@@ -239,9 +239,11 @@ final class DownloadAttempt: TransferAttempt {
         _ whole: Whole, _ held: HeldPart, _ plan: DestinationPlan, _ folder: Folder, _ recorder: RunRecorder
     ) async throws -> AttemptEnding {
         let arrival = whole.arrival
-        let name = plan.name ?? suggestedName(arrival)
+        let plainName = plan.name ?? suggestedName(arrival)
+        let undone = ContentCodingRules.plan(arrival.contentCoding, name: plainName).undone
+        let name = FilenameRules.coded(plainName, arrival.contentCoding)
         if let bytes = whole.gathered {
-            if arrival.contentCoding == nil,
+            if undone.isEmpty,
                 let ending = try await deliver(gathered: bytes, arrival, name, folder, recorder)
             {
                 return ending
@@ -250,7 +252,7 @@ final class DownloadAttempt: TransferAttempt {
         }
         var digests = whole.digests ?? [:]
         if record.spec.checksum == nil { digests = try await verify(held.part, arrival.serverDigests) }
-        guard let plain = try await decoded(arrival, held, name, plan, folder) else {
+        guard let plain = try await decoded(undone, held, plan, folder) else {
             try await tools.files.requireLength(of: held.part, arrival.total)
             return try await deliver(
                 held.part, arrival, name, folder, digests, recorder, isProven: whole.digests != nil)
@@ -305,11 +307,10 @@ final class DownloadAttempt: TransferAttempt {
 
     /// - Throws: `integrity.checksum` where the coded bytes cannot be what the server meant: they are worth another fetch.
     private func decoded(
-        _ arrival: Arrival, _ held: HeldPart, _ name: String, _ plan: DestinationPlan, _ folder: Folder
+        _ codings: [ContentCodingRules.Undoable], _ held: HeldPart, _ plan: DestinationPlan, _ folder: Folder
     ) async throws -> PartFile? {
         do {
-            return try await tools.files.decoded(
-                held.part, coding: arrival.contentCoding, name: name, for: record, plan, in: folder)
+            return try await tools.files.decoded(held.part, undoing: codings, for: record, plan, in: folder)
         } catch let error as TransferError where error.code == .integrityLength || error.code == .httpProtocol {
             throw TransferError(.integrityChecksum, error.message, details: error.details)
         }

@@ -49,6 +49,11 @@ extension ResponseInfo {
         return result
     }
 
+    /// What of the body remains coded is said by the file's name.
+    var contentCoding: String? {
+        ContentCodingRules.coding(of: ResponseHead(url: url, headers: headers))
+    }
+
     var jsonValue: JSONValue {
         var members: [String: JSONValue] = [
             "url": .string(url), "expectedLength": .integer(expectedLength),

@@ -188,7 +188,9 @@ struct TransferFiles: Sendable {
     func alreadyDelivered(
         _ plan: DestinationPlan, _ folder: Folder, _ record: TaskRecord, _ policy: EffectivePolicy
     ) async throws -> TaskResult? {
-        guard let name = plan.name ?? record.response?.suggestedFilename else { return nil }
+        let coding = record.response?.contentCoding
+        guard let name = plan.name.map({ FilenameRules.coded($0, coding) }) ?? record.response?.suggestedFilename
+        else { return nil }
         if let marked = try await delivered(before: record, as: name, in: folder, policy) {
             return TaskResult(
                 file: marked.delivered.path, bytes: marked.delivered.bytes, verified: marked.isProven)
@@ -229,12 +231,13 @@ struct TransferFiles: Sendable {
     }
 
     /// A body that came coded in spite of our wish, decoded into a part of its own; nil where it is delivered as it came.
+    /// - Parameter codings: what is undone, the outermost first.
     func decoded(
-        _ part: PartFile, coding: String?, name: String, for record: TaskRecord, _ plan: DestinationPlan,
-        in folder: Folder
+        _ part: PartFile, undoing codings: [ContentCodingRules.Undoable], for record: TaskRecord,
+        _ plan: DestinationPlan, in folder: Folder
     ) async throws -> PartFile? {
-        let decoding = ContentDecoding(coding: coding, name: name)
-        guard decoding != .keep else { return nil }
+        guard !codings.isEmpty else { return nil }
+        let decoding = ContentDecoding(codings)
         return try await hashing.runCancellable(on: folder.device) { [storeID] isCancelled throws(TransferError) in
             let own = PartName.make(task: record.id, store: storeID, wanted: plan.name, attempt: 1)
             let plain = try PartFile.create(

@@ -19,11 +19,9 @@ enum MessageFraming {
         return chunked ? nil : length
     }
 
-    /// Codings other than identity, in the order they were applied; nil where there is none.
+    /// Codings of the body, in the order they were applied; nil where there is none.
     static func contentCoding(_ head: ResponseHead) -> String? {
-        let codings = head.values("content-encoding").flatMap { $0.split(separator: ",") }
-            .map { $0.trimmed.lowercased() }.filter { !$0.isEmpty && $0 != "identity" }
-        return codings.isEmpty ? nil : codings.joined(separator: ", ")
+        ContentCodingRules.coding(of: head)
     }
 
     /// Media type without parameters, lower case.

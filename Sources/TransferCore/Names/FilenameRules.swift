@@ -4,9 +4,18 @@ package enum FilenameRules {
     package static let longest = 255
 
     /// Content-Disposition, else the last path component, else the host, else `unknown`; plus an extension of the
-    /// media type where the name has none. Always safe to use.
+    /// media type where the name has none, and those of codings that stay. Always safe to use.
     /// - Parameter url: the URL asked for; the one that answered (`head.url`) is preferred.
     package static func suggested(head: ResponseHead, url: String) -> String {
+        coded(plain(head, url), MessageFraming.contentCoding(head))
+    }
+
+    /// The name of a file that arrived with this Content-Encoding.
+    package static func coded(_ name: String, _ coding: String?) -> String {
+        shortened(ContentCodingRules.plan(coding, name: name).name)
+    }
+
+    private static func plain(_ head: ResponseHead, _ url: String) -> String {
         if let header = head.values("content-disposition").first, let name = ContentDisposition.filename(header),
             let safe = harmless(name)
         {

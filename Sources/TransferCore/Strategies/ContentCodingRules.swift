@@ -1,20 +1,106 @@
-/// Decides whether a body that came coded although identity was asked for is decoded at delivery.
+/// Decides what becomes of a body that came coded although identity was asked for: codings that are known are undone at
+/// delivery, the name says those that stay. Under a plain name there is plain content.
 package enum ContentCodingRules {
+    /// A coding that the daemon undoes.
+    package enum Undoable: Sendable, Hashable {
+        case gzip, deflate
+    }
+
+    /// What is done at delivery.
+    package struct Plan: Sendable, Hashable {
+        /// What to undo, the outermost first.
+        package var undone: [Undoable] = []
+        /// Name of the file with what remains coded.
+        package var name: String
+    }
+
+    /// More layers than these are an attack, not a file.
+    static let mostLayers = 4
+
+    /// Extensions that say a coding; the first is the one to append.
     private static let extensions: [String: [String]] = [
-        "gzip": [".gz", ".tgz", ".gzip", ".svgz", ".taz"], "x-gzip": [".gz", ".tgz", ".gzip", ".svgz", ".taz"],
-        "br": [".br"], "zstd": [".zst", ".zstd", ".tzst"], "compress": [".z"], "x-compress": [".z"],
-        "deflate": [".deflate", ".zz"], "bzip2": [".bz2", ".tbz", ".tbz2"], "x-bzip2": [".bz2", ".tbz", ".tbz2"],
-        "xz": [".xz", ".txz"],
+        "gzip": ["gz", "tgz", "gzip", "svgz", "taz", "emz", "z"], "br": ["br"], "zstd": ["zst", "zstd", "tzst"],
+        "compress": ["Z", "taz"], "deflate": ["zz", "deflate"], "bzip2": ["bz2", "tbz", "tbz2"], "xz": ["xz", "txz"],
+        "lzma": ["lzma", "tlz"], "lz4": ["lz4"],
     ]
 
-    /// The coding to undo; nil where there is none, or where a name of the file already says it (`x.tar.gz`).
-    /// - Parameter names: names that the file has or might get, the wanted one first: the first counts.
-    package static func toDecode(_ coding: String?, names: [String]) -> String? {
-        guard let coding else { return nil }
-        guard let name = names.first?.lowercased(), let outermost = coding.split(separator: ",").last?.trimmed else {
-            return coding
+    private static let otherNames = [
+        "x-gzip": "gzip", "x-compress": "compress", "x-bzip2": "bzip2", "bzip": "bzip2", "x-zstd": "zstd", "x-xz": "xz",
+    ]
+
+    /// Words that are no codings and stand in Content-Encoding all the same: character sets, transfer encodings, and what
+    /// object stores keep of how a file was sent to them.
+    private static let meaningless: Set<String> = [
+        "identity", "none", "binary", "7bit", "8bit", "utf-8", "utf8", "us-ascii", "ascii", "iso-8859-1", "aws-chunked",
+    ]
+
+    /// Codings in the order in which they were applied; nil where there is none (RFC 9110 section 8.4).
+    package static func coding(of head: ResponseHead) -> String? {
+        let codings = head.values("content-encoding").flatMap { $0.split(separator: ",") }.map {
+            $0.trimmed.lowercased()
         }
-        let says = extensions[outermost]?.contains { name.hasSuffix($0) } ?? false
-        return says ? nil : coding
+        .filter { !$0.isEmpty && !meaningless.contains($0) }
+        return codings.isEmpty ? nil : codings.joined(separator: ", ")
+    }
+
+    /// - Parameters:
+    ///   - coding: what `coding(of:)` gave.
+    ///   - name: that the file would have without; where it says the innermost codings already (`x.tar.gz`), these are of
+    ///     the file itself and stay.
+    package static func plan(_ coding: String?, name: String) -> Plan {
+        let codings = layers(coding)
+        guard codings.count <= mostLayers else {
+            return Plan(name: name.lowercased().hasSuffix(".coded") ? name : name + ".coded")
+        }
+        var plan = Plan(name: name)
+        var rest = codings.dropFirst(stated(codings, by: name))
+        while let outermost = rest.last, let undoable = undoable(outermost) {
+            plan.undone.append(undoable)
+            rest.removeLast()
+        }
+        for coding in rest { plan.name += "." + ending(coding) }
+        return plan
+    }
+
+    /// The coding to undo or to say; nil where there is none, or where a name of the file already says all of it.
+    /// - Parameter names: names that the file has or might get, the wanted one first: the first counts.
+    static func unstated(_ coding: String?, names: [String]) -> String? {
+        guard let coding, let name = names.first else { return coding }
+        let plan = plan(coding, name: name)
+        return plan.undone.isEmpty && plan.name == name ? nil : coding
+    }
+
+    private static func layers(_ coding: String?) -> [String] {
+        (coding ?? "").split(separator: ",").map { $0.trimmed.lowercased() }.filter { !$0.isEmpty }
+            .map { otherNames[$0] ?? $0 }
+    }
+
+    /// How many of the codings, from the innermost on, the name says with its last extensions.
+    private static func stated(_ codings: [String], by name: String) -> Int {
+        let endings = name.split(separator: ".", omittingEmptySubsequences: false).dropFirst().map { $0.lowercased() }
+        return (0...min(codings.count, endings.count)).last { count in
+            zip(codings.prefix(count), endings.suffix(count)).allSatisfy { coding, ending in
+                extensions[coding, default: [self.ending(coding)]].contains { $0.lowercased() == ending }
+            }
+        } ?? 0
+    }
+
+    private static func undoable(_ coding: String) -> Undoable? {
+        switch coding {
+        case "gzip": .gzip
+        case "deflate": .deflate
+        default: nil
+        }
+    }
+
+    /// What a server says may be anything; what is no plain word is not repeated in a name.
+    private static func ending(_ coding: String) -> String {
+        if let known = extensions[coding]?.first { return known }
+        let isWord = coding.utf8.allSatisfy { byte in
+            (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
+                || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+                || byte == UInt8(ascii: "-")
+        }
+        return isWord && coding.utf8.count <= 16 && coding.utf8.first != UInt8(ascii: "-") ? coding : "coded"
     }
 }

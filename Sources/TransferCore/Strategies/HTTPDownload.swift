@@ -240,7 +240,7 @@ package struct HTTPDownload: TransferStrategy {
         let modified = (progress?.validators ?? held?.validators)?.lastModified
         var arrival = Arrival(
             total: total, lengthProven: proven, head: head,
-            contentCoding: ContentCodingRules.toDecode(coding, names: names + suggestedNames(head)),
+            contentCoding: ContentCodingRules.unstated(coding, names: names + suggestedNames(head)),
             serverDigests: digests, modificationTime: modified.flatMap(HTTPDate.parse))
         arrival.mayBeFetchedAgain = RepeatRules.isIdempotent(method)
         return arrival

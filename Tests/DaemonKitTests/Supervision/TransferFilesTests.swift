@@ -89,7 +89,7 @@ struct TransferFilesTests {
         #expect(try await stage.files.wrongPieces(of: part, pieces, map).isEmpty)
         #expect(try await stage.files.digestFields(of: exchange, nil).count == 1)
         await #expect(throws: TransferError.self) {
-            try await stage.files.decoded(part, coding: "gzip", name: "f", for: record, plan, in: folder)
+            try await stage.files.decoded(part, undoing: [.gzip], for: record, plan, in: folder)
         }
         await stage.engine.shutdown()
     }

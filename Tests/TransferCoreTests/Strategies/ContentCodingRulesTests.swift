@@ -1,14 +1,76 @@
 import Testing
+import TransferModel
 
 @testable import TransferCore
 
 struct ContentCodingRulesTests {
+    @Test(
+        arguments: [
+            (nil, "page.html", [], "page.html"),
+            ("gzip", "page.html", [.gzip], "page.html"), ("x-gzip", "a", [.gzip], "a"),
+            ("deflate", "a", [.deflate], "a"), ("gzip", "x.tar", [.gzip], "x.tar"),
+            ("gzip, gzip", "a", [.gzip, .gzip], "a"), ("deflate, gzip", "a", [.gzip, .deflate], "a"),
+            // Said already.
+            ("gzip", "x.tar.gz", [], "x.tar.gz"), ("gzip", "x.TGZ", [], "x.TGZ"), ("br", "a.html.br", [], "a.html.br"),
+            ("zstd", "x.tar.zst", [], "x.tar.zst"), ("br, gzip", "a.br.gz", [], "a.br.gz"),
+            ("lz4", "a.lz4", [], "a.lz4"),
+            // One of them is the file's own, the other came on the way.
+            ("gzip, gzip", "x.tar.gz", [.gzip], "x.tar.gz"), ("br, gzip", "a.br", [.gzip], "a.br"),
+            // What is not known is said.
+            ("br", "page.html", [], "page.html.br"), ("zstd", "a", [], "a.zst"), ("compress", "a", [], "a.Z"),
+            ("br", "a.gz", [], "a.gz.br"), ("gzip, br", "a", [], "a.gz.br"), ("br, gzip", "a", [.gzip], "a.br"),
+            ("gzip, br", "a.gz", [], "a.gz.br"), ("br, gzip", "a.gz", [.gzip], "a.gz.br"),
+            ("something", "a", [], "a.something"), ("../../etc", "a", [], "a.coded"), ("-", "a", [], "a.coded"),
+            ("an-endless-name-of-a-coding", "a", [], "a.coded"),
+            ("gzip, gzip, gzip, gzip, gzip", "a", [], "a.coded"),
+        ] as [(String?, String, [ContentCodingRules.Undoable], String)])
+    func whatIsKnownIsUndoneAndTheRestIsSaid(
+        _ coding: String?, _ name: String, _ undone: [ContentCodingRules.Undoable], _ said: String
+    ) {
+        let plan = ContentCodingRules.plan(coding, name: name)
+        #expect(plan == ContentCodingRules.Plan(undone: undone, name: said))
+        // A name that was made so stays: whoever looks for the delivered file finds it.
+        #expect(ContentCodingRules.plan(coding, name: plan.name) == plan)
+    }
+
+    /// Whatever a server says: under a name that says nothing there is nothing coded.
+    @Test func noPlainNameIsGivenToWhatIsCoded() {
+        let words = ["gzip", "x-gzip", "deflate", "br", "zstd", "compress", "foo", "bzip2"]
+        for first in words {
+            for second in words {
+                for name in ["a", "a.html", "a.gz", "a.br", "a.tar.zst"] {
+                    for coding in [first, "\(first), \(second)"] {
+                        let plan = ContentCodingRules.plan(coding, name: name)
+                        let count = coding.split(separator: ",").count
+                        let said = plan.name.count { $0 == "." } - name.count { $0 == "." }
+                        let own = name.contains(".") && !name.hasSuffix("html") ? 1 : 0
+                        #expect(plan.undone.count + said + own >= count, "\(coding) \(name): \(plan)")
+                    }
+                }
+            }
+        }
+    }
+
     @Test(arguments: [
-        (nil, ["x.tar.gz"], nil), ("gzip", ["x.tar.gz"], nil), ("gzip", ["x.TGZ"], nil), ("gzip", ["x.tar"], "gzip"),
-        ("gzip", ["x.tar", "x.tar.gz"], "gzip"), ("gzip", [], "gzip"), ("br", ["page.html.br"], nil),
-        ("br", ["a.gz"], "br"), ("deflate, gzip", ["x.gz"], nil),
+        ("identity", nil), ("utf-8", nil), ("aws-chunked", nil), ("aws-chunked, GZIP", "gzip"), ("", nil),
+        ("br , gzip", "br, gzip"), ("identity,zstd", "zstd"), ("none", nil),
     ])
-    func decodesUnlessTheNameSaysIt(_ coding: String?, _ names: [String], _ expected: String?) {
-        #expect(ContentCodingRules.toDecode(coding, names: names) == expected)
+    func wordsThatAreNoCodingsMeanNothing(_ field: String, _ coding: String?) {
+        let head = ResponseHead(url: "", headers: [HeaderField("Content-Encoding", field)])
+        #expect(ContentCodingRules.coding(of: head) == coding)
+    }
+
+    @Test func severalFieldsAreOneList() {
+        let fields = [HeaderField("Content-Encoding", "br"), HeaderField("content-encoding", "gzip")]
+        #expect(ContentCodingRules.coding(of: ResponseHead(url: "", headers: fields)) == "br, gzip")
+    }
+
+    @Test(arguments: [
+        (nil, ["x.tar.gz"], nil), ("gzip", ["x.tar.gz"], nil), ("gzip", ["x.tar"], "gzip"),
+        ("gzip", ["x.tar", "x.tar.gz"], "gzip"), ("gzip", [], "gzip"), ("br", ["page.html.br"], nil),
+        ("br", ["a.gz"], "br"), ("gzip, gzip", ["x.gz"], "gzip, gzip"),
+    ])
+    func onlyWhatTheNameDoesNotSayIsACoding(_ coding: String?, _ names: [String], _ expected: String?) {
+        #expect(ContentCodingRules.unstated(coding, names: names) == expected)
     }
 }

@@ -202,6 +202,84 @@ struct HTTPDownloadTests {
         }
     }
 
+    @Test func aCodingThatStaysIsInTheName() {
+        for (coding, name) in [("br", "x.tar.br"), ("gzip", "x.tar"), ("gzip, zstd", "x.tar.gz.zst")] {
+            let answer = head(200, ["Content-Encoding": coding], url: "https://example.org/x.tar")
+            #expect(FilenameRules.suggested(head: answer, url: "") == name)
+        }
+        #expect(FilenameRules.coded(".hidden", nil) == ".hidden")
+        #expect(FilenameRules.coded(".hidden", "br") == ".hidden.br")
+    }
+
+    // MARK: Announced lengths
+
+    /// 416 without a validator: the last byte is asked for, and its answer says length and version.
+    @Test func theLastByteProvesALengthThatWasAnnouncedWrongly() throws {
+        var subject = try strategy(request(checkpoint: checkpoint(100, of: 1000, etag: "\"a\"")))
+        var asked = try exchange(subject.next(after: nil))
+        let beyond = head(416, ["Content-Range": "bytes */100"])
+        asked = try exchange(subject.next(after: stopped(asked, beyond, at: 100)))
+        #expect(asked.header("Range") == "bytes=99-" && asked.header("If-Range") == "\"a\"")
+        #expect(asked.startOffset == 99)
+        let last = head(206, ["Content-Range": "bytes 99-99/100", "ETag": "\"a\"", "Content-Length": "1"])
+        let done = ExchangeOutcome(end: .finished, head: last, offset: 100, received: 1)
+        let whole = arrival(subject.next(after: done))
+        #expect(whole?.total == 100 && whole?.lengthProven == true)
+    }
+
+    @Test func withoutThatProofItRestarts() throws {
+        let last: KeyValuePairs = ["Content-Range": "bytes 99-99/1000", "ETag": "\"a\"", "Content-Length": "1"]
+        for answer in [head(416, ["Content-Range": "bytes */100"]), head(206, last), head(416)] {
+            var subject = try strategy(request(checkpoint: checkpoint(100, of: 1000, etag: "\"a\"")))
+            var asked = try exchange(subject.next(after: nil))
+            asked = try exchange(
+                subject.next(after: stopped(asked, head(416, ["Content-Range": "bytes */100"]), at: 100)))
+            let step = subject.next(after: stopped(asked, answer, at: 99))
+            #expect(isRestart(step))
+            #expect(try exchange(step).header("Range") == nil)
+        }
+        // Nothing that could be proven: no strong validator, another length, or no question of ours.
+        for (total, etag) in [(100, "W/\"a\""), (99, "\"a\"")] {
+            var held = checkpoint(100, of: 1000, etag: etag)
+            held.serverDigests = ["sha-256": "00"]
+            var subject = try strategy(request(checkpoint: held))
+            let asked = try exchange(subject.next(after: nil))
+            #expect(
+                isRestart(
+                    subject.next(after: stopped(asked, head(416, ["Content-Range": "bytes */\(total)"]), at: 100))))
+        }
+    }
+
+    @Test func aBodyThatEndsEarlySaysWhere() throws {
+        let closed = ExchangeOutcome.End.transport(code: 18, message: "")
+        for (checkpoint, fields, offset, received, end, expected) in [
+            (nil, ["Content-Length": "1000"], 70, 70, closed, (70, 1000, ShortEnd.proofByBodies)),
+            (nil, ["Content-Length": "1000"], 70, 70, .stalled, (70, 1000, ShortEnd.proofByOthers)),
+            (nil, ["Content-Length": "1000"], 70, 70, .aborted, nil), (nil, [:], 70, 70, closed, nil),
+            (nil, ["Content-Length": "1000"], 0, 0, closed, nil),
+            (
+                checkpoint(100, of: 1000, etag: "\"a\""),
+                ["Content-Range": "bytes 100-999/1000", "ETag": "\"a\""], 100, 0, closed,
+                (100, 1000, ShortEnd.proofByOthers)
+            ),
+            (
+                checkpoint(100, of: 1000, etag: "\"a\""),
+                ["Content-Range": "bytes 100-999/1000", "ETag": "\"a\""], 100, 0, .stalled, nil
+            ),
+        ] as [(Checkpoint?, [String: String], Int64, Int64, ExchangeOutcome.End, (Int64, Int64, Int)?)] {
+            var subject = try strategy(request(checkpoint: checkpoint))
+            _ = subject.next(after: nil)
+            let answer = ResponseHead(
+                url: "https://example.org/f", status: checkpoint == nil ? 200 : 206,
+                headers: fields.map { HeaderField($0.key, $0.value) })
+            let outcome = ExchangeOutcome(
+                end: end, head: answer, offset: ByteCount(offset), received: ByteCount(received))
+            let short = failure(subject.next(after: outcome))?.shortEnd
+            #expect(short?.received.rawValue == expected?.0 && short?.announced.rawValue == expected?.1)
+            #expect(short?.proof == expected?.2)
+        }
+    }
+
     @Test func progressCountsOnlyNewBytes() throws {
         var subject = try strategy(request(checkpoint: checkpoint(100, of: 1000, etag: "\"a\"")))
         _ = subject.next(after: nil)
