@@ -117,6 +117,7 @@ package final class Daemon: Sendable {
 
         let access = FileAccess(
             mode: isSystem ? .system(root: first.stateDirectory + "/files") : .user, stateFolder: first.stateDirectory)
+        if isSystem { Self.report(PathsBeneath.available, to: logger) }
         let pool = BlockingPool()
         let runner = LaunchRunner(
             mode: isSystem ? .system(allowedUnits: Set(first.settings.allowedUnits)) : .user,
@@ -164,6 +165,16 @@ package final class Daemon: Sendable {
         server = try await RPCServer.start(
             on: try Self.address(sockets, first), limits: limits,
             handler: RequestRouter(services: services, peers: peers, logger: logger))
+    }
+
+    private static func report(_ beneath: PathsBeneath, to logger: Logger) {
+        switch beneath {
+        case .openat2: logger.info("opens users' paths", metadata: ["by": "openat2"])
+        case .walk:
+            logger.notice(
+                "opens users' paths component by component: this kernel or unit gives no openat2",
+                metadata: ["by": "walk"])
+        }
     }
 
     private static func address(_ sockets: ListenSockets, _ configuration: Configuration) throws -> RPCServer.Address {

@@ -20,8 +20,8 @@ extension EndToEnd {
             var daemon: DaemonProcess { shared.daemon }
             var origin: MisbehavingOrigin { shared.origin }
 
-            init() async throws {
-                shared = try await IsolationHouse()
+            init(hasOpenat2: Bool = true) async throws {
+                shared = try await IsolationHouse(hasOpenat2: hasOpenat2)
                 root = try await shared.probe(nil)
                 anna = try await shared.probe(Users.anna)
                 bert = try await shared.probe(Users.bert)
@@ -36,9 +36,9 @@ extension EndToEnd {
             }
         }
 
-        @Test(.timeLimit(.minutes(1)))
-        func theSystemDaemonSendsOnlyTheOwnersFiles() async throws {
-            let house = try await House()
+        @Test(.timeLimit(.minutes(1)), arguments: [true, false])
+        func theSystemDaemonSendsOnlyTheOwnersFiles(hasOpenat2: Bool) async throws {
+            let house = try await House(hasOpenat2: hasOpenat2)
             let server = try UploadServer(PlainRules())
             func spec(_ path: String) -> JSONValue {
                 [
@@ -130,9 +130,9 @@ extension EndToEnd {
             #expect(!sessions.contains { $0["id"] == "photos" })
         }
 
-        @Test(.timeLimit(.minutes(1)))
-        func theDeliveredFileIsItsOwners() async throws {
-            let house = try await House()
+        @Test(.timeLimit(.minutes(1)), arguments: [true, false])
+        func theDeliveredFileIsItsOwners(hasOpenat2: Bool) async throws {
+            let house = try await House(hasOpenat2: hasOpenat2)
             let hers = try await house.add(house.anna, Self.anna, "sub/hers")
             try await house.anna.wait(for: hers, "completed")
             let path = house.home(Self.anna) + "/sub/hers"
@@ -140,9 +140,9 @@ extension EndToEnd {
             #expect(try await !readable(path, by: Self.bert, house))
         }
 
-        @Test(.timeLimit(.minutes(1)))
-        func pathsOutsideTheOwnFolderAreRefused() async throws {
-            let house = try await House()
+        @Test(.timeLimit(.minutes(1)), arguments: [true, false])
+        func pathsOutsideTheOwnFolderAreRefused(hasOpenat2: Bool) async throws {
+            let house = try await House(hasOpenat2: hasOpenat2)
             // The first task makes the folders.
             try await house.anna.wait(for: try await house.add(house.anna, Self.anna, "a"), "completed")
             try await house.bert.wait(for: try await house.add(house.bert, Self.bert, "b"), "completed")
@@ -177,9 +177,9 @@ extension EndToEnd {
             #expect(Files.names(in: house.home(Self.anna)) == ["a"])
         }
 
-        @Test(.timeLimit(.minutes(1)))
-        func aLinkPutThereAfterwardsIsNotFollowed() async throws {
-            let house = try await House()
+        @Test(.timeLimit(.minutes(1)), arguments: [true, false])
+        func aLinkPutThereAfterwardsIsNotFollowed(hasOpenat2: Bool) async throws {
+            let house = try await House(hasOpenat2: hasOpenat2)
             let id = try await house.add(house.bert, Self.bert, "sub/file", ["startPaused": true])
             let home = house.home(Self.bert)
             rmdir(home + "/sub")

@@ -6,8 +6,8 @@ import TransferModel
 ///
 /// A user's own daemon has exactly that user's rights, so the kernel judges. The system daemon has rights its clients
 /// lack and must not lend them out: it opens only what lies below `<root>/<uid>/`, beneath an open descriptor and
-/// through no symbolic link (openat2(2), RESOLVE_BENEATH and RESOLVE_NO_SYMLINKS); everything else is
-/// `permission.denied`. All calls block: run them in a `BlockingPool`.
+/// through no symbolic link (`PathsBeneath`); everything else is `permission.denied`. All calls block: run them in a
+/// `BlockingPool`.
 package struct FileAccess: Sendable {
     package enum Mode: Sendable, Hashable {
         case user
@@ -18,10 +18,12 @@ package struct FileAccess: Sendable {
     package let mode: Mode
     /// The daemon's own files lie there, and nothing is delivered beside them.
     private let stateFolder: String?
+    private let beneath: PathsBeneath
 
-    package init(mode: Mode, stateFolder: String? = nil) {
+    package init(mode: Mode, stateFolder: String? = nil, beneath: PathsBeneath = .available) {
         self.mode = mode
         self.stateFolder = stateFolder
+        self.beneath = beneath
     }
 
     /// Opens the folder `path` for delivery on behalf of `owner`.
@@ -31,7 +33,7 @@ package struct FileAccess: Sendable {
         let start = try base(for: path, owner: owner)
         var current = start.descriptor
         for component in start.components {
-            current = try step(into: component, of: current, path: path, create: create)
+            current = try step(into: component, of: current, path: path, owner: owner, create: create)
         }
         let folder = try Folder(path: path, descriptor: current)
         if let stateFolder {
@@ -49,16 +51,15 @@ package struct FileAccess: Sendable {
     /// - Throws: `permission.denied`, `source.unreadable` (also for what is not a regular file).
     package func openForReading(_ path: String, owner: UserID) throws(TransferError) -> OpenedFile {
         let start = try base(for: path, owner: owner)
-        let rest = start.components.joined(separator: "/")
         // O_NONBLOCK: a fifo without a writer must not hold the thread; it is refused right after.
         let flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY
         let (descriptor, code) = retrying { () -> Int32 in
             isConfined
-                ? Self.openBeneath(start.descriptor, rest.isEmpty ? "." : rest, flags)
+                ? beneath.open(start.components, beneath: start.descriptor.rawValue, flags)
                 : Glibc.open(path, flags)
         }
         guard descriptor >= 0 else {
-            if isConfined, Self.meansEscape(code) { throw Self.denied(path) }
+            if isConfined { try refuse(path, of: owner, code) }
             throw .source(errno: code, path)
         }
         return try OpenedFile(path: path, descriptor: Descriptor(descriptor))
@@ -129,7 +130,7 @@ package struct FileAccess: Sendable {
             let home = PathRules.normalized(root) + "/\(owner)"
             // No links are followed below, so that removing `..` from the text is what the kernel would do.
             let wanted = PathRules.normalized(path)
-            guard wanted == home || wanted.hasPrefix(home + "/") else { throw Self.denied(path) }
+            guard wanted == home || wanted.hasPrefix(home + "/") else { throw denied(path, owner) }
             try prepareFolder(of: owner)
             return Start(
                 descriptor: try Self.open(folder: home, named: path),
@@ -144,7 +145,7 @@ package struct FileAccess: Sendable {
     }
 
     private func step(
-        into component: String, of folder: Descriptor, path: String, create: Bool
+        into component: String, of folder: Descriptor, path: String, owner: UserID, create: Bool
     ) throws(TransferError) -> Descriptor {
         var (descriptor, code) = enter(component, of: folder)
         if descriptor < 0, code == ENOENT, create {
@@ -154,7 +155,7 @@ package struct FileAccess: Sendable {
             (descriptor, code) = enter(component, of: folder)
         }
         guard descriptor >= 0 else {
-            if isConfined, Self.meansEscape(code) { throw Self.denied(path) }
+            if isConfined, Self.meansEscape(code) { throw denied(path, owner) }
             throw .destination(errno: code, "open", path)
         }
         return Descriptor(descriptor)
@@ -170,23 +171,32 @@ package struct FileAccess: Sendable {
         let flags = flags | O_DIRECTORY | O_CLOEXEC
         return retrying { () -> Int32 in
             isConfined
-                ? Self.openBeneath(folder, component, flags)
+                ? beneath.open([component], beneath: folder.rawValue, flags)
                 : openat(folder.rawValue, component, flags)
         }
     }
 
-    private static func openBeneath(_ folder: Descriptor, _ path: String, _ flags: Int32) -> Int32 {
-        dld_open_beneath(folder.rawValue, path, UInt64(UInt32(bitPattern: flags)), 0)
-    }
-
-    /// What openat2 says of a path that leaves its folder or meets a symbolic link.
+    /// What is said of a path that leaves its folder or meets a symbolic link.
     private static func meansEscape(_ code: Int32) -> Bool { code == EXDEV || code == ELOOP || code == EAGAIN }
 
-    private static func denied(_ path: String) -> TransferError {
-        TransferError(
+    /// What the errno of a file's opening means where it is not the file's user who opens it.
+    private func refuse(_ path: String, of owner: UserID, _ code: Int32) throws(TransferError) {
+        if Self.meansEscape(code) { throw denied(path, owner) }
+        guard code == EACCES else { return }
+        throw TransferError(
+            .sourceUnreadable,
+            "Cannot read \(path): the daemon is another user, and the file's mode keeps it out. "
+                + "Let it read the file: setfacl -m u:\(geteuid()):r \(path)",
+            details: ["path": .string(path), "errno": .integer(Int64(code))])
+    }
+
+    private func denied(_ path: String, _ owner: UserID) -> TransferError {
+        let folder = homeFolder(of: owner) ?? ""
+        return TransferError(
             .permissionDenied,
-            "\(path): the system daemon reads and writes only in your own folder below its files, through no link.",
-            details: ["path": .string(path)])
+            "\(path): the system daemon reads and writes only in your own folder, \(folder), and follows no symbolic "
+                + "link there.",
+            details: ["path": .string(path), "folder": .string(folder)])
     }
 }
 

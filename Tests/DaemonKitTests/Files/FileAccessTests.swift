@@ -5,101 +5,128 @@ import TransferModel
 
 @testable import DaemonKit
 
+/// What holds whether this machine has openat2(2) or not.
 struct FileAccessTests {
-    private let temporary: TemporaryFolder
-    private let root: String
-    private let home: String
-    private let access: FileAccess
-    private let user = UserID(4242)
+    /// A user's own folder, and what lies outside.
+    private struct House {
+        let temporary: TemporaryFolder
+        let root: String
+        let home: String
+        let access: FileAccess
+        let user = UserID(4242)
 
-    init() throws {
-        temporary = try TemporaryFolder()
-        root = temporary.file("files")
-        home = root + "/4242"
-        access = FileAccess(mode: .system(root: root))
-        try access.prepareFolder(of: user)
-        try Files.write(temporary.file("outside"), "secret")
-        try temporary.folder("elsewhere")
-    }
-
-    private func reading(_ path: String) -> ErrorCode? {
-        code { _ = try access.openForReading(path, owner: user) }
-    }
-
-    private func writing(_ path: String) -> ErrorCode? {
-        code { _ = try access.openFolder(path, owner: user, create: true) }
-    }
-
-    @Test func ownFilesAreReadAndOwnFoldersMade() throws {
-        try Files.write(home + "/mine", "text")
-        #expect(try access.openForReading(home + "/mine", owner: user).size == 4)
-        #expect(writing(home) == nil)
-        #expect(writing(home + "/a/b") == nil)
-        #expect(Files.names(in: home) == ["a", "mine"])
-        #expect(writing(home + "/a/../c") == nil)
-        #expect(Files.names(in: home) == ["a", "c", "mine"])
-    }
-
-    @Test func everythingElseIsDenied() throws {
-        try access.prepareFolder(of: UserID(4343))
-        try Files.write(root + "/4343/theirs", "secret")
-        for path in [
-            temporary.file("outside"), "/etc/passwd", root + "/4343/theirs", home + "/../4343/theirs",
-            home + "/../../outside", root, home + "x",
-        ] {
-            #expect(reading(path) == .permissionDenied)
-            #expect(writing(path) == .permissionDenied)
+        init(_ beneath: PathsBeneath = .available) throws {
+            temporary = try TemporaryFolder()
+            root = temporary.file("files")
+            home = root + "/4242"
+            access = FileAccess(mode: .system(root: root), beneath: beneath)
+            try access.prepareFolder(of: user)
+            try Files.write(temporary.file("outside"), "secret")
+            try temporary.folder("elsewhere")
         }
-        #expect(Files.names(in: root) == ["4242", "4343"])
+
+        func reading(_ path: String) -> ErrorCode? {
+            code { _ = try access.openForReading(path, owner: user) }
+        }
+
+        func writing(_ path: String) -> ErrorCode? {
+            code { _ = try access.openFolder(path, owner: user, create: true) }
+        }
     }
 
-    @Test func noLinkIsFollowedAnywhereOnTheWay() throws {
-        #expect(symlink(temporary.file("outside"), home + "/file") == 0)
-        #expect(symlink(temporary.file("elsewhere"), home + "/folder") == 0)
-        #expect(symlink(".", home + "/self") == 0)
-        try Files.write(home + "/mine", "text")
-        #expect(reading(home + "/file") == .permissionDenied)
-        #expect(reading(home + "/self/mine") == .permissionDenied)
-        #expect(writing(home + "/folder") == .permissionDenied)
-        #expect(writing(home + "/folder/new") == .permissionDenied)
-        #expect(Files.names(in: temporary.file("elsewhere")).isEmpty)
+    @Test(arguments: PathsBeneathTests.ways)
+    func ownFilesAreReadAndOwnFoldersMade(_ way: PathsBeneath) throws {
+        let house = try House(way)
+        try Files.write(house.home + "/mine", "text")
+        #expect(try house.access.openForReading(house.home + "/mine", owner: house.user).size == 4)
+        #expect(house.writing(house.home) == nil)
+        #expect(house.writing(house.home + "/a/b") == nil)
+        #expect(Files.names(in: house.home) == ["a", "mine"])
+        #expect(house.writing(house.home + "/a/../c") == nil)
+        #expect(Files.names(in: house.home) == ["a", "c", "mine"])
     }
 
-    @Test func onlyRegularFilesAreRead() throws {
-        #expect(mkfifo(home + "/fifo", 0o600) == 0)
-        #expect(reading(home + "/fifo") == .sourceUnreadable)
-        #expect(reading(home) == .sourceUnreadable)
-        #expect(reading(home + "/missing") == .sourceUnreadable)
+    @Test(arguments: PathsBeneathTests.ways)
+    func everythingElseIsDenied(_ way: PathsBeneath) throws {
+        let house = try House(way)
+        try house.access.prepareFolder(of: UserID(4343))
+        try Files.write(house.root + "/4343/theirs", "secret")
+        for path in [
+            house.temporary.file("outside"), "/etc/passwd", house.root + "/4343/theirs", house.home + "/../4343/theirs",
+            house.home + "/../../outside", house.root, house.home + "x",
+        ] {
+            #expect(house.reading(path) == .permissionDenied)
+            #expect(house.writing(path) == .permissionDenied)
+        }
+        #expect(Files.names(in: house.root) == ["4242", "4343"])
+    }
+
+    @Test(arguments: PathsBeneathTests.ways)
+    func noLinkIsFollowedAnywhereOnTheWay(_ way: PathsBeneath) throws {
+        let house = try House(way)
+        #expect(symlink(house.temporary.file("outside"), house.home + "/file") == 0)
+        #expect(symlink(house.temporary.file("elsewhere"), house.home + "/folder") == 0)
+        #expect(symlink(".", house.home + "/self") == 0)
+        try Files.write(house.home + "/mine", "text")
+        #expect(house.reading(house.home + "/file") == .permissionDenied)
+        #expect(house.reading(house.home + "/self/mine") == .permissionDenied)
+        #expect(house.writing(house.home + "/folder") == .permissionDenied)
+        #expect(house.writing(house.home + "/folder/new") == .permissionDenied)
+        #expect(Files.names(in: house.temporary.file("elsewhere")).isEmpty)
+    }
+
+    @Test(arguments: PathsBeneathTests.ways)
+    func onlyRegularFilesAreRead(_ way: PathsBeneath) throws {
+        let house = try House(way)
+        #expect(mkfifo(house.home + "/fifo", 0o600) == 0)
+        #expect(house.reading(house.home + "/fifo") == .sourceUnreadable)
+        #expect(house.reading(house.home) == .sourceUnreadable)
+        #expect(house.reading(house.home + "/missing") == .sourceUnreadable)
+    }
+
+    @Test func aRefusalNamesTheFolder() throws {
+        let house = try House()
+        let refusal = #expect(throws: TransferError.self) {
+            try house.access.openForReading("/etc/passwd", owner: house.user)
+        }
+        #expect(
+            refusal?.message.contains(" \(house.home), ") == true
+                && refusal?.details["folder"]?.stringValue == house.home)
     }
 
     @Test func theFolderIsSharedWithItsUserAlone() throws {
-        let expected = AccessControlList.shared(between: user, and: UserID(geteuid())).encoded
+        let house = try House()
+        let expected = AccessControlList.shared(between: house.user, and: UserID(geteuid())).encoded
         for name in ["system.posix_acl_access", "system.posix_acl_default"] {
-            #expect(Files.extendedAttribute(name, of: home) == expected)
+            #expect(Files.extendedAttribute(name, of: house.home) == expected)
         }
-        #expect(try #require(Files.status(home)).st_mode & 0o007 == 0)
+        #expect(try #require(Files.status(house.home)).st_mode & 0o007 == 0)
     }
 
     @Test func othersMayPassThroughTheStateFolderAndSeeNothing() throws {
-        chmod(temporary.path, 0o700)
-        try access.prepareFolder(of: user)
-        #expect(try #require(Files.status(temporary.path)).st_mode & 0o777 == 0o711)
-        #expect(try #require(Files.status(root)).st_mode & 0o777 == 0o711)
+        let house = try House()
+        chmod(house.temporary.path, 0o700)
+        try house.access.prepareFolder(of: house.user)
+        #expect(try #require(Files.status(house.temporary.path)).st_mode & 0o777 == 0o711)
+        #expect(try #require(Files.status(house.root)).st_mode & 0o777 == 0o711)
     }
 
     @Test func aUsersDaemonFollowsLinksAsTheUserWould() throws {
+        let house = try House()
         let own = FileAccess(mode: .user)
-        #expect(symlink(temporary.file("elsewhere"), temporary.file("link")) == 0)
-        _ = try own.openFolder(temporary.file("link/sub"), owner: user, create: true)
-        #expect(Files.names(in: temporary.file("elsewhere")) == ["sub"])
-        #expect(try own.openForReading(temporary.file("outside"), owner: user).size == 6)
-        #expect(own.homeFolder(of: user) == nil)
+        #expect(symlink(house.temporary.file("elsewhere"), house.temporary.file("link")) == 0)
+        _ = try own.openFolder(house.temporary.file("link/sub"), owner: house.user, create: true)
+        #expect(Files.names(in: house.temporary.file("elsewhere")) == ["sub"])
+        #expect(try own.openForReading(house.temporary.file("outside"), owner: house.user).size == 6)
+        #expect(own.homeFolder(of: house.user) == nil)
     }
 
-    @Test func theDescriptorsPathNamesTheFileThatWasOpened() throws {
-        try Files.write(home + "/mine", "first")
-        let file = try access.openForReading(home + "/mine", owner: user)
-        #expect(rename(temporary.file("outside"), home + "/mine") == 0)
+    @Test(arguments: PathsBeneathTests.ways)
+    func theDescriptorsPathNamesTheFileThatWasOpened(_ way: PathsBeneath) throws {
+        let house = try House(way)
+        try Files.write(house.home + "/mine", "first")
+        let file = try house.access.openForReading(house.home + "/mine", owner: house.user)
+        #expect(rename(house.temporary.file("outside"), house.home + "/mine") == 0)
         #expect(try Files.text(file.descriptorPath) == "first")
     }
 }

@@ -13,13 +13,21 @@ struct IsolationHouse {
 
     let daemon: DaemonProcess
     let origin: MisbehavingOrigin
+    private let tools: TemporaryFolder
 
     func home(_ uid: UInt32) -> String { daemon.stateFolder + "/files/\(uid)" }
 
-    init() async throws {
+    /// - Parameter hasOpenat2: false takes openat2(2) from the daemon, as the shipped unit does.
+    init(hasOpenat2: Bool = true) async throws {
         origin = try MisbehavingOrigin()
         origin.serveEverything(.good(.version(1, size: 5000)))
-        daemon = try await DaemonProcess.started(["--system", "--set", "adminGroup=games"])
+        tools = try TemporaryFolder()
+        var environment: [String: String] = [:]
+        if !hasOpenat2 {
+            environment["LD_PRELOAD"] = try await Program.preloadable("withoutopenat2", in: tools)
+        }
+        daemon = try await DaemonProcess.started(
+            ["--system", "--set", "adminGroup=games"], environment: environment)
         // Who may connect is the administrator's business; here everybody may.
         chmod(daemon.socket, 0o666)
     }
