@@ -52,6 +52,7 @@ package final class Daemon: Sendable {
             first = try loader.load()
         } catch {
             printError("\(error)")
+            FailedStart.tell(environment, isSystem: arguments.system, cause: "\(error)")
             return Exit.configuration
         }
         let log = LogDestination.standardError(
@@ -66,10 +67,12 @@ package final class Daemon: Sendable {
             return Exit.done
         } catch let error as ConfigurationErrors {
             printError("\(error)")
+            FailedStart.tell(environment, isSystem: arguments.system, cause: "\(error)")
             return Exit.configuration
         } catch {
             logger.critical("cannot run", metadata: ["error": "\(error)"])
             log.sink.flush()
+            FailedStart.tell(environment, isSystem: arguments.system, cause: "\(error)")
             return Exit.failed
         }
     }
@@ -105,7 +108,13 @@ package final class Daemon: Sendable {
         watchdog = Watchdog(environment: environment)
         let sockets = try ListenSockets(environment: environment)
 
-        let store = try TransferStore(folder: first.stateDirectory)
+        let store: TransferStore
+        do {
+            store = try TransferStore(folder: first.stateDirectory)
+        } catch let error as TransferError {
+            throw FailedStart.advising(
+                error, stateFolder: first.stateDirectory, isSystem: isSystem, environment: environment)
+        }
         self.store = store
         let settings = try SettingsRegistry(loader: loader, runtime: try await store.read { try $0.settings() })
         self.settings = settings
@@ -157,7 +166,8 @@ package final class Daemon: Sendable {
             facts: DaemonFacts(
                 version: Self.version, mode: isSystem ? .system : .user, socket: first.socket,
                 stateDirectory: first.stateDirectory, startedAt: time.reading(),
-                libcurl: CurlEngine.versionInfo().version, sqlite: TransferStore.sqliteVersion))
+                libcurl: CurlEngine.versionInfo().version, sqlite: TransferStore.sqliteVersion),
+            userFolder: UserFolders(access: access, pool: pool).folder)
         let peers = PeerDirectory(adminGroup: isSystem ? first.settings.adminGroup : nil, time: time)
         var limits = RPCLimits()
         limits.connections = first.settings.maximumConnections

@@ -27,6 +27,8 @@ package final class RPCClientConnection: Sendable {
         var nextID: Int64 = 0
         var waiting: [Int64: Waiting] = [:]
         var lost: String?
+        /// What the daemon said to the connection as a whole.
+        var refusal: Refusal?
     }
 
     private let state = NIOLockedValueBox(State())
@@ -59,6 +61,7 @@ package final class RPCClientConnection: Sendable {
     ) async throws(Failure) -> [UInt8] {
         let result = await withCheckedContinuation { continuation in
             let sent = state.withLockedValue { state -> Result<Int64, Failure> in
+                if let refusal = state.refusal { return .failure(.refused(refusal)) }
                 if let lost = state.lost { return .failure(.connectionLost(lost)) }
                 state.nextID += 1
                 state.waiting[state.nextID] = Waiting(intercept: intercept, continuation: continuation)
@@ -87,6 +90,16 @@ package final class RPCClientConnection: Sendable {
             waiting.continuation.resume(returning: .success(text))
         case .failure(let error): waiting.continuation.resume(returning: .failure(.refused(error)))
         }
+    }
+
+    /// No request of this connection is served: each has this answer.
+    fileprivate func refused(_ refusal: Refusal) {
+        let waiting = state.withLockedValue { state in
+            state.refusal = refusal
+            defer { state.waiting = [:] }
+            return state.waiting
+        }
+        for entry in waiting.values { entry.continuation.resume(returning: .failure(.refused(refusal))) }
     }
 
     fileprivate func lost(_ why: String) {
@@ -153,6 +166,7 @@ private final class ClientChannelHandler: ChannelInboundHandler {
             guard let id = values["id"].flatMap({ Int64(String(decoding: line[$0], as: UTF8.self)) }) else {
                 // Of no request: the daemon refuses the connection as a whole, and closes it.
                 reason = String(decoding: line[error], as: UTF8.self)
+                connection.refused(refused)
                 return true
             }
             connection.answered(id, .failure(refused))

@@ -8,7 +8,7 @@ enum ConnectFailure {
         switch error.errnoCode {
         case ENOENT: return "there is no such socket"
         case ECONNREFUSED: return "nobody listens there"
-        case EACCES: return "this user may not connect to it"
+        case EACCES: return "this user may not connect to it (the system's daemon serves the groups dld and dld-admin)"
         default: return String(cString: strerror(error.errnoCode))
         }
     }

@@ -190,6 +190,24 @@ extension EndToEnd {
             #expect(Files.names(in: trap.path).isEmpty)
         }
 
+        @Test(.timeLimit(.minutes(1)), arguments: [true, false])
+        func theLogSaysHowFoldersAreOpened(hasOpenat2: Bool) async throws {
+            let house = try await House(hasOpenat2: hasOpenat2)
+            #expect(house.daemon.log.contains("by=walk") == !hasOpenat2)
+            #expect(house.daemon.log.contains("by=openat2") == hasOpenat2)
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func theirFoldersAreThereWhenTheyFirstAsk() async throws {
+            let house = try await House()
+            let info = try await house.anna.call("daemon.info")
+            #expect(info["userDirectory"]?.stringValue == house.home(Self.anna))
+            #expect(Files.exists(house.home(Self.anna)))
+            let id = try await house.anna.add([["url": .string(house.origin.url("/named"))]])[0]
+            try await house.anna.wait(for: id, "completed")
+            #expect(Files.names(in: house.home(Self.anna)) == ["named"])
+        }
+
         @Test(.timeLimit(.minutes(1)))
         func othersMayNotStopTheDaemonsSettings() async throws {
             let house = try await House()

@@ -9,17 +9,18 @@ struct DaemonHandlers {
 
     func register(in table: inout HandlerTable) {
         let services = services
-        table.add(DaemonInfo.self) { _, _ in Self.info(services) }
+        table.add(DaemonInfo.self) { _, context in await Self.info(services, context.peer.uid) }
         table.add(DaemonStats.self) { _, context in try await Self.stats(services, context) }
         table.add(Discover.self) { _, _ in ProtocolReference.openRPC(version: services.facts.version) }
     }
 
-    private static func info(_ services: Services) -> DaemonInfo.Result {
+    private static func info(_ services: Services, _ asking: UserID) async -> DaemonInfo.Result {
         let facts = services.facts
         return DaemonInfo.Result(
             name: "dld", version: facts.version, protocol: RPCCatalog.protocolVersion, pid: getpid(),
             uid: UserID(getuid()), mode: facts.mode, socket: facts.socket, stateDirectory: facts.stateDirectory,
-            startedAt: facts.startedAt.wall, libcurl: facts.libcurl, sqlite: facts.sqlite,
+            userDirectory: await services.userFolder(asking), startedAt: facts.startedAt.wall, libcurl: facts.libcurl,
+            sqlite: facts.sqlite,
             features: Feature.allCases.map(\.rawValue))
     }
 

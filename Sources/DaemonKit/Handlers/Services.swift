@@ -11,10 +11,13 @@ package struct Services: Sendable {
     package var feed: EventFeed
     package var settings: any SettingsServing
     package var facts: DaemonFacts
+    /// System mode: a user's own folder, made by the time this returns if that is possible.
+    package var userFolder: @Sendable (UserID) async -> String?
 
     package init(
         tasks: any TaskServing, sessions: any SessionServing, store: TransferStore, feed: EventFeed,
-        settings: any SettingsServing, facts: DaemonFacts
+        settings: any SettingsServing, facts: DaemonFacts,
+        userFolder: @escaping @Sendable (UserID) async -> String? = { _ in nil }
     ) {
         self.tasks = tasks
         self.sessions = sessions
@@ -22,6 +25,7 @@ package struct Services: Sendable {
         self.feed = feed
         self.settings = settings
         self.facts = facts
+        self.userFolder = userFolder
     }
 }
 

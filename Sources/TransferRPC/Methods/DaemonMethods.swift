@@ -16,6 +16,7 @@ public enum DaemonInfo: RPCMethod {
         public var mode: DaemonMode
         public var socket: String
         public var stateDirectory: String
+        public var userDirectory: String?
         public var startedAt: Timestamp
         public var libcurl: String
         public var sqlite: String
@@ -23,7 +24,8 @@ public enum DaemonInfo: RPCMethod {
 
         public init(
             name: String, version: String, protocol: Int, pid: Int32, uid: UserID, mode: DaemonMode, socket: String,
-            stateDirectory: String, startedAt: Timestamp, libcurl: String, sqlite: String, features: [String]
+            stateDirectory: String, userDirectory: String? = nil, startedAt: Timestamp, libcurl: String, sqlite: String,
+            features: [String]
         ) {
             self.name = name
             self.version = version
@@ -33,6 +35,7 @@ public enum DaemonInfo: RPCMethod {
             self.mode = mode
             self.socket = socket
             self.stateDirectory = stateDirectory
+            self.userDirectory = userDirectory
             self.startedAt = startedAt
             self.libcurl = libcurl
             self.sqlite = sqlite
@@ -40,7 +43,8 @@ public enum DaemonInfo: RPCMethod {
         }
 
         public enum CodingKeys: String, CodingKey, CaseIterable {
-            case name, version, `protocol`, pid, uid, mode, socket, stateDirectory, startedAt, libcurl, sqlite, features
+            case name, version, `protocol`, pid, uid, mode, socket, stateDirectory, userDirectory, startedAt, libcurl,
+                sqlite, features
         }
 
         public static let wireName = "Info"
@@ -54,6 +58,11 @@ public enum DaemonInfo: RPCMethod {
             case .mode: .required(.oneOf(DaemonMode.self), "One daemon for one user, or one for the system.")
             case .socket: .required(.string, "Path of the socket.")
             case .stateDirectory: .required(.string, "Folder of the store.")
+            case .userDirectory:
+                .optional(
+                    .string,
+                    "System daemon: the caller's own folder. Every file that a task names lies there, and downloads that name no folder arrive there. It is made by this call at the latest."
+                )
             case .startedAt: .required(.time, "When the daemon started.")
             case .libcurl: .required(.string, "Version of libcurl.")
             case .sqlite: .required(.string, "Version of SQLite.")

@@ -11,6 +11,9 @@ struct AddCommand: DaemonCommand {
             Files go to the current folder unless -o, -d or the session says otherwise. The command answers when the \
             tasks are stored; they go on without it. With -w it stays and shows progress.
 
+            The system's daemon saves in your own folder below its files, which 'info' names, and in folders of it: \
+            relative names mean that one. What it is to read (--ca-file, --netrc-file, keys) has to be there too.
+
             A LIST (-i) has one URL a line, its mirrors behind tabs, and # comments. Indented lines below a URL set \
             out=, dir=, checksum= and header= for it.
 
@@ -66,6 +69,7 @@ struct AddCommand: DaemonCommand {
         _ = try plan.specs()
         try Secrets(session: session).apply(request, to: &plan.template)
         let client = try await session.connect()
+        plan.save(in: try await client.call(DaemonInfo.self, Nothing()).userDirectory)
         plan.sessionHasDirectory = try await sessionNamesFolder(client)
         let specs = try plan.specs()
         try await Submission(specs: specs, session: scheduling.session, waits: wait).run(client, session)

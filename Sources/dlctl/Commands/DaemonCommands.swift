@@ -146,6 +146,7 @@ struct InfoCommand: DaemonCommand {
         sheet.add("mode", info.mode.rawValue)
         sheet.add("socket", Printable.text(info.socket))
         sheet.add("state folder", Printable.text(info.stateDirectory))
+        sheet.add("your folder", info.userDirectory.map { Printable.text($0) })
         sheet.add("started", LocalTime.text(info.startedAt))
         sheet.add("libcurl", info.libcurl)
         sheet.add("sqlite", info.sqlite)

@@ -41,7 +41,7 @@ struct DaemonAccess: Sendable {
         var reasons: [String] = []
         if let client = await connectToRunning(&reasons) { return client }
         guard mayStart else {
-            let advice = system ? "systemctl start dld.socket" : "dld"
+            let advice = system ? "sudo systemctl enable --now dld.service dld.socket" : "dld"
             throw CommandFailure.noDaemon(
                 "no daemon answers; start one with: \(advice)\n" + reasons.joined(separator: "\n"))
         }

@@ -28,6 +28,14 @@ struct AddPlan {
     /// Bytes of piece digests in one request, unless one task has more.
     static let longestPieces = 4 << 20
 
+    /// The system's daemon saves in the user's own folder there, and nowhere else: relative paths are seen from that
+    /// folder unless the current one is in it.
+    /// - Parameter userFolder: as the daemon names it; nil for a user's own daemon.
+    mutating func save(in userFolder: String?) {
+        guard let userFolder, currentFolder != userFolder, !currentFolder.hasPrefix(userFolder + "/") else { return }
+        currentFolder = userFolder
+    }
+
     /// - Throws: `CommandFailure.usage` for combinations that mean nothing.
     func specs() throws -> [TaskSpec] {
         let count = urls.count + entries.count + files.count + (resumeData == nil ? 0 : 1)

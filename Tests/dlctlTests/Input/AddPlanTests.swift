@@ -28,6 +28,24 @@ import TransferModel
         #expect(spec.kind == .download)
     }
 
+    @Test(arguments: [
+        ("/home/u", "/var/lib/dld/files/1000"), ("/var/lib/dld/files/1000", "/var/lib/dld/files/1000"),
+        ("/var/lib/dld/files/1000/sub", "/var/lib/dld/files/1000/sub"),
+        ("/var/lib/dld/files/10001", "/var/lib/dld/files/1000"),
+    ])
+    func theSystemsDaemonSavesInOnesOwnFolder(_ current: String, _ folder: String) throws {
+        var plan = AddPlan(urls: ["https://a/f.iso"], currentFolder: current)
+        plan.save(in: "/var/lib/dld/files/1000")
+        #expect(try plan.specs().first?.destination?.directory == folder)
+        plan.output = "sub/f"
+        #expect(try plan.specs().first?.destination?.path == folder + "/sub/f")
+        plan.output = "/tmp/f"
+        #expect(try plan.specs().first?.destination?.path == "/tmp/f")
+        var own = AddPlan(urls: ["https://a/f.iso"], currentFolder: current)
+        own.save(in: nil)
+        #expect(try own.specs().first?.destination?.directory == current)
+    }
+
     @Test func mirrorsAreOfOneFile() throws {
         var plan = plan()
         plan.mirrors = ["https://b/f.iso", "ftp://c/f"]

@@ -114,6 +114,11 @@ final class FakeDaemon: RequestHandler {
             let parameters = try WireCoding.parameters(of: AcknowledgeEvents.self, from: text)
             state.withLock { $0.acknowledged[parameters.subscriber] = parameters.sequence }
             return try result(Nothing())
+        case DaemonInfo.name:
+            return try result(
+                DaemonInfo.Result(
+                    name: "dld", version: "1", protocol: 1, pid: 1, uid: UserID(0), mode: .user, socket: socket,
+                    stateDirectory: "/state", startedAt: .now(), libcurl: "8", sqlite: "3", features: []))
         case GetSettings.name:
             return try result(SettingsView([.downloadRateLimit: SettingView(value: 0, origin: .default)]))
         default: throw TransferError(.rpcUnknownMethod, "not faked: \(request.method)")

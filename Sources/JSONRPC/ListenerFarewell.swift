@@ -1,0 +1,43 @@
+import Glibc
+
+/// Answers everybody who waits at a listening socket that nobody is going to serve.
+///
+/// A service manager starts a daemon again for as long as somebody waits at its socket: one that cannot start empties
+/// the queue, and each client hears why.
+package enum ListenerFarewell {
+    /// As many as wait at once (the socket's backlog) are told within this time; the others find the socket closed.
+    private static let patience = Duration.seconds(1)
+
+    /// Blocks until all clients have closed their ends, at most a second.
+    /// - Returns: how many were told.
+    @discardableResult
+    package static func refuse(waitingAt listener: Int32, with error: RPCError) -> Int {
+        let line = RPCText.answer(id: nil, error: error) + [UInt8(ascii: "\n")]
+        _ = fcntl(listener, F_SETFL, fcntl(listener, F_GETFL) | O_NONBLOCK)
+        var clients: [Int32] = []
+        defer { for client in clients { close(client) } }
+        while true {
+            let client = accept(listener, nil, nil)
+            if client < 0, errno == EINTR { continue }
+            guard client >= 0 else { break }
+            clients.append(client)
+            _ = send(client, line, line.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
+            shutdown(client, Int32(SHUT_WR))
+        }
+        // What a client has sent and nobody read would turn the close into a reset, which may overtake the line.
+        let deadline = ContinuousClock.now + patience
+        for client in clients { readToEnd(client, until: deadline) }
+        return clients.count
+    }
+
+    private static func readToEnd(_ client: Int32, until deadline: ContinuousClock.Instant) {
+        var buffer = [UInt8](repeating: 0, count: 64 << 10)
+        while true {
+            let left = (deadline - ContinuousClock.now) / Duration.milliseconds(1)
+            guard left > 0 else { return }
+            var ready = pollfd(fd: client, events: Int16(POLLIN), revents: 0)
+            guard poll(&ready, 1, Int32(left)) > 0, recv(client, &buffer, buffer.count, Int32(MSG_DONTWAIT)) > 0
+            else { return }
+        }
+    }
+}
