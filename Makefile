@@ -43,7 +43,7 @@ build: ## Builds optimized programs that carry Swift's run-time library.
 install: $(if $(shell command -v swift),build) ## Installs programs, units, manual pages and completions below DESTDIR and PREFIX.
 	scripts/install-files "$(DESTDIR)" "$(PREFIX)" "$(SYSCONFDIR)"
 
-uninstall: ## Removes what install put there; configuration and downloads stay.
+uninstall: ## Stops and disables the units and removes what install put there; configuration and downloads stay.
 	scripts/uninstall-files "$(DESTDIR)" "$(PREFIX)"
 
 bench: build ## Measures against curl, aria2c and others in one run and writes Benchmarks/RESULTS.md.

@@ -39,8 +39,8 @@ class Origin(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         start = self.first_byte()
         with open(LOG, "a") as log:
-            log.write("GET Range: %s If-Range: %s -> %s\n" % (
-                self.headers.get("Range", "-"), self.headers.get("If-Range", "-"), 200 if start is None else 206))
+            log.write("GET %s Range: %s If-Range: %s -> %s\n" % (
+                self.path, self.headers.get("Range", "-"), self.headers.get("If-Range", "-"), 200 if start is None else 206))
         self.send_response(200 if start is None else 206)
         if start is not None:
             self.send_header("Content-Range", "bytes %d-%d/%d" % (start, SIZE - 1, SIZE))
