@@ -73,9 +73,9 @@ struct LinkPump {
             owner: plan.owner)
     }
 
-    /// Failures that mean "the daemon went away", not "the daemon says no".
+    /// Failures that mean "the daemon went away", or "not now", not "the daemon says no".
     private static func isLoss(_ error: TransferError) -> Bool {
-        [.shuttingDown, .networkLost, .networkConnect, .networkTimeout].contains(error.code)
+        [.shuttingDown, .limitReached, .networkLost, .networkConnect, .networkTimeout].contains(error.code)
     }
 
     private mutating func forward(
