@@ -6,7 +6,7 @@ SYSCONFDIR ?= /etc
 # Where `make run URL=…` puts the file.
 DIR ?= $(HOME)/Downloads
 
-.PHONY: help run test check check-sanitizers check-systemd build install uninstall bench torture soak fuzz lint format docs clean
+.PHONY: help run test check check-fresh check-sanitizers check-systemd build install uninstall bench torture soak fuzz lint format docs clean
 
 help: ## Lists the targets.
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /\1\t/' | expand -t 18
@@ -18,14 +18,17 @@ else
 	scripts/demonstrate
 endif
 
-test: ## Installs what the tests need, builds, and runs all of them.
-	scripts/test
+test: ## Installs what the tests need, builds, and runs all of them; FILTER=… runs those alone.
+	scripts/test $(if $(FILTER),--filter '$(FILTER)')
 
 check: lint test ## Everything: form, tests, their long forms, sanitizers, units under a real systemd.
 	DLD_LONG_TESTS=1 scripts/test --filter 'EndToEnd'
 	scripts/check-sanitizers
 	scripts/check-units
 	scripts/check-systemd
+
+check-fresh: ## Runs `make run` and `make test` in a bare Debian with nothing but Swift; FILTER=… runs those tests alone.
+	CHECK_FRESH_TEST_FILTER='$(FILTER)' scripts/check-fresh
 
 check-sanitizers: ## Runs unit and engine tests and short attacks with ThreadSanitizer and AddressSanitizer.
 	scripts/check-sanitizers

@@ -187,7 +187,7 @@ let package = Package(
         .testTarget(
             name: "FuzzTests", dependencies: ["FuzzTargets", "TestSupport"], path: "Tests/Fuzz/Tests",
             swiftSettings: strict),
-        .testTarget(name: "HouseTests", exclude: ["layers.txt"], swiftSettings: strict),
+        .testTarget(name: "HouseTests", dependencies: ["TestSupport"], exclude: ["layers.txt"], swiftSettings: strict),
         .testTarget(
             name: "EndToEnd",
             dependencies: [

@@ -33,9 +33,10 @@ as_root() {
 # servers themselves, on free ports, with configurations of their own.
 apt_install() {
     command -v apt-get >/dev/null || fail "install these Debian packages' counterparts first: $*"
-    local package missing=()
+    local package installed missing=()
+    installed=$(dpkg-query -W -f '/${Package} ${Status}/' "$@" 2>/dev/null || true)
     for package in "$@"; do
-        [[ $(dpkg-query -W -f '${Status}' "$package" 2>/dev/null) == *" installed" ]] || missing+=("$package")
+        [[ $installed == *"/$package install ok installed/"* ]] || missing+=("$package")
     done
     ((${#missing[@]})) || return 0
     say "Installing ${missing[*]}"
@@ -52,6 +53,18 @@ apt_install() {
     [[ -z $guarded ]] || as_root rm -f "$guard"
     disable_services "${missing[@]}"
     return "$status"
+}
+
+# Installs what the uses need (scripts/programs.txt), and what everything here needs: install_programs test torture
+install_programs() {
+    local program package uses use packages=()
+    while read -r program package uses; do
+        [[ -n $program && $program != "#"* && $package != - ]] || continue
+        for use in any build "$@"; do
+            [[ ,$uses, != *,$use,* || " ${packages[*]} " == *" $package "* ]] || packages+=("$package")
+        done
+    done <scripts/programs.txt
+    apt_install "${packages[@]}"
 }
 
 # Services of packages that were not there before must not come up at the next boot either.

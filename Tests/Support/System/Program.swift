@@ -13,6 +13,7 @@ package final class Program: Sendable {
     package init(
         _ argv: [String], environment: [String: String] = Program.plainEnvironment, output: String? = nil
     ) throws {
+        try ProgramTable.admit(argv[0])
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }

@@ -1,0 +1,51 @@
+import Foundation
+import TestSupport
+
+/// The programs that Swift and Python sources start by a name that is written there. Names that are built at run time are held
+/// to the table when they are started: by `Program` in Tests/Support, and by `bench.programs` in Python.
+enum ProgramReaders {
+    /// - Parameter file: in dlctlTests `Program` is dlctl with these arguments.
+    static func swift(_ text: String, in file: String = "") -> Set<String> {
+        let code = text.split(separator: "\n", omittingEmptySubsequences: false)
+            .filter { !$0.drop(while: \.isWhitespace).hasPrefix("//") }.joined(separator: "\n")
+        let call =
+            #/(?:\bProgram(?:\.run|\.require)?|startServer|ChildProcess\.spawn|Program\.find)\(\s*\[?\s*"([^"\\]+)"/#
+        var words = file.hasPrefix("Tests/dlctlTests/") ? [] : code.matches(of: call).map { String($0.1) }
+        words += code.matches(of: #/\b(?:wrapper|command|launcher): \[\s*"([^"\\]+)"/#).map { String($0.1) }
+        words += code.matches(of: #/[\[(,=:?]\s*"(\/(?:usr\/)?(?:local\/)?(?:s?bin|lib\/openssh)\/[\w.+-]+)[ "]/#).map {
+            String($0.1)
+        }
+        // A command that is kept: a program and an option.
+        words += code.matches(of: #/: \["([a-z][\w.+-]*)", "-/#).map { String($0.1) }
+        words += code.matches(of: #/\bsystemctl: String = "(\w+)"/#).map { String($0.1) }
+        for list in code.matches(of: #/Requirements\.has\(([^()]*)\)/#) {
+            words += list.1.matches(of: #/"([^"\\]+)"/#).map { String($0.1) }
+        }
+        for script in code.matches(of: #/"-c",\s*"((?:[^"\\]|\\.)*)"/#) {
+            let plain = script.1.replacing(#/\\\([^()]*(?:\([^()]*\))*[^()]*\)/#, with: "$x").replacing(
+                "\\\"", with: "\"")
+            words += ShellReader(String(plain)).programs()
+        }
+        return Set(words.compactMap(ProgramTable.name))
+    }
+
+    static func python(_ text: String) -> Set<String> {
+        let starters =
+            #/(?:subprocess\.\w+|children\.start|line_of|os\.(?:exec|spawn|system|popen)\w*)\(\s*[\[(]?\s*"([^"]+)"/#
+        var words = text.matches(of: starters).map { String($0.1) }
+        words += text.matches(of: #/(?:^|[^.\w])run\("([^"]+)"/#).map { String($0.1) }
+        words += text.matches(of: #/which\(\s*"([^"]+)"/#).map { String($0.1) }
+        // A command that is kept: a program and an option.
+        words += text.matches(of: #/: \(?\["([a-z][\w.+-]*)", "-/#).map { String($0.1) }
+        return Set(words.compactMap { $0.split(separator: " ").first.map(String.init) }.compactMap(ProgramTable.name))
+    }
+
+    static func make(_ text: String) -> Set<String> {
+        let recipes = text.split(separator: "\n").filter { $0.hasPrefix("\t") }.joined(separator: "\n")
+        // What make itself expands, then what it leaves to the shell.
+        var plain = recipes.replacing("$$", with: "\u{1}")
+        while case let simpler = plain.replacing(#/\$\([^()]*\)/#, with: "$x"), simpler != plain { plain = simpler }
+        let script = plain.replacing("\u{1}", with: "$").replacing(#/(?m)^\t[@-]?/#, with: "")
+        return Set(ShellReader(script).programs().compactMap(ProgramTable.name))
+    }
+}

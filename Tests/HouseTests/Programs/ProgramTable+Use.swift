@@ -1,0 +1,17 @@
+import TestSupport
+
+extension ProgramTable {
+    /// What starts the programs that a file names.
+    static func use(of file: String) -> String {
+        let places = [
+            ("Sources/", "product"), ("Tests/Torture/", "torture"), ("Tests/Fuzz/", "fuzz"),
+            ("Tests/Systemd/", "systemd"),
+            ("scripts/check-systemd", "systemd"), ("scripts/check-units", "systemd"), ("scripts/check-fresh", "fresh"),
+            ("scripts/lint", "lint"), ("scripts/demonstrate", "run"), ("scripts/fetch", "run"),
+            ("Benchmarks/", "bench"),
+            ("Tests/", "test"), (".ci/", "test"), ("scripts/test", "test"), ("scripts/install-test", "test"),
+            ("scripts/check-sanitizers", "test"),
+        ]
+        return places.first { file.hasPrefix($0.0) }?.1 ?? "build"
+    }
+}
