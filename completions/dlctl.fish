@@ -76,6 +76,10 @@ function __dlctl_parse_tokens -S
             __dlctl_parse_subcommand 0 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
         case 'info'
             __dlctl_parse_subcommand 0 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
+        case 'start'
+            __dlctl_parse_subcommand 0 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
+        case 'stop'
+            __dlctl_parse_subcommand 0 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
         case 'help'
             __dlctl_parse_subcommand -r 1 'version'
         end
@@ -153,6 +157,8 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" 
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'settings' -d 'Show or change global settings.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'stats' -d 'Figures of the running daemon.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'info' -d 'What the daemon is: version, process, folders, features.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'start' -d 'Start the daemon, where none runs, and say where it listens.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'stop' -d 'Stop the daemon: transfers pause where they are, and go on when it is started again.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'help' -d 'Show subcommand help information.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add"' -s 'i' -l 'input' -d 'Read URLs from this list; - is standard input.' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add"' -l 'metalink' -d 'Add the files of this Metalink document, with their mirrors and digests; - is standard input.' -rF
@@ -506,4 +512,18 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "d
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl info" no-start' -l 'no-start' -d 'Do not start a daemon where none runs.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl info" version' -l 'version' -d 'Show the version.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl info" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl start" socket' -l 'socket' -d 'Talk to the daemon at this socket, and to no other.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl start" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl start" json' -l 'json' -d 'Print JSON: one value, or one a line where results come one by one.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl start" q quiet' -l 'quiet' -s 'q' -d 'Print results only, no remarks and no progress.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl start" no-start' -l 'no-start' -d 'Do not start a daemon where none runs.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl start" version' -l 'version' -d 'Show the version.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl start" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl stop" socket' -l 'socket' -d 'Talk to the daemon at this socket, and to no other.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl stop" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl stop" json' -l 'json' -d 'Print JSON: one value, or one a line where results come one by one.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl stop" q quiet' -l 'quiet' -s 'q' -d 'Print results only, no remarks and no progress.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl stop" no-start' -l 'no-start' -d 'Do not start a daemon where none runs.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl stop" version' -l 'version' -d 'Show the version.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl stop" h help' -s 'h' -l 'help' -d 'Show help information.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl help" version' -l 'version' -d 'Show the version.'

@@ -2,12 +2,15 @@
 #include "dld_events.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/inotify.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -77,4 +80,21 @@ void dld_thread_prepare(const char *name) {
     sigset_t all;
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, NULL);
+}
+
+int dld_names_create(void) { return inotify_init1(IN_CLOEXEC | IN_NONBLOCK); }
+
+int dld_names_watch(int names, const char *path, int is_folder) {
+    uint32_t ends = IN_MOVE_SELF | IN_DELETE_SELF | IN_UNMOUNT;
+    // The last name of a file that somebody still uses goes by a change of its link count.
+    return inotify_add_watch(names, path, is_folder ? ends | IN_ONLYDIR : ends | IN_ATTRIB | IN_DONT_FOLLOW);
+}
+
+int dld_mounts_open(void) { return open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC); }
+
+void dld_names_wait(int names, int mounts, int wake, int milliseconds) {
+    struct pollfd all[] = {{names, POLLIN, 0}, {mounts, POLLPRI, 0}, {wake, POLLIN, 0}};
+    if (poll(all, 3, milliseconds) <= 0) return;
+    char buffer[4096];
+    while (names >= 0 && read(names, buffer, sizeof buffer) > 0) {}
 }

@@ -91,6 +91,7 @@ package final class Daemon: Sendable {
     private let launches: LaunchService
     private let feed: EventFeed
     private let server: RPCServer
+    private let listeners: Listeners
     private let notifier: Notifier
     private let watchdog: Watchdog?
     private let log: LogDestination
@@ -130,7 +131,7 @@ package final class Daemon: Sendable {
         let pool = BlockingPool()
         let runner = LaunchRunner(
             mode: isSystem ? .system(allowedUnits: Set(first.settings.allowedUnits)) : .user,
-            environment: environment, socket: first.socket, logger: logger)
+            environment: environment, socket: sockets.sockets.first?.path ?? first.socket, logger: logger)
         let subscribers = Subscribers()
         launches = LaunchService(
             store: store, runner: runner, time: time, logger: logger, isConnected: subscribers.isConnected,
@@ -158,13 +159,14 @@ package final class Daemon: Sendable {
         try await feed.start()
         try await supervisor.recover()
 
+        let listening = Guarded<[String]>([])
         let services = Services(
             tasks: supervisor, sessions: supervisor, store: store, feed: feed,
             settings: SettingsService(registry: settings, store: store, time: time, logger: logger) {
                 supervisor.settingsChanged()
             },
             facts: DaemonFacts(
-                version: Self.version, mode: isSystem ? .system : .user, socket: first.socket,
+                version: Self.version, mode: isSystem ? .system : .user, sockets: { listening.withLock { $0 } },
                 stateDirectory: first.stateDirectory, startedAt: time.reading(),
                 libcurl: CurlEngine.versionInfo().version, sqlite: TransferStore.sqliteVersion),
             userFolder: UserFolders(access: access, pool: pool).folder)
@@ -172,9 +174,21 @@ package final class Daemon: Sendable {
         var limits = RPCLimits()
         limits.connections = first.settings.maximumConnections
         limits.connectionsPerUser = first.settings.maximumConnectionsPerUser
-        server = try await RPCServer.start(
-            on: try Self.address(sockets, first), limits: limits,
-            handler: RequestRouter(services: services, peers: peers, logger: logger))
+        server = RPCServer(
+            limits: limits, handler: RequestRouter(services: services, peers: peers, logger: logger))
+        let adopted = sockets.sockets.first
+        do {
+            listeners = try await Listeners(
+                try ListeningPlaces(first, adopted: adopted), adopted: adopted?.descriptor, server: server, pool: pool,
+                logger: logger
+            ) { paths in
+                listening.withLock { $0 = paths }
+                store.note(sockets: paths)
+            }
+        } catch {
+            await server.stop()
+            throw error
+        }
     }
 
     private static func report(_ beneath: PathsBeneath, to logger: Logger) {
@@ -187,13 +201,7 @@ package final class Daemon: Sendable {
         }
     }
 
-    private static func address(_ sockets: ListenSockets, _ configuration: Configuration) throws -> RPCServer.Address {
-        if let adopted = sockets.sockets.first { return .adopted(descriptor: adopted.descriptor) }
-        let isSystem = configuration.paths.system
-        return .path(
-            try SocketPath(
-                configuration.socket, folderMode: isSystem ? 0o750 : 0o700, socketMode: isSystem ? 0o660 : 0o600))
-    }
+    private var places: String { listeners.paths.joined(separator: ", ") }
 
     // MARK: Life
 
@@ -203,12 +211,13 @@ package final class Daemon: Sendable {
         logger.notice(
             "ready",
             metadata: [
-                "version": "\(Self.version)", "socket": "\(settings.current.socket)",
+                "version": "\(Self.version)", "socket": "\(places)",
                 "state": "\(settings.current.stateDirectory)", "pid": "\(getpid())",
             ])
-        notifier.ready(status: "Serving \(settings.current.socket)")
+        notifier.ready(status: "Serving \(places)")
         Footprint.settle()
         let heartbeat = Task { await beat() }
+        let tending = Task { await listeners.tend() }
         for await signal in signals {
             if signal == .sighup {
                 reload()
@@ -218,6 +227,8 @@ package final class Daemon: Sendable {
             }
         }
         heartbeat.cancel()
+        listeners.stop()
+        await tending.value
         notifier.stopping(status: "Writing checkpoints")
         await server.stopAccepting()
         await supervisor.stop()
@@ -253,7 +264,7 @@ package final class Daemon: Sendable {
         } catch {
             logger.error("configuration not reloaded; the old one stays in force", metadata: ["error": "\(error)"])
         }
-        notifier.ready(status: "Serving \(settings.current.socket)")
+        notifier.ready(status: "Serving \(places)")
     }
 }
 

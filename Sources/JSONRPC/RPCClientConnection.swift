@@ -1,3 +1,4 @@
+import Glibc
 import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
@@ -44,9 +45,7 @@ package final class RPCClientConnection: Sendable {
         to path: String, notified: @escaping @Sendable (String, [UInt8]) -> Void,
         closed: @escaping @Sendable (String) -> Void
     ) async throws -> RPCClientConnection {
-        let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .channelOption(.autoRead, value: false)
-            .connect(unixDomainSocketPath: path).get()
+        let channel = try await open(path)
         let connection = RPCClientConnection(channel: channel)
         try await channel.eventLoop.submit {
             let handler = ClientChannelHandler(connection: connection, notified: notified, closed: closed)
@@ -54,6 +53,14 @@ package final class RPCClientConnection: Sendable {
         }.get()
         try await channel.setOption(.autoRead, value: true).get()
         return connection
+    }
+
+    private static func open(_ path: String) async throws -> any Channel {
+        guard let place = SocketAddressPath(path) else { throw IOError(errnoCode: errno, reason: "open") }
+        defer { place.close() }
+        return try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .channelOption(.autoRead, value: false)
+            .connect(unixDomainSocketPath: place.text).get()
     }
 
     package func request(

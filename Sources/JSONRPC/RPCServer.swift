@@ -3,55 +3,73 @@ import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 
-/// Serves JSON-RPC on a Unix socket: accepts, identifies and counts clients; the handler does the rest.
+/// Serves JSON-RPC on Unix sockets: accepts, identifies and counts clients; the handler does the rest.
 package final class RPCServer: Sendable {
     package enum Address: Sendable {
         /// Bound here, and removed at the end.
         case path(SocketPath)
-        /// A listening socket that somebody else made (sd_listen_fds(3)); its file is theirs.
-        case adopted(descriptor: Int32)
+        /// As `path`, but open already.
+        case open(OpenSocket)
+        /// A listening socket that somebody else made (sd_listen_fds(3)); its file, where it has one to be seen from here, is theirs.
+        case adopted(descriptor: Int32, path: String? = nil)
     }
 
     private let group: MultiThreadedEventLoopGroup
-    private let channel: any Channel
     private let registry: ConnectionRegistry
-    /// The socket's file as it was made: another one of that name is not ours to remove.
-    private let file: SocketFile?
+    private let handler: any RequestHandler
+    private let listeners = NIOLockedValueBox<[RPCListener]>([])
     private let isStopped = NIOLockedValueBox(false)
 
-    /// - Throws: `SocketPath.Unusable`, or the system's error where an adopted descriptor is no listening socket.
+    /// Serves nobody until it listens somewhere.
+    package init(limits: RPCLimits = RPCLimits(), handler: any RequestHandler) {
+        // One thread moves the bytes of 50,000 requests a second; decoding and answering happen elsewhere.
+        group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        registry = ConnectionRegistry(limits: limits)
+        self.handler = handler
+    }
+
+    /// A server that listens in one place.
+    /// - Throws: as `listen`.
     package static func start(
         on address: Address, limits: RPCLimits = RPCLimits(), handler: any RequestHandler
     ) async throws -> RPCServer {
-        // One thread moves the bytes of 50,000 requests a second; decoding and answering happen elsewhere.
-        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        let server = RPCServer(limits: limits, handler: handler)
         do {
-            let registry = ConnectionRegistry(limits: limits)
-            let bootstrap = bootstrap(on: group, registry: registry, handler: handler)
-            switch address {
-            case .adopted(let descriptor):
-                let channel = try await adopt(descriptor, by: bootstrap)
-                return RPCServer(group: group, channel: channel, registry: registry, file: nil)
-            case .path(let path):
-                // NIO would remove whatever has the socket's name at the end, also another daemon's: bind it here.
-                let (descriptor, file) = try path.listen(backlog: backlog)
-                let channel = try await adopt(descriptor, by: bootstrap)
-                return RPCServer(group: group, channel: channel, registry: registry, file: file)
-            }
+            _ = try await server.listen(on: address)
         } catch {
-            try? await group.shutdownGracefully()
+            await server.stop()
             throw error
         }
+        return server
     }
 
-    private init(
-        group: MultiThreadedEventLoopGroup, channel: any Channel, registry: ConnectionRegistry,
-        file: SocketFile?
-    ) {
-        self.group = group
-        self.channel = channel
-        self.registry = registry
-        self.file = file
+    /// Listens in one more place.
+    /// - Throws: `SocketPath.Unusable`, or the system's error where an adopted descriptor is no listening socket.
+    @discardableResult
+    package func listen(on address: Address) async throws -> RPCListener {
+        let descriptor: Int32
+        var file: SocketFile?
+        var isOurs = true
+        switch address {
+        case .adopted(let adopted, let path):
+            (descriptor, isOurs) = (adopted, false)
+            file = path.map { SocketFile(path: $0) }.flatMap { $0.isInPlace ? $0 : nil }
+        // NIO would remove whatever has the socket's name at the end, also another daemon's: bind it here.
+        case .path(let path): return try await listen(on: .open(try path.open()))
+        case .open(let socket): (descriptor, file) = (socket.descriptor, socket.file)
+        }
+        let channel = try await bootstrap().withBoundSocket(descriptor).get()
+        // NIO has just called listen(2) with its own 128, whatever the options say; more clients at once met EAGAIN.
+        _ = Glibc.listen(descriptor, OpenSocket.backlog)
+        let listener = RPCListener(channel: channel, file: file, isOurs: isOurs)
+        listeners.withLockedValue { $0.append(listener) }
+        return listener
+    }
+
+    /// Accepts nobody there any more; connections that came from there go on.
+    package func close(_ listener: RPCListener) async {
+        listeners.withLockedValue { $0.removeAll { $0 === listener } }
+        await listener.close()
     }
 
     /// Open connections.
@@ -59,8 +77,11 @@ package final class RPCServer: Sendable {
 
     /// Accepts nobody any more; open connections go on.
     package func stopAccepting() async {
-        try? await channel.close().get()
-        file?.remove()
+        let all = listeners.withLockedValue { listeners in
+            defer { listeners = [] }
+            return listeners
+        }
+        for listener in all { await listener.close() }
     }
 
     /// Ends everything, once: what is queued for the clients gets at most `grace` to leave.
@@ -80,20 +101,9 @@ package final class RPCServer: Sendable {
         try? await group.shutdownGracefully()
     }
 
-    /// Connections the kernel holds until they are accepted: enough for many clients at once.
-    private static let backlog: Int32 = 1024
-
-    private static func adopt(_ descriptor: Int32, by bootstrap: ServerBootstrap) async throws -> any Channel {
-        let channel = try await bootstrap.withBoundSocket(descriptor).get()
-        // NIO has just called listen(2) with its own 128, whatever the options say; more clients at once met EAGAIN.
-        _ = listen(descriptor, backlog)
-        return channel
-    }
-
-    private static func bootstrap(
-        on group: MultiThreadedEventLoopGroup, registry: ConnectionRegistry, handler: any RequestHandler
-    ) -> ServerBootstrap {
-        ServerBootstrap(group: group)
+    private func bootstrap() -> ServerBootstrap {
+        let (registry, handler) = (registry, handler)
+        return ServerBootstrap(group: group)
             // Without descriptors accept(2) fails at once, again and again, while somebody waits: a second's rest between.
             .serverChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
@@ -108,7 +118,7 @@ package final class RPCServer: Sendable {
                     let connection = RPCConnection(
                         id: registry.nextID(), peer: peer, channel: channel, limits: registry.limits, handler: handler)
                     if let refusal = registry.add(connection) {
-                        return refuse(channel, with: refusal)
+                        return Self.refuse(channel, with: refusal)
                     }
                     handler.opened(connection)
                     return channel.eventLoop.makeCompletedFuture {
@@ -124,6 +134,29 @@ package final class RPCServer: Sendable {
         return channel.eventLoop.makeCompletedFuture {
             try channel.pipeline.syncOperations.addHandler(FarewellHandler(line: ByteBuffer(bytes: line)))
         }
+    }
+}
+
+/// One place where a server listens.
+package final class RPCListener: Sendable {
+    private let channel: any Channel
+    /// The socket's file as it was made: another one of that name is not ours to remove. nil of a socket without a file.
+    private let file: SocketFile?
+    /// An adopted socket's file is not, either.
+    private let isOurs: Bool
+
+    init(channel: any Channel, file: SocketFile?, isOurs: Bool) {
+        self.channel = channel
+        self.file = file
+        self.isOurs = isOurs
+    }
+
+    /// Whether clients that go to its path come here; true of a socket without a file. May block.
+    package var isInPlace: Bool { file?.isInPlace ?? true }
+
+    func close() async {
+        try? await channel.close().get()
+        if isOurs { file?.remove() }
     }
 }
 

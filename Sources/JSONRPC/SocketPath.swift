@@ -2,29 +2,34 @@ import Glibc
 
 /// A Unix socket's place in the file system: refused where it cannot work, and rid of what a crash left there.
 package struct SocketPath: Sendable, Hashable {
-    /// `sun_path` has 108 bytes with its NUL (unix(7)).
-    package static let longest = 107
-
     package let path: String
-    /// Mode of the folder where it has to be created.
-    package var folderMode: mode_t
+    /// Mode of the folders that have to be made; nil where the folder must be there.
+    package var folderMode: mode_t?
     package var socketMode: mode_t
 
     package struct Unusable: Error, Hashable, Sendable, CustomStringConvertible {
         package var description: String
+        /// Whether a living process listens there.
+        package var isTaken: Bool
+
+        package init(description: String, isTaken: Bool = false) {
+            self.description = description
+            self.isTaken = isTaken
+        }
     }
 
-    /// - Throws: `Unusable` where the path is too long or not absolute.
-    package init(_ path: String, folderMode: mode_t = 0o700, socketMode: mode_t = 0o600) throws(Unusable) {
-        guard path.utf8.count <= Self.longest else {
-            throw Unusable(
-                description: """
-                    The socket's path has \(path.utf8.count) bytes and a Unix socket takes at most \(Self.longest): \
-                    \(path). Choose a shorter one with --socket or DLD_SOCKET.
-                    """)
-        }
+    /// - Throws: `Unusable` where the path is not absolute, or its name does not fit into a socket address.
+    package init(_ path: String, folderMode: mode_t? = 0o700, socketMode: mode_t = 0o600) throws(Unusable) {
         guard path.hasPrefix("/"), !path.hasSuffix("/"), !path.utf8.contains(0) else {
             throw Unusable(description: "The socket's path must be absolute and name a file: \(path)")
+        }
+        let name = path.utf8.reversed().prefix { $0 != UInt8(ascii: "/") }.count
+        guard path.utf8.count <= SocketAddressPath.longest || name <= SocketAddressPath.longestName else {
+            throw Unusable(
+                description: """
+                    The socket's name has \(name) bytes, in a path of \(path.utf8.count); there it may have at most \
+                    \(SocketAddressPath.longestName): \(path). Choose a shorter one with --socket or DLD_SOCKET.
+                    """)
         }
         self.path = path
         self.folderMode = folderMode
@@ -34,7 +39,7 @@ package struct SocketPath: Sendable, Hashable {
     /// Makes the folder and removes a socket that nobody listens on any more.
     /// - Throws: `Unusable` where somebody listens there, or the name is taken by something else.
     package func prepare() throws(Unusable) {
-        try makeFolders(above: path, mode: folderMode)
+        if let folderMode { try makeFolders(above: path, mode: folderMode) }
         var status = stat()
         guard lstat(path, &status) == 0 else {
             if errno == ENOENT { return }
@@ -44,31 +49,35 @@ package struct SocketPath: Sendable, Hashable {
             throw Unusable(description: "\(path) exists and is no socket; move it away.")
         }
         if try somebodyListens() {
-            throw Unusable(description: "Another daemon listens on \(path) already.")
+            throw Unusable(description: "Another daemon listens on \(path) already.", isTaken: true)
         }
         guard unlink(path) == 0 || errno == ENOENT else { throw unusable("is stale and cannot be removed") }
     }
 
-    /// Makes the socket and listens on it; its mode is set before anybody can connect.
+    /// Makes the socket and listens on it; its mode is set before anybody can connect. Blocks for as long as the folder does.
     /// - Throws: `Unusable`, also for what `prepare` refuses.
-    func listen(backlog: Int32) throws(Unusable) -> (descriptor: Int32, file: SocketFile) {
+    package func open() throws(Unusable) -> OpenSocket {
         try prepare()
+        guard let place = SocketAddressPath(path) else { throw unusable("cannot be made") }
+        defer { place.close() }
         let descriptor = try makeSocket()
-        guard withAddress({ bind(descriptor, $0, $1) }) == 0, chmod(path, socketMode) == 0,
-            Glibc.listen(descriptor, backlog) == 0
+        guard place.withAddress({ bind(descriptor, $0, $1) }) == 0, chmod(path, socketMode) == 0,
+            Glibc.listen(descriptor, OpenSocket.backlog) == 0
         else {
             let error = unusable("cannot be made")
             _ = Glibc.close(descriptor)
             throw error
         }
-        return (descriptor, SocketFile(path: path))
+        return OpenSocket(descriptor: descriptor, file: SocketFile(path: path))
     }
 
     /// A `connect` that is refused is the proof that the socket is stale.
     private func somebodyListens() throws(Unusable) -> Bool {
+        guard let place = SocketAddressPath(path) else { throw unusable("cannot be looked at") }
+        defer { place.close() }
         let descriptor = try makeSocket()
         defer { _ = Glibc.close(descriptor) }
-        return withAddress { connect(descriptor, $0, $1) } == 0 || (errno != ECONNREFUSED && errno != ENOENT)
+        return place.withAddress { connect(descriptor, $0, $1) } == 0 || (errno != ECONNREFUSED && errno != ENOENT)
     }
 
     private func makeSocket() throws(Unusable) -> Int32 {
@@ -77,22 +86,11 @@ package struct SocketPath: Sendable, Hashable {
         return descriptor
     }
 
-    private func withAddress(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
-        return withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
-    }
-
     private func makeFolders(above path: String, mode: mode_t) throws(Unusable) {
         guard let slash = path.lastIndex(of: "/"), slash > path.startIndex else { return }
         let folder = String(path[..<slash])
         if access(folder, F_OK) == 0 { return }
-        try makeFolders(above: folder, mode: 0o755)
+        try makeFolders(above: folder, mode: mode)
         guard mkdir(folder, mode) == 0 || errno == EEXIST else {
             throw Unusable(
                 description: "The socket's folder \(folder) cannot be made: \(String(cString: strerror(errno))).")
@@ -104,9 +102,18 @@ package struct SocketPath: Sendable, Hashable {
     }
 }
 
+/// A socket that listens already, and its file.
+package struct OpenSocket: Sendable {
+    let descriptor: Int32
+    let file: SocketFile
+
+    /// Connections the kernel holds until they are accepted: enough for many clients at once.
+    static let backlog: Int32 = 1024
+}
+
 /// A socket's file as it was when it was made.
 struct SocketFile: Sendable {
-    private let path: String
+    let path: String
     private let identity: Identity?
 
     /// Inode numbers are used again at once; with the time of the last change they are not.
@@ -124,11 +131,21 @@ struct SocketFile: Sendable {
             seconds = status.st_ctim.tv_sec
             nanoseconds = status.st_ctim.tv_nsec
         }
+
+        /// Whether it may be the same: who changes the mode of a socket, or links it, does not make another one of it.
+        func isInode(of other: Identity) -> Bool { device == other.device && inode == other.inode }
     }
 
     init(path: String) {
         self.path = path
         identity = Identity(path)
+    }
+
+    /// Whether clients that go to this name come to this socket. The kernel keeps the inode as long as the socket is open, so
+    /// that no other one has its number.
+    var isInPlace: Bool {
+        guard let identity, let now = Identity(path) else { return false }
+        return now.isInode(of: identity)
     }
 
     /// Removes the file unless another one has its name by now.

@@ -1,6 +1,10 @@
+import Glibc
+
 extension DaemonClient {
     /// Where a daemon may listen, best first (protocol.md, Transport).
     ///
+    /// The state folder comes before the runtime folder: every daemon listens in its state folder, while a socket in the runtime
+    /// folder may be systemd's, and start a second one.
     /// - Parameters:
     ///   - explicit: what `--socket` said; then nothing else is tried.
     ///   - system: only the system's daemon is meant.
@@ -12,18 +16,31 @@ extension DaemonClient {
         func value(_ name: String) -> String? { environment[name].flatMap { $0.hasPrefix("/") ? $0 : nil } }
         if let explicit { return [explicit] }
         if let named = environment["DLD_SOCKET"], !named.isEmpty { return [named] }
-        if system { return [systemSocketPath] }
+        if system { return systemSocketPaths }
         var paths: [String] = []
-        if let runtime = value("XDG_RUNTIME_DIR") { paths.append(runtime + "/dld/dld.sock") }
         let state =
             value("STATE_DIRECTORY").map { String($0.prefix { $0 != ":" }) } ?? value("XDG_STATE_HOME").map {
                 $0 + "/dld"
             }
             ?? value("HOME").map { $0 + "/.local/state/dld" }
         if let state { paths.append(state + "/dld.sock") }
-        return paths + [systemSocketPath]
+        if let runtime = value("XDG_RUNTIME_DIR"), foreignRuntimeFolder(environment: environment) == nil {
+            paths.append(runtime + "/dld/dld.sock")
+        }
+        return paths + systemSocketPaths
+    }
+
+    /// `XDG_RUNTIME_DIR` where it belongs to another user, as `su` and `sudo` leave it behind: it is passed over.
+    public static func foreignRuntimeFolder(environment: [String: String]) -> String? {
+        var status = stat()
+        guard let runtime = environment["XDG_RUNTIME_DIR"], runtime.hasPrefix("/"), stat(runtime, &status) == 0,
+            status.st_uid != geteuid()
+        else { return nil }
+        return runtime
     }
 
     /// Of the one daemon of the system.
     public static let systemSocketPath = "/run/dld/dld.sock"
+
+    private static let systemSocketPaths = [systemSocketPath, "/var/lib/dld/dld.sock"]
 }

@@ -112,6 +112,9 @@ package final class TransferStore: Sendable {
     /// Gives SQLite's caches back, as soon as nobody uses them; returns at once.
     package func releaseMemory() { pool.releaseMemoryEventually() }
 
+    /// Writes down beside the lock where this daemon listens: a second one that is refused says so.
+    package func note(sockets: [String]) { lock.note(sockets: sockets) }
+
     /// Performs the queued writes, closes the database and gives the lock back. Further calls do nothing.
     package func close() {
         let first = isClosed.withLock { closed in

@@ -48,6 +48,7 @@ struct Dlctl: AsyncParsableCommand {
                 name: "Daemon",
                 subcommands: [
                     SessionCommand.self, LimitCommand.self, SettingsCommand.self, StatsCommand.self, InfoCommand.self,
+                    StartCommand.self, StopCommand.self,
                 ]),
         ]
     )

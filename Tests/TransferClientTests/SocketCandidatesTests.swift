@@ -1,7 +1,11 @@
+import Glibc
+import TestSupport
 import Testing
 import TransferClient
 
 struct SocketCandidatesTests {
+    private let system = ["/run/dld/dld.sock", "/var/lib/dld/dld.sock"]
+
     private func paths(_ environment: [String: String], explicit: String? = nil, system: Bool = false) -> [String] {
         DaemonClient.candidateSocketPaths(explicit: explicit, system: system, environment: environment)
     }
@@ -13,17 +17,26 @@ struct SocketCandidatesTests {
         #expect(paths(environment, system: true) == ["/a"])
     }
 
-    @Test func theUsersThenTheSystems() {
+    /// Who runs is in the state folder; a socket in the runtime folder may be systemd's, and start a second daemon.
+    @Test func theStateFoldersThenTheRuntimeFoldersThenTheSystems() {
         #expect(
             paths(["XDG_RUNTIME_DIR": "/run/user/1", "HOME": "/h"]) == [
-                "/run/user/1/dld/dld.sock", "/h/.local/state/dld/dld.sock", "/run/dld/dld.sock",
-            ])
-        #expect(paths(["XDG_STATE_HOME": "/s", "HOME": "/h"]) == ["/s/dld/dld.sock", "/run/dld/dld.sock"])
+                "/h/.local/state/dld/dld.sock", "/run/user/1/dld/dld.sock",
+            ] + system)
+        #expect(paths(["XDG_STATE_HOME": "/s", "HOME": "/h"]) == ["/s/dld/dld.sock"] + system)
         #expect(
-            paths(["STATE_DIRECTORY": "/d:/e", "DLD_SOCKET": "", "XDG_RUNTIME_DIR": "r"]) == [
-                "/d/dld.sock", "/run/dld/dld.sock",
-            ])
-        #expect(paths([:]) == ["/run/dld/dld.sock"])
-        #expect(paths(["XDG_RUNTIME_DIR": "/r"], system: true) == ["/run/dld/dld.sock"])
+            paths(["STATE_DIRECTORY": "/d:/e", "DLD_SOCKET": "", "XDG_RUNTIME_DIR": "r"]) == ["/d/dld.sock"] + system)
+        #expect(paths([:]) == system)
+        #expect(paths(["XDG_RUNTIME_DIR": "/r"], system: true) == system)
+    }
+
+    @Test(.enabled(if: Requirements.isRoot)) func aRuntimeFolderOfSomebodyElseIsPassedOver() throws {
+        let folder = try TemporaryFolder()
+        let environment = ["XDG_RUNTIME_DIR": folder.path]
+        #expect(paths(environment).first == folder.path + "/dld/dld.sock")
+        #expect(DaemonClient.foreignRuntimeFolder(environment: environment) == nil)
+        #expect(chown(folder.path, 54_321, 54_321) == 0)
+        #expect(paths(environment) == system)
+        #expect(DaemonClient.foreignRuntimeFolder(environment: environment) == folder.path)
     }
 }

@@ -113,8 +113,8 @@ enum Samples {
     static var info: DaemonInfo.Result {
         DaemonInfo.Result(
             name: "dld", version: "1", protocol: 1, pid: 2, uid: UserID(3), mode: .user, socket: "/s",
-            stateDirectory: "/d", userDirectory: "/d/files/3", startedAt: time, libcurl: "8", sqlite: "3",
-            features: ["http"])
+            sockets: ["/s", "/t"], stateDirectory: "/d", userDirectory: "/d/files/3", startedAt: time, libcurl: "8",
+            sqlite: "3", features: ["http"])
     }
 
     static var stats: DaemonStats.Result {

@@ -32,6 +32,15 @@ int dld_timerfd_create(void);
 int dld_timerfd_arm(int fd, int64_t nanoseconds);
 void dld_timerfd_drain(int fd);
 
+/// inotify(7): becomes readable when something watched is renamed, removed or unmounted. No limit of its own is set.
+int dld_names_create(void);
+/// Watches the file itself, or the folder that `path` leads to.
+int dld_names_watch(int names, const char *path, int is_folder);
+/// Becomes ready (DLD_ERROR) when something is mounted or unmounted; proc(5), mountinfo.
+int dld_mounts_open(void);
+/// Waits until one of the descriptors is ready, at most so long; descriptors below 0 are passed over. Drains the first.
+void dld_names_wait(int names, int mounts, int wake, int milliseconds);
+
 /// Nanoseconds on CLOCK_MONOTONIC.
 int64_t dld_monotonic_nanoseconds(void);
 

@@ -1,3 +1,4 @@
+import Glibc
 import TransferModel
 
 /// Puts the layers on each other: flags > environment > settings.set > user file > /etc file > defaults. For limits of
@@ -64,13 +65,14 @@ package struct ConfigurationLoader: Sendable {
         problems += contradictions(settings)
         let stateDirectory = settings.stateDirectory.map(paths.expanded) ?? paths.stateDirectory
         let socket = settings.socket.map(paths.expanded) ?? paths.socket(stateDirectory: stateDirectory)
-        if let fault = Paths.socketPathFault(socket) {
+        // In the state folder the programs reach a longer one too; whoever names a path means it for others as well.
+        if socket != "\(stateDirectory)/\(ListeningPlaces.stateName)", let fault = Paths.socketPathFault(socket) {
             problems.append(ConfigurationProblem(place: place(of: "socket", origins), name: "socket", message: fault))
         }
         guard problems.isEmpty else { throw ConfigurationErrors(problems) }
         return Configuration(
             settings: settings, origins: origins, files: files.map(\.path).reversed(),
-            warnings: stored.problems + unheard + ConfigurationLayer.mistyped(environment),
+            warnings: stored.problems + unheard + ConfigurationLayer.mistyped(environment) + passedOver(settings),
             paths: paths, stateDirectory: stateDirectory, socket: socket)
     }
 
@@ -113,6 +115,16 @@ package struct ConfigurationLoader: Sendable {
         ConfigurationProblem(
             place: place(of: name, [name: layer.origin]), name: name,
             message: "is not used: \(systemFile) sets it for all users.")
+    }
+
+    private func passedOver(_ settings: DaemonSettings) -> [ConfigurationProblem] {
+        guard settings.socket == nil, let foreign = paths.foreignRuntimeFolder else { return [] }
+        return [
+            ConfigurationProblem(
+                place: .environment("XDG_RUNTIME_DIR"), name: "",
+                message: "\(foreign.path) belongs to user \(foreign.owner), not to \(geteuid()), and is passed over; "
+                    + "the socket is in the state folder.")
+        ]
     }
 
     /// Values that are fine alone but not together.

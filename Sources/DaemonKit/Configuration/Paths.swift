@@ -31,9 +31,21 @@ package struct Paths: Hashable, Sendable {
     /// Where the socket is unless a setting says otherwise.
     package func socket(stateDirectory: String) -> String {
         if system { return "/run/dld/dld.sock" }
-        if let runtime = Self.absolute(environment["XDG_RUNTIME_DIR"]) { return "\(runtime)/dld/dld.sock" }
-        return "\(stateDirectory)/dld.sock"
+        if let runtime = runtimeFolder, foreignRuntimeFolder == nil { return "\(runtime)/dld/dld.sock" }
+        return "\(stateDirectory)/\(ListeningPlaces.stateName)"
     }
+
+    /// `$XDG_RUNTIME_DIR` of another user, as `su` and `sudo` leave it behind, and that user's number: a socket there would be
+    /// out of this user's reach, or in the way of the other one's daemon.
+    package var foreignRuntimeFolder: (path: String, owner: UInt32)? {
+        var status = stat()
+        guard !system, let runtime = runtimeFolder, stat(runtime, &status) == 0, status.st_uid != geteuid() else {
+            return nil
+        }
+        return (runtime, status.st_uid)
+    }
+
+    private var runtimeFolder: String? { Self.absolute(environment["XDG_RUNTIME_DIR"]) }
 
     /// Folder of downloads that name none, in user mode: xdg-user-dirs' DOWNLOAD, else ~/Downloads.
     package var downloads: String {

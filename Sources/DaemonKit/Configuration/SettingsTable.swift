@@ -19,8 +19,8 @@ package enum SettingsTable {
             default: "dld/dld.sock in $XDG_RUNTIME_DIR; /run/dld/dld.sock for the system daemon",
             sharedFileHoldsForUsers: false,
             """
-            Unix socket that clients connect to, at most 107 bytes. Without XDG_RUNTIME_DIR it is dld.sock in the
-            state folder. A socket handed over by systemd takes its place.
+            Unix socket that clients connect to, at most 107 bytes. dld.sock in the state folder is one in any case, and the
+            only one without XDG_RUNTIME_DIR. A socket handed over by systemd takes its place.
             """),
         Setting(
             "stateDirectory", .path, .optionalText(\.stateDirectory), example: "~/.local/state/dld", effect: .restart,

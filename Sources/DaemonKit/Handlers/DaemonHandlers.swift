@@ -16,11 +16,12 @@ struct DaemonHandlers {
 
     private static func info(_ services: Services, _ asking: UserID) async -> DaemonInfo.Result {
         let facts = services.facts
+        let sockets = facts.sockets()
         return DaemonInfo.Result(
             name: "dld", version: facts.version, protocol: RPCCatalog.protocolVersion, pid: getpid(),
-            uid: UserID(getuid()), mode: facts.mode, socket: facts.socket, stateDirectory: facts.stateDirectory,
-            userDirectory: await services.userFolder(asking), startedAt: facts.startedAt.wall, libcurl: facts.libcurl,
-            sqlite: facts.sqlite,
+            uid: UserID(getuid()), mode: facts.mode, socket: sockets.first ?? "", sockets: sockets,
+            stateDirectory: facts.stateDirectory, userDirectory: await services.userFolder(asking),
+            startedAt: facts.startedAt.wall, libcurl: facts.libcurl, sqlite: facts.sqlite,
             features: Feature.allCases.map(\.rawValue))
     }
 

@@ -43,19 +43,21 @@ extension SettingsService: SettingsServing {}
 package struct DaemonFacts: Sendable {
     package var version: String
     package var mode: DaemonMode
-    package var socket: String
+    /// Where it listens at this moment.
+    package var sockets: @Sendable () -> [String]
     package var stateDirectory: String
     package var startedAt: ClockReading
     package var libcurl: String
     package var sqlite: String
 
     package init(
-        version: String, mode: DaemonMode, socket: String, stateDirectory: String, startedAt: ClockReading,
+        version: String, mode: DaemonMode, sockets: @escaping @Sendable () -> [String], stateDirectory: String,
+        startedAt: ClockReading,
         libcurl: String, sqlite: String
     ) {
         self.version = version
         self.mode = mode
-        self.socket = socket
+        self.sockets = sockets
         self.stateDirectory = stateDirectory
         self.startedAt = startedAt
         self.libcurl = libcurl

@@ -15,6 +15,7 @@ public enum DaemonInfo: RPCMethod {
         public var uid: UserID
         public var mode: DaemonMode
         public var socket: String
+        public var sockets: [String]?
         public var stateDirectory: String
         public var userDirectory: String?
         public var startedAt: Timestamp
@@ -24,8 +25,8 @@ public enum DaemonInfo: RPCMethod {
 
         public init(
             name: String, version: String, protocol: Int, pid: Int32, uid: UserID, mode: DaemonMode, socket: String,
-            stateDirectory: String, userDirectory: String? = nil, startedAt: Timestamp, libcurl: String, sqlite: String,
-            features: [String]
+            sockets: [String]? = nil, stateDirectory: String, userDirectory: String? = nil, startedAt: Timestamp,
+            libcurl: String, sqlite: String, features: [String]
         ) {
             self.name = name
             self.version = version
@@ -34,6 +35,7 @@ public enum DaemonInfo: RPCMethod {
             self.uid = uid
             self.mode = mode
             self.socket = socket
+            self.sockets = sockets
             self.stateDirectory = stateDirectory
             self.userDirectory = userDirectory
             self.startedAt = startedAt
@@ -43,8 +45,8 @@ public enum DaemonInfo: RPCMethod {
         }
 
         public enum CodingKeys: String, CodingKey, CaseIterable {
-            case name, version, `protocol`, pid, uid, mode, socket, stateDirectory, userDirectory, startedAt, libcurl,
-                sqlite, features
+            case name, version, `protocol`, pid, uid, mode, socket, sockets, stateDirectory, userDirectory, startedAt,
+                libcurl, sqlite, features
         }
 
         public static let wireName = "Info"
@@ -56,7 +58,8 @@ public enum DaemonInfo: RPCMethod {
             case .pid: .required(.integer, "Process id.")
             case .uid: .required(.userID, "User the daemon runs as.")
             case .mode: .required(.oneOf(DaemonMode.self), "One daemon for one user, or one for the system.")
-            case .socket: .required(.string, "Path of the socket.")
+            case .socket: .required(.string, "Path of the socket, the best known one where there are several.")
+            case .sockets: .optional(.list(.string), "Paths of all sockets that the daemon listens on at this moment.")
             case .stateDirectory: .required(.string, "Folder of the store.")
             case .userDirectory:
                 .optional(

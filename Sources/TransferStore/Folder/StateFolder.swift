@@ -110,29 +110,36 @@ final class InstanceLock: Sendable {
         }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             let code = errno
-            let holder = Self.holder(descriptor)
+            let (holder, sockets) = Self.holder(descriptor)
             guard code == EWOULDBLOCK else {
                 throw StoreFailure.system("Cannot lock", path: path, errno: code)
             }
             throw TransferError(
                 .limitReached,
-                "Another dld (\(holder.map { "pid \($0)" } ?? "pid unknown")) uses this state folder; "
-                    + "talk to that one or stop it. Lock: \(path)",
-                details: ["path": .string(path), "pid": holder.map { .integer(Int64($0)) } ?? .null])
+                "Another dld (\(holder.map { "pid \($0)" } ?? "pid unknown")) uses this state folder"
+                    + (sockets.isEmpty ? "" : " and listens on \(sockets.joined(separator: " and "))")
+                    + "; talk to that one or stop it. Lock: \(path)",
+                details: [
+                    "path": .string(path), "pid": holder.map { .integer(Int64($0)) } ?? .null,
+                    "sockets": .array(sockets.map { .string($0) }),
+                ])
         }
-        let text = "\(getpid())\n"
-        guard ftruncate(descriptor, 0) == 0, pwrite(descriptor, text, text.utf8.count, 0) == text.utf8.count else {
-            // The lock itself holds; only the name of its holder is missing (a full disk).
-            return
-        }
+        note(sockets: [])
     }
 
-    private static func holder(_ descriptor: Int32) -> Int32? {
-        var buffer = [UInt8](repeating: 0, count: 32)
+    /// Writes down who holds the lock and where that daemon listens, for whoever is refused. The lock itself holds where that
+    /// cannot be written (a full disk).
+    func note(sockets: [String]) {
+        let text = "\(getpid())\n" + sockets.map { $0 + "\n" }.joined()
+        guard pwrite(descriptor, text, text.utf8.count, 0) == text.utf8.count else { return }
+        _ = ftruncate(descriptor, off_t(text.utf8.count))
+    }
+
+    private static func holder(_ descriptor: Int32) -> (pid: Int32?, sockets: [String]) {
+        var buffer = [UInt8](repeating: 0, count: 16384)
         let count = pread(descriptor, &buffer, buffer.count, 0)
-        guard count > 0 else { return nil }
-        let text = String(decoding: buffer[..<count], as: UTF8.self)
-        return Int32(text.trimmingCharacters(in: .whitespacesAndNewlines))
+        let lines = String(decoding: buffer.prefix(max(0, count)), as: UTF8.self).split(separator: "\n")
+        return (lines.first.flatMap { Int32($0) }, lines.dropFirst().filter { $0.hasPrefix("/") }.map(String.init))
     }
 
     func release() {

@@ -144,7 +144,7 @@ struct InfoCommand: DaemonCommand {
         sheet.add("protocol", String(info.protocol))
         sheet.add("process", "\(info.pid), uid \(info.uid)")
         sheet.add("mode", info.mode.rawValue)
-        sheet.add("socket", Printable.text(info.socket))
+        for socket in info.sockets ?? [info.socket] { sheet.add("socket", Printable.text(socket)) }
         sheet.add("state folder", Printable.text(info.stateDirectory))
         sheet.add("your folder", info.userDirectory.map { Printable.text($0) })
         sheet.add("started", LocalTime.text(info.startedAt))

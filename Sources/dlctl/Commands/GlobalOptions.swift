@@ -1,5 +1,6 @@
 import ArgumentParser
 import FoundationEssentials
+import Glibc
 import TransferClient
 import TransferModel
 import TransferRPC
@@ -64,7 +65,7 @@ struct CommandSession: Sendable {
     var environment: [String: String]
     var currentFolder: String
 
-    init(_ global: GlobalOptions, environment: [String: String] = ProcessInfo.processInfo.environment) {
+    init(_ global: GlobalOptions, environment: [String: String] = Self.environment) {
         let console = Console(json: global.json, quiet: global.quiet, environment: environment)
         self.console = console
         self.environment = environment
@@ -73,6 +74,17 @@ struct CommandSession: Sendable {
             socket: global.socket.map { PathText.absolute($0, in: WorkingFolder.path) },
             system: global.system, mayStart: !global.noStart && !global.system, environment: environment,
             remark: { console.remark($0) })
+    }
+
+    /// Of the process; where it lacks HOME, as in some jobs of cron and services, the user database's is the daemon's too.
+    private static var environment: [String: String] {
+        var environment = ProcessInfo.processInfo.environment
+        if environment["HOME"]?.hasPrefix("/") != true, let entry = getpwuid(getuid()),
+            let folder = entry.pointee.pw_dir
+        {
+            environment["HOME"] = String(cString: folder)
+        }
+        return environment
     }
 
     func connect() async throws -> any DaemonCalling { try await access.connect() }

@@ -39,6 +39,9 @@ struct DaemonAccess: Sendable {
     /// - Throws: `CommandFailure.noDaemon` where none answers and none could be started.
     func connect() async throws -> DaemonClient {
         var reasons: [String] = []
+        if socket == nil, !system, let foreign = DaemonClient.foreignRuntimeFolder(environment: environment) {
+            remark("XDG_RUNTIME_DIR \(Printable.text(foreign)) belongs to another user and is passed over")
+        }
         if let client = await connectToRunning(&reasons) { return client }
         guard mayStart else {
             let advice = system ? "sudo systemctl enable --now dld.service dld.socket" : "dld"

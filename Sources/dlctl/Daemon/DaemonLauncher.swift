@@ -73,13 +73,19 @@ struct DaemonLauncher: Sendable {
         guard let folder = Self.stateFolder(environment: environment) else {
             throw CommandFailure.noDaemon("cannot start dld: HOME is not set, so it has no state folder")
         }
-        do {
-            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        } catch {
+        guard Self.makePrivate(folder) else {
             throw CommandFailure.noDaemon(
                 "cannot start dld: its state folder \(folder) cannot be made (\(Self.reason()))")
         }
         return folder + "/dld.log"
+    }
+
+    /// Makes the missing folders for their owner alone, as the daemon makes them.
+    private static func makePrivate(_ folder: String) -> Bool {
+        if access(folder, F_OK) == 0 { return true }
+        let above = PathText.folder(of: folder)
+        guard above.isEmpty || above == folder || makePrivate(above) else { return false }
+        return mkdir(folder, 0o700) == 0 || errno == EEXIST
     }
 
     private func spawn(_ program: String, log: String) throws -> pid_t {

@@ -171,7 +171,10 @@ extension ManualPage {
             title: "ENVIRONMENT",
             entries: [
                 ("DLD_SOCKET", "Socket of the daemon, where --socket does not say it."),
-                ("XDG_RUNTIME_DIR", "The user's socket is dld/dld.sock below it."),
+                (
+                    "XDG_RUNTIME_DIR",
+                    "A socket of the user's daemon is dld/dld.sock below it, unless it is another user's."
+                ),
                 ("XDG_STATE_HOME", "The daemon's state is in dld below it; ~/.local/state without it."),
                 ("NO_COLOR", "Switches colours off where it is set and not empty."),
                 ("COLUMNS", "Width of the output where the terminal does not tell."),
@@ -179,7 +182,11 @@ extension ManualPage {
         Part(
             title: "FILES",
             entries: [
-                ("$XDG_RUNTIME_DIR/dld/dld.sock", "Socket of the user's daemon."),
+                ("~/.local/state/dld/dld.sock", "Socket of the user's daemon, which is looked for first."),
+                (
+                    "$XDG_RUNTIME_DIR/dld/dld.sock",
+                    "Another one, where that variable is set; systemd's, with dld.socket."
+                ),
                 ("/run/dld/dld.sock", "Socket of the system's daemon."),
                 ("~/.local/state/dld/dld.log", "What a daemon that dlctl started has to say."),
             ]),

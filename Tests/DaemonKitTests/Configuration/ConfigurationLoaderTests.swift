@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 import TransferModel
 
@@ -128,6 +129,26 @@ import TransferModel
         #expect(problems.first?.contains("has 108 bytes, but a socket's path has at most 107") == true)
         fixture.arguments.socket = "/" + String(repeating: "s", count: 106)
         #expect(fixture.problems().isEmpty)
+    }
+
+    /// The programs reach it through its folder; whoever names a path means it for others as well.
+    @Test func aLongStateFolderIsNoFaultOfTheSocket() throws {
+        var fixture = try ConfigurationFixture()
+        fixture.environment["XDG_RUNTIME_DIR"] = nil
+        fixture.arguments.stateDirectory = "/" + String(repeating: "s", count: 150)
+        #expect(try fixture.loader.load().socket.utf8.count == 160)
+        #expect(fixture.problems().isEmpty)
+    }
+
+    @Test(.enabled(if: geteuid() == 0)) func aRuntimeFolderOfSomebodyElseIsPassedOver() throws {
+        let fixture = try ConfigurationFixture()
+        let runtime = try #require(fixture.environment["XDG_RUNTIME_DIR"])
+        mkdir(runtime, 0o700)
+        #expect(try fixture.loader.load().warnings.isEmpty)
+        #expect(chown(runtime, 54_321, 54_321) == 0)
+        let configuration = try fixture.loader.load()
+        #expect(configuration.socket == configuration.stateDirectory + "/dld.sock")
+        #expect(configuration.warnings.map(\.description).count { $0.contains("belongs to user 54321") } == 1)
     }
 
     @Test func sessionDefaultsFillOnlyWhatASessionLeavesOpen() throws {

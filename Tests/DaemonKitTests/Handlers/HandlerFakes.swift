@@ -155,7 +155,7 @@ final class Bench {
         store.onCommit(feed.committed)
         try await feed.start()
         let facts = DaemonFacts(
-            version: "9.9", mode: mode, socket: "/run/dld.sock", stateDirectory: folder,
+            version: "9.9", mode: mode, sockets: { ["/run/dld.sock", "/state/dld.sock"] }, stateDirectory: folder,
             startedAt: SystemTime().reading(), libcurl: "8", sqlite: "3")
         router = RequestRouter(
             services: Services(

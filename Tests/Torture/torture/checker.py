@@ -14,7 +14,7 @@ from torture.scenario import SECRET, SUBSCRIBER, sha_of
 FILELESS = ("cancelled", "failed", "waiting", "queued", "paused")
 MIB = 1 << 20
 CODES = pathlib.Path(__file__).resolve().parents[3] / "docs" / "errors.md"
-STATE_FILES = {"dld.sqlite", "dld.sqlite-wal", "dld.sqlite-shm", "lock", "reserve", "offsets.journal"}
+STATE_FILES = {"dld.sqlite", "dld.sqlite-wal", "dld.sqlite-shm", "lock", "reserve", "offsets.journal", "dld.sock"}
 PART = re.compile(r"^\..*\.[0-9A-Za-z]+-([0-9]+)(-[0-9]+)?\.dldpart$")
 
 

@@ -73,7 +73,8 @@ def unseen(stage):
     for name, damage in {**SQL, **FILES}.items():
         copy = stage.folder / "damaged"
         shutil.copytree(stage.out, copy / "out")
-        shutil.copytree(stage.state, copy / "state")
+        # A socket that a killed daemon left has nothing to copy.
+        shutil.copytree(stage.state, copy / "state", ignore=shutil.ignore_patterns("*.sock"))
         if isinstance(damage, str):
             with sqlite3.connect(copy / "state" / "dld.sqlite") as database:
                 database.execute(damage)

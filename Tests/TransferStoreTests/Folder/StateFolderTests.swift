@@ -34,10 +34,16 @@ import TransferModel
 
     @Test func theSecondDaemonLearnsWhoHoldsTheLock() async throws {
         let store = try fixture.open()
+        store.note(sockets: ["/run/user/1000/dld/dld.sock", "/state/dld.sock"])
+        let first = await transferError { _ = try fixture.open() }
+        #expect(first?.message.contains("listens on /run/user/1000/dld/dld.sock and /state/dld.sock; ") == true)
+        store.note(sockets: ["/state/dld.sock"])
         let error = await transferError { _ = try fixture.open() }
         #expect(error?.code == .limitReached)
         #expect(error?.message.contains("pid \(getpid())") == true)
+        #expect(error?.message.contains("listens on /state/dld.sock; ") == true)
         #expect(error?.details["pid"] == .integer(Int64(getpid())))
+        #expect(error?.details["sockets"] == ["/state/dld.sock"])
         store.close()
         try fixture.open().close()
     }

@@ -54,6 +54,10 @@ import Testing
         #expect(try String(contentsOfFile: log, encoding: .utf8) == "hello\n")
         let mode = try FileManager.default.attributesOfItem(atPath: log)[.posixPermissions] as? Int
         #expect(mode == 0o600)
+        for made in ["/.local/state/dld", "/.local/state", "/.local"] {
+            let mode = try FileManager.default.attributesOfItem(atPath: folder.path + made)[.posixPermissions] as? Int
+            #expect(mode == 0o700, "\(made)")
+        }
     }
 
     @Test func aDaemonThatEndsIsQuoted() async throws {

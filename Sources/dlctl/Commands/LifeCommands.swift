@@ -1,0 +1,113 @@
+import ArgumentParser
+import FoundationEssentials
+import Glibc
+import TransferModel
+import TransferRPC
+
+struct StartCommand: DaemonCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "start",
+        abstract: "Start the daemon, where none runs, and say where it listens.",
+        discussion: """
+            Every command that needs a daemon starts one; this does nothing else. The system's daemon is started by systemd.
+            """)
+
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func run(_ session: CommandSession) async throws {
+        var session = session
+        session.access.mayStart = !global.system
+        try await session.show(DaemonInfo.self, Nothing()) { info in
+            let sockets = (info.sockets ?? [info.socket]).map { Printable.text($0) }.joined(separator: ", ")
+            return [StyledText("dld \(info.version) runs as process \(info.pid) and listens on \(sockets)")]
+        }
+    }
+}
+
+struct StopCommand: DaemonCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "stop",
+        abstract: "Stop the daemon: transfers pause where they are, and go on when it is started again.",
+        discussion: """
+            Waits until the daemon has written down where its transfers are, and has ended. The next command that needs a daemon \
+            starts one again. The system's daemon is stopped with systemctl.
+            """)
+
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    /// The daemon's own deadline for ending is 10 s (TimeoutStopSec=).
+    private static let patience = Duration.seconds(30)
+
+    func run(_ session: CommandSession) async throws {
+        guard let client = await session.access.connectToRunning() else {
+            session.console.remark("no daemon is running")
+            if session.console.json { try session.console.value(["stopped": JSONValue.bool(false)]) }
+            return
+        }
+        let info = try await client.call(DaemonInfo.self, Nothing())
+        await client.close()
+        guard info.mode == .user else {
+            throw CommandFailure.local(
+                "this is the system's daemon; stop it with: sudo systemctl stop dld.socket dld.service")
+        }
+        let process = RunningProcess(pid: info.pid)
+        guard process.isDaemon(of: info.uid) else {
+            throw CommandFailure.local(
+                "process \(info.pid) is not to be seen from here; stop the daemon where it was started")
+        }
+        let isUnit = process.isUnit("dld.service")
+        guard kill(info.pid, SIGTERM) == 0 || errno == ESRCH else {
+            throw CommandFailure.local("cannot stop process \(info.pid): \(String(cString: strerror(errno)))")
+        }
+        guard await process.ends(within: Self.patience) else {
+            throw CommandFailure.local(
+                "process \(info.pid) was told to end and still runs; dlctl explain says what a task waits for")
+        }
+        if isUnit {
+            session.console.remark(
+                "systemd's dld.socket starts it again at the next connection; to prevent that: "
+                    + "systemctl --user stop dld.socket")
+        }
+        if session.console.json {
+            try session.console.value(["stopped": JSONValue.bool(true), "pid": .integer(Int64(info.pid))])
+        } else {
+            session.console.line("stopped (process \(info.pid))")
+        }
+    }
+}
+
+/// A process by its number, as proc(5) shows it.
+struct RunningProcess: Sendable {
+    let pid: Int32
+
+    /// Whether the number means a dld of this user here: in a container it may be another process's.
+    func isDaemon(of uid: UserID) -> Bool {
+        var status = stat()
+        return text("comm")?.hasPrefix("dld") == true && stat("/proc/\(pid)", &status) == 0
+            && status.st_uid == uid.rawValue
+    }
+
+    /// Whether systemd runs it as this unit.
+    func isUnit(_ name: String) -> Bool { text("cgroup")?.contains("/\(name)") == true }
+
+    /// Waits for its end; a zombie has ended.
+    func ends(within patience: Duration) async -> Bool {
+        let clock = ContinuousClock()
+        let end = clock.now.advanced(by: patience)
+        while isAlive {
+            guard clock.now < end else { return false }
+            try? await Task.sleep(for: .milliseconds(20))
+        }
+        return true
+    }
+
+    private var isAlive: Bool {
+        guard let status = text("status") else { return false }
+        return !status.contains("\nState:\tZ")
+    }
+
+    private func text(_ name: String) -> String? {
+        guard let data = try? Data(contentsOf: URL(filePath: "/proc/\(pid)/\(name)")) else { return nil }
+        return String(decoding: data, as: UTF8.self)
+    }
+}
