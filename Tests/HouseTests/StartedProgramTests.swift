@@ -116,6 +116,12 @@ import Testing
         (#"Program.run(["sh", "-c", "planted \(file) | two"])"#, ["planted", "sh", "two"]),
         (#"// Program(["no"])"#, []),
         (#"Program.run([try Binaries.path("dld")])"#, []),
+        (#"try await install("echo hello >&2; planted -o x > \(mark).new; exec two 60")"#, ["planted", "two"]),
+        (
+            "let script = \"\"\"\n    cd '\\(folder.path)' && planted\n    \"\"\"\nrun([\"sh\", \"-c\", script])",
+            ["planted"]
+        ),
+        (##"Files.program(path, "#!/bin/sh\nplanted '%s' > \(file.name("x"))\n")"##, ["planted"]),
     ])
     func swiftIsRead(source: String, programs: [String]) {
         #expect(ProgramReaders.swift(source).sorted() == programs)

@@ -21,12 +21,26 @@ enum ProgramReaders {
         for list in code.matches(of: #/Requirements\.has\(([^()]*)\)/#) {
             words += list.1.matches(of: #/"([^"\\]+)"/#).map { String($0.1) }
         }
-        for script in code.matches(of: #/"-c",\s*"((?:[^"\\]|\\.)*)"/#) {
-            let plain = script.1.replacing(#/\\\([^()]*(?:\([^()]*\))*[^()]*\)/#, with: "$x").replacing(
-                "\\\"", with: "\"")
-            words += ShellReader(String(plain)).programs()
-        }
+        for script in scripts(in: code) { words += ShellReader(script).programs() }
         return Set(words.compactMap(ProgramTable.name))
+    }
+
+    /// Texts that a shell gets: after `-c`, as a program of a test's own, or in a variable that goes to `sh -c`.
+    private static func scripts(in code: String) -> [String] {
+        // What is put in is not known; its quotes would end the literal.
+        let plain = code.replacing(#/\\\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)/#, with: "$x")
+        var scripts = plain.matches(of: #/(?:"-c",|\binstall\(|"#!\/bin\/sh\\n" \+)\s*"((?:[^"\\]|\\.)*)"/#).map {
+            $0.1
+        }
+        scripts += plain.matches(of: #/"#!\/bin\/sh\\n((?:[^"\\]|\\.)*)"/#).map { $0.1 }
+        if plain.contains(#/"sh", "-c", script\b/#) {
+            scripts += plain.matches(of: #/script =\s*"((?:[^"\\]|\\.)+)"/#).map { $0.1 }
+            scripts += plain.matches(of: #/script = """\n((?s).*?)"""/#).map { $0.1 }
+        }
+        return scripts.map {
+            $0.replacing("\\\"", with: "\"").replacing("\\n", with: "\n").replacing("\\\\", with: "\\")
+        }
+        .map(String.init)
     }
 
     static func python(_ text: String) -> Set<String> {
