@@ -123,6 +123,30 @@ extension EndToEnd.Mirrors {
             #expect(scene.origin.bytesSent("/file") <= Int64(Self.size + (4 << 20)))
         }
 
+        /// Nobody can tell which of two places is to blame for a piece that both filled: each gives all of it, in turn.
+        @Test(.timeLimit(.minutes(2)))
+        func aPieceThatTwoFilledTogetherComesWholeFromEach() async throws {
+            let scene = try await Scene()
+            var bytes = right.bytes
+            for index in stride(from: 0, to: Self.size, by: 4096) { bytes[index] ^= 1 }
+            let own = Resource(Content(bytes: bytes), etag: "\"own\"")
+            scene.origin.script(
+                "/file", [.good(own, rate: 256 << 10), .waiting(for: mirror, "/copy", bytes: 2 << 20, own)])
+            mirror.serve("/copy", .good(Resource(right, etag: "\"copy\"")))
+            let whole: JSONValue = [
+                "algorithm": "sha-256", "length": .integer(Int64(Self.size)),
+                "values": [.string(Content.hexDigest(of: right.bytes[...]))],
+            ]
+            let id = try await add(scene, connections: 4, ["pieces": whole, "checksum": .null])
+            let task = try await scene.probe.wait(for: id, "completed")
+            #expect(right.matches(scene.file()))
+            #expect(task["attempts"]?.integerValue == 1 && task["verified"] == true)
+            // First the task's own URL, of which it is wrong again, then the mirror.
+            #expect(try await wrongPieces(scene, id) == [[0], [0]])
+            #expect(mirror.bytesSent("/copy") >= Int64(Self.size))
+            #expect(scene.origin.bytesSent("/file") + mirror.bytesSent("/copy") <= Int64(3 * Self.size + (8 << 20)))
+        }
+
         @Test(.timeLimit(.minutes(1)))
         func killedAtARepairItGoesOnWithThat() async throws {
             var scene = try await Scene()

@@ -7,14 +7,14 @@ extension DownloadAttempt {
     /// The whole file, from wherever it comes; nil where the run was stopped.
     /// - Parameters:
     ///   - begun: goes on with what was begun.
-    ///   - avoided: places that are asked only where no other is left.
+    ///   - asked: places that may be asked.
     func arrival(
         _ hand: PartInHand, _ part: PartPlace, _ recorder: RunRecorder, begun: BegunDownload? = nil,
-        avoiding avoided: Set<String?> = []
+        from asked: AskedPlaces = .all
     ) async throws -> Whole? {
         var conductor = begun?.conductor
         var known = begun?.search
-        if known == nil { known = try await search(hand, avoiding: avoided) }
+        if known == nil { known = try await search(hand, from: asked) }
         guard let search = known else { return nil }
         while true {
             do {
@@ -31,48 +31,56 @@ extension DownloadAttempt {
 
     /// Where the file may come from, and what is asked of the place that is first.
     @inline(never)  // Kept off the frames that wait.
-    func search(_ hand: PartInHand, avoiding avoided: Set<String?> = []) async throws -> OriginSearch {
-        let origins = origins(hand.held.checkpoint)
+    func search(_ hand: PartInHand, from asked: AskedPlaces = .all) async throws -> OriginSearch {
+        let origins: Origins
+        switch asked {
+        case .all: origins = self.origins(hand.held.checkpoint, record.response.map { ($0.headers, $0.url) })
+        case .only(let place): origins = Origins(only: place)
+        }
         let pinned = try await tools.files.pinned(
             policy.$network, record.spec.url ?? "", owner: record.session.owner)
         let choice = OriginChoice(
             count: origins.count, held: origins.place(of: hand.held.checkpoint),
-            avoided: Set(origins.places.indices.filter { avoided.contains(origins.places[$0].name) }),
             sharesBytes: sharesBytes(hand.held.checkpoint), failuresInRow: record.status.failuresInRow,
             integrityRestarts: record.status.integrityRestarts)
-        let inquiry = inquiry(at: choice.first, of: origins, avoiding: avoided, hand, pinned)
-        return OriginSearch(origins, pinned, choice, inquiry, avoided: avoided)
+        let inquiry = inquiry(at: choice.first, of: origins, asked, hand, pinned)
+        return OriginSearch(origins, pinned, choice, inquiry, asking: asked)
     }
 
     /// What is asked of one place.
     @inline(never)  // Kept off the frames that wait.
     private func inquiry(
-        at place: Int, of origins: Origins, avoiding avoided: Set<String?>, _ hand: PartInHand, _ pinned: PinnedFiles
+        at place: Int, of origins: Origins, _ asked: AskedPlaces, _ hand: PartInHand, _ pinned: PinnedFiles
     ) -> Inquiry {
         let base = base(hand.held, pinned)
         let request = base.directed(to: origins.places[place])
             .continuing(hand.held.checkpoint, sharesBytes: sharesBytes(hand.held.checkpoint))
-        return Inquiry(request: request, others: others(base, origins, place, avoided))
+        return Inquiry(request: request, others: others(base, origins, place, asked, hand.held.checkpoint))
     }
 
     /// The task's places, and those that the server named in its last answer: a digest must be there to trust them.
     @inline(never)  // Kept off the frames that wait.
-    private func origins(_ held: Checkpoint?) -> Origins {
+    func origins(_ held: Checkpoint?, _ answer: (headers: [HeaderField], url: String)?) -> Origins {
         var origins = Origins(record.spec)
-        if sharesBytes(held), let response = record.response {
-            origins.learn(from: response.headers, at: response.url)
-        }
+        if sharesBytes(held), let answer { origins.learn(from: answer.headers, at: answer.url) }
         return origins
     }
 
     private func others(
-        _ base: StrategyRequest, _ origins: Origins, _ place: Int, _ avoided: Set<String?>
+        _ base: StrategyRequest, _ origins: Origins, _ place: Int, _ asked: AskedPlaces, _ held: Checkpoint?
     ) -> OtherOrigins {
         var places = origins.places
         places.remove(at: place)
-        return OtherOrigins(
-            base: base, places: places, hasDigest: hasDigest,
-            mustNotMix: record.status.integrityRestarts > 0 && record.spec.pieces == nil, avoided: avoided)
+        switch asked {
+        case .all:
+            return OtherOrigins(
+                base: base, places: places, hasDigest: hasDigest,
+                mustNotMix: record.status.integrityRestarts > 0 && record.spec.pieces == nil)
+        case .only(let place):
+            return OtherOrigins(
+                base: base, places: [], hasDigest: hasDigest, mustNotMix: true,
+                fillsGaps: held.map { $0.origin != place.name } ?? false)
+        }
     }
 
     /// Turns to another place after one failed, with the part opened as it is now; false where there is none.
@@ -90,7 +98,7 @@ extension DownloadAttempt {
             metadata: ["task": "\(id)", "code": "\(failure.error.code.rawValue)", "mirror": "\(next)"])
         hand.replace(with: try await tools.files.openPart(of: now, part.plan, in: part.folder, engine: tools.engine))
         search.turn(
-            to: next, inquiry(at: next, of: search.origins, avoiding: search.avoided, hand, search.pinned))
+            to: next, inquiry(at: next, of: search.origins, search.allowed, hand, search.pinned))
         return true
     }
 
@@ -105,7 +113,7 @@ extension DownloadAttempt {
 
     /// What a place's refusal means where there are others.
     /// - Throws: `error` where it is of no place.
-    private static func failure(_ error: any Error) throws -> AttemptFailure {
+    static func failure(_ error: any Error) throws -> AttemptFailure {
         if let failure = error as? AttemptFailure { return failure }
         // The strategy of a place that must not be asked at all.
         guard let refusal = error as? TransferError, refusal.code == .plaintextRefused else { throw error }

@@ -23,16 +23,43 @@ extension DownloadAttempt {
             // The digest of the whole and those of its pieces contradict each other.
             if wrong.isEmpty, let mismatch { throw mismatch }
             if wrong.isEmpty { return whole }
-            var next = repair ?? PieceRepair(map, pieces.algorithm)
-            switch next.next(wrong: wrong, brought: hand.brought) {
-            case .giveUp(let error): throw AttemptFailure(error: error, disposition: .permanent)
-            case .refetch(let kept, let avoided):
-                try await drop(next.error(wrong), keeping: kept, whole, hand, place, recorder)
-                run.set(phase: nil)
-                guard let again = try await arrival(hand, place, recorder, avoiding: avoided) else { return nil }
-                whole = again
-            }
+            let places = origins(hand.held.checkpoint, whole.arrival.head.map { ($0.headers, $0.url) })
+            var next = repair ?? PieceRepair(map, pieces.algorithm, places: places.places.map(\.name))
+            let again = try await fetched(wrong, of: places, &next, whole, hand, place, recorder)
+            guard let again else { return nil }
+            whole = again
             repair = next
+        }
+    }
+
+    /// The file with other bytes in place of pieces that are wrong, all of them from one place; nil where the run was stopped.
+    private func fetched(
+        _ wrong: [Int], of origins: Origins, _ repair: inout PieceRepair, _ whole: Whole, _ hand: PartInHand,
+        _ place: PartPlace, _ recorder: RunRecorder
+    ) async throws -> Whole? {
+        var decision = repair.next(wrong: wrong, brought: hand.brought)
+        while true {
+            switch decision {
+            case .giveUp(let failure): throw failure
+            case .refetch(let kept, let name):
+                try await drop(repair.error(wrong), keeping: kept, whole, hand, place, recorder)
+                run.set(phase: nil)
+                guard let origin = origins.places.first(where: { $0.name == name }) else {
+                    throw TransferError(.internal, "A mirror is gone that was to give pieces; please report it.")
+                }
+                do {
+                    return try await arrival(hand, place, recorder, from: .only(origin))
+                } catch {
+                    let failure = try Self.failure(error)
+                    switch failure.disposition {
+                    case .disk, .network: throw failure
+                    case .permanent, .transient: decision = repair.next(wrong: wrong, after: failure)
+                    }
+                    logger.info(
+                        "a mirror cannot give pieces",
+                        metadata: ["task": "\(record.id)", "code": "\(failure.error.code.rawValue)"])
+                }
+            }
         }
     }
 

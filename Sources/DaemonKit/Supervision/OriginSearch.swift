@@ -13,16 +13,16 @@ final class OriginSearch: Sendable {
     let origins: Origins
     /// Held open while any place is asked.
     let pinned: PinnedFiles
-    /// Places that are asked only where no other is left.
-    let avoided: Set<String?>
+    let allowed: AskedPlaces
     private let state: Guarded<State>
 
     init(
-        _ origins: Origins, _ pinned: PinnedFiles, _ choice: OriginChoice, _ inquiry: Inquiry, avoided: Set<String?>
+        _ origins: Origins, _ pinned: PinnedFiles, _ choice: OriginChoice, _ inquiry: Inquiry,
+        asking allowed: AskedPlaces
     ) {
         self.origins = origins
         self.pinned = pinned
-        self.avoided = avoided
+        self.allowed = allowed
         state = Guarded(State(choice: choice, place: choice.first, inquiry: inquiry))
     }
 
@@ -50,6 +50,13 @@ final class OriginSearch: Sendable {
         state.withLock { $0.choice.tried(places) }
         hand.note(brought)
     }
+}
+
+/// Which of a file's places may be asked.
+enum AskedPlaces: Sendable {
+    case all
+    /// What is wrong in the file is to come from this one alone.
+    case only(Origins.Place)
 }
 
 /// The request to one place, and where else the file is; one object, because transfers that wait hold it.

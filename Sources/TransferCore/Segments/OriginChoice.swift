@@ -19,17 +19,15 @@ package struct OriginChoice: Sendable {
     /// - Parameters:
     ///   - count: places; one at least.
     ///   - held: the place that held bytes are of.
-    ///   - avoided: places that come last.
     ///   - sharesBytes: a whole-file digest will prove the result.
     ///   - failuresInRow: attempts that failed since the last progress.
     ///   - integrityRestarts: how often everything was dropped because the digest was wrong: the next place has its turn.
     package init(
-        count: Int, held: Int?, avoided: Set<Int> = [], sharesBytes: Bool, failuresInRow: Int, integrityRestarts: Int
+        count: Int, held: Int?, sharesBytes: Bool, failuresInRow: Int, integrityRestarts: Int
     ) {
         let turn = integrityRestarts % max(1, count)
-        var order = Array(turn..<max(1, count)) + Array(0..<turn)
-        order = order.filter { !avoided.contains($0) } + order.filter { avoided.contains($0) }
-        first = held.flatMap { avoided.contains($0) ? nil : $0 } ?? order[0]
+        let order = Array(turn..<max(1, count)) + Array(0..<turn)
+        first = held ?? order[0]
         rest = order
         rest.removeAll { [first] in $0 == first }
         self.sharesBytes = sharesBytes

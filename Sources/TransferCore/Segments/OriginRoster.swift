@@ -12,8 +12,6 @@ package struct OriginRoster: Sendable {
         var isBound = false
         /// When it was asked for its version.
         var askedAt: Int64?
-        /// Asked only where no other is left or at work.
-        var isAvoided = false
         /// Failures since its last success, with nothing of it at work.
         var failures = 0
         /// Further connections that it refused.
@@ -53,12 +51,10 @@ package struct OriginRoster: Sendable {
     /// Less says nothing of a rate.
     static let leastSample = ByteCount.kibibytes(64)
 
-    /// - Parameters:
-    ///   - connections: that the download may have at most.
-    ///   - isAvoided: the first place is asked only where no other is left.
-    package init(connections: Int, isAvoided: Bool = false) {
+    /// - Parameter connections: that the download may have at most.
+    package init(connections: Int) {
         self.connections = connections
-        members = [Member(isAvoided: isAvoided)]
+        members = [Member()]
     }
 
     // MARK: Whom to ask
@@ -72,11 +68,11 @@ package struct OriginRoster: Sendable {
     package var failure: AttemptFailure? { .combined(members.compactMap(\.failure)) }
 
     /// A further place.
-    package mutating func add(isAvoided: Bool = false) { members.append(Member(isAvoided: isAvoided)) }
+    package mutating func add() { members.append(Member()) }
 
     /// Connections that may be opened now, to whichever places.
     package func room(at now: Int64) -> Int {
-        candidates(at: now).reduce(0) { sum, origin in
+        remaining.reduce(0) { sum, origin in
             let (whole, isOver) = sum.addingReportingOverflow(room(of: origin, at: now))
             return isOver ? .max : whole
         }
@@ -85,7 +81,7 @@ package struct OriginRoster: Sendable {
     /// The place to ask next: the one with the fewest connections, of those the fastest, of those the most wanted. nil
     /// where none takes one now.
     package func pick(at now: Int64) -> OriginID? {
-        candidates(at: now).filter { room(of: $0, at: now) > 0 }.min { one, other in
+        remaining.filter { room(of: $0, at: now) > 0 }.min { one, other in
             let (first, second) = (members[one], members[other])
             if first.running != second.running { return first.running < second.running }
             return first.rate ?? .infinity > second.rate ?? .infinity
@@ -94,13 +90,6 @@ package struct OriginRoster: Sendable {
 
     /// The place to ask where nothing is at work and none wants to be asked now.
     package var last: OriginID? { remaining.min { members[$0].restUntil < members[$1].restUntil } }
-
-    private func candidates(at now: Int64) -> [OriginID] {
-        let remaining = remaining
-        let wanted = remaining.filter { !members[$0].isAvoided }
-        let isServed = wanted.contains { members[$0].running > 0 || room(of: $0, at: now) > 0 }
-        return isServed ? wanted : remaining
-    }
 
     private func room(of origin: OriginID, at now: Int64) -> Int {
         let (member, hasOthers) = (members[origin], remaining.count > 1)
@@ -116,7 +105,7 @@ package struct OriginRoster: Sendable {
     /// Some place is about to say which version it has.
     private func isProbing(at now: Int64) -> Bool {
         members.contains { member in
-            !member.isBound && !member.isLeft && !member.isAvoided && member.failures == 0
+            !member.isBound && !member.isLeft && member.failures == 0
                 && now < (member.askedAt ?? now) + Self.probeTime
         }
     }

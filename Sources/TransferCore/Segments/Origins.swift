@@ -15,6 +15,9 @@ package struct Origins: Sendable, Hashable {
 
     package private(set) var places: [Place]
 
+    /// This place alone.
+    package init(only place: Place) { places = [place] }
+
     package init(_ spec: TaskSpec) {
         let own = spec.url ?? ""
         places = [Place(url: own)]
@@ -59,18 +62,19 @@ package struct OtherOrigins: Sendable {
     package var hasDigest: Bool
     /// Parts must not be of several places: a digest was wrong already.
     package var mustNotMix: Bool
-    /// Places that are asked only where no other is left; the first is nil where it is the task's own URL.
-    package var avoided: Set<String?>
+    /// The place fills gaps of what others brought, under a digest of the whole: it is asked for these parts alone,
+    /// whichever version it says that it has, and what it cannot give is its failure.
+    package var fillsGaps: Bool
 
     package init(
         base: StrategyRequest, places: [Origins.Place], hasDigest: Bool, mustNotMix: Bool = false,
-        avoided: Set<String?> = []
+        fillsGaps: Bool = false
     ) {
         self.base = base
         self.places = places
         self.hasDigest = hasDigest
         self.mustNotMix = mustNotMix
-        self.avoided = avoided
+        self.fillsGaps = fillsGaps
     }
 
     /// How the place is asked; nil where parts cannot be asked for there.

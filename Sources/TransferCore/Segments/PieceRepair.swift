@@ -1,38 +1,69 @@
 import TransferModel
 
-/// Decides what becomes of a file of which some pieces are wrong: they are fetched again, from other places first, and
-/// not for ever.
+/// Decides what becomes of a file of which some pieces are wrong: they are fetched again, whole, from one place at a time,
+/// and not for ever.
+///
+/// What several places filled together says of none of them that it is wrong. So every place is asked once for all of a
+/// wrong piece before anybody gives up; who is not under suspicion comes first.
 package struct PieceRepair: Sendable {
     package enum Decision: Sendable, Hashable {
-        /// Keep these bytes and fetch the rest, from others than those as long as there are any.
-        case refetch(keeping: ByteRangeSet, avoiding: Set<String?>)
-        case giveUp(TransferError)
+        /// Keep these bytes and fetch the rest from this place alone; nil is the task's own URL.
+        case refetch(keeping: ByteRangeSet, from: String?)
+        case giveUp(AttemptFailure)
     }
 
-    /// How often wrong pieces are fetched again.
+    /// How often wrong pieces are fetched again, with fewer places than that.
     package static let limit = 4
     /// Pieces that an error or event names at most.
     private static let named = 16
 
     private let map: PieceMap
     private let algorithm: DigestAlgorithm
-    private var rounds = 0
-    /// Places that brought something of a wrong piece.
-    private var suspects: Set<String?> = []
+    /// Places that may be asked, the next one first.
+    private var queue: [String?]
+    private var left: Int
+    private var hasSuspects = false
+    /// A place gave all of a wrong piece.
+    private var wasAnswered = false
+    private var failures: [AttemptFailure] = []
 
-    package init(_ map: PieceMap, _ algorithm: DigestAlgorithm) {
+    /// - Parameter places: all that have the file, as checkpoints name them, in order; one at least.
+    package init(_ map: PieceMap, _ algorithm: DigestAlgorithm, places: [String?]) {
         self.map = map
         self.algorithm = algorithm
+        queue = places
+        left = max(Self.limit, places.count)
     }
 
     /// - Parameters:
     ///   - wrong: numbers of pieces, from 0; one at least.
-    ///   - brought: which bytes came from where, as far as that is known.
+    ///   - brought: which bytes came from where at first, as far as that is known.
     package mutating func next(wrong: [Int], brought: [String?: ByteRangeSet]) -> Decision {
-        guard rounds < Self.limit else { return .giveUp(error(wrong, isFinal: true)) }
-        rounds += 1
-        suspects.formUnion(bringers(of: wrong, brought))
-        return .refetch(keeping: map.all(but: wrong), avoiding: suspects)
+        if !hasSuspects {
+            hasSuspects = true
+            let suspects = bringers(of: wrong, brought)
+            queue = queue.filter { !suspects.contains($0) } + queue.filter { suspects.contains($0) }
+        } else {
+            wasAnswered = true
+        }
+        return ask(wrong)
+    }
+
+    /// The place that was asked last failed before it had given everything: it is not asked again.
+    package mutating func next(wrong: [Int], after failure: AttemptFailure) -> Decision {
+        failures.append(failure)
+        queue.removeLast()
+        return ask(wrong)
+    }
+
+    private mutating func ask(_ wrong: [Int]) -> Decision {
+        guard left > 0, let place = queue.first else {
+            let wrongEverywhere = AttemptFailure(error: error(wrong, isFinal: true), disposition: .permanent)
+            return .giveUp(wasAnswered ? wrongEverywhere : .combined(failures) ?? wrongEverywhere)
+        }
+        left -= 1
+        queue.append(queue.removeFirst())
+        return .refetch(keeping: map.all(but: wrong), from: place)
     }
 
     /// Who is to blame: whoever brought a wrong piece alone; of a piece that several brought, all of them where none of them

@@ -8,11 +8,12 @@ extension SegmentedDownload {
     ///   - answer: may name further copies (RFC 6249).
     mutating func share(_ serverDigests: [String: String], answer: ResponseHead? = nil) {
         let strong = serverDigests.filter { OtherOrigins.strongDigests.contains($0.key) }
-        guard let others, !others.mustNotMix, others.hasDigest || !strong.isEmpty else { return }
+        guard let others, others.hasDigest || !strong.isEmpty else { return }
         digests = strong
         if let checksum = others.base.spec.checksum {
             digests = [checksum.algorithm.rawValue: checksum.value.lowercased()]
         }
+        guard !others.mustNotMix else { return }
         var origins = Origins(others.base.spec)
         if let answer { origins.learn(from: answer.headers, at: answer.url) }
         for place in others.places + origins.places {
@@ -20,7 +21,7 @@ extension SegmentedDownload {
                 let download = others.download(at: place)
             else { continue }
             sources.append(Source(download: download))
-            roster.add(isAvoided: others.avoided.contains(place.name))
+            roster.add()
         }
     }
 

@@ -62,8 +62,7 @@ package struct SegmentedDownload: Sendable {
 
     init(_ single: HTTPDownload, _ request: StrategyRequest, _ others: OtherOrigins?, _ policy: ConnectionPolicy) {
         sources = [Source(download: single)]
-        roster = OriginRoster(
-            connections: policy.most, isAvoided: others?.avoided.contains(request.origin) == true)
+        roster = OriginRoster(connections: policy.most)
         self.others = others
         self.policy = policy
         checkpoint = request.checkpoint
@@ -78,7 +77,7 @@ package struct SegmentedDownload: Sendable {
         sources[lead].version = sources[lead].download.version(of: checkpoint)
         if sources[lead].version != nil { roster.bound(lead) }
         share(checkpoint.serverDigests)
-        guard sources[lead].version != nil || sources.count > 1 else {
+        guard sources[lead].version != nil || sources.count > 1 || fillsGaps else {
             return take(sources[lead].download.next(after: nil), at: now)
         }
         let plan = SegmentPlan(total: total, held: ByteRangeSet(checkpoint), policy: policy, at: now)
@@ -131,6 +130,9 @@ package struct SegmentedDownload: Sendable {
         plan?.adopt(id, from: acceptance.offset)
         return open(at: now, ends)
     }
+
+    /// What the only place cannot give is asked of another one, later.
+    private var fillsGaps: Bool { others?.fillsGaps == true }
 
     private var maySegment: Bool { policy.most > 1 && givesParts && partRestarts < Self.restartLimit }
 
@@ -225,10 +227,14 @@ package struct SegmentedDownload: Sendable {
             return changed(origin, error, outcome)
         case .stopped(.bareRange): sources[origin].isConditional = false
         case .stopped(.failure(SegmentJudge.withoutParts, _)):
+            let failure = failure(outcome, of: origin)
             guard roster.isAlone(origin) else {
-                let failure = failure(outcome, of: origin)
                 roster.leave(origin, failure)
                 return failure
+            }
+            guard !fillsGaps else {
+                closing = .failure(failure)
+                return nil
             }
             givesParts = false
             plan?.stopOpening()
@@ -254,10 +260,14 @@ package struct SegmentedDownload: Sendable {
     private mutating func changed(
         _ origin: OriginID, _ error: TransferError, _ outcome: ExchangeOutcome
     ) -> AttemptFailure? {
+        let failure = AttemptFailure(error: error, disposition: .transient(after: nil))
         guard roster.isAlone(origin) else {
-            let failure = AttemptFailure(error: error, disposition: .transient(after: nil))
             roster.leave(origin, failure)
             return failure
+        }
+        guard !fillsGaps else {
+            closing = .failure(failure)
+            return nil
         }
         lead = origin
         closing = .restart(error, outcome)

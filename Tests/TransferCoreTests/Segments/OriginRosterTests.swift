@@ -139,17 +139,6 @@ struct OriginRosterTests {
         #expect(open(&roster, 2, at: 10_000) == [0, 1], "one more is tried later")
     }
 
-    @Test func thoseToAvoidAreTheLastResort() {
-        var roster = OriginRoster(connections: 8, isAvoided: true)
-        roster.add()
-        roster.add(isAvoided: true)
-        for origin in 0..<3 { roster.bound(origin) }
-        #expect(open(&roster, 4) == [1, 1, 1, 1])
-        for _ in 0..<4 { roster.ended(1, 0, at: 0) }
-        roster.failed(1, permanent, at: 0)
-        #expect(open(&roster, 2) == [0, 2])
-    }
-
     // MARK: Rates
 
     @Test func aPlaceFarSlowerThanAnotherIsLeft() {

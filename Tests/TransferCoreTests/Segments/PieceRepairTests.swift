@@ -4,51 +4,83 @@ import TransferModel
 @testable import TransferCore
 
 struct PieceRepairTests {
-    private func repair() throws -> PieceRepair {
+    private static let failure = AttemptFailure(
+        error: TransferError(.networkConnect, "x"), disposition: .transient(after: nil))
+
+    private func repair(_ places: [String?] = [nil, "m", "n"]) throws -> PieceRepair {
         let pieces = PieceDigests(algorithm: .sha1, length: 10, values: Array(repeating: "00", count: 4))
-        return PieceRepair(try PieceMap(pieces, of: 35), pieces.algorithm)
+        return PieceRepair(try PieceMap(pieces, of: 35), pieces.algorithm, places: places)
+    }
+
+    /// The places that are asked one after the other, while this stays wrong; ends with what is given up for.
+    private func tour(
+        _ repair: inout PieceRepair, wrong: [Int] = [1], _ brought: [String?: ByteRangeSet] = [:],
+        failing: Set<String?> = []
+    ) -> (asked: [String?], end: AttemptFailure?) {
+        var asked: [String?] = []
+        var decision = repair.next(wrong: wrong, brought: brought)
+        while asked.count < 100 {
+            switch decision {
+            case .giveUp(let failure): return (asked, failure)
+            case .refetch(_, let place):
+                asked.append(place)
+                decision =
+                    failing.contains(place)
+                    ? repair.next(wrong: wrong, after: Self.failure) : repair.next(wrong: wrong, brought: brought)
+            }
+        }
+        return (asked, nil)
     }
 
     private func ranges(_ start: Int64, _ end: Int64) -> ByteRangeSet {
         ByteRangeSet([ByteRange(ByteCount(start), ByteCount(end))])
     }
 
-    @Test func whoeverBroughtSomeOfAWrongPieceIsAvoided() throws {
+    @Test func onlyWhatIsWrongIsFetchedAndNotFromWhoBroughtIt() throws {
         var repair = try repair()
         let brought: [String?: ByteRangeSet] = [nil: ranges(0, 12), "m": ranges(12, 20), "n": ranges(20, 35)]
         #expect(
             repair.next(wrong: [1], brought: brought)
-                == .refetch(keeping: ByteRangeSet([ByteRange(0, 10), ByteRange(20, 35)]), avoiding: [nil, "m"]))
-        #expect(
-            repair.next(wrong: [3], brought: brought) == .refetch(keeping: ranges(0, 30), avoiding: [nil, "m", "n"]))
+                == .refetch(keeping: ByteRangeSet([ByteRange(0, 10), ByteRange(20, 35)]), from: "n"))
     }
 
     @Test func whoBroughtAWrongPieceAloneIsToBlameForSharedOnes() throws {
-        var repair = try repair()
+        var repair = try repair([nil, "m"])
         let brought: [String?: ByteRangeSet] = [nil: ranges(0, 12), "m": ranges(12, 35)]
-        guard case .refetch(_, let avoided) = repair.next(wrong: [1, 2], brought: brought) else { return }
-        #expect(avoided == ["m"])
+        #expect(tour(&repair, wrong: [1, 2], brought).asked.first == .some(nil))
     }
 
-    @Test func unknownBringersAreAskedAgain() throws {
-        var repair = try repair()
-        #expect(repair.next(wrong: [0], brought: [:]) == .refetch(keeping: ranges(10, 35), avoiding: []))
+    /// Two brought it together: each is asked for all of it before anybody gives up.
+    @Test(arguments: 2...9)
+    func everyPlaceIsAskedForTheWholePiece(_ count: Int) throws {
+        let places: [String?] = [nil] + (1..<count).map { "m\($0)" }
+        var repair = try repair(places)
+        let brought: [String?: ByteRangeSet] = [nil: ranges(0, 15), "m1": ranges(15, 35)]
+        let (asked, end) = tour(&repair, brought)
+        #expect(Array(asked.prefix(count)) == places.dropFirst(2) + [nil, "m1"])
+        #expect(asked.count == max(PieceRepair.limit, count))
+        #expect(end?.disposition == .permanent && end?.error.code == .integrityChecksum)
+        #expect(end?.error.details["pieces"] == [1])
+        #expect(end?.error.message.contains("Piece 1 (bytes 10 to 19)") == true)
     }
 
-    @Test func itEnds() throws {
+    @Test func theOnlyPlaceIsAskedAgainAndNotForEver() throws {
+        var repair = try repair([nil])
+        #expect(tour(&repair).asked == Array(repeating: nil, count: PieceRepair.limit))
+    }
+
+    @Test func aPlaceThatFailsIsNotAskedAgain() throws {
         var repair = try repair()
-        for _ in 0..<PieceRepair.limit {
-            guard case .refetch = repair.next(wrong: [2], brought: [:]) else {
-                Issue.record("gave up too soon")
-                return
-            }
-        }
-        guard case .giveUp(let error) = repair.next(wrong: [2], brought: [:]) else {
-            Issue.record("goes on for ever")
-            return
-        }
-        #expect(error.code == .integrityChecksum && error.details["pieces"] == [2])
-        #expect(error.message.contains("Piece 2 (bytes 20 to 29)"))
+        let (asked, end) = tour(&repair, failing: ["m"])
+        #expect(asked == [nil, "m", "n", nil])
+        #expect(end?.error.code == .integrityChecksum, "two others gave it, and gave it wrong")
+    }
+
+    @Test func whereNobodyCouldGiveItThatIsTheFailure() throws {
+        var repair = try repair()
+        let (asked, end) = tour(&repair, failing: [nil, "m", "n"])
+        #expect(asked == [nil, "m", "n"])
+        #expect(end == Self.failure)
     }
 
     @Test func manyWrongPiecesAreCounted() throws {

@@ -14,7 +14,7 @@ struct SegmentedDownloadOriginsTests {
 
     private func parts(
         _ seed: UInt64 = 1, mirrors: [String] = [mirror], hasDigest: Bool = true, mustNotMix: Bool = false,
-        avoided: Set<String?> = [], _ answer: @escaping (Int, Exchange) -> ScriptedParts.Answer? = { _, _ in nil }
+        fillsGaps: Bool = false, _ answer: @escaping (Int, Exchange) -> ScriptedParts.Answer? = { _, _ in nil }
     ) -> ScriptedParts {
         var parts = ScriptedParts(
             ["\"v1\"": Self.right, "\"m\"": Self.right, "\"t\"": Self.right, "\"v2\"": Self.wrong], seed: seed)
@@ -26,7 +26,7 @@ struct SegmentedDownloadOriginsTests {
         }
         parts.others = OtherOrigins(
             base: base, places: mirrors.map { Origins.Place(url: $0, name: $0) }, hasDigest: hasDigest,
-            mustNotMix: mustNotMix, avoided: avoided)
+            mustNotMix: mustNotMix, fillsGaps: fillsGaps)
         return parts
     }
 
@@ -152,12 +152,34 @@ struct SegmentedDownloadOriginsTests {
         #expect(origin.bytesSent == Self.size)
     }
 
-    @Test func placesToAvoidAreAskedLast() throws {
-        var origin = parts(avoided: [nil])
-        let held = Checkpoint(
-            offset: .mebibytes(1), total: ByteCount(Int64(Self.size)), validators: Validators(etag: "\"v1\""),
-            partPath: "/tmp/part", device: 1, inode: 2, ranges: [ByteRange(.mebibytes(3), ByteCount(Int64(Self.size)))])
-        _ = try origin.attempt(.fixed(3), checkpoint: held)
-        #expect(urls(origin) == [Self.mirror])
+    /// What others brought, but for a piece from the middle.
+    private static let holed = Checkpoint(
+        offset: .mebibytes(1), total: ByteCount(Int64(size)), validators: Validators(etag: "\"v1\""),
+        partPath: "/tmp/part", device: 1, inode: 2, ranges: [ByteRange(.mebibytes(3), ByteCount(Int64(size)))])
+
+    /// Wrong pieces come from one place alone, and nothing else does, whatever version it says that it has.
+    @Test(arguments: [ConnectionPolicy.fixed(1), .fixed(3)])
+    func gapsMayBeFilledFromOnePlaceAlone(_ policy: ConnectionPolicy) throws {
+        var origin = parts(mustNotMix: true, fillsGaps: true)
+        var held = Self.holed
+        held.validators = Validators()
+        let attempt = try origin.attempt(policy, checkpoint: held)
+        #expect(attempt.arrival != nil && urls(origin) == [Self.own])
+        #expect(origin.bytesSent == 2 << 20)
+        #expect(origin.exchanges.first?.header("if-range") == nil, "its version is not known yet")
+    }
+
+    /// A place that cannot fill the gap is another one's turn: what is held stays.
+    @Test(arguments: [
+        ScriptedParts.Answer.refused, .status(404, retryAfter: nil), .whole(etag: "\"v1\""), .wrongTotal, .unsatisfied,
+        .cut(after: 70_000),
+    ])
+    func whatThePlaceCannotGiveIsItsFailure(_ answer: ScriptedParts.Answer) throws {
+        var origin = parts(mustNotMix: true, fillsGaps: true) { number, _ in number < 20 ? answer : nil }
+        var held = Self.holed
+        held.validators = Validators()
+        let attempt = try origin.attempt(.fixed(1), checkpoint: held)
+        #expect(attempt.failure != nil && attempt.restarts.isEmpty, "\(answer)")
+        #expect(urls(origin) == [Self.own])
     }
 }
