@@ -57,14 +57,36 @@ public struct TaskResult: Hashable, Sendable, Codable {
     public var bytes: ByteCount
     /// Computed where a digest was checked or asked for.
     public var sha256: String?
-    /// False where neither digest nor length proved the content complete.
+    /// A digest of the content was known, and compared.
     public var verified: Bool
+    /// What the delivered file is known again by; nil where nobody noted it.
+    public var mark: FileMark?
 
-    public init(file: String? = nil, bytes: ByteCount, sha256: String? = nil, verified: Bool) {
+    public init(
+        file: String? = nil, bytes: ByteCount, sha256: String? = nil, verified: Bool, mark: FileMark? = nil
+    ) {
         self.file = file
         self.bytes = bytes
         self.sha256 = sha256
         self.verified = verified
+        self.mark = mark
+    }
+}
+
+/// What a delivered file, together with its length, is known again by: nobody has written to it since.
+///
+/// Not by its device: the numbers of many file systems change with each mount.
+public struct FileMark: Hashable, Sendable, Codable {
+    public var inode: UInt64
+    /// Change time (inode(7)), nanoseconds since 1970; nil where the daemon itself changes it later.
+    public var changed: Int64?
+    /// CRC-32C of the content, of small files.
+    public var checksum: UInt32?
+
+    public init(inode: UInt64, changed: Int64? = nil, checksum: UInt32? = nil) {
+        self.inode = inode
+        self.changed = changed
+        self.checksum = checksum
     }
 }
 

@@ -51,8 +51,7 @@ package struct Delivery: Sendable {
         let file = try openPart()
         try settle(file)
         let final = try move()
-        let delivered = DeliveredFile(path: folder.path(of: final), name: final, bytes: try size(of: file))
-        return (delivered, durability.isSynced ? file : nil)
+        return (try delivered(file, as: final), durability.isSynced ? file : nil)
     }
 
     // MARK: - Steps
@@ -154,11 +153,14 @@ package struct Delivery: Sendable {
         return true
     }
 
-    private func size(of file: Descriptor) throws(TransferError) -> ByteCount {
+    /// As it is now that nothing changes it any more: a new name is a change too.
+    private func delivered(_ file: Descriptor, as name: String) throws(TransferError) -> DeliveredFile {
         guard let status = DaemonKit.status(of: file.rawValue) else {
             throw .destination(errno: errno, "deliver", folder.path(of: name))
         }
-        return ByteCount(Int64(status.st_size))
+        let mark = FileMark(inode: UInt64(status.st_ino), changed: status.st_ctim.nanoseconds)
+        return DeliveredFile(
+            path: folder.path(of: name), name: name, bytes: ByteCount(Int64(status.st_size)), mark: mark)
     }
 
     // MARK: - After a crash
@@ -180,8 +182,7 @@ package struct Delivery: Sendable {
         let descriptor = Descriptor(file)
         if left != nil { unlinkat(directory, partName, 0) }
         if durability.isSynced { try folder.sync(besides: descriptor.rawValue) }
-        return DeliveredFile(
-            path: folder.path(of: found), name: found, bytes: ByteCount(Int64(present.st_size)))
+        return try delivered(descriptor, as: found)
     }
 
     private func finalName() throws(TransferError) -> (String, stat)? {
@@ -200,4 +201,5 @@ package struct DeliveredFile: Hashable, Sendable {
     package var path: String
     package var name: String
     package var bytes: ByteCount
+    package var mark: FileMark
 }

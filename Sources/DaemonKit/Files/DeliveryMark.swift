@@ -12,7 +12,7 @@ struct DeliveryMark: Sendable, Hashable {
 
     /// - Parameters:
     ///   - size: the file's; one that was cut or changed since is not recognised.
-    ///   - isProven: whether length or digest proved it complete.
+    ///   - isProven: whether a digest proved it.
     ///   - boot: name of the boot in which alone the mark counts: for files that are not synced. nil = always.
     init(store: String, task: TaskID, size: Int, isProven: Bool, boot: String?) {
         text = "\(store)-\(task)-\(size)-\(isProven ? "proven" : "unproven")" + (boot.map { "-\($0)" } ?? "")

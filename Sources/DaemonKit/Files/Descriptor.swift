@@ -38,6 +38,11 @@ extension stat {
     var isLink: Bool { st_mode & S_IFMT == S_IFLNK }
 }
 
+extension timespec {
+    /// Since 1970, as far as 64 bits go.
+    var nanoseconds: Int64 { Int64(tv_sec) &* 1_000_000_000 &+ Int64(tv_nsec) }
+}
+
 /// fstat(2); nil with errno set where it fails.
 func status(of descriptor: Int32) -> stat? {
     var result = stat()

@@ -1,3 +1,4 @@
+import CLinux
 import Crypto
 import Glibc
 import TransferModel
@@ -54,6 +55,18 @@ package struct FileHasher {
         var hasher = FileHasher(algorithms)
         try readAll(of: file, path: path, isCancelled: isCancelled) { hasher.update($0) }
         return hasher.finish()
+    }
+}
+
+extension FileHasher {
+    /// CRC-32C of a whole file: tells an edited file from what was delivered.
+    /// - Throws: `disk.io`.
+    static func checksum(of file: Int32, path: String) throws(TransferError) -> UInt32 {
+        var checksum: UInt32 = 0
+        try readAll(of: file, path: path, isCancelled: { false }) {
+            checksum = dld_crc32c(checksum, $0.baseAddress, $0.count)
+        }
+        return checksum
     }
 }
 

@@ -17,7 +17,7 @@ struct GatheredDelivery: Sendable {
     var store: String
     var task: TaskID
     var durability: Durability
-    /// Length or digest proved the body complete.
+    /// A digest proved the body.
     var isProven: Bool
     /// Seconds since 1970, where the file gets the server's time.
     var modificationTime: Int64?
@@ -43,8 +43,18 @@ struct GatheredDelivery: Sendable {
         guard let final = try link(file) else { return nil }
         return Placed(
             delivered: DeliveredFile(
-                path: folder.path(of: final), name: final, bytes: ByteCount(Int64(bytes.count))), file: file,
-            isProven: isProven)
+                path: folder.path(of: final), name: final, bytes: ByteCount(Int64(bytes.count)),
+                mark: try fileMark(of: file)),
+            file: file, isProven: isProven)
+    }
+
+    /// Its change time is none to know it by: the delivery mark is yet to be taken off.
+    private func fileMark(of file: Descriptor) throws(TransferError) -> FileMark {
+        guard let status = DaemonKit.status(of: file.rawValue) else {
+            throw .destination(errno: errno, "deliver", path)
+        }
+        let checksum = bytes.withUnsafeBytes { dld_crc32c(0, $0.baseAddress, $0.count) }
+        return FileMark(inode: UInt64(status.st_ino), checksum: checksum)
     }
 
     // MARK: - Steps
@@ -167,9 +177,13 @@ extension GatheredDelivery {
                 let isProven = DeliveryMark.proof(on: opened, store: store, task: task, size: Int(status.st_size))
             else { continue }
             if durability.isSynced { try folder.sync(besides: opened) }
+            let path = folder.path(of: candidate)
+            let mark = FileMark(
+                inode: UInt64(status.st_ino),
+                checksum: try FileHasher.checksum(of: opened, path: path))
             return Placed(
                 delivered: DeliveredFile(
-                    path: folder.path(of: candidate), name: candidate, bytes: ByteCount(Int64(status.st_size))),
+                    path: path, name: candidate, bytes: ByteCount(Int64(status.st_size)), mark: mark),
                 file: file, isProven: isProven)
         }
         return nil

@@ -12,7 +12,7 @@ enum TaskRow {
         checkpoint.response_date, checkpoint.content_coding, checkpoint.part_path, checkpoint.device, \
         checkpoint.inode, checkpoint.server_digests, response.document, \
         upload.progress, source.device, source.inode, source.size, source.modified_ns, checkpoint.ranges, \
-        checkpoint.origin, task.kind, task.short_body
+        checkpoint.origin, task.kind, task.short_body, task.result_inode, task.result_changed_ns, task.result_crc32c
         """
 
     static let joins = """
@@ -44,7 +44,7 @@ enum TaskRow {
             spec: spec, status: try status(row, from: 4, shortBody: 43), host: row[17], position: position)
         record.destinationDevice = (row[19] as Int64?).map { UInt64(bitPattern: $0) }
         record.result = (row[21] as Int64?).map { bytes in
-            TaskResult(file: row[20], bytes: ByteCount(bytes), sha256: row[22], verified: row[23])
+            TaskResult(file: row[20], bytes: ByteCount(bytes), sha256: row[22], verified: row[23], mark: mark(row))
         }
         record.checkpoint = try checkpoint(row)
         record.upload = try (row[35] as String?).map { try JSONColumn.decode($0) }
@@ -88,6 +88,14 @@ enum TaskRow {
             partPath: row[30], device: UInt64(bitPattern: row[31]), inode: UInt64(bitPattern: row[32]),
             serverDigests: try (row[33] as String?).map { try JSONColumn.decode($0) } ?? [:],
             ranges: try (row[40] as String?).map { try JSONColumn.decode($0) } ?? [], origin: row[41])
+    }
+
+    private static func mark(_ row: Row) -> FileMark? {
+        (row[44] as Int64?).map { inode in
+            FileMark(
+                inode: UInt64(bitPattern: inode), changed: row[45],
+                checksum: (row[46] as Int64?).map { UInt32(truncatingIfNeeded: $0) })
+        }
     }
 
     private static func source(_ row: Row) -> SourceIdentity? {

@@ -20,6 +20,7 @@ enum Schema {
         Migration(identifier: Migration0008.identifier, sql: Migration0008.sql),
         Migration(identifier: Migration0012.identifier, sql: Migration0012.sql),
         Migration(identifier: Migration0011.identifier, sql: Migration0011.sql),
+        Migration(identifier: Migration0009.identifier, sql: Migration0009.sql),
     ]
 
     static var migrator: DatabaseMigrator {

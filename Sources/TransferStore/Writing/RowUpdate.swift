@@ -81,7 +81,10 @@ extension StoreTransaction {
         "started_at", "finished_at", "budget_used", "budget_mark", "unresolved_since", "short_body",
         "expires_at",
     ]
-    private static let resultColumns = ["result_file", "result_bytes", "result_sha256", "result_verified"]
+    private static let resultColumns = [
+        "result_file", "result_bytes", "result_sha256", "result_verified", "result_inode", "result_changed_ns",
+        "result_crc32c",
+    ]
     private static let moveRows = RowUpdate("task", set: statusColumns, where: ["id", "state"])
     private static let endRows = RowUpdate("task", set: statusColumns + resultColumns, where: ["id", "state"])
 
@@ -107,7 +110,10 @@ extension StoreTransaction {
             row.set(16, result.bytes.rawValue)
             row.set(17, result.sha256)
             row.set(18, result.verified ? Int64(1) : Int64(0))
-            next = 19
+            row.set(19, result.mark.map { Int64(bitPattern: $0.inode) })
+            row.set(20, result.mark?.changed)
+            row.set(21, result.mark?.checksum.map { Int64($0) })
+            next = 22
         }
         row.set(next, change.id.rawValue)
         row.set(next + 1, change.from.rawValue)

@@ -89,7 +89,8 @@ import TransferModel
         let added = try await store.write { [new] in try $0.insert(new) }
         let response = ResponseInfo(
             url: "https://b/", status: 206, headers: [HeaderField("A", "b")], expectedLength: 5)
-        let result = TaskResult(file: "/d/f", bytes: 10, sha256: "cd", verified: true)
+        let mark = FileMark(inode: .max, changed: 1_764_000_000_123_456_789, checksum: .max)
+        let result = TaskResult(file: "/d/f", bytes: 10, sha256: "cd", verified: true, mark: mark)
         try await store.write { transaction in
             try transaction.setResponse(added.id, response)
             try transaction.update([
