@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -57,6 +58,29 @@ int dld_reports_whole_syncs(int fd) {
     default:
         return 0;
     }
+}
+
+int dld_keeps_zeros(int fd) {
+    struct statfs status;
+    if (fstatfs(fd, &status) != 0) return 0;
+    switch ((unsigned long)status.f_type & 0xFFFFFFFF) {
+    case 0xEF53:      // ext2, ext3, ext4
+    case 0x58465342:  // XFS
+    case 0x9123683E:  // btrfs
+    case 0xF2F52010:  // F2FS
+    case 0x01021994:  // tmpfs
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+int64_t dld_first_hole(int fd, int64_t offset) {
+    struct stat status;
+    if (fstat(fd, &status) != 0 || offset >= status.st_size) return INT64_MAX;
+    off_t hole = lseek(fd, offset, SEEK_HOLE);
+    // The end of a file counts as one.
+    return hole < 0 || hole >= status.st_size ? INT64_MAX : hole;
 }
 
 int dld_rename_noreplace(int old_folder, const char *old_name, int new_folder, const char *new_name) {

@@ -21,6 +21,14 @@ int dld_copies_on_write(int fd);
 /// known to note it and to flush the disk's own memory. Not FUSE, whose server hears nothing of it.
 int dld_reports_whole_syncs(int fd);
 
+/// Whether a hole of a file is what nobody wrote (lseek(2), SEEK_HOLE): there zeros that were written are data. Elsewhere
+/// they may not be (ZFS compresses them to nothing), or it is a server that says what is a hole.
+int dld_keeps_zeros(int fd);
+
+/// Where the first hole at or behind `offset` is, INT64_MAX where there is none before the end or the file system does not
+/// tell. Reserved room that was not written is one. Moves the file's position.
+int64_t dld_first_hole(int fd, int64_t offset);
+
 /// renameat2(2) with RENAME_NOREPLACE: EEXIST where the new name is taken, EINVAL where the file system cannot.
 int dld_rename_noreplace(int old_folder, const char *old_name, int new_folder, const char *new_name);
 

@@ -12,6 +12,9 @@ package struct LocalFailure: Error, Sendable, Hashable {
         self.operation = operation
     }
 
+    /// The file is shorter than what was written to it.
+    static let cut = LocalFailure("fstat", errno: ESTALE)
+
     /// No room for these bytes says nothing against those before them; any other failure does.
     var sparesWritten: Bool { operation == "pwrite" && [ENOSPC, EDQUOT, EFBIG].contains(errno) }
 

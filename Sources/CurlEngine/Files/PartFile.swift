@@ -24,7 +24,8 @@ package final class PartFile: Sendable {
     private let number: Atomic<Int64>
     private let descriptor: Atomic<Int32>
     private let isClosed = Atomic<Bool>(false)
-    private let hasBytes = Atomic<Bool>(false)
+    private let length = Atomic<Int64>(0)
+    private let damaged = Atomic<Bool>(false)
     private let plan: Guarded<Plan?>
 
     private init(path: String, fileDescriptor: Int32, status: stat) {
@@ -33,7 +34,7 @@ package final class PartFile: Sendable {
         descriptor = Atomic(fileDescriptor)
         number = Atomic(Int64(bitPattern: UInt64(status.st_ino)))
         plan = Guarded(nil)
-        hasBytes.store(status.st_size > 0, ordering: .relaxed)
+        length.store(Int64(status.st_size), ordering: .relaxed)
     }
 
     /// A file that `open` will make in `directory`, which `keeper` keeps open, as `create` with `replacing` does.
@@ -131,15 +132,34 @@ package final class PartFile: Sendable {
     }
 
     /// Whether emptying the file would lose something.
-    package var mayHoldBytes: Bool { hasBytes.load(ordering: .relaxed) }
-    func noteBytes() { hasBytes.store(true, ordering: .relaxed) }
+    package var mayHoldBytes: Bool { length.load(ordering: .relaxed) > 0 }
+
+    /// Bytes up to `end` were written.
+    func noteBytes(upTo end: Int64) { _ = length.max(end, ordering: .relaxed) }
+
+    /// The file was cut at `end`, by us.
+    func noteCut(at end: Int64) { length.store(end, ordering: .relaxed) }
+
+    /// Somebody else cut the file, wrote to it, or put another in its place: nothing of it counts any more.
+    package var isDamaged: Bool { damaged.load(ordering: .relaxed) }
+    package func noteDamage() { damaged.store(true, ordering: .relaxed) }
+
+    /// Whether the file is shorter than we left it: what is written next would stand behind a hole.
+    func isCut() -> Bool {
+        var status = stat()
+        guard fstat(fileDescriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+            Int64(status.st_size) < length.load(ordering: .relaxed)
+        else { return isDamaged }
+        noteDamage()
+        return true
+    }
 
     /// Cuts the file to `length`.
     package func truncate(to length: ByteCount) throws(TransferError) {
         guard ftruncate(fileDescriptor, off_t(length.rawValue)) == 0 else {
             throw LocalFailure("ftruncate").transferError(path)
         }
-        if length <= .zero { hasBytes.store(false, ordering: .relaxed) }
+        noteCut(at: length.rawValue)
     }
 
     /// Writes the whole content of a file that is empty.
@@ -155,7 +175,7 @@ package final class PartFile: Sendable {
             }
             done += count
         }
-        noteBytes()
+        noteBytes(upTo: Int64(bytes.count))
     }
 
     /// fdatasync(2). After a failure the bytes since the last success must be written again: a second call would lie.

@@ -191,10 +191,14 @@ package final class PartSink: @unchecked Sendable {
         state.withLock { claim($0) }
         var status = stat()
         guard fstat(part.fileDescriptor, &status) == 0 else { return fail(LocalFailure("fstat")) }
-        guard status.st_size >= off_t(start) else { return fail(LocalFailure("lseek", errno: EIO)) }
+        guard status.st_size >= off_t(start) else {
+            part.noteDamage()
+            return fail(.cut)
+        }
         if status.st_size > off_t(start), ftruncate(part.fileDescriptor, off_t(start)) != 0 {
             return fail(LocalFailure("ftruncate"))
         }
+        part.noteCut(at: start)
         state.withLock { $0.opened = dld_monotonic_nanoseconds() }
         context.counters.setReceived(ByteCount(start))
         reachedFile(holding: start)
@@ -238,10 +242,17 @@ package final class PartSink: @unchecked Sendable {
     /// Writes at the end of what was written; nothing after a failure.
     func append(_ bytes: UnsafeRawPointer?, _ count: Int) {
         let (failed, offset) = state.withLock { ($0.failure != nil, $0.written) }
-        guard !failed, count > 0, let bytes else { return }
+        guard !failed, count > 0, let bytes, isWhole() else { return }
         let (done, failure) = writeAll(bytes, count, at: offset)
         if done > 0 { wrote(offset + Int64(done), crcOf: bytes, done) }
         if let failure { fail(failure) }
+    }
+
+    /// Fails where somebody cut the file since the last write.
+    func isWhole() -> Bool {
+        guard part.isCut() else { return true }
+        fail(.cut)
+        return false
     }
 
     /// Takes note of bytes that were written at the end of what was.
@@ -258,7 +269,7 @@ package final class PartSink: @unchecked Sendable {
             claim(state)
             return state.takeWriteBack(boardSyncs)
         }
-        part.noteBytes()
+        part.noteBytes(upTo: end)
         if let writeBack {
             services.lane.sync(WriteBack(part: part, offset: writeBack.offset, count: writeBack.count))
         }
@@ -325,8 +336,11 @@ package final class PartSink: @unchecked Sendable {
                 state.crcWritten = state.crcDurable
             }
         }
-        // Also gives back what was reserved beyond the end.
-        if failure != nil { _ = ftruncate(part.fileDescriptor, off_t(state.withLock { $0.written })) }
+        // Also gives back what was reserved beyond the end. A file that was cut would only grow by it.
+        if failure != nil, !part.isDamaged {
+            let written = state.withLock { $0.written }
+            if ftruncate(part.fileDescriptor, off_t(written)) == 0 { part.noteCut(at: written) }
+        }
         let (completion, ending) = state.withLock { state in
             if let slot = state.slot {
                 // Also where all is durable: that is told, but not stored yet. What a failed disk took back is not claimed.

@@ -174,6 +174,7 @@ final class LocalExchange: Sendable {
         while offset < size, sink.failure == nil {
             if isCancelled { return .aborted }
             let wanted = Int(min(Int64(Self.slice), size - offset))
+            guard sink.isWhole() else { break }
             if byKernel {
                 let count = dld_copy_range(source.descriptor, offset, sink.part.fileDescriptor, offset, wanted)
                 if count > 0 {

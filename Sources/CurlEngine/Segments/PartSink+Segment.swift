@@ -28,7 +28,10 @@ extension PartSink {
             state.slot = services.journal?.claim(context.task)
             claim(state)
         }
-        if acceptance.truncate, ftruncate(part.fileDescriptor, 0) != 0 { return fail(LocalFailure("ftruncate")) }
+        if acceptance.truncate {
+            guard ftruncate(part.fileDescriptor, 0) == 0 else { return fail(LocalFailure("ftruncate")) }
+            part.noteCut(at: 0)
+        }
         context.counters.setReceived(board.received)
         // A part of a file of which others are held says nothing of the file that is not stored.
         if begins { reachedFile(holding: 0) }

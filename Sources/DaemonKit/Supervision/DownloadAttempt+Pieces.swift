@@ -19,7 +19,10 @@ extension DownloadAttempt {
             }
             run.set(phase: .verifying)
             let map = try PieceMap(pieces, of: whole.arrival.total)
-            let (wrong, mismatch) = try await wrongPieces(&whole, pieces, map, hand.held.part)
+            let part = hand.held.part
+            whole.stamp = try? await tools.files.look(at: part, of: whole.arrival.total, in: place.folder)
+            if part.isDamaged { throw TransferFiles.damage(of: part) }
+            let (wrong, mismatch) = try await wrongPieces(&whole, pieces, map, part)
             // The digest of the whole and those of its pieces contradict each other.
             if wrong.isEmpty, let mismatch { throw mismatch }
             if wrong.isEmpty { return whole }

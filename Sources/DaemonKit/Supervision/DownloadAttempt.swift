@@ -19,6 +19,8 @@ final class DownloadAttempt: TransferAttempt {
         var gathered: [UInt8]?
         /// What was computed of the part file as it is.
         var digests: [DigestAlgorithm: String]?
+        /// The part file when its pieces were looked at.
+        var stamp: PartStamp?
     }
 
     init(record: TaskRecord, policy: EffectivePolicy, run: TransferRun, tools: AttemptTools, logger: Logger) {
@@ -87,31 +89,49 @@ final class DownloadAttempt: TransferAttempt {
     }
 
     private func transfer(_ download: BegunDownload) async throws -> AttemptEnding {
-        let (hand, place, recorder) = (download.hand, download.place, download.recorder)
+        let (hand, recorder) = (download.hand, download.recorder)
+        var begun: BegunDownload? = download
         do {
-            guard var whole = try await arrival(hand, place, recorder, begun: download) else {
-                await recorder.settle()
-                return .aborted
-            }
-            try whole.arrival.check(record.spec.size)
-            if let pieces = record.spec.pieces, whole.arrival.contentCoding == nil {
-                guard let repaired = try await repaired(whole, pieces, hand, place, recorder) else {
-                    await recorder.settle()
-                    return .aborted
+            for _ in 0..<Self.mostDamages {
+                do {
+                    let ending = try await transferred(hand, download.place, recorder, begun)
+                    guard case .aborted = ending, hand.held.part.isDamaged else { return ending }
+                } catch  where mayBeginAnew(after: hand.held.part) {
                 }
-                whole = repaired
+                begun = nil
+                try await beginAnew(hand, download.place, recorder)
+                if run.isAborting { return .aborted }
             }
-            do {
-                return try await deliver(whole, hand.held, place.plan, place.folder, recorder)
-            } catch let error as TransferError
-                where error.code == .integrityChecksum && !whole.arrival.mayBeFetchedAgain
-            {
-                try await keep(nil)
-                throw AttemptFailure(error: error, disposition: .permanent)
-            }
+            throw TransferFiles.damage(of: hand.held.part)
         } catch {
             await recorder.settle()
             throw error
+        }
+    }
+
+    /// Fetches the file, proves it and delivers it, once.
+    private func transferred(
+        _ hand: PartInHand, _ place: PartPlace, _ recorder: RunRecorder, _ begun: BegunDownload?
+    ) async throws -> AttemptEnding {
+        guard var whole = try await arrival(hand, place, recorder, begun: begun) else {
+            await recorder.settle()
+            return .aborted
+        }
+        try whole.arrival.check(record.spec.size)
+        if let pieces = record.spec.pieces, whole.arrival.contentCoding == nil {
+            guard let repaired = try await repaired(whole, pieces, hand, place, recorder) else {
+                await recorder.settle()
+                return .aborted
+            }
+            whole = repaired
+        }
+        do {
+            return try await deliver(whole, hand.held, place.plan, place.folder, recorder)
+        } catch let error as TransferError
+            where error.code == .integrityChecksum && !whole.arrival.mayBeFetchedAgain
+        {
+            try await keep(nil)
+            throw AttemptFailure(error: error, disposition: .permanent)
         }
     }
 
@@ -215,7 +235,7 @@ final class DownloadAttempt: TransferAttempt {
     }
 
     @inline(never)  // Kept off the frames that wait.
-    private func restart(
+    func restart(
         _ part: PartFile, because cause: TransferError, keeping begun: UploadProgress?, _ recorder: RunRecorder
     ) async throws {
         try await tools.files.truncate(part)
@@ -250,22 +270,19 @@ final class DownloadAttempt: TransferAttempt {
             }
             try await tools.files.write(bytes, to: held.part)
         }
-        var digests = whole.digests ?? [:]
-        if record.spec.checksum == nil { digests = try await verify(held.part, arrival.serverDigests) }
+        var digests = try await proven(whole, held.part, isCoded: !undone.isEmpty, in: folder)
         guard let plain = try await decoded(undone, held, plan, folder) else {
-            try await tools.files.requireLength(of: held.part, arrival.total)
-            return try await deliver(
-                held.part, arrival, name, folder, digests, recorder, isProven: whole.digests != nil)
+            return try await deliver(held.part, arrival, name, folder, digests, recorder)
         }
-        defer { plain.close() }
-        // What was computed is of the coded bytes, not of the file.
-        digests[.sha256] = nil
+        defer { plain.part.close() }
         do {
-            let ending = try await deliver(plain, arrival, name, folder, digests, recorder)
-            await tools.files.remove(ending.isCompleted ? held.part : plain, from: folder)
+            // What was computed before is of the coded bytes, not of the file.
+            digests = try await proven(plain.part, plain.bytes, own, in: folder)
+            let ending = try await deliver(plain.part, arrival, name, folder, digests, recorder)
+            await tools.files.remove(ending.isCompleted ? held.part : plain.part, from: folder)
             return ending
         } catch {
-            await tools.files.remove(plain, from: folder)
+            await tools.files.remove(plain.part, from: folder)
             throw error
         }
     }
@@ -274,7 +291,7 @@ final class DownloadAttempt: TransferAttempt {
     private func deliver(
         gathered bytes: [UInt8], _ arrival: Arrival, _ name: String, _ folder: Folder, _ recorder: RunRecorder
     ) async throws -> AttemptEnding? {
-        let expected = record.spec.checksum.map { [$0.algorithm: $0.value] } ?? arrival.serverDigests
+        let expected = own.isEmpty ? arrival.serverDigests : own
         if !expected.isEmpty { run.set(phase: .verifying) }
         let digests = try await tools.files.verify(bytes, expected: expected)
         guard run.enterCommit() else { return .aborted }
@@ -294,21 +311,17 @@ final class DownloadAttempt: TransferAttempt {
             record,
             with: TaskResult(
                 file: placed.delivered.path, bytes: placed.delivered.bytes,
-                sha256: earlier == nil ? digests[.sha256] : nil, verified: placed.isProven),
+                sha256: earlier == nil ? digests[.sha256] : nil, verified: placed.isProven,
+                mark: placed.delivered.mark),
             after: notes, hasCheckpoint: recorder.knownCheckpoint != nil)
         tools.files.marks.remove(from: placed.file, on: folder.device)
         return ending
     }
 
-    private func isVerified(_ arrival: Arrival) -> Bool {
-        arrival.lengthProven || record.spec.checksum != nil || record.spec.pieces != nil
-            || !arrival.serverDigests.isEmpty
-    }
-
     /// - Throws: `integrity.checksum` where the coded bytes cannot be what the server meant: they are worth another fetch.
     private func decoded(
         _ codings: [ContentCodingRules.Undoable], _ held: HeldPart, _ plan: DestinationPlan, _ folder: Folder
-    ) async throws -> PartFile? {
+    ) async throws -> (part: PartFile, bytes: ByteCount)? {
         do {
             return try await tools.files.decoded(held.part, undoing: codings, for: record, plan, in: folder)
         } catch let error as TransferError where error.code == .integrityLength || error.code == .httpProtocol {
@@ -316,15 +329,11 @@ final class DownloadAttempt: TransferAttempt {
         }
     }
 
-    /// Checks `whole` against the user's checksum and gives it its name.
+    /// Gives what is proven its name.
     private func deliver(
         _ whole: PartFile, _ arrival: Arrival, _ name: String, _ folder: Folder,
-        _ known: [DigestAlgorithm: String], _ recorder: RunRecorder, isProven: Bool = false
+        _ digests: [DigestAlgorithm: String], _ recorder: RunRecorder
     ) async throws -> AttemptEnding {
-        var digests = known
-        if let checksum = record.spec.checksum, !isProven {
-            digests = try await verify(whole, [checksum.algorithm: checksum.value])
-        }
         guard run.isCommitting || run.enterCommit() else { return .aborted }
         run.set(phase: .finishing)
         let notes = try await recorder.close(
@@ -336,17 +345,9 @@ final class DownloadAttempt: TransferAttempt {
         return try await tools.complete(
             record,
             with: TaskResult(
-                file: file.path, bytes: file.bytes, sha256: digests[.sha256], verified: isVerified(arrival)),
+                file: file.path, bytes: file.bytes, sha256: digests[.sha256], verified: isVerified(arrival),
+                mark: file.mark),
             after: notes)
-    }
-
-    /// The user's checksum is trusted most, then what the server said (transfer-rules.md, Digests).
-    private func verify(
-        _ part: PartFile, _ expected: [DigestAlgorithm: String]
-    ) async throws -> [DigestAlgorithm: String] {
-        guard !expected.isEmpty else { return [:] }
-        run.set(phase: .verifying)
-        return try await tools.files.verify(part, expected: expected)
     }
 
     private func suggestedName(_ arrival: Arrival) -> String {

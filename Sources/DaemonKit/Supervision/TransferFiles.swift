@@ -98,7 +98,8 @@ struct TransferFiles: Sendable {
         let proven: HeldPart? = try await pool.run(on: folder.device) {
             if let checkpoint = try Self.claimed(record.checkpoint, as: name, in: folder),
                 let (part, proven) = try PartFile.recover(
-                    checkpoint, task: record.id, journal: engine.journal, directory: folder.fileDescriptor)
+                    checkpoint, task: record.id, journal: engine.journal, directory: folder.fileDescriptor,
+                    mayHaveHoles: Self.mayHaveHoles(record))
             {
                 return HeldPart(part: part, checkpoint: proven.held > .zero ? proven : nil)
             }
@@ -193,19 +194,20 @@ struct TransferFiles: Sendable {
         else { return nil }
         if let marked = try await delivered(before: record, as: name, in: folder, policy) {
             return TaskResult(
-                file: marked.delivered.path, bytes: marked.delivered.bytes, verified: marked.isProven)
+                file: marked.delivered.path, bytes: marked.delivered.bytes, verified: marked.isProven,
+                mark: marked.delivered.mark)
         }
         guard let checkpoint = record.checkpoint else { return nil }
-        return try await pool.run(on: folder.device) {
+        let found: DeliveredFile? = try await pool.run(on: folder.device) {
             let delivery = try Delivery(
                 folder: folder, partName: Self.lastComponent(checkpoint.partPath),
                 part: FileIdentity(checkpoint), name: name,
                 policy: policy.conflictPolicy, durability: policy.durability)
             // Only a whole part was ever delivered; somebody may have moved a partial one there.
-            guard let file = try delivery.recognised(expected: checkpoint.total ?? checkpoint.offset)
-            else { return nil }
-            return TaskResult(file: file.path, bytes: file.bytes, verified: checkpoint.total != nil)
+            return try delivery.recognised(expected: checkpoint.total ?? checkpoint.offset)
         }
+        guard let found else { return nil }
+        return try await proven(found, checkpoint, record, in: folder)
     }
 
     /// Compares the whole part with the most trusted digest that is known: the user's, else the server's.
@@ -235,7 +237,7 @@ struct TransferFiles: Sendable {
     func decoded(
         _ part: PartFile, undoing codings: [ContentCodingRules.Undoable], for record: TaskRecord,
         _ plan: DestinationPlan, in folder: Folder
-    ) async throws -> PartFile? {
+    ) async throws -> (part: PartFile, bytes: ByteCount)? {
         guard !codings.isEmpty else { return nil }
         let decoding = ContentDecoding(codings)
         return try await hashing.runCancellable(on: folder.device) { [storeID] isCancelled throws(TransferError) in
@@ -243,28 +245,14 @@ struct TransferFiles: Sendable {
             let plain = try PartFile.create(
                 path: folder.path(of: own), directory: folder.fileDescriptor, replacing: true)
             do throws(TransferError) {
-                _ = try decoding.decode(
+                let bytes = try decoding.decode(
                     coded: part.fileDescriptor, into: plain.fileDescriptor, path: plain.path,
                     isCancelled: isCancelled)
-                return plain
+                return (plain, bytes)
             } catch {
                 folder.unlinkDurably([own])
                 throw error
             }
-        }
-    }
-
-    /// Whether a part holds what came and no more: another program of the user may have written to it.
-    /// - Throws: `integrity.checksum`: it is worth another fetch.
-    func requireLength(of part: PartFile, _ total: ByteCount) async throws {
-        try await pool.run(on: part.device) { () throws(TransferError) in
-            let size = try Self.size(of: part)
-            guard size != total else { return }
-            throw TransferError(
-                .integrityChecksum, "\(part.path) has \(size) bytes, and \(total) came: something else writes to it.",
-                details: [
-                    "path": .string(part.path), "bytes": .integer(size.rawValue), "total": .integer(total.rawValue),
-                ])
         }
     }
 

@@ -1,12 +1,17 @@
 import TransferModel
 
 /// Which requests may be sent again by themselves (RFC 9110 section 9.2.2).
-enum RepeatRules {
+package enum RepeatRules {
     private static let idempotent: Set<String> = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"]
     /// Refusals of requests that were not acted on.
     private static let refusals: Set<Int> = [408, 421, 425, 429, 503]
 
     static func isIdempotent(_ method: String) -> Bool { idempotent.contains(method) }
+
+    /// Whether a download that was answered may be asked for once more.
+    package static func mayFetchAgain(_ spec: TaskSpec) -> Bool {
+        isIdempotent(RequestHeaders.method(spec.method, hasBody: spec.body != nil))
+    }
 
     /// Whether the server cannot have acted on the request, or acting on it twice is harmless.
     /// - Parameter payload: bytes the request's body has; nil where it has none.

@@ -39,8 +39,8 @@ enum TaskSheet {
         sheet.add("time left", task.eta.map(Figures.duration))
         sheet.add("file", task.file.map(Printable.text))
         sheet.add("sha-256", task.sha256)
-        if task.verified == false {
-            sheet.add("verified", "no: neither a digest nor a length proved it complete", .warning)
+        if let isVerified = task.verified, task.spec.kind == .download {
+            sheet.add("verified", isVerified ? "yes, by its digest" : "no: nobody gave a digest to compare with")
         }
     }
 

@@ -153,6 +153,24 @@ import TransferModel
         #expect(try Crash(offset: 500, base: 0).recover() == nil)
     }
 
+    /// As long as it was, but emptied in between: the blocks that were written are gone.
+    @Test func refusesAFileWithAHoleWhereBytesWere() throws {
+        let folder = try TemporaryFolder(in: "/dev/shm")
+        let part = try PartFile.create(path: folder.file("part"))
+        try part.write([UInt8](repeating: 0, count: 100_000))
+        let checkpoint = Checkpoint(
+            offset: 100_000, partPath: part.path, device: part.device, inode: part.inode)
+        #expect(try PartFile.recover(checkpoint, task: task, journal: nil) != nil, "zeros are no hole")
+        #expect(truncate(part.path, 10) == 0 && truncate(part.path, 100_000) == 0)
+        #expect(try PartFile.recover(checkpoint, task: task, journal: nil) == nil)
+        #expect(try PartFile.recover(checkpoint, task: task, journal: nil, mayHaveHoles: true) != nil)
+        var gap = checkpoint
+        (gap.offset, gap.total) = (4096, 100_000)
+        #expect(try PartFile.recover(gap, task: task, journal: nil) == nil)
+        #expect(truncate(part.path, 0) == 0)
+        #expect(part.isCut() && part.isDamaged)
+    }
+
     @Test func refusesAnotherFile() throws {
         let crash = try Crash()
         var other = crash.checkpoint

@@ -1,0 +1,92 @@
+import CurlEngine
+import Glibc
+import TransferCore
+import TransferModel
+
+/// What of a file changes when somebody writes to it.
+struct PartStamp: Sendable, Hashable {
+    var bytes: Int64
+    /// Nanoseconds since 1970.
+    var modified: Int64
+    var changed: Int64
+
+    init(_ status: stat) {
+        bytes = Int64(status.st_size)
+        modified = status.st_mtim.nanoseconds
+        changed = status.st_ctim.nanoseconds
+    }
+}
+
+/// What is known of a part file without reading it.
+extension TransferFiles {
+    /// Looks at a part that is whole: it has its name, its length, and none of its bytes is missing.
+    /// - Parameter findingHoles: where nothing else finds them.
+    /// - Throws: `integrity.checksum`, and the part is damaged; it is worth another fetch.
+    @inline(never)  // Kept off the frames that wait.
+    func look(
+        at part: PartFile, of total: ByteCount, in folder: Folder, findingHoles: Bool = false
+    ) async throws -> PartStamp {
+        try await pool.run { () throws(TransferError) in
+            guard let status = DaemonKit.status(of: part.fileDescriptor) else {
+                throw .destination(errno: errno, "look at", part.path)
+            }
+            let named = try folder.status(of: Self.lastComponent(part.path))
+            guard !part.isDamaged, status.st_size == off_t(total.rawValue),
+                named.map({ FileIdentity($0) == FileIdentity(part) }) ?? false,
+                !findingHoles || !part.hasHole(in: ByteRangeSet([ByteRange(.zero, total)]))
+            else { throw Self.damage(noted: part) }
+            return PartStamp(status)
+        }
+    }
+
+    /// Part files of such tasks may have holes that nobody made.
+    static func mayHaveHoles(_ record: TaskRecord) -> Bool {
+        record.spec.url.flatMap { try? URLRules.parse($0) }?.scheme == .file
+    }
+
+    static func damage(noted part: PartFile) -> TransferError {
+        part.noteDamage()
+        return damage(of: part)
+    }
+
+    static func damage(of part: PartFile) -> TransferError {
+        TransferError(
+            .integrityChecksum,
+            "\(part.path) was changed while it was being downloaded: something else writes to it. "
+                + "It is not delivered, and fetched again.", details: ["path": .string(part.path)])
+    }
+
+    /// What an earlier daemon delivered, as it seems: it counts where it is what the task wants. Somebody may have given the
+    /// name to a part that was not whole.
+    /// - Throws: `cancelled`, `disk.*`.
+    func proven(
+        _ file: DeliveredFile, _ checkpoint: Checkpoint, _ record: TaskRecord, in folder: Folder
+    ) async throws -> TaskResult? {
+        var expected: [DigestAlgorithm: String] = [:]
+        for (name, value) in checkpoint.serverDigests {
+            if let algorithm = DigestAlgorithm(rawValue: name) { expected[algorithm] = value }
+        }
+        if let checksum = record.spec.checksum { expected = [checksum.algorithm: checksum.value] }
+        let mayHaveHoles = Self.mayHaveHoles(record)
+        return try await hashing.runCancellable { [expected] isCancelled throws(TransferError) in
+            let (opened, _) = retrying {
+                openat(folder.fileDescriptor, file.name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+            }
+            guard opened >= 0 else { return nil }
+            let descriptor = Descriptor(opened)
+            guard let status = DaemonKit.status(of: opened), FileIdentity(status) == FileIdentity(checkpoint),
+                !expected.isEmpty || mayHaveHoles || !PartFile.hasHole(opened, upTo: file.bytes)
+            else { return nil }
+            var result = TaskResult(file: file.path, bytes: file.bytes, verified: !expected.isEmpty, mark: file.mark)
+            do throws(TransferError) {
+                let digests = try Verification.verify(
+                    file: descriptor.rawValue, path: file.path, expected: expected, isCancelled: isCancelled)
+                result.sha256 = digests[.sha256]
+            } catch {
+                guard error.code == .integrityChecksum else { throw error }
+                return nil
+            }
+            return result
+        }
+    }
+}
