@@ -420,7 +420,7 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "d
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl remove" all' -l 'all' -d 'All tasks.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl remove"' -l 'state' -d 'Of those, only tasks in this state; may be repeated.' -rfka 'queued running waiting paused completed failed cancelled'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl remove" owner' -l 'owner' -d 'Another user\'s (administrators only): a user id, or \'all\'.' -rfka ''
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl remove" delete' -l 'delete' -d 'Delete the downloaded file too.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl remove" delete' -l 'delete' -d 'Delete the downloaded file too, unless it was changed or replaced since.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl remove" socket' -l 'socket' -d 'Talk to the daemon at this socket, and to no other.' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl remove" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl remove" json' -l 'json' -d 'Print JSON: one value, or one a line where results come one by one.'

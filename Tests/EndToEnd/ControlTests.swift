@@ -74,6 +74,71 @@ extension EndToEnd {
             #expect(scene.daemon.log.ranges(of: "a file stays").count == 3)
         }
 
+        private func removed(_ scene: Scene, _ id: Int64) async throws -> JSONValue? {
+            let answer = try await scene.probe.call("task.remove", ["ids": [.integer(id)], "deleteFile": true])
+            #expect(answer["changed"] == [.integer(id)])
+            return answer["files"]?.arrayValue?.first
+        }
+
+        /// Another task brought a file of the same length under the same name; small ones come from memory, large ones
+        /// from a part file.
+        @Test(.timeLimit(.minutes(1)), arguments: [1000, 300_000])
+        func removingAFileLeavesWhatAnotherTaskDelivered(_ size: Int) async throws {
+            let scene = try await Scene()
+            let contents = [Content(seed: 1, size: size), Content(seed: 2, size: size)]
+            scene.origin.serve("/0", .good(Resource(contents[0], etag: "\"0\"")))
+            scene.origin.serve("/1", .good(Resource(contents[1], etag: "\"1\"")))
+            var ids: [Int64] = []
+            for path in ["/0", "/1"] {
+                ids.append(try await scene.add(path, to: "file", ["conflictPolicy": "overwrite"]))
+                try await scene.probe.wait(for: try #require(ids.last), "completed")
+            }
+            let first = try await removed(scene, ids[0])
+            #expect(first?["id"] == .integer(ids[0]) && first?["fate"] == "kept")
+            #expect(first?["reason"]?.stringValue?.contains("another file") == true, "\(String(describing: first))")
+            #expect(contents[1].matches(scene.file()))
+            #expect(try await removed(scene, ids[1]) == ["id": .integer(ids[1]), "fate": "deleted"])
+            #expect(scene.names == [])
+        }
+
+        /// Edited in place: the same file, of the same length, with the same modification time.
+        @Test(.timeLimit(.minutes(1)), arguments: [1000, 300_000])
+        func removingAFileLeavesWhatItsUserEdited(_ size: Int) async throws {
+            let scene = try await Scene()
+            scene.origin.serve("/file", .good(.version(1, size: size)))
+            let id = try await scene.add()
+            try await scene.probe.wait(for: id, "completed")
+            let before = try #require(Files.status(scene.file()))
+            let file = open(scene.file(), O_WRONLY)
+            #expect(pwrite(file, "mine", 4, 17) == 4)
+            var times = [before.st_atim, before.st_mtim]
+            #expect(futimens(file, &times) == 0 && close(file) == 0)
+            #expect(try await removed(scene, id)?["fate"] == "kept")
+            #expect(scene.names == ["file"])
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func aFileThatIsGoneIsSaidToBeAbsent() async throws {
+            let scene = try await Scene()
+            scene.origin.serve("/file", .good(.version(1, size: 1000)))
+            let id = try await scene.add()
+            try await scene.probe.wait(for: id, "completed")
+            unlink(scene.file())
+            #expect(try await removed(scene, id)?["fate"] == "absent")
+        }
+
+        /// What is known of a file outlives the daemon that delivered it.
+        @Test(.timeLimit(.minutes(1)), arguments: [1000, 300_000])
+        func aFileIsKnownAgainByTheNextDaemon(_ size: Int) async throws {
+            var scene = try await Scene()
+            scene.origin.serve("/file", .good(.version(1, size: size)))
+            let id = try await scene.add()
+            try await scene.probe.wait(for: id, "completed")
+            scene = try await scene.restarted()
+            #expect(try await removed(scene, id)?["fate"] == "deleted")
+            #expect(scene.names == [])
+        }
+
         @Test(.timeLimit(.minutes(1)))
         func resumingDoesNotBeginBeforeItsTime() async throws {
             let scene = try await Scene()

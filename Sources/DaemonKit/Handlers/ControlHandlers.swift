@@ -37,6 +37,7 @@ struct ControlHandlers {
         let outcome = try await services.tasks.control(action, target)
         return TransferRPC.ControlResult(
             changed: outcome.changed, skipped: outcome.skipped.map { .init(id: $0.id, code: $0.code) },
+            files: outcome.files,
             warnings: outcome.losing.isEmpty ? nil : outcome.losing.map { .init(id: $0, message: losesAll) })
     }
 

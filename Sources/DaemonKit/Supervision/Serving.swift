@@ -63,6 +63,8 @@ package struct ControlOutcome: Sendable, Hashable {
     package var skipped: [Skipped] = []
     /// Tasks that were paused and will begin again from 0.
     package var losing: [TaskID] = []
+    /// What became of delivered files; nil where nobody asked.
+    package var files: [RemovedFile]?
 
     package struct Skipped: Sendable, Hashable {
         package var id: TaskID

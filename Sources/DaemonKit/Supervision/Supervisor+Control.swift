@@ -41,6 +41,7 @@ extension Supervisor {
 
     package func control(_ action: TaskAction, _ target: ControlTarget) async throws -> ControlOutcome {
         var outcome = ControlOutcome()
+        if case .remove(deleteFile: true) = action { outcome.files = [] }
         switch target.scope {
         case .ids(let ids):
             for chunk in ids.chunked(Self.chunkSize) {
@@ -104,12 +105,12 @@ extension Supervisor {
         log(action, changed)
         if case .remove(deleteFile: true) = action {
             let removed = Set(changed.map(\.id))
-            for record in done.attempted where removed.contains(record.id) {
-                do {
-                    try await files.deleteDelivered(record)
-                } catch {
-                    logger.warning("a file stays", metadata: ["task": "\(record.id)", "error": "\(error)"])
+            for record in done.attempted where removed.contains(record.id) && record.result?.file != nil {
+                let file = await files.deleteDelivered(record)
+                if let reason = file.reason {
+                    logger.warning("a file stays", metadata: ["task": "\(record.id)", "error": "\(reason)"])
                 }
+                outcome.files?.append(file)
             }
         }
         if action.isEnding { for session in Set(changed.map(\.session)) { launches.finalEvent(in: session) } }

@@ -26,7 +26,7 @@ extension TransferFiles {
     func look(
         at part: PartFile, of total: ByteCount, in folder: Folder, findingHoles: Bool = false
     ) async throws -> PartStamp {
-        try await pool.run { () throws(TransferError) in
+        try await pool.run(on: part.device) { () throws(TransferError) in
             guard let status = DaemonKit.status(of: part.fileDescriptor) else {
                 throw .destination(errno: errno, "look at", part.path)
             }
@@ -68,7 +68,7 @@ extension TransferFiles {
         }
         if let checksum = record.spec.checksum { expected = [checksum.algorithm: checksum.value] }
         let mayHaveHoles = Self.mayHaveHoles(record)
-        return try await hashing.runCancellable { [expected] isCancelled throws(TransferError) in
+        return try await hashing.runCancellable(on: folder.device) { [expected] isCancelled throws(TransferError) in
             let (opened, _) = retrying {
                 openat(folder.fileDescriptor, file.name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
             }

@@ -1,5 +1,6 @@
 import Glibc
 import TransferModel
+import TransferRPC
 import TransferStore
 
 /// What goes with tasks that are over.
@@ -67,26 +68,74 @@ extension TransferFiles {
         (0...1).map { PartName.make(task: record.id, store: storeID, wanted: plan.name, attempt: $0) }
     }
 
-    /// Removes the delivered file of a task that is being removed, unless something else has its name by now: a file of
-    /// another length, a link, a folder.
-    /// - Throws: why the file is still there; nothing where it was gone.
-    func deleteDelivered(_ record: TaskRecord) async throws {
-        guard let file = record.result?.file, let bytes = record.result?.bytes else { return }
-        try await opening(Self.folder(of: file)) { [access] () throws(TransferError) in
-            let name = Self.lastComponent(file)
-            let folder = try access.openFolder(Self.folder(of: file), owner: record.session.owner, create: false)
-            var status = stat()
-            guard fstatat(folder.fileDescriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else {
-                if errno == ENOENT { return }
-                throw .destination(errno: errno, "look at", file)
-            }
-            guard status.st_mode & S_IFMT == S_IFREG, ByteCount(Int64(status.st_size)) == bytes else {
-                throw TransferError(
-                    .diskIO, "\(file) is not what the task delivered, and stays.", details: ["path": .string(file)])
-            }
-            if unlinkat(folder.fileDescriptor, name, 0) != 0, errno != ENOENT {
-                throw .destination(errno: errno, "remove", file)
+    /// Removes the delivered file of a task that is being removed, where it is still what the task delivered: another task,
+    /// or the user, may have brought something else there since, or edited it.
+    func deleteDelivered(_ record: TaskRecord) async -> RemovedFile {
+        guard let result = record.result, let path = result.file else {
+            return RemovedFile(id: record.id, fate: .absent)
+        }
+        return await opening(Self.folder(of: path)) { [access] in
+            do throws(TransferError) {
+                let isThere = try DeliveredRemoval(result, at: path).remove(access, owner: record.session.owner)
+                return RemovedFile(id: record.id, fate: isThere ? .deleted : .absent)
+            } catch {
+                return RemovedFile(id: record.id, fate: .kept, reason: error.message)
             }
         }
+    }
+}
+
+/// Removes a file by its name, once it is known to be the one that was delivered under it.
+private struct DeliveredRemoval {
+    private let result: TaskResult
+    private let path: String
+
+    init(_ result: TaskResult, at path: String) {
+        self.result = result
+        self.path = path
+    }
+
+    /// - Returns: whether there was anything.
+    /// - Throws: why the file is still there.
+    func remove(_ access: FileAccess, owner: UserID) throws(TransferError) -> Bool {
+        let name = TransferFiles.lastComponent(path)
+        let place = TransferFiles.folder(of: path)
+        let folder: Folder
+        do throws(TransferError) {
+            folder = try access.openFolder(place, owner: owner, create: false)
+        } catch {
+            var status = stat()
+            if lstat(path, &status) != 0, errno == ENOENT || errno == ENOTDIR { return false }
+            throw error
+        }
+        guard let status = try folder.status(of: name) else { return false }
+        if let difference = try difference(status, name, in: folder) {
+            throw TransferError(.diskIO, "\(path) stays: \(difference).", details: ["path": .string(path)])
+        }
+        let (removed, code) = retrying { unlinkat(folder.fileDescriptor, name, 0) }
+        guard removed == 0 || code == ENOENT else { throw .destination(errno: code, "remove", path) }
+        return true
+    }
+
+    /// Why it is not what was delivered; nil where it is.
+    private func difference(_ status: stat, _ name: String, in folder: Folder) throws(TransferError) -> String? {
+        guard status.isRegular else { return "it is no file any more" }
+        guard ByteCount(Int64(status.st_size)) == result.bytes else { return "it has another length by now" }
+        guard let mark = result.mark else {
+            return "an older version of dld delivered it, and did not note how to know it again"
+        }
+        guard UInt64(status.st_ino) == mark.inode else { return "it is another file than the task delivered" }
+        if mark.changed == status.st_ctim.nanoseconds { return nil }
+        guard let checksum = mark.checksum else { return "it was changed since the task delivered it" }
+        let (opened, code) = retrying {
+            openat(folder.fileDescriptor, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+        }
+        guard opened >= 0 else { throw .destination(errno: code, "open", path) }
+        let file = Descriptor(opened)
+        guard DaemonKit.status(of: opened)?.st_ino == status.st_ino else {
+            return "it is another file than the task delivered"
+        }
+        let isSame = try FileHasher.checksum(of: file.rawValue, path: path) == checksum
+        return isSame ? nil : "it was changed since the task delivered it"
     }
 }

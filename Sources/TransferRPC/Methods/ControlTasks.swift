@@ -85,16 +85,20 @@ public struct ControlResult: WireObject, Hashable {
 
     public var changed: [TaskID]
     public var skipped: [Skipped]
+    public var files: [RemovedFile]?
     public var warnings: [Warning]?
 
-    public init(changed: [TaskID] = [], skipped: [Skipped] = [], warnings: [Warning]? = nil) {
+    public init(
+        changed: [TaskID] = [], skipped: [Skipped] = [], files: [RemovedFile]? = nil, warnings: [Warning]? = nil
+    ) {
         self.changed = changed
         self.skipped = skipped
+        self.files = files
         self.warnings = warnings
     }
 
     public enum CodingKeys: String, CodingKey, CaseIterable {
-        case changed, skipped, warnings
+        case changed, skipped, files, warnings
     }
 
     public static func field(_ key: CodingKeys) -> Field {
@@ -105,6 +109,42 @@ public struct ControlResult: WireObject, Hashable {
             .optional(
                 .list(.object(Warning.self)),
                 "What the change costs: `task.pause` names transfers that ran and cannot continue where they are.")
+        case .files:
+            .optional(
+                .list(.object(RemovedFile.self)),
+                "`task.remove` with `deleteFile`: what became of the files of those that had delivered one.")
+        }
+    }
+}
+
+/// What became of the file of a task that was removed.
+public struct RemovedFile: WireObject, Hashable {
+    public enum Fate: String, Codable, Sendable, Hashable, CaseIterable {
+        case deleted, kept, absent
+    }
+
+    public var id: TaskID
+    public var fate: Fate
+    public var reason: String?
+
+    public init(id: TaskID, fate: Fate, reason: String? = nil) {
+        self.id = id
+        self.fate = fate
+        self.reason = reason
+    }
+
+    public enum CodingKeys: String, CodingKey, CaseIterable {
+        case id, fate, reason
+    }
+
+    public static func field(_ key: CodingKeys) -> Field {
+        switch key {
+        case .id: .required(.taskID, "The task.")
+        case .fate:
+            .required(
+                .oneOf(Fate.self),
+                "`deleted`; `kept`: it is not what the task delivered; `absent`: it was gone already.")
+        case .reason: .optional(.string, "Of one that was kept: why.")
         }
     }
 }
@@ -181,7 +221,7 @@ public enum RemoveTasks: RPCMethod {
 
     public struct Parameters: WireObject, Hashable {
         public var selection: ControlSelection
-        /// What has another length by now, or is no file, stays.
+        /// What is not what the task delivered stays.
         public var deleteFile: Bool?
 
         public init(_ selection: ControlSelection, deleteFile: Bool? = nil) {
@@ -197,7 +237,9 @@ public enum RemoveTasks: RPCMethod {
         public static func field(_ key: CodingKeys) -> Field {
             ControlSelection.CodingKeys(rawValue: key.rawValue).map(ControlSelection.field)
                 ?? .optional(
-                    .boolean, "True: the delivered file goes too, unless it has another length by now, or is no file.")
+                    .boolean,
+                    "True: the delivered file goes too, if it is still the one that the task delivered and nobody changed it."
+                )
         }
 
         public init(from decoder: any Decoder) throws {

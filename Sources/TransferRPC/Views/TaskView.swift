@@ -261,7 +261,7 @@ extension TaskView: WireObject {
         case .file: .optional(.string, "Path of the delivered file.")
         case .sha256: .optional(.string, "SHA-256 of the delivered file in hexadecimal, where computed.")
         case .verified:
-            .optional(.boolean, "Once delivered: false where neither a digest nor a length proved the file complete.")
+            .optional(.boolean, "Once it has ended: true if a digest of the content was known and compared.")
         case .response: .optional(.object(ResponseInfo.self), "The server's answer.")
         case .error: .optional(.object(TransferError.self), "Why it waits or failed.")
         case .segments:

@@ -140,21 +140,3 @@ struct CancelCommand: DaemonCommand {
         if session.console.json { try session.console.value(result) }
     }
 }
-
-struct RemoveCommand: DaemonCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "remove", abstract: "Remove tasks that are over from the history.",
-        aliases: ["rm"])
-    @OptionGroup var selection: SelectionOptions
-
-    @Flag(help: "Delete the downloaded file too.")
-    var delete = false
-
-    @OptionGroup(title: "Global options") var global: GlobalOptions
-
-    func run(_ session: CommandSession) async throws {
-        let outcome = try await session.call(
-            RemoveTasks.self, RemoveTasks.Parameters(selection.selection, deleteFile: delete ? true : nil))
-        try ControlReport.print(outcome, "removed", byID: !selection.ids.isEmpty, session.console)
-    }
-}

@@ -162,6 +162,23 @@ import TransferStore
         #expect(try await fixture.events().isEmpty)
     }
 
+    /// The history is not what it speaks of.
+    @Test func whatRetentionTakesKeepsItsFile() async throws {
+        let folder = try TemporaryFolder()
+        let (store, supervisor) = (fixture.store, try await supervisor())
+        let task = try await fixture.add(hosts: ["h"])[0]
+        let file = folder.file("file")
+        try Files.write(file, [1])
+        let mark = FileMark(inode: UInt64(try #require(Files.status(file)).st_ino))
+        _ = try await fixture.apply(.claimed, to: task.id)
+        let result = TaskResult(file: file, bytes: 1, verified: false, mark: mark)
+        _ = try await fixture.apply(.completed(result, duration: 1), to: task.id)
+        fixture.time.advance(34_560_000)
+        await supervisor.keepHouse()
+        #expect(try await store.read { try $0.task(task.id) } == nil)
+        #expect(Files.names(in: folder.path) == ["file"])
+    }
+
     /// A daemon that dies in between leaves no file that no task speaks of.
     @Test func whatRetentionTakesLosesItsPartFirst() async throws {
         let folder = try TemporaryFolder()

@@ -103,14 +103,19 @@ import TransferStore
             try Data([1]).write(to: URL(fileURLWithPath: file))
             try await store.write { transaction in
                 let record = try transitions.claim([task.id], sessions: [:], in: transaction)[0]
-                let result = TaskResult(file: file, bytes: 1, verified: true)
+                let status = try #require(Files.status(file))
+                let changed = Int64(status.st_ctim.tv_sec) * 1_000_000_000 + Int64(status.st_ctim.tv_nsec)
+                let mark = FileMark(inode: UInt64(status.st_ino), changed: changed)
+                let result = TaskResult(file: file, bytes: 1, verified: true, mark: mark)
                 _ = try transitions.complete(
                     [CompletedRun(record: record, result: result, duration: 1)], in: transaction)
             }
         }
         for (task, deletes) in zip(tasks, [false, true]) {
             let target = ControlTarget(scope: .ids([task.id]), owner: .everyone)
-            #expect(try await supervisor.control(.remove(deleteFile: deletes), target).changed == [task.id])
+            let outcome = try await supervisor.control(.remove(deleteFile: deletes), target)
+            #expect(outcome.changed == [task.id])
+            #expect(outcome.files == (deletes ? [RemovedFile(id: task.id, fate: .deleted)] : nil))
         }
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["a"])
     }
