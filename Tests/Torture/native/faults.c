@@ -224,7 +224,14 @@ static void flushed(int descriptor, int all, int lost) {
 
 // MARK: writes
 
-static ssize_t planted(const char *path, int descriptor, size_t bytes) {
+// In place of what was to be written: a file that stayed short, or had holes, the daemon notices itself.
+static ssize_t writeZeros(int descriptor, size_t bytes, off64_t at) {
+    static const char zeros[1 << 16];
+    size_t count = bytes < sizeof zeros ? bytes : sizeof zeros;
+    return at < 0 ? raw(SYS_write, descriptor, zeros, count) : raw(SYS_pwrite64, descriptor, zeros, count, at);
+}
+
+static ssize_t planted(const char *path, int descriptor, size_t bytes, off64_t at) {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     if (name[0] != '.' || !endsWith(name, ".dldpart")) return 0;
     if (isPlanted(earlyName) && strncmp(name + 1, control->early, strlen(control->early)) == 0) {
@@ -233,7 +240,7 @@ static ssize_t planted(const char *path, int descriptor, size_t bytes) {
         snprintf(to, sizeof to, "%.*s/%s", (int)(name - path - 1), path, control->early);
         raw(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, AT_SYMLINK_FOLLOW);
     }
-    return isPlanted(lostWrite) ? (ssize_t)bytes : 0;
+    return isPlanted(lostWrite) ? writeZeros(descriptor, bytes, at) : 0;
 }
 
 static ssize_t written(const char *what, int descriptor, const void *data, size_t bytes, off64_t at) {
@@ -248,8 +255,8 @@ static ssize_t written(const char *what, int descriptor, const void *data, size_
             return isPlanted(hiddenFailure) ? (ssize_t)bytes : -1;
         }
         if (control->plants) {
-            ssize_t pretended = planted(path, descriptor, bytes);
-            if (pretended) return pretended;
+            ssize_t done = planted(path, descriptor, bytes, at);
+            if (done) return done;
         }
         if (isCut(&call)) count = bytes / 2;
     }
