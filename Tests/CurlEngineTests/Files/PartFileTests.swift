@@ -165,7 +165,7 @@ import TransferModel
         #expect(try PartFile.recover(checkpoint, task: task, journal: nil) == nil)
         #expect(try PartFile.recover(checkpoint, task: task, journal: nil, mayHaveHoles: true) != nil)
         var gap = checkpoint
-        (gap.offset, gap.total) = (4096, 100_000)
+        (gap.offset, gap.total) = (8192, 100_000)
         #expect(try PartFile.recover(gap, task: task, journal: nil) == nil)
         #expect(truncate(part.path, 0) == 0)
         #expect(part.isCut() && part.isDamaged)
