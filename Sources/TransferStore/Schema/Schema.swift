@@ -18,9 +18,9 @@ enum Schema {
         Migration(identifier: Migration0006.identifier, sql: Migration0006.sql),
         Migration(identifier: Migration0007.identifier, sql: Migration0007.sql),
         Migration(identifier: Migration0008.identifier, sql: Migration0008.sql),
-        Migration(identifier: Migration0012.identifier, sql: Migration0012.sql),
-        Migration(identifier: Migration0011.identifier, sql: Migration0011.sql),
         Migration(identifier: Migration0009.identifier, sql: Migration0009.sql),
+        Migration(identifier: Migration0011.identifier, sql: Migration0011.sql),
+        Migration(identifier: Migration0012.identifier, sql: Migration0012.sql),
     ]
 
     static var migrator: DatabaseMigrator {
