@@ -11,7 +11,7 @@ struct ListenerFarewellTests {
     @Test func everybodyWhoWaitsHearsWhy() async throws {
         let folder = try TemporaryFolder()
         let path = try SocketPath(folder.file("socket"))
-        let (listener, _) = try path.listen(backlog: 16)
+        let listener = try path.open().descriptor
         defer { close(listener) }
         var clients: [RPCClientConnection] = []
         for _ in 0..<5 {
@@ -33,7 +33,7 @@ struct ListenerFarewellTests {
     @Test func whoNeverReadsOrClosesHoldsNobody() async throws {
         let folder = try TemporaryFolder()
         let path = try SocketPath(folder.file("socket"))
-        let (listener, _) = try path.listen(backlog: 16)
+        let listener = try path.open().descriptor
         defer { close(listener) }
         let silent = try await LineClient.connect(to: path.path, reads: false)
         let told = try await Threads.run { ListenerFarewell.refuse(waitingAt: listener, with: Self.error) }
@@ -43,7 +43,7 @@ struct ListenerFarewellTests {
 
     @Test func nobodyIsWaitedFor() async throws {
         let folder = try TemporaryFolder()
-        let (listener, _) = try SocketPath(folder.file("socket")).listen(backlog: 16)
+        let listener = try SocketPath(folder.file("socket")).open().descriptor
         defer { close(listener) }
         #expect(ListenerFarewell.refuse(waitingAt: listener, with: Self.error) == 0)
     }
