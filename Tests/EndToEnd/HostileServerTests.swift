@@ -74,7 +74,9 @@ extension EndToEnd {
                     "tasks": [.integer(id)], "types": ["task.waiting", "task.failed"],
                 ])
                 let codes = events.compactMap(\.errorCode)
-                #expect(answer.codes.contains(codes.first), "\(answer): \(codes)")
+                // A request that met this on a connection of another one is repeated once, and met the good answer.
+                let isRepeated = codes.isEmpty && scene.origin.requests(path).count > 1
+                #expect(answer.codes.contains(codes.first) || isRepeated, "\(answer): \(codes)")
                 if task["state"] == "completed", scene.origin.requests(path).count > 1 {
                     #expect(Self.resource.content.matches(scene.file("\(number)")), "\(answer)")
                 }

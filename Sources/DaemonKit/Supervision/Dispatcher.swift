@@ -154,6 +154,9 @@ actor Dispatcher {
         return gates.withLock { $0.tryNow(host: host, task: task, at: now) }
     }
 
+    /// Whether any host may be held back.
+    nonisolated var mayHoldHosts: Bool { gates.withLock { !$0.isEmpty } }
+
     /// Why `host` takes no task now.
     nonisolated func hold(host: String) -> HostGates.Hold? {
         let now = time.reading()
@@ -214,7 +217,7 @@ actor Dispatcher {
             preempt(decision.preempt)
             if !decision.start.isEmpty { return try await start(decision.start, sessions, now) }
             turnEnd.withLock { $0 = decision.nextLook }
-            guard decision.preempt.isEmpty, candidates.hasMore, !candidates.tasks.isEmpty,
+            guard decision.preempt.isEmpty, candidates.hasMoreLanes, !candidates.tasks.isEmpty,
                 active.count < limits.maximumConcurrentTasks || decision.leavesOwnerWithout
             else { return false }
             query.lookFurther(past: candidates.tasks)
@@ -342,13 +345,16 @@ actor Dispatcher {
 }
 
 extension CandidateQuery {
+    /// More lanes than any store has.
+    private static let most = 1 << 30
+
     /// None of the best tasks may start, because their hosts or sessions are full or held back: what comes after them,
     /// one of each lane and more lanes and sessions each time, may.
     fileprivate mutating func lookFurther(past candidates: [QueuedTask]) {
         excludedTasks.formUnion(candidates.map(\.id))
         perLane = 1
-        limit *= 4
-        sessions *= 4
+        limit = min(limit * 4, Self.most)
+        sessions = min(sessions * 4, Self.most)
     }
 }
 

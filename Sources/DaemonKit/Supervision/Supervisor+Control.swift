@@ -116,17 +116,33 @@ extension Supervisor {
         if action.isEnding { for session in Set(changed.map(\.session)) { launches.finalEvent(in: session) } }
     }
 
-    /// A queued task cannot be retried, unless its host holds it back: then the host is tried now, with this task.
+    /// Whoever retries a task means now: a host that holds its tasks back is tried with it. So a queued task can be retried too,
+    /// if its host holds it back.
     private func tryHeldHosts(_ results: [ControlResult], _ heads: [TaskHead]) async throws -> [ControlResult] {
+        guard let dispatcher, dispatcher.mayHoldHosts else { return results }
         let queued = Dictionary(heads.filter { $0.status.state == .queued }.map { ($0.id, $0) }) { first, _ in first }
-        guard !queued.isEmpty else { return results }
-        let hosts = try await store.read { try $0.tasks(Array(queued.keys)) }.map { ($0.id, $0.host) }
+        let ids = results.compactMap { result -> TaskID? in
+            switch result {
+            case .changed(let head): head.id
+            case .skipped(let id, _): queued[id]?.id
+            }
+        }
+        let hosts = try await store.read { try $0.tasks(ids) }.map { ($0.id, $0.host) }
         let hostOf = Dictionary(hosts) { first, _ in first }
+        var tried: Set<String> = []
         return results.map { result in
-            guard case .skipped(let id, .taskWrongState) = result, let head = queued[id], let host = hostOf[id],
-                dispatcher?.tryNow(id, host: host) ?? false
-            else { return result }
-            return .changed(head)
+            switch result {
+            case .changed(let head):
+                if let host = hostOf[head.id], tried.insert(host).inserted {
+                    _ = dispatcher.tryNow(head.id, host: host)
+                }
+            case .skipped(let id, .taskWrongState):
+                if let head = queued[id], let host = hostOf[id], dispatcher.tryNow(id, host: host) {
+                    return .changed(head)
+                }
+            case .skipped: break
+            }
+            return result
         }
     }
 

@@ -66,6 +66,9 @@ package struct HostGates: Sendable {
         self.policy = policy
     }
 
+    /// No host is held, nor has failed of late.
+    package var isEmpty: Bool { gates.isEmpty }
+
     package func permission(host: String, at now: ClockReading) -> Permission {
         guard let next = gates[host]?.nextStartAt else { return .any }
         return now.boot < next ? .none(until: next) : .one

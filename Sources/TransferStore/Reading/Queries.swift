@@ -139,7 +139,9 @@ package struct Candidates: Sendable {
 
     package var tasks: [QueuedTask] { sessions.flatMap(\.tasks) }
     /// The store has tasks that are not here.
-    package var hasMore: Bool { isCut || sessions.contains { $0.isCut || !$0.cutHosts.isEmpty } }
+    package var hasMore: Bool { hasMoreLanes || sessions.contains { !$0.cutHosts.isEmpty } }
+    /// The store has lanes of which nothing is here.
+    package var hasMoreLanes: Bool { isCut || sessions.contains(where: \.isCut) }
 }
 
 /// The tasks of one session on one host.

@@ -18,7 +18,7 @@ extension StoreSnapshot {
             found.sessions.append(try candidates(of: session, row, query, most: most, held: &found.heldLanes))
         }
         for task in try wanted(query) where !found.tasks.contains(where: { $0.id == task.id }) {
-            found.sessions.append(Candidates.OfSession(session: task.session, tasks: [task], isCut: true))
+            found.sessions.append(Candidates.OfSession(session: task.session, tasks: [task]))
         }
         return found
     }

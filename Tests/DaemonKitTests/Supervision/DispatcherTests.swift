@@ -184,6 +184,22 @@ import TransferStore
         #expect(stage.startedIDs.count == 3)
     }
 
+    /// What comes after the best of a full lane could not begin either: however long the lane is, it is not read further.
+    @Test func aLongLaneOfAFullHostIsReadOnce() async throws {
+        let fixture = try SupervisionFixture()
+        _ = try await fixture.add(hosts: Array(repeating: "full", count: 120) + ["paced"])
+        let stage = Stage(fixture)
+        stage.settings.withLock { $0.global.maximumConcurrentTasksPerHost = 1 }
+        await stage.dispatcher.kick()
+        #expect(stage.startedIDs.count == 2)
+        for _ in 0..<3 { await stage.dispatcher.kick() }
+        #expect(stage.startedIDs.count == 2)
+        var query = CandidateQuery(perLane: 1)
+        query.excludedTasks = Set(stage.startedIDs)
+        let found = try await fixture.store.read { [query] in try $0.candidates(query) }
+        #expect(found.hasMore && !found.hasMoreLanes)
+    }
+
     @Test func aTaskThatAClientWantsIsTheProbe() async throws {
         let fixture = try SupervisionFixture()
         let tasks = try await fixture.add(hosts: Array(repeating: "dead", count: 12))

@@ -25,7 +25,7 @@ import TransferModel
                     CREATE TRIGGER task_again_queued AFTER UPDATE OF state ON task BEGIN SELECT 1; END;
                     CREATE TRIGGER task_again_moved AFTER UPDATE OF lane ON task BEGIN SELECT 1; END;
                     UPDATE lane SET held = 1;
-                    DELETE FROM grdb_migrations WHERE identifier >= '0008';
+                    DELETE FROM grdb_migrations WHERE identifier = '0008';
                     """)
         }
         try queue.close()
