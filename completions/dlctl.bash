@@ -578,14 +578,39 @@ _dlctl_fetch() {
 
 _dlctl_update() {
     repeating_flags=()
-    non_repeating_flags=(--system --json --quiet -q --no-start --version -h --help)
-    repeating_options=(-H --header)
-    non_repeating_options=(--url --priority --limit --description --at --position --socket)
+    non_repeating_flags=(--password-stdin --netrc --system --json --quiet -q --no-start --version -h --help)
+    repeating_options=(--mirror -H --header)
+    non_repeating_options=(--url -o --output -d --directory --on-conflict --checksum --proxy --ca-file --priority --limit --description --at --deadline --position -u --user --password-file --bearer-file --bearer-env --netrc-file --socket)
     __dlctl_offer_flags_options 1
 
     # Offer option value completions
     case "${prev}" in
     '--url')
+        return
+        ;;
+    '--mirror')
+        return
+        ;;
+    '-o'|'--output')
+        __dlctl_add_completions -f
+        return
+        ;;
+    '-d'|'--directory')
+        __dlctl_add_completions -d
+        return
+        ;;
+    '--on-conflict')
+        __dlctl_add_completions -W 'rename'$'\n''overwrite'$'\n''fail'
+        return
+        ;;
+    '--checksum')
+        return
+        ;;
+    '--proxy')
+        return
+        ;;
+    '--ca-file')
+        __dlctl_add_completions -f
         return
         ;;
     '--priority')
@@ -603,7 +628,28 @@ _dlctl_update() {
     '--at')
         return
         ;;
+    '--deadline')
+        return
+        ;;
     '--position')
+        return
+        ;;
+    '-u'|'--user')
+        return
+        ;;
+    '--password-file')
+        __dlctl_add_completions -f
+        return
+        ;;
+    '--bearer-file')
+        __dlctl_add_completions -f
+        return
+        ;;
+    '--bearer-env')
+        return
+        ;;
+    '--netrc-file')
+        __dlctl_add_completions -f
         return
         ;;
     '--socket')

@@ -29,7 +29,7 @@ function __dlctl_parse_tokens -S
         case 'fetch'
             __dlctl_parse_subcommand 1 'X/method=' 'd/data=' 'o/output=' 's/session=' 'priority=' 'limit=' 'at=' 'deadline=' 'paused' 'retry=' 'timeout=' 'max-time=' 'description=' 'tag=+' 'client-token=' 'H/header=+' 'A/user-agent=' 'referer=' 'u/user=' 'password-stdin' 'password-file=' 'bearer-file=' 'bearer-env=' 'netrc' 'netrc-file=' 'proxy=' 'proxy-file=' 'ca-file=' 'cert=' 'key=' 'tls-min=' 'http-version=' 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
         case 'update'
-            __dlctl_parse_subcommand 1 'url=' 'priority=' 'limit=' 'H/header=+' 'description=' 'at=' 'position=' 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
+            __dlctl_parse_subcommand 1 'url=' 'mirror=+' 'o/output=' 'd/directory=' 'on-conflict=' 'checksum=' 'proxy=' 'ca-file=' 'priority=' 'limit=' 'H/header=+' 'description=' 'at=' 'deadline=' 'position=' 'u/user=' 'password-stdin' 'password-file=' 'bearer-file=' 'bearer-env=' 'netrc' 'netrc-file=' 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
         case 'list'
             __dlctl_parse_subcommand 0 'state=+' 's/session=' 'all' 'match=' 'n/limit=' 'owner=' 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
         case 'show'
@@ -140,7 +140,7 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "d
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'add' -d 'Queue downloads; print their ids.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'upload' -d 'Queue uploads; print their ids.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'fetch' -d 'Make a short request and print the body of the answer.'
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'update' -d 'Change a task where it stands.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'update' -d 'Change a task where it stands, also one that failed or was cancelled.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'list' -d 'A table of tasks.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'show' -d 'Everything about one task.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl" -eq 1' -fa 'explain' -d 'Why a task is not running, what happened so far, what to do.'
@@ -296,12 +296,27 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "d
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" version' -l 'version' -d 'Show the version.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" h help' -s 'h' -l 'help' -d 'Show help information.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl update" url' -l 'url' -d 'Download from here instead.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl update"' -l 'mirror' -d 'Another URL of the same file; these replace all mirrors of the task.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl update" o output' -s 'o' -l 'output' -d 'Save as this file.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl update" d directory' -s 'd' -l 'directory' -d 'Save into this folder; the file keeps its name.' -rfa '(__dlctl_complete_directories)'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl update" on-conflict' -l 'on-conflict' -d 'What to do where the file exists.' -rfka 'rename overwrite fail'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl update" checksum' -l 'checksum' -d 'What the file must hash to: an algorithm, a colon, the value in hex.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl update" proxy' -l 'proxy' -d 'http, https, socks5 or socks5h proxy, or none.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl update" ca-file' -l 'ca-file' -d 'Trust the certificates in this PEM file.' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl update" priority' -l 'priority' -d 'Place in the queue, or a number from 0 to 1.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl update" limit' -l 'limit' -d 'Bytes per second: 500k, 2M, none.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl update"' -s 'H' -l 'header' -d 'A header \'Name: value\'; these replace all headers of the task.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl update" description' -l 'description' -d 'A remark.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl update" at' -l 'at' -d 'Begin then: 22:30, +2h, now, or 2026-01-31T08:00:00Z.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl update" deadline' -l 'deadline' -d 'Fail if not done by then.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl update" position' -l 'position' -d 'Place among tasks of its priority: first, last or a number.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl update" u user' -s 'u' -l 'user' -d 'User name for the server; the password is asked for, or see below.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl update" password-stdin' -l 'password-stdin' -d 'Read the password from standard input.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl update" password-file' -l 'password-file' -d 'Read the password from a file.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl update" bearer-file' -l 'bearer-file' -d 'Read a bearer token from a file; - is standard input.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl update" bearer-env' -l 'bearer-env' -d 'Take a bearer token from an environment variable.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl update" netrc' -l 'netrc' -d 'Take user and password from ~/.netrc.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl update" netrc-file' -l 'netrc-file' -d 'Take user and password from this netrc file.' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl update" socket' -l 'socket' -d 'Talk to the daemon at this socket, and to no other.' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl update" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl update" json' -l 'json' -d 'Print JSON: one value, or one a line where results come one by one.'

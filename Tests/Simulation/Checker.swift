@@ -6,14 +6,14 @@ import TransferStore
 /// Looks at a world from outside and says which promise is broken.
 final class Checker: @unchecked Sendable {
     private unowned let world: World
-    /// Delivered files that were found right, by name.
+    /// Delivered files that were found right, by path in the world's folder.
     private var proven: [String: UInt64] = [:]
 
     /// What there was to look at.
     private struct Sight: Equatable {
         var event: SequenceNumber
         var changes: Int
-        /// When the folder of destinations last got or lost a name.
+        /// When the folders of destinations last got or lost a name.
         var named: [Int]
     }
 
@@ -39,11 +39,12 @@ final class Checker: @unchecked Sendable {
     var isDue: Bool { seen != sight() }
 
     private func sight() -> Sight {
-        var status = stat()
-        stat(world.folder + "/out", &status)
-        return Sight(
-            event: world.ledger.head, changes: world.client.changes,
-            named: [status.st_mtim.tv_sec, status.st_mtim.tv_nsec])
+        let named = World.destinations.flatMap { place in
+            var status = stat()
+            stat(world.folder + place, &status)
+            return [status.st_mtim.tv_sec, status.st_mtim.tv_nsec]
+        }
+        return Sight(event: world.ledger.head, changes: world.client.changes, named: named)
     }
 
     /// Everything that must hold at any moment.
@@ -100,9 +101,9 @@ final class Checker: @unchecked Sendable {
         try checkTokens(records)
         for record in records where world.client.tasks[record.id]?.isRemoved == false {
             guard record.status.state == .completed, record.spec.kind == .download else { continue }
-            let name = record.result?.file?.split(separator: "/").last.map(String.init) ?? ""
-            guard proven[name] != nil else {
-                throw Violation("task \(record.id) is completed without its file \"\(name)\"")
+            let file = record.result?.file ?? ""
+            guard proven[String(file.dropFirst(world.folder.count))] != nil else {
+                throw Violation("task \(record.id) is completed without its file \"\(file)\"")
             }
         }
     }
@@ -110,17 +111,18 @@ final class Checker: @unchecked Sendable {
     /// No wrong byte has a final name, and no other file lies about.
     private func checkFiles() throws {
         let store = world.daemon?.store.identifier ?? ""
-        var parts: [(name: String, task: TaskID)] = []
-        let names = try world.names(in: "/out")
-        proven = proven.filter { names.contains($0.key) }
-        for name in names {
+        var parts: [(path: String, task: TaskID)] = []
+        let paths = try World.destinations.flatMap { place in try world.names(in: place).map { place + "/" + $0 } }
+        proven = proven.filter { paths.contains($0.key) }
+        for path in paths {
+            let name = String(path[path.index(after: path.lastIndex(of: "/") ?? path.startIndex)...])
             if PartName.isPartName(name) {
                 guard let task = PartName.task(of: name, store: store) else {
-                    throw Violation("\(name) is nobody's part file")
+                    throw Violation("\(path) is nobody's part file")
                 }
-                parts.append((name, task))
+                parts.append((path, task))
             } else {
-                try checkDelivered(name)
+                try checkDelivered(path, name)
             }
         }
         // Whoever removes a task, or ends it, drops its part at once or with what follows the answer.
@@ -128,34 +130,37 @@ final class Checker: @unchecked Sendable {
         let records = try world.read { try $0.tasks(try $0.select(TaskSelector(), after: nil, limit: 1000)) }
         // Its name may be newer than what the store could be told.
         let held = Set(records.compactMap { $0.checkpoint?.inode })
-        for (name, task) in parts where !held.contains(try inode(of: name)) {
+        for (path, task) in parts where !held.contains(try inode(of: path)) {
             guard let record = records.first(where: { $0.id == task }) else {
-                throw Violation("\(name) is a part file of no task")
+                throw Violation("\(path) is a part file of no task")
             }
             if record.status.state.isFinal {
-                throw Violation("\(name) is left of a task that is \(record.status.state.rawValue)")
+                throw Violation("\(path) is left of a task that is \(record.status.state.rawValue)")
             }
         }
     }
 
-    private func inode(of name: String) throws -> UInt64 {
+    private func inode(of path: String) throws -> UInt64 {
         var status = stat()
-        guard stat(world.folder + "/out/" + name, &status) == 0 else { throw Violation("\(name) is gone") }
+        guard stat(world.folder + path, &status) == 0 else { throw Violation("\(path) is gone") }
         return UInt64(status.st_ino)
     }
 
-    private func checkDelivered(_ name: String) throws {
-        guard let resource = world.client.wanted[name] else { throw Violation("nobody wanted a file \"\(name)\"") }
-        let path = world.folder + "/out/" + name
+    private func checkDelivered(_ path: String, _ name: String) throws {
+        guard let resources = world.client.wanted[name] else { throw Violation("nobody wanted a file \"\(name)\"") }
         var status = stat()
-        guard stat(path, &status) == 0 else { return }
+        guard stat(world.folder + path, &status) == 0 else { return }
         let stamp = UInt64(status.st_ino) &* 31 &+ UInt64(bitPattern: Int64(status.st_mtim.tv_nsec))
-        guard proven[name] != stamp else { return }
-        let bytes = try world.content(of: path)
-        let served = world.resources[resource]
-        guard served.versions.contains(where: { served.content($0) == bytes }) else {
-            throw Violation("\(name) has \(bytes.count) bytes that are of no version of resource \(resource)")
+        guard proven[path] != stamp else { return }
+        let bytes = try world.content(of: world.folder + path)
+        let isServed = resources.contains { resource in
+            let served = world.resources[resource]
+            return served.versions.contains { served.content($0) == bytes }
         }
-        proven[name] = stamp
+        guard isServed else {
+            throw Violation(
+                "\(path) has \(bytes.count) bytes that are of no version of resources \(resources.sorted())")
+        }
+        proven[path] = stamp
     }
 }

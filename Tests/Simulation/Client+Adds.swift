@@ -81,10 +81,16 @@ extension Client {
             do {
                 var spec = TaskSpec()
                 spec.resumeData = try await daemon.supervisor.resumeData(id, by: Self.peer)
+                // One that has failed stays so.
+                let state = try await daemon.supervisor.record(id, for: Self.peer).status.state
                 end(id)
-                promise(.cancelled, id, number)
+                if state != .failed { promise(.cancelled, id, number) }
                 // Both may be fetched to their ends.
-                for place in 1...Self.mostTasks { wanted["\(file) (\(place))"] = wanted[file] }
+                for name in names(like: file) where !name.contains(" (") {
+                    for place in 1...Self.mostTasks {
+                        wanted["\(name) (\(place))", default: []].formUnion(wanted[name] ?? [])
+                    }
+                }
                 spec.startPaused = world.random.chance(500)
                 ask(AddCall([(spec, Known(connections: connections, file: file))], session: nil), daemon)
                 if world.random.chance(500) { control(.remove(deleteFile: false), id, daemon) }

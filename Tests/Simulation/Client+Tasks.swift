@@ -15,7 +15,7 @@ extension Client {
     }
 
     func download(_ name: String, from resource: Int) -> (TaskSpec, Known) {
-        wanted[name] = resource
+        wanted[name] = [resource]
         let connections = 1 + world.random.below(Self.mostConnections)
         var spec = TaskSpec()
         spec.url = world.resources[resource].url

@@ -27,8 +27,8 @@ final class Client: @unchecked Sendable {
     var calls: [AddCall] = []
     /// How often what clients know of tasks changed.
     private(set) var changes = 0
-    /// By name of the wanted file.
-    var wanted: [String: Int] = [:]
+    /// By name of the wanted file: resources that it may be of.
+    var wanted: [String: Set<Int>] = [:]
     /// Of files that are sent.
     var sources: [Source] = []
     var made = 0
@@ -59,6 +59,9 @@ final class Client: @unchecked Sendable {
         let awaited = Set(calls.filter { $0.ids == nil }.flatMap(\.known).compactMap(\.target))
         for (name, target) in world.server.targets where !awaited.contains(name) { target.isAnswered = true }
     }
+
+    /// Its file may have this name from now on.
+    func mayBeNamed(_ name: String, _ id: TaskID) { tasks[id]?.file = name }
 
     /// A task was acknowledged.
     func learn(_ id: TaskID, _ known: Known) { tasks[id] = known }
@@ -96,6 +99,7 @@ final class Client: @unchecked Sendable {
         guard world.hazards.contains(.client) else { return }
         if world.random.chance(world.odds.sessionEnd) { return endSession(daemon) }
         if world.random.chance(world.odds.resumeData) { return handOver(daemon) }
+        if world.random.chance(world.odds.update) { return update(daemon) }
         let ids = tasks.keys.sorted()
         guard !ids.isEmpty else { return }
         let id = ids[world.random.below(ids.count)]

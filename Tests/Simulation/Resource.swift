@@ -42,6 +42,8 @@ struct Resource {
     var path: String { "/r\(number)" }
     var host: String { "h\(number % 3).localhost" }
     var url: String { "http://\(host)\(path)" }
+    /// The same by another name of the host.
+    var otherURL: String { "http://g\(number % 3).localhost\(path)" }
     static func number(inURL url: String) -> Int? { url.split(separator: "r").last.flatMap { Int($0) } }
 
     mutating func change() { if version + 1 < lengths.count { version += 1 } }
@@ -64,9 +66,9 @@ struct Resource {
         }
     }
 
-    /// Versions are hours apart, and all of them old.
+    /// Versions are hours apart, files a month, and all of them old.
     private var modified: String? {
-        validator == .date ? httpDate(1_600_000_000 + version * 3600) : nil
+        validator == .date ? httpDate(1_600_000_000 + number * 30 * 86400 + version * 3600) : nil
     }
 
     /// The answer to a request, and the body that follows.

@@ -42,6 +42,8 @@ final class World: @unchecked Sendable {
     /// Hosts that nobody reaches until then (nanoseconds since boot).
     private var downUntil: [String: Int64] = [:]
 
+    /// Where downloads go, each on a file system of its own.
+    static let destinations = ["/out", "/far"]
     private static let resourceCount = 6
     private static let checkEvery = 40
     private static let begin: Int64 = 1_000_000_000_000
@@ -78,8 +80,8 @@ final class World: @unchecked Sendable {
     /// - Throws: `Violation`; other errors where the simulation itself cannot go on.
     func run() throws {
         sim_reset(random.next(), Self.begin, Self.wallBegin)
-        for place in ["", "/state", "/out", "/in", "/lost"] { mkdir(folder + place, 0o700) }
-        sim_watch_names(folder + "/out", folder + "/lost", plant != .unname)
+        for place in ["", "/state", "/out", "/far", "/in", "/lost"] { mkdir(folder + place, 0o700) }
+        sim_watch_names(folder + "/out", folder + "/far", folder + "/lost", plant != .unname)
         resources = (0..<Self.resourceCount).map { Resource($0, odds.traits, &random) }
         try start()
         while stepCount < steps {
@@ -176,7 +178,10 @@ final class World: @unchecked Sendable {
     private func cutUnsynced() throws {
         let names = sim_unsynced_names()
         if names > 0 { sim_cut_names(random.below(names + 1)) }
-        let paths = try self.names(in: "/out").map { folder + "/out/" + $0 } + [folder + "/state/dld.sqlite-wal"]
+        let paths =
+            try Self.destinations.flatMap { place in
+                try self.names(in: place).map { folder + place + "/" + $0 }
+            } + [folder + "/state/dld.sqlite-wal"]
         for path in paths {
             var status = stat()
             guard stat(path, &status) == 0 else { continue }
@@ -275,6 +280,7 @@ final class World: @unchecked Sendable {
         guard subscribers.areSettled else { return false }
         return try read {
             try $0.counts().allSatisfy { $0.key.isFinal || $0.value == 0 } && $0.uploadEndings(limit: 1).isEmpty
+                && $0.tasksWithMovedParts(after: nil, limit: 1).isEmpty
         }
     }
 

@@ -91,8 +91,11 @@ typedef struct {
 
 static Durable *durable;
 static size_t durable_count, durable_room;
-// A name that came, went or was changed in the watched folder since that was synced: how it is taken back.
+enum { places = 2 };
+// A name that came, went or was changed in a watched folder since that was synced: how it is taken back.
 typedef struct {
+    // Which of the watched folders it is in.
+    int place;
     // NULL where there was, or is, none. What lost its name by the change lies in `lost` under `number`.
     char *before, *after;
     uint64_t number;
@@ -103,9 +106,9 @@ typedef struct {
 
 static NameChange *changes;
 static size_t change_count, change_room;
-static int watched = -1, lost = -1;
+static int watched[places] = {-1, -1}, lost = -1;
 static bool syncs_names;
-static uint64_t watched_inode, next_lost;
+static uint64_t watched_inode[places], next_lost;
 static int failing_error, failing_calls;
 static int64_t disk_failed;
 
@@ -299,7 +302,7 @@ ssize_t getrandom(void *bytes, size_t count, unsigned int flags) { return syscal
 
 int getentropy(void *bytes, size_t count) { return getrandom(bytes, count, 0) == (ssize_t)count ? 0 : -1; }
 
-// MARK: The disk. Of files their data, of one folder its names; other names are taken to be durable.
+// MARK: The disks. Of files their data, of two folders their names; other names are taken to be durable.
 
 void sim_break_disk(int error, int calls) {
     failing_error = error;
@@ -346,26 +349,31 @@ static char *copied(const char *text) {
     return copy;
 }
 
-// Only names beneath the folder's own descriptor, as the daemon uses them.
-static bool is_watched(int folder, const char *name) {
+static int place_of(int folder) {
     struct stat status;
-    return is_simulated && watched >= 0 && folder >= 0 && !strchr(name, '/') && fstat(folder, &status) == 0
-        && status.st_ino == watched_inode;
+    if (!is_simulated || folder < 0 || fstat(folder, &status) != 0) return -1;
+    for (int i = 0; i < places; i++)
+        if (watched[i] >= 0 && status.st_ino == watched_inode[i]) return i;
+    return -1;
 }
 
-static void note_change(const char *before, const char *after, int64_t number) {
+// Which of the folders the name is in, -1 for none. Only names beneath a folder's own descriptor, as the daemon uses them.
+static int watched_place(int folder, const char *name) { return strchr(name, '/') ? -1 : place_of(folder); }
+
+static void note_change(int place, const char *before, const char *after, int64_t number) {
     if (change_count == change_room) changes = grown(changes, &change_room, sizeof *changes);
     changes[change_count++] = (NameChange){
+        .place = place,
         .before = copied(before), .after = copied(after), .number = (uint64_t)number, .is_lost = number >= 0};
 }
 
 static void lost_name(uint64_t number, char text[24]) { snprintf(text, 24, "%llu", (unsigned long long)number); }
 
 // Gives a file that is about to lose its name another one, by which it comes back; -1 where there is none.
-static int64_t keep_lost(const char *name) {
+static int64_t keep_lost(int place, const char *name) {
     char text[24];
     lost_name(next_lost, text);
-    if (kernel(SYS_linkat, watched, (long)name, lost, (long)text, 0, 0) != 0) return -1;
+    if (kernel(SYS_linkat, watched[place], (long)name, lost, (long)text, 0, 0) != 0) return -1;
     return (int64_t)next_lost++;
 }
 
@@ -377,9 +385,9 @@ static void drop_lost(int64_t number) {
 }
 
 // A call that changes names has come to its end: what it did is noted, or what was kept for it goes again.
-static int noted(int result, bool is_noted, const char *before, const char *after, int64_t number) {
-    if (result == 0 && is_noted) {
-        note_change(before, after, number);
+static int noted(int result, int place, const char *before, const char *after, int64_t number) {
+    if (result == 0 && place >= 0) {
+        note_change(place, before, after, number);
     } else {
         const int code = errno;
         drop_lost(number);
@@ -388,24 +396,41 @@ static int noted(int result, bool is_noted, const char *before, const char *afte
     return result;
 }
 
-static void forget_changes(void) {
-    while (change_count) {
-        NameChange *change = changes + --change_count;
-        if (change->is_lost) drop_lost((int64_t)change->number);
-        free(change->before);
-        free(change->after);
-    }
+static void forget(NameChange *change) {
+    if (change->is_lost) drop_lost((int64_t)change->number);
+    free(change->before);
+    free(change->after);
 }
 
-void sim_watch_names(const char *folder, const char *lost_folder, bool syncs) {
-    syncs_names = syncs;
-    if (watched >= 0) close(watched);
-    if (lost >= 0) close(lost);
-    watched = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    lost = open(lost_folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+static void forget_changes(void) {
+    while (change_count) forget(changes + --change_count);
+}
+
+// The folder's names are durable; those of the other are what they were.
+static void forget_changes_of(int place) {
+    size_t kept = 0;
+    for (size_t i = 0; i < change_count; i++) {
+        if (changes[i].place == place)
+            forget(changes + i);
+        else
+            changes[kept++] = changes[i];
+    }
+    change_count = kept;
+}
+
+void sim_watch_names(const char *folder, const char *far, const char *lost_folder, bool syncs) {
+    const char *folders[places] = {folder, far};
     struct stat status;
-    if (watched < 0 || lost < 0 || fstat(watched, &status) != 0) abort();
-    watched_inode = status.st_ino;
+    syncs_names = syncs;
+    for (int i = 0; i < places; i++) {
+        if (watched[i] >= 0) close(watched[i]);
+        watched[i] = open(folders[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (watched[i] < 0 || fstat(watched[i], &status) != 0) abort();
+        watched_inode[i] = status.st_ino;
+    }
+    if (lost >= 0) close(lost);
+    lost = open(lost_folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (lost < 0) abort();
 }
 
 size_t sim_unsynced_names(void) { return change_count; }
@@ -413,17 +438,18 @@ size_t sim_unsynced_names(void) { return change_count; }
 void sim_cut_names(size_t kept) {
     while (change_count > kept) {
         NameChange *change = changes + --change_count;
+        const int folder = watched[change->place];
         if (change->is_excused)
             drop_lost((int64_t)change->number);
         else if (change->before && change->after)
-            kernel(SYS_renameat2, watched, (long)change->after, watched, (long)change->before, 0, 0);
+            kernel(SYS_renameat2, folder, (long)change->after, folder, (long)change->before, 0, 0);
         else if (change->after)
-            kernel(SYS_unlinkat, watched, (long)change->after, 0, 0, 0, 0);
+            kernel(SYS_unlinkat, folder, (long)change->after, 0, 0, 0, 0);
         if (change->is_lost && !change->is_excused) {
             char text[24];
             lost_name(change->number, text);
             const char *name = change->after ? change->after : change->before;
-            kernel(SYS_renameat2, lost, (long)text, watched, (long)name, 0, 0);
+            kernel(SYS_renameat2, lost, (long)text, folder, (long)name, 0, 0);
         }
         free(change->before);
         free(change->after);
@@ -432,11 +458,12 @@ void sim_cut_names(size_t kept) {
 }
 
 static void note_folder(int descriptor, bool is_synced) {
-    struct stat status;
-    if (!change_count || fstat(descriptor, &status) != 0 || status.st_ino != watched_inode) return;
-    if (is_synced && syncs_names) return forget_changes();
+    const int place = change_count ? place_of(descriptor) : -1;
+    if (place < 0) return;
+    if (is_synced && syncs_names) return forget_changes_of(place);
     if (is_synced) return;
-    for (size_t i = 0; i < change_count; i++) changes[i].is_excused |= changes[i].is_lost && !changes[i].after;
+    for (size_t i = 0; i < change_count; i++)
+        changes[i].is_excused |= changes[i].place == place && changes[i].is_lost && !changes[i].after;
 }
 
 static int synced(long number, int descriptor) {
@@ -476,25 +503,31 @@ int ftruncate64(int descriptor, off64_t length) {
 int ftruncate(int descriptor, off_t length) { return ftruncate64(descriptor, length); }
 
 int renameat2(int from, const char *old, int to, const char *new, unsigned int flags) {
+    const int source = watched_place(from, old), place = watched_place(to, new);
+    // Each is a file system of its own.
+    if (source >= 0 && place >= 0 && source != place) {
+        errno = EXDEV;
+        return -1;
+    }
     if (disk_fails()) return -1;
-    const bool is_noted = is_watched(from, old) && is_watched(to, new);
-    const int64_t replaced = is_noted && !(flags & RENAME_NOREPLACE) ? keep_lost(new) : -1;
+    const int64_t replaced = place >= 0 && !(flags & RENAME_NOREPLACE) ? keep_lost(place, new) : -1;
     const int result = (int)kernel(SYS_renameat2, from, (long)old, to, (long)new, flags, 0);
-    return noted(result, is_noted, old, new, replaced);
+    return noted(result, source >= 0 ? place : -1, old, new, replaced);
 }
 
 int renameat(int from, const char *old, int to, const char *new) { return renameat2(from, old, to, new, 0); }
 
 int unlinkat(int folder, const char *name, int flags) {
-    const int64_t number = is_watched(folder, name) ? keep_lost(name) : -1;
+    const int place = watched_place(folder, name);
+    const int64_t number = place >= 0 ? keep_lost(place, name) : -1;
     const int result = (int)kernel(SYS_unlinkat, folder, (long)name, flags, 0, 0, 0);
-    return noted(result, number >= 0, name, NULL, number);
+    return noted(result, number >= 0 ? place : -1, name, NULL, number);
 }
 
 int linkat(int from, const char *old, int to, const char *new, int flags) {
     if (disk_fails()) return -1;
     const int result = (int)kernel(SYS_linkat, from, (long)old, to, (long)new, flags, 0);
-    return noted(result, is_watched(to, new), NULL, new, -1);
+    return noted(result, watched_place(to, new), NULL, new, -1);
 }
 
 // A file that is made. Without O_EXCL it may have been there.
@@ -506,7 +539,8 @@ int openat64(int folder, const char *name, int flags, ...) {
     va_end(list);
     if (makes && disk_fails()) return -1;
     const int result = (int)kernel(SYS_openat, folder, (long)name, flags, mode, 0, 0);
-    if (result >= 0 && flags & O_EXCL && flags & O_CREAT && is_watched(folder, name)) note_change(NULL, name, -1);
+    const int place = result >= 0 && flags & O_EXCL && flags & O_CREAT ? watched_place(folder, name) : -1;
+    if (place >= 0) note_change(place, NULL, name, -1);
     return result;
 }
 

@@ -89,7 +89,8 @@ package struct Delivery: Sendable {
             guard try moveWithoutReplacing(to: name) else {
                 throw TransferError(
                     .destinationExists,
-                    "\(folder.path(of: name)) exists already. Remove it, or retry with another name or policy.",
+                    "\(folder.path(of: name)) exists already. Remove it, or change "
+                        + "destination or conflictPolicy (task.update), then task.retry.",
                     details: ["path": .string(folder.path(of: name))])
             }
             return name

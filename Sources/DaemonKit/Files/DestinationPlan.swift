@@ -45,6 +45,14 @@ package struct DestinationPlan: Sendable, Hashable {
         return (slash == path.startIndex ? "/" : String(path[..<slash]), name)
     }
 
+    /// Absolute path of `name` in the folder.
+    func path(of name: String) -> String { folder.hasSuffix("/") ? folder + name : folder + "/" + name }
+
+    /// Where a task's part files lie, the one that it is decoded into included.
+    func partPaths(task: TaskID, store: String) -> [String] {
+        (0...1).map { path(of: PartName.make(task: task, store: store, wanted: name, attempt: $0)) }
+    }
+
     /// Looks at the file system when the task is added: creates missing folders and refuses what cannot work.
     /// - Parameter known: the same folder where another task of the call has been admitted to it just now.
     /// - Returns: the folder, whose `device` the task remembers.

@@ -109,7 +109,10 @@ struct GatheredDelivery: Sendable {
         case .fail:
             switch try attempt(file, name) {
             case .linked: return name
-            case .taken: throw taken("exists already. Remove it, or retry with another name or policy.")
+            case .taken:
+                throw taken(
+                    "exists already. Remove it, or change destination or conflictPolicy (task.update), then task.retry."
+                )
             case .unable: return nil
             }
         case .overwrite:

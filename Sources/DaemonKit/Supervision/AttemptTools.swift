@@ -14,11 +14,12 @@ final class AttemptTools: Sendable {
     let time: any TimeSource
     let minimumFreeSpace: @Sendable () -> ByteCount
     let hosts: HostConnections
+    let moves: PartMoves
 
     init(
         patience: StorePatience, engine: any ExchangePerforming, files: TransferFiles, transitions: TaskTransitions,
         completions: Completions, checkpoints: CheckpointKeeper, time: any TimeSource,
-        minimumFreeSpace: @escaping @Sendable () -> ByteCount, hosts: HostConnections
+        minimumFreeSpace: @escaping @Sendable () -> ByteCount, hosts: HostConnections, moves: PartMoves
     ) {
         self.patience = patience
         self.engine = engine
@@ -29,6 +30,7 @@ final class AttemptTools: Sendable {
         self.time = time
         self.minimumFreeSpace = minimumFreeSpace
         self.hosts = hosts
+        self.moves = moves
     }
 
     /// Tells the store, however long that takes, that a download is delivered: it must not be fetched again.

@@ -54,12 +54,11 @@ final class DownloadAttempt: TransferAttempt {
             return .ended(try await tools.complete(record, with: delivered))
         }
         try await tools.files.requireSpace(in: place.folder, leaving: tools.minimumFreeSpace())
-        let hand = PartInHand(
-            try await tools.files.openPart(of: record, place.plan, in: place.folder, engine: tools.engine))
-        if let checkpoint = hand.held.checkpoint { run.holds(checkpoint.held, of: checkpoint.total) }
-        let recorder = RunRecorder(
-            record: record, run: run, keepsAnswers: true, patience: tools.patience, keeper: tools.checkpoints,
-            time: tools.time, logger: logger)
+        // A copy of what is held may take long, and others begin meanwhile.
+        guard tools.moves.isInPlace(record, place) else {
+            return .goesOn(after: nil) { await self.endAfterMove(to: place) }
+        }
+        let (hand, recorder) = try await open(record, place)
         // What fails here fails again, where it is known what follows.
         let search = try? await search(hand)
         var conductor: SegmentConductor?
@@ -67,6 +66,33 @@ final class DownloadAttempt: TransferAttempt {
         let begun = BegunDownload(place: place, hand: hand, recorder: recorder, search: search, conductor: conductor)
         conductor?.begin()
         return .goesOn(after: conductor) { await self.end(begun) }
+    }
+
+    /// The part, and what records what happens to it.
+    private func open(_ record: TaskRecord, _ place: PartPlace) async throws -> (PartInHand, RunRecorder) {
+        let hand = PartInHand(
+            try await tools.files.openPart(of: record, place.plan, in: place.folder, engine: tools.engine))
+        if let checkpoint = hand.held.checkpoint { run.holds(checkpoint.held, of: checkpoint.total) }
+        let recorder = RunRecorder(
+            record: record, run: run, keepsAnswers: true, patience: tools.patience, keeper: tools.checkpoints,
+            time: tools.time, logger: logger)
+        return (hand, recorder)
+    }
+
+    /// The destination has changed since the part was written: it comes along first.
+    private func endAfterMove(to place: PartPlace) async -> AttemptEnding {
+        await .of {
+            do {
+                var moved = record
+                moved.checkpoint = try await tools.moves.bring(record, to: place)
+                let (hand, recorder) = try await open(moved, place)
+                return await end(
+                    BegunDownload(place: place, hand: hand, recorder: recorder, search: nil, conductor: nil))
+            } catch {
+                tools.files.forget(place.folder, for: record)
+                throw error
+            }
+        }
     }
 
     // MARK: Transfer

@@ -5,26 +5,80 @@ import TransferStore
 
 /// Changes a task where it stands, and packs one into resume data.
 extension Supervisor {
-    package func update(_ change: UpdateTask.Parameters, by peer: Peer) async throws -> TaskRecord {
-        let known = try await record(change.id, for: peer)
-        var spec = known.spec
-        change.apply(to: &spec)
-        try SpecRules(path: "").check(spec.namingKeptBody)
-        let movesTransfer = change.url != nil || change.headers != nil
-        let delays = change.earliestBeginAt.map { $0 > time.reading().wall } ?? false
-        let now = time.reading()
-        let transitions = transitions
-        let record = try await stoppingRuns(movesTransfer || delays ? [change.id] : []) {
-            try await store.write { transaction in
-                guard let record = try transaction.task(change.id) else { throw Self.notFound(change.id) }
-                return try change.store(over: record, transitions, at: now, in: transaction)
+    package func update(_ parameters: UpdateTask.Parameters, by peer: Peer) async throws -> TaskRecord {
+        let id = parameters.id
+        let isMoving = try await moves.alone(id) { () async throws -> Bool in
+            let known = try await record(id, for: peer)
+            let change = try await admitted(parameters, of: known)
+            let changed = try await store(change, over: known)
+            applyRateLimit(changed.spec.rateLimit ?? .unlimited, of: changed)
+            // What its host said was about another request.
+            if parameters.changesRequest, changed.status.state == .queued {
+                _ = dispatcher?.tryNow(id, host: changed.host)
+            }
+            return change.destination != nil
+        }
+        logger.info(
+            "updated", metadata: ["task": "\(id)", "fields": "\(parameters.changedFields.joined(separator: ","))"])
+        kick()
+        // A copy to another file system may take longer than anybody waits for an answer: it goes on behind it.
+        if isMoving { await moves.finish(id, waitingAtMost: Self.patienceWithMoves) }
+        return try await record(id, for: peer)
+    }
+
+    private static let patienceWithMoves: Duration = .seconds(5)
+
+    private func store(_ change: TaskChange, over known: TaskRecord) async throws -> TaskRecord {
+        let (id, now, transitions, storeID) = (known.id, time.reading(), transitions, store.identifier)
+        return try await stoppingRuns(change.stopsRun(at: now.wall) ? [id] : []) {
+            if change.destination != nil { try await requireUndelivered(id) }
+            return try await store.write { transaction in
+                guard let record = try transaction.task(id) else { throw Self.notFound(id) }
+                return try change.store(over: record, transitions, at: now, storeID: storeID, in: transaction)
             }
         }
-        applyRateLimit(record.spec.rateLimit ?? .unlimited, of: record)
-        logger.info(
-            "updated", metadata: ["task": "\(record.id)", "fields": "\(change.changedFields.joined(separator: ","))"])
-        kick()
-        return record
+    }
+
+    /// Everything that can be refused is refused here, before anything stops or is stored.
+    private func admitted(_ parameters: UpdateTask.Parameters, of record: TaskRecord) async throws -> TaskChange {
+        try parameters.requirePossible(for: record)
+        let admission = try await admission(for: record)
+        let spec = parameters.applied(to: record.spec)
+        try await admission.check(spec, changedBy: parameters, of: record)
+        guard let wanted = parameters.destination else { return TaskChange(parameters: parameters, destination: nil) }
+        let present = try DestinationPlan(record.spec.destination, directory: nil)
+        let destination = wanted.completed(by: present)
+        let plan = try DestinationPlan(destination, directory: nil)
+        let device = try await admission.admit(plan)
+        return TaskChange(
+            parameters: parameters,
+            destination: plan == present ? nil : TaskChange.MovedDestination(destination: destination, device: device))
+    }
+
+    private func admission(for record: TaskRecord) async throws -> Admission {
+        let session = try await store.read { try $0.session(record.session) }
+        return Admission(
+            owner: record.session.owner,
+            session: session ?? SessionRecord(key: record.session, createdAt: time.reading().wall),
+            configuration: configuration(), files: files)
+    }
+
+    /// A daemon that died between a delivery and its record left a file under its final name: the task has only to be told.
+    /// - Throws: `task.wrong_state` where the file is there.
+    private func requireUndelivered(_ id: TaskID) async throws {
+        guard let known = try await store.read({ try $0.task(id) }), TaskHead(known).mayHavePart,
+            let session = try await store.read({ try $0.session(known.session) })
+        else { return }
+        // As the next attempt looks for it.
+        var record = known
+        record.status.attempts += 1
+        let plan = try DestinationPlan(record.spec.destination, directory: nil)
+        guard let folder = try? await files.open(plan, for: record),
+            let file = try? await files.alreadyDelivered(plan, folder, record, policy(of: record, in: session))?.file
+        else { return }
+        throw TransferError(
+            .taskWrongState, "Task \(id) has its file already as \(file); let it run, and it is completed.",
+            details: ["path": .string(file)])
     }
 
     package func resumeData(_ id: TaskID, by peer: Peer) async throws -> String {
@@ -33,90 +87,46 @@ extension Supervisor {
             throw TransferError(
                 .taskWrongState, "Task \(id) is no download; only downloads have resume data. Pause it instead.")
         }
-        guard !before.status.state.isFinal || before.status.state == .cancelled else {
-            throw TransferError(
-                .taskWrongState,
-                "Task \(id) is \(before.status.state.rawValue); only one that is not over has resume data.")
+        guard before.status.state != .completed else {
+            throw TransferError(.taskWrongState, "Task \(id) is completed; there is nothing to take up again.")
         }
         let transitions = transitions
         let outcome = try await stoppingRuns([id]) {
             let left = try await discardParts(of: [id], for: .cancel(keepPartial: true)).left
             return try await store.write { transaction -> TaskTransitions.Outcome? in
                 guard let record = try transaction.task(id) else { throw Self.notFound(id) }
-                guard record.status.state != .cancelled else { return nil }
+                guard !record.status.state.isFinal else { return nil }
                 try transaction.note(left)
                 return try transitions.apply(.cancel(keepPartial: true), to: record, in: transaction)
             }
         }
         if let outcome { log(outcome) }
-        let record = try await record(id, for: peer)
-        var data = ResumeData(
-            url: URLRules.withoutUserInfo(record.spec.url ?? ""), destination: record.spec.destination ?? Destination(),
-            checkpoint: record.checkpoint)
-        data.mirrors = record.spec.mirrors?.map { URLRules.withoutUserInfo($0) }
-        data.conflictPolicy = record.spec.conflictPolicy
-        data.checksum = record.spec.checksum
-        data.size = record.spec.size
-        data.pieces = record.spec.pieces.flatMap { PackedDigests($0) }
-        data.preserveTime = record.spec.preserveTime
-        data.description = record.spec.description
-        return try data.encoded()
+        // Resume data names a part that is beside its destination.
+        try await moves.finishNow(id)
+        return try ResumeData(of: try await record(id, for: peer)).encoded()
     }
 }
 
-extension UpdateTask.Parameters {
-    var changedFields: [String] {
-        [
-            ("priority", priority != nil), ("rateLimit", rateLimit != nil), ("url", url != nil),
-            ("headers", headers != nil), ("description", description != nil),
-            ("earliestBeginAt", earliestBeginAt != nil), ("position", position != nil),
-        ].filter(\.1).map(\.0)
+extension Destination {
+    /// What is not said stays as it was.
+    fileprivate func completed(by present: DestinationPlan) -> Destination {
+        guard path == nil else { return self }
+        return Destination(directory: directory ?? present.folder, filename: filename ?? present.name)
     }
+}
 
-    fileprivate func apply(to spec: inout TaskSpec) {
-        spec.priority = priority ?? spec.priority
-        spec.rateLimit = rateLimit ?? spec.rateLimit
-        spec.url = url ?? spec.url
-        spec.headers = headers ?? spec.headers
-        spec.description = description ?? spec.description
-        spec.earliestBeginAt = earliestBeginAt ?? spec.earliestBeginAt
-    }
-
-    fileprivate func store(
-        over record: TaskRecord, _ transitions: TaskTransitions, at now: ClockReading,
-        in transaction: StoreTransaction
-    ) throws -> TaskRecord {
-        guard !record.status.state.isFinal || (url == nil && headers == nil && earliestBeginAt == nil) else {
-            throw TransferError(
-                .taskWrongState, "Task \(record.id) is over; only its description, priority and limit can change.")
-        }
-        var spec = record.spec
-        apply(to: &spec)
-        let target = try URLRules.parse(spec.url ?? "")
-        // Elsewhere it begins anew, and what was begun is told as it was reached.
-        if record.upload?.belongs(to: target) == false { try transaction.endUpload(of: record, at: now.wall) }
-        try transaction.setSpec(record.id, spec, host: target.hostKey)
-        switch position {
-        case .first: try transaction.setPosition(record.id, -Double(now.wall.rawValue))
-        case .last: try transaction.setPosition(record.id, Double(now.wall.rawValue))
-        case .at(let place): try transaction.setPosition(record.id, place)
-        case nil: break
-        }
-        if let earliestBeginAt, [.queued, .running].contains(record.status.state), earliestBeginAt > now.wall {
-            _ = try transitions.apply(
-                .blocked(.schedule, nil, nextAttemptAt: earliestBeginAt), to: record.id, in: transaction)
-        } else if let earliestBeginAt, record.status.state == .waiting, record.status.reason == .schedule {
-            let queued = try transitions.apply(.conditionCleared, to: record.id, in: transaction)
-            if earliestBeginAt > now.wall {
-                _ = try transitions.apply(
-                    .blocked(.schedule, nil, nextAttemptAt: earliestBeginAt), to: queued.record, in: transaction)
-            }
-        }
-        _ = try transaction.append(
-            EventRecord(
-                time: now.wall, type: .taskUpdated, session: record.session, task: record.id,
-                payload: ["fields": .array(changedFields.map { .string($0) })]))
-        guard let updated = try transaction.task(record.id) else { throw Supervisor.notFound(record.id) }
-        return updated
+extension ResumeData {
+    fileprivate init(of record: TaskRecord) {
+        let spec = record.spec
+        self.init(
+            url: URLRules.withoutUserInfo(spec.url ?? ""), destination: spec.destination ?? Destination(),
+            checkpoint: record.checkpoint)
+        mirrors = spec.mirrors?.map { URLRules.withoutUserInfo($0) }
+        conflictPolicy = spec.conflictPolicy
+        checksum = spec.checksum
+        size = spec.size
+        pieces = spec.pieces.flatMap { PackedDigests($0) }
+        preserveTime = spec.preserveTime
+        description = spec.description
     }
 }

@@ -26,6 +26,7 @@ package final class Supervisor: Sendable {
     let launches: any LaunchServing
     private let tools: AttemptTools
     let endings: UploadEndings
+    let moves: PartMoves
     private let stopping: Guarded<Bool>
     private let dispatcherBox = Guarded<Dispatcher?>(nil)
     let clock = Guarded<ClockMemory?>(nil)
@@ -57,11 +58,14 @@ package final class Supervisor: Sendable {
         let stopping = Guarded(false)
         self.stopping = stopping
         patience = StorePatience(store: store) { stopping.withLock { $0 } }
+        moves = PartMoves(
+            patience: patience, files: files, engine: engine, runs: runs, logger: logger
+        ) { [dispatcherBox] in dispatcherBox.withLock { $0 }?.kickLater(isChange: true) }
         tools = AttemptTools(
             patience: patience, engine: engine, files: files, transitions: transitions,
             completions: Completions(patience: patience, transitions: transitions),
             checkpoints: CheckpointKeeper(store: store, logger: logger), time: time,
-            minimumFreeSpace: { configuration().global.minimumFreeSpace }, hosts: HostConnections())
+            minimumFreeSpace: { configuration().global.minimumFreeSpace }, hosts: HostConnections(), moves: moves)
         endings = UploadEndings(
             patience: patience, engine: engine, files: files, policy: transitions.policy, time: time, logger: logger
         ) { [alarmsBox] in alarmsBox.withLock { $0 }?.rearm() }
@@ -114,6 +118,7 @@ package final class Supervisor: Sendable {
         alarmsBox.withLock { $0 }?.stop()
         networkFollower.withLock { $0 }?.cancel()
         endings.stop()
+        moves.stop()
         await dispatcherBox.withLock { $0 }?.stop()
         let active = runs.all
         for run in active { run.requestAbort() }

@@ -45,8 +45,9 @@ extension TransferFiles {
                 recordedAt: now)
         }
         if let held = record.checkpoint {
+            // One that came with resume data, or has not followed its destination yet.
             let name = Self.lastComponent(held.partPath)
-            if name != parts[0].name, PartName.isPartName(name) {
+            if held.partPath != plan.path(of: parts[0].name), PartName.isPartName(name) {
                 parts.append(
                     LeftPart(
                         owner: owner, folder: Self.folder(of: held.partPath), name: name, task: record.id,

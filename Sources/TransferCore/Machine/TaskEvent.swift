@@ -18,6 +18,8 @@ package enum TaskEvent: Sendable {
     case resume(notBefore: Timestamp?)
     case cancel(keepPartial: Bool)
     case retry
+    /// The task asks elsewhere, or otherwise, from now on: what failed before says nothing any more.
+    case retargeted
     /// The slot is needed by a higher priority, or a limit was lowered.
     case preempted
     /// The daemon that ran the task is gone; this one has just started.
@@ -45,6 +47,7 @@ extension TaskEvent {
         case .resume: "resume"
         case .cancel: "cancel"
         case .retry: "retry"
+        case .retargeted: "retargeted"
         case .preempted: "preempted"
         case .daemonRestarted: "daemonRestarted"
         case .conditionCleared: "conditionCleared"

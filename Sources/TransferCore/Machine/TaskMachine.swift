@@ -60,6 +60,7 @@ package struct TaskMachine: Sendable {
             return enqueue(now)
         case .cancel(let keepPartial): return try cancel(event, keepPartial: keepPartial, now)
         case .retry: return try retry(event, now)
+        case .retargeted: return try retargeted(event, now)
         case .preempted:
             try require([.running], event)
             return enqueue(now, aborting: true)
@@ -72,12 +73,14 @@ package struct TaskMachine: Sendable {
             return wait(for: reason, error, until: next, aborting: status.state == .running)
         case .deadlinePassed:
             try require([.queued, .running, .waiting, .paused], event)
-            return deadlinePassed("The task's deadline has passed; add it again with a later deadlineAt.", now)
+            return deadlinePassed(
+                "The task's deadline has passed; task.update sets a later deadlineAt, task.retry takes it up again.",
+                now)
         case .resourceTimeoutPassed:
             // Paused time does not count, so this cannot happen to a paused task.
             try require([.queued, .running, .waiting], event)
             return deadlinePassed(
-                "The task took longer than its timeoutIntervalForResource; `retry` gives it the whole time again.",
+                "The task took longer than its timeoutIntervalForResource; task.retry gives it the whole time again.",
                 now)
         }
     }
@@ -200,6 +203,19 @@ extension TaskMachine {
             status.budgetMark = nil
         }
         return enqueue(now)
+    }
+
+    /// A wait for a time that the client asked for goes on; every other one was for what is not asked any more.
+    private mutating func retargeted(_ event: TaskEvent, _ now: ClockReading) throws(TransferError) -> [TaskEffect] {
+        try require([.queued, .running, .waiting, .paused], event)
+        status.failuresInRow = 0
+        status.integrityRestarts = 0
+        status.unresolvedSince = nil
+        switch status.state {
+        case .running: return enqueue(now, aborting: true)
+        case .waiting where status.reason != .schedule: return enqueue(now)
+        case .queued, .waiting, .paused, .completed, .failed, .cancelled: return [.persist]
+        }
     }
 
     private mutating func daemonRestarted(

@@ -38,11 +38,13 @@ package enum FailureClassifier {
         case 401:
             return TransferError(
                 .authRequired,
-                "\(host) wants credentials (401); give username and password, bearer or netrc, then retry.",
+                "\(host) wants credentials (401); give username and password, bearer or netrc (task.update), "
+                    + "then task.retry.",
                 details: details)
         case 407:
             return TransferError(
-                .authRequired, "The proxy wants credentials (407); put user:password into the proxy's URL, then retry.",
+                .authRequired,
+                "The proxy wants credentials (407); put user:password into its URL (task.update, proxy), then task.retry.",
                 details: details)
         case 403: return TransferError(.httpStatus, "\(answered) 403: access is denied.", details: details)
         case 404, 410:

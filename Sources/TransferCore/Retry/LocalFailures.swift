@@ -20,7 +20,9 @@ enum LocalFailures {
             return disk(.diskQuota, "The disk quota of the destination is used up; it continues when there is room.")
         case EACCES, EPERM:
             return FailureClassifier.permanent(
-                .destinationNotWritable, "The destination folder cannot be written; change its rights, then retry.")
+                .destinationNotWritable,
+                "The destination folder cannot be written; change its rights, or the destination (task.update), "
+                    + "then task.retry.")
         case EFBIG:
             return FailureClassifier.permanent(
                 .destinationNotWritable, "The destination's file system or a limit forbids a file of this size.")
@@ -37,7 +39,7 @@ enum LocalFailures {
         let sentence = "The source file cannot be read: \(text(of: code))"
         return [EIO, ESTALE, EMFILE, ENFILE, ENOMEM].contains(code)
             ? FailureClassifier.transient(.sourceUnreadable, "\(sentence).")
-            : FailureClassifier.permanent(.sourceUnreadable, "\(sentence); correct it, then retry.")
+            : FailureClassifier.permanent(.sourceUnreadable, "\(sentence); correct it, then task.retry.")
     }
 
     private static func disk(_ code: ErrorCode, _ message: String) -> AttemptFailure {

@@ -39,7 +39,9 @@ enum TransportFailures {
         let text = message.lowercased()
         if text.contains("rejected") || text.contains("auth") {
             return FailureClassifier.permanent(
-                .authRequired, "The proxy wants other credentials; put user:password into the proxy's URL, then retry.")
+                .authRequired,
+                "The proxy wants other credentials; put user:password into its URL (task.update, proxy), then task.retry."
+            )
         }
         return FailureClassifier.transient(.networkConnect, "The proxy could not connect: \(message)")
     }
@@ -75,7 +77,8 @@ enum TransportFailures {
         case 4: FailureClassifier.permanent(.unsupported, "This libcurl cannot do it: \(message)")
         case 9, 67:
             FailureClassifier.permanent(
-                .authRequired, "\(host) denies access; give another username and password, then retry.")
+                .authRequired,
+                "\(host) denies access; task.update takes another username and password, task.retry tries them.")
         case 94: FailureClassifier.permanent(.authFailed, "The credentials could not be used: \(message)")
         case 8 where isGreetingOfNow(message), 13 where mayWorkLater(message), 19 where mayWorkLater(message):
             FailureClassifier.transient(.networkLost, "\(host) does not give the file now (\(message)).")

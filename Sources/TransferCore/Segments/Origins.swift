@@ -53,6 +53,22 @@ package struct Origins: Sendable, Hashable {
     }
 }
 
+extension Origins {
+    /// What is held, with the name that its place has among those of a task that was changed. A new URL in place of the
+    /// one that the bytes are of has to prove that it has the same version; a mirror that is gone has no successor.
+    /// - Returns: nil where the name stays.
+    package static func renamed(_ held: Checkpoint, from old: TaskSpec, to new: TaskSpec) -> Checkpoint? {
+        let (before, after) = (Origins(old), Origins(new))
+        guard let place = before.place(of: held) else { return nil }
+        func address(_ url: String) -> String? { (try? URLRules.parse(url))?.requestURL }
+        let wanted = address(before.places[place].url)
+        let same = after.places.first { address($0.url) == wanted }
+        var named = held
+        if let same { named.origin = same.name }
+        return named.origin == held.origin ? nil : named
+    }
+}
+
 /// The places beside the one that is asked first.
 package struct OtherOrigins: Sendable {
     /// As the task's own URL is asked.

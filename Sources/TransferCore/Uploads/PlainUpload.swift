@@ -96,6 +96,6 @@ package struct PlainUpload: TransferStrategy {
         FailureClassifier.permanent(
             .networkLost,
             "The request was interrupted before its answer was there; whether the server acted on it is not known. "
-                + "Look there, then retry.")
+                + "Look there, then task.retry.")
     }
 }

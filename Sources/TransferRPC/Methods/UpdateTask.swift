@@ -6,25 +6,42 @@ public enum UpdateTask: RPCMethod {
     public static let name = "task.update"
     public static let summary =
         """
-        Changes a task. After a new URL or new headers a part-done task keeps its bytes only if the new place proves \
-        to hold the same version.
+        Changes a task that is not completed: also one that failed or was cancelled, which `task.retry` then takes up \
+        again. With a new URL, new mirrors, headers, credentials, proxy or checksum a running or waiting task begins another \
+        attempt at once. Its bytes are kept if the server proves that it has the same version. With a new destination \
+        its part file moves.
         """
-    public static let errors: [ErrorCode] = [.taskNotFound, .taskWrongState, .badField, .badURL, .plaintextRefused]
+    public static let errors: [ErrorCode] = [
+        .taskNotFound, .taskWrongState, .badField, .badURL, .plaintextRefused, .unsupported, .permissionDenied,
+        .sourceUnreadable, .destinationBadPath, .destinationNotWritable, .diskIO,
+    ]
 
     public struct Parameters: WireObject, Hashable {
         public var id: TaskID
         public var priority: TaskPriority?
         public var rateLimit: ByteRate?
         public var url: String?
+        public var mirrors: [String]?
         public var headers: [HeaderField]?
+        public var username: String?
+        public var password: String?
+        public var bearer: String?
+        public var netrc: String?
+        public var proxy: String?
+        public var caFile: String?
+        public var checksum: Checksum?
+        public var destination: Destination?
+        public var conflictPolicy: ConflictPolicy?
         public var description: String?
         public var earliestBeginAt: Timestamp?
+        public var deadlineAt: Timestamp?
         public var position: QueuePosition?
 
         public init(id: TaskID) { self.id = id }
 
         public enum CodingKeys: String, CodingKey, CaseIterable {
-            case id, priority, rateLimit, url, headers, description, earliestBeginAt, position
+            case id, priority, rateLimit, url, mirrors, headers, username, password, bearer, netrc, proxy, caFile,
+                checksum, destination, conflictPolicy, description, earliestBeginAt, deadlineAt, position
         }
 
         public static let wireName = "UpdateTask"
@@ -34,9 +51,31 @@ public enum UpdateTask: RPCMethod {
             case .priority: .optional(TaskPriority.wireType, TaskSpec.field(.priority).text)
             case .rateLimit: .optional(.byteRate, "Of this task; takes effect while it runs.")
             case .url: .optional(.string, "Another place of the same resource.")
+            case .mirrors: .optional(.list(.string), "Replace those the task had; an empty list removes them.")
             case .headers: .optional(HeaderField.wireType, "Replace those the task had.")
+            case .username:
+                .optional(
+                    .string,
+                    "With any of `username`, `password`, `bearer` and `netrc`, all credentials the task had are replaced. "
+                        + "A `password` alone keeps the user name.")
+            case .password: .optional(.string, "Of `username`; never shown again.")
+            case .bearer: .optional(.string, "Token for `Authorization: Bearer`; never shown again.")
+            case .netrc: .optional(.string, "Path of a netrc file.")
+            case .proxy: .optional(.string, TaskSpec.field(.proxy).text)
+            case .caFile: .optional(.string, TaskSpec.field(.caFile).text)
+            case .checksum: .optional(.object(Checksum.self), TaskSpec.field(.checksum).text)
+            case .destination:
+                .optional(
+                    .object(Destination.self),
+                    "Where the file goes instead, until it is delivered. `directory` alone keeps the file's name, "
+                        + "`filename` alone keeps the folder. The part file moves: to another file system it is copied."
+                )
+            case .conflictPolicy:
+                .optional(.oneOf(ConflictPolicy.self), TaskSpec.field(.conflictPolicy).text)
             case .description: .optional(.string, "Free text.")
-            case .earliestBeginAt: .optional(.time, "Not before; a time in the past means now.")
+            case .earliestBeginAt:
+                .optional(.time, "Not before; a time in the past means now. For tasks that have not ended.")
+            case .deadlineAt: .optional(.time, TaskSpec.field(.deadlineAt).text)
             case .position:
                 .optional(
                     .either([.choice(["first", "last"]), .number]),
@@ -76,12 +115,25 @@ public enum QueuePosition: Hashable, Sendable, Codable {
     }
 }
 
+extension UpdateTask.Parameters {
+    /// It asks elsewhere, or otherwise, from now on: what runs begins another attempt, what waits is tried at once.
+    package var changesRequest: Bool {
+        url != nil || mirrors != nil || headers != nil || changesCredentials || proxy != nil || caFile != nil
+            || checksum != nil
+    }
+
+    package var changesCredentials: Bool { username != nil || password != nil || bearer != nil || netrc != nil }
+}
+
 /// Cancels a task into a blob that starts it again.
 public enum TakeResumeData: RPCMethod {
     public typealias Parameters = TaskReference
     public static let name = "task.resumeData"
     public static let summary =
-        "Cancels a task and answers with a self-contained blob that task.add takes back; it holds no bytes and no secrets."
+        """
+        Cancels a task, unless it has failed or was cancelled before, and answers with a self-contained blob that \
+        task.add takes back; it holds no bytes and no secrets.
+        """
     public static let errors: [ErrorCode] = [.taskNotFound, .taskWrongState]
 
     public struct Result: WireObject, Hashable {

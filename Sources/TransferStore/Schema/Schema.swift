@@ -19,6 +19,7 @@ enum Schema {
         Migration(identifier: Migration0007.identifier, sql: Migration0007.sql),
         Migration(identifier: Migration0008.identifier, sql: Migration0008.sql),
         Migration(identifier: Migration0009.identifier, sql: Migration0009.sql),
+        Migration(identifier: Migration0010.identifier, sql: Migration0010.sql),
         Migration(identifier: Migration0011.identifier, sql: Migration0011.sql),
         Migration(identifier: Migration0012.identifier, sql: Migration0012.sql),
     ]

@@ -125,30 +125,7 @@ struct RequestOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Referer to send.", valueName: "url"))
     var referer: String?
 
-    @Option(
-        name: [.customShort("u"), .long],
-        help: ArgumentHelp("User name for the server; the password is asked for, or see below.", valueName: "name"))
-    var user: String?
-
-    @Flag(help: "Read the password from standard input.")
-    var passwordStdin = false
-
-    @Option(help: ArgumentHelp("Read the password from a file.", valueName: "file"), completion: .file())
-    var passwordFile: String?
-
-    @Option(
-        help: ArgumentHelp("Read a bearer token from a file; - is standard input.", valueName: "file"),
-        completion: .file())
-    var bearerFile: String?
-
-    @Option(help: ArgumentHelp("Take a bearer token from an environment variable.", valueName: "variable"))
-    var bearerEnv: String?
-
-    @Flag(help: "Take user and password from ~/.netrc.")
-    var netrc = false
-
-    @Option(help: ArgumentHelp("Take user and password from this netrc file.", valueName: "file"), completion: .file())
-    var netrcFile: String?
+    @OptionGroup var credentials: CredentialOptions
 
     @Option(help: ArgumentHelp("http, https, socks5 or socks5h proxy, or none.", valueName: "url"))
     var proxy: String?
@@ -174,11 +151,6 @@ struct RequestOptions: ParsableArguments {
     var httpVersion: HTTPVersion?
 
     func validate() throws {
-        let passwords = [passwordStdin, passwordFile != nil].count { $0 }
-        if passwords > 0, user == nil { throw ValidationError("A password needs --user.") }
-        if passwords > 1 { throw ValidationError("Say one of --password-stdin and --password-file.") }
-        if bearerFile != nil, bearerEnv != nil { throw ValidationError("Say one of --bearer-file and --bearer-env.") }
-        if netrc, netrcFile != nil { throw ValidationError("Say one of --netrc and --netrc-file.") }
         if proxy != nil, proxyFile != nil { throw ValidationError("Say one of --proxy and --proxy-file.") }
         if key != nil, cert == nil { throw ValidationError("--key needs --cert.") }
         for text in header where !text.hasPrefix("@") && HeaderArgument(argument: text) == nil {
@@ -186,5 +158,44 @@ struct RequestOptions: ParsableArguments {
         }
     }
 
+    var readsStandardInput: Bool { credentials.readsStandardInput }
+}
+
+/// Options that say who asks the server. No secret has to stand on the command line.
+struct CredentialOptions: ParsableArguments {
+    @Option(
+        name: [.customShort("u"), .long],
+        help: ArgumentHelp("User name for the server; the password is asked for, or see below.", valueName: "name"))
+    var user: String?
+
+    @Flag(help: "Read the password from standard input.")
+    var passwordStdin = false
+
+    @Option(help: ArgumentHelp("Read the password from a file.", valueName: "file"), completion: .file())
+    var passwordFile: String?
+
+    @Option(
+        help: ArgumentHelp("Read a bearer token from a file; - is standard input.", valueName: "file"),
+        completion: .file())
+    var bearerFile: String?
+
+    @Option(help: ArgumentHelp("Take a bearer token from an environment variable.", valueName: "variable"))
+    var bearerEnv: String?
+
+    @Flag(help: "Take user and password from ~/.netrc.")
+    var netrc = false
+
+    @Option(help: ArgumentHelp("Take user and password from this netrc file.", valueName: "file"), completion: .file())
+    var netrcFile: String?
+
+    func validate() throws {
+        let passwords = [passwordStdin, passwordFile != nil].count { $0 }
+        if passwords > 0, user == nil { throw ValidationError("A password needs --user.") }
+        if passwords > 1 { throw ValidationError("Say one of --password-stdin and --password-file.") }
+        if bearerFile != nil, bearerEnv != nil { throw ValidationError("Say one of --bearer-file and --bearer-env.") }
+        if netrc, netrcFile != nil { throw ValidationError("Say one of --netrc and --netrc-file.") }
+    }
+
     var readsStandardInput: Bool { passwordStdin || bearerFile == "-" }
+    var areGiven: Bool { user != nil || bearerFile != nil || bearerEnv != nil || netrc || netrcFile != nil }
 }

@@ -4,10 +4,17 @@ import TransferRPC
 
 struct UpdateCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        commandName: "update", abstract: "Change a task where it stands.",
+        commandName: "update", abstract: "Change a task where it stands, also one that failed or was cancelled.",
         discussion: """
-            A new URL or new headers on a part-done task keep its bytes only if the new place proves to hold the same \
-            version.
+            With a new URL, mirrors, headers, credentials, proxy or checksum a running or waiting task begins another attempt at \
+            once; 'retry' takes up one that failed or was cancelled. It goes on from the bytes that are there if the \
+            server proves that it has the same version.
+
+            With -o or -d the file goes elsewhere, and what is there of it moves.
+
+            EXAMPLES:
+              dlctl update 7 --url 'https://example.org/file.iso?signature=new' && dlctl retry 7
+              dlctl update 7 -d /mnt/large
             """)
 
     @Argument(help: ArgumentHelp("The task.", valueName: "id"))
@@ -15,6 +22,34 @@ struct UpdateCommand: DaemonCommand {
 
     @Option(help: ArgumentHelp("Download from here instead.", valueName: "url"))
     var url: String?
+
+    @Option(
+        help: ArgumentHelp("Another URL of the same file; these replace all mirrors of the task.", valueName: "url"))
+    var mirror: [String] = []
+
+    @Option(
+        name: [.customShort("o"), .customLong("output")],
+        help: ArgumentHelp("Save as this file.", valueName: "file"), completion: .file())
+    var output: String?
+
+    @Option(
+        name: [.customShort("d"), .customLong("directory")],
+        help: ArgumentHelp("Save into this folder; the file keeps its name.", valueName: "dir"), completion: .directory)
+    var directory: String?
+
+    @Option(help: ArgumentHelp("What to do where the file exists.", valueName: "policy"))
+    var onConflict: ConflictPolicy?
+
+    @Option(
+        help: ArgumentHelp("What the file must hash to: an algorithm, a colon, the value in hex.", valueName: "alg:hex")
+    )
+    var checksum: ChecksumArgument?
+
+    @Option(help: ArgumentHelp("http, https, socks5 or socks5h proxy, or none.", valueName: "url"))
+    var proxy: String?
+
+    @Option(help: ArgumentHelp("Trust the certificates in this PEM file.", valueName: "file"), completion: .file())
+    var caFile: String?
 
     @Option(help: ArgumentHelp("Place in the queue, or a number from 0 to 1.", valueName: "priority"))
     var priority: TaskPriority?
@@ -33,28 +68,66 @@ struct UpdateCommand: DaemonCommand {
     @Option(help: ArgumentHelp("Begin then: 22:30, +2h, now, or 2026-01-31T08:00:00Z.", valueName: "time"))
     var at: MomentArgument?
 
+    @Option(help: ArgumentHelp("Fail if not done by then.", valueName: "time"))
+    var deadline: MomentArgument?
+
     @Option(help: ArgumentHelp("Place among tasks of its priority: first, last or a number.", valueName: "place"))
     var position: PlaceArgument?
 
+    @OptionGroup(title: "Credentials, which replace all that the task had") var credentials: CredentialOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        let given: [Any?] = [url, priority, limit, description, at, position]
-        if header.isEmpty, given.allSatisfy({ $0 == nil }) { throw ValidationError("Say what to change.") }
+        let given: [Any?] = [
+            url, output, directory, onConflict, checksum, proxy, caFile, priority, limit, description, at, deadline,
+            position,
+        ]
+        if header.isEmpty, mirror.isEmpty, !credentials.areGiven, given.allSatisfy({ $0 == nil }) {
+            throw ValidationError("Say what to change.")
+        }
+        if let output, output.isEmpty || output.hasSuffix("/") {
+            throw ValidationError("-o names a file; '\(Printable.text(output, limit: 60))' is a folder, use -d.")
+        }
     }
 
     func run(_ session: CommandSession) async throws {
+        let change = try change(session)
+        try await session.show(UpdateTask.self, change) { [session] task in
+            session.console.quiet ? [] : [StyledText("updated \(task.id)")]
+        }
+    }
+
+    private func change(_ session: CommandSession) throws -> UpdateTask.Parameters {
         var change = UpdateTask.Parameters(id: id)
         change.url = url
+        change.mirrors = mirror.isEmpty ? nil : mirror
+        change.destination = destination(session)
+        change.conflictPolicy = onConflict
+        change.checksum = checksum?.checksum
+        change.proxy = proxy
+        change.caFile = caFile.map(session.absolute)
         change.priority = priority
         change.rateLimit = limit?.rate
         change.headers = header.isEmpty ? nil : header.map(\.field)
         change.description = description
         change.earliestBeginAt = at?.timestamp
+        change.deadlineAt = deadline?.timestamp
         change.position = position?.position
-        try await session.show(UpdateTask.self, change) { [session] task in
-            session.console.quiet ? [] : [StyledText("updated \(task.id)")]
+        var secrets = TaskSpec()
+        try Secrets(session: session).apply(credentials, to: &secrets)
+        change.username = secrets.username
+        change.password = secrets.password
+        change.bearer = secrets.bearer
+        change.netrc = secrets.netrc
+        return change
+    }
+
+    private func destination(_ session: CommandSession) -> Destination? {
+        if let output {
+            let folder = directory.map(session.absolute) ?? session.currentFolder
+            return Destination(path: PathText.absolute(output, in: folder))
         }
+        return directory.map { Destination(directory: session.absolute($0)) }
     }
 }
 

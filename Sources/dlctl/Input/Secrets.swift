@@ -9,7 +9,7 @@ struct Secrets {
     func apply(_ options: RequestOptions, to spec: inout TaskSpec) throws {
         let headers = try self.headers(options)
         if !headers.isEmpty { spec.headers = headers }
-        try applyCredentials(options, to: &spec)
+        try apply(options.credentials, to: &spec)
         spec.proxy = try options.proxy ?? options.proxyFile.map(firstLine)
         spec.caFile = options.caFile.map(session.absolute)
         if let path = options.cert {
@@ -45,7 +45,7 @@ struct Secrets {
         }
     }
 
-    private func applyCredentials(_ options: RequestOptions, to spec: inout TaskSpec) throws {
+    func apply(_ options: CredentialOptions, to spec: inout TaskSpec) throws {
         if let user = options.user {
             // curl's habit; it shows the password to every user of the machine, so it is taken but never asked for.
             let parts = user.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)

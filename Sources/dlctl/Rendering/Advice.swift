@@ -11,39 +11,58 @@ enum Advice {
         case .sessionNotFound, .sessionInvalidated: "Open a session first: dlctl session open NAME."
         case .taskNotFound: "See 'dlctl list --all' for the tasks there are."
         case .taskWrongState: "See 'dlctl show \(task)' for its state."
-        case .permissionDenied: "Choose a place this user may read and write, or let the owner of the files do it."
+        case .permissionDenied:
+            "Choose a folder this user may read and write: dlctl update \(task) -d DIR, then dlctl retry \(task)."
         case .destinationExists:
-            "Move the existing file away, or add the task again with --on-conflict rename or overwrite."
-        case .destinationNotWritable: "Make the folder writable, then dlctl retry \(task)."
-        case .destinationBadPath: "Add the task again with another -o or -d."
+            "Move the existing file away, or keep both: dlctl update \(task) --on-conflict rename; then dlctl retry \(task)."
+        case .destinationNotWritable:
+            "Make the folder writable, or choose another: dlctl update \(task) -d DIR; then dlctl retry \(task)."
+        case .destinationBadPath: "Choose another place: dlctl update \(task) -o FILE, then dlctl retry \(task)."
         case .sourceUnreadable: "Check the local file, then dlctl retry \(task)."
         case .sourceChanged: "Add the upload again when the file is as it should be; two versions are never mixed."
         case .diskFull: "Free some space; the task goes on by itself."
         case .diskQuota: "Free some of your quota; the task goes on by itself."
         case .diskIO: "Check that the disk is mounted and sound; the task goes on by itself when it is back."
-        case .networkDNS: "Check the host's name and the name server, then dlctl retry \(task)."
+        case .networkDNS:
+            "Check the name server; if the host's name is wrong, dlctl update \(task) --url URL; then dlctl retry \(task)."
         case .networkConnect, .networkLost, .networkTimeout: "dlctl retry \(task) tries again."
         case .tlsUntrusted:
-            "If the server is meant to be trusted, add the task again with --ca-file; do not go around it."
+            "If the server is meant to be trusted, dlctl update \(task) --ca-file FILE, then dlctl retry \(task); do not go "
+                + "around it."
         case .tlsFailed: "Check the server's TLS versions and the certificate options; then dlctl retry \(task)."
         case .httpStatus:
             "Check the address in a browser; dlctl update \(task) --url URL corrects it, dlctl retry \(task) tries again."
         case .httpRedirectLimit:
-            "The server redirects in a circle; check the address or send the cookie it wants with -H."
-        case .httpProtocol: "The server answers wrongly; dlctl retry \(task) tries again, another mirror may help."
-        case .authRequired: "Add the task again with --user, --netrc or --bearer-file."
-        case .authFailed: "Check user and password and add the task again."
+            "The server redirects in a circle. If it wants a cookie, dlctl update \(task) -H 'Cookie: NAME'; "
+                + "then dlctl retry \(task)."
+        case .httpProtocol:
+            "The server answers wrongly; dlctl update \(task) --mirror URL names another, dlctl retry \(task) tries again."
+        case .authRequired:
+            "Say who asks: dlctl update \(task) --user NAME (or --netrc, or --bearer-file FILE), then dlctl retry \(task)."
+        case .authFailed:
+            "Check user and password, give them anew: dlctl update \(task) --user NAME; then dlctl retry \(task)."
         case .validatorChanged: "Nothing: the file changed on the server and is fetched anew."
-        case .integrityChecksum: "Check the expected checksum; if it is right, the server's file is damaged or forged."
+        case .integrityChecksum:
+            "Check the expected checksum; dlctl update \(task) --checksum ALG:HEX corrects it, dlctl retry \(task) fetches the "
+                + "file again. If it is right, the server's file is damaged or forged."
         case .integrityLength: "dlctl retry \(task) fetches it again."
-        case .rpcMalformed, .rpcUnknownMethod: "dlctl and dld are of different versions; restart dld."
+        case .rpcMalformed, .rpcUnknownMethod: "This program and its daemon are of different versions; restart dld."
         case .deadlineExceeded:
-            "dlctl retry \(task) gives it new time; where its --deadline has passed, add it again with a later one."
+            "If its deadline has passed, set a later one: dlctl update \(task) --deadline TIME; then dlctl retry \(task)."
         case .cancelled: "dlctl retry \(task) takes it up again."
-        case .plaintextRefused: "Use an https address, or a session that allows plain http."
+        case .plaintextRefused:
+            "Use an https address: dlctl update \(task) --url URL, then dlctl retry \(task). Or allow plain http in its session."
         case .limitReached: "Wait until other tasks are done, or raise the limit (dlctl settings)."
         case .shuttingDown: "Wait for the daemon to come back."
         case .internal: "Please report it with the output of 'dlctl events --task \(task)' and the daemon's log."
+        }
+    }
+
+    /// nil if only other tasks can end the wait, or `TaskView.explanation` says what to do.
+    static func text(_ reason: QueueReason) -> String? {
+        switch reason {
+        case .slots: "Nothing: it starts when another task is done. dlctl limit --tasks N lets more run at once."
+        case .user, .session, .hostSlots, .host: nil
         }
     }
 
@@ -53,7 +72,7 @@ enum Advice {
         case .network: "Nothing: it goes on when the network is back. dlctl retry \(task) tries now."
         case .schedule: "Nothing: it goes on when its time comes. dlctl retry \(task) begins now."
         case .disk: "Free space or mount the target; it goes on by itself."
-        case .authentication: "Give the credentials it needs and add the task again."
+        case .authentication: "Say who asks: dlctl update \(task) --user NAME."
         case .decision: "A client must answer the question it asked."
         case .metered: "Nothing: it goes on in an unmetered network."
         }

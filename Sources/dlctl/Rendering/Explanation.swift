@@ -55,7 +55,8 @@ enum Explanation {
 
     static func advice(_ task: TaskView) -> String? {
         switch task.state {
-        case .running, .completed, .queued: nil
+        case .running, .completed: nil
+        case .queued: task.queueReason.flatMap { Advice.text($0) }
         case .paused: "dlctl resume \(task.id)"
         case .cancelled: Advice.text(.cancelled, task: task.id)
         case .failed: task.error.map { Advice.text($0.code, task: task.id) } ?? "dlctl retry \(task.id)"

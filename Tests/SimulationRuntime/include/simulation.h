@@ -38,9 +38,9 @@ int64_t sim_disk_failed(void);
 /// Bytes of a file that were durable at its last sync, and were not cut off since.
 int64_t sim_durable(uint64_t inode);
 
-/// From now on names in `folder` are durable only when it is synced, and not even then without `syncs`. `lost` holds what
-/// lost its name since.
-void sim_watch_names(const char *folder, const char *lost, bool syncs);
+/// From now on names in `folder` and `far`, which are file systems of their own, are durable only when these are synced, and
+/// not even then without `syncs`. `lost` holds what lost its name since.
+void sim_watch_names(const char *folder, const char *far, const char *lost, bool syncs);
 /// Names that came, went or changed there since.
 size_t sim_unsynced_names(void);
 /// Takes them back, the last one first, until `kept` are left; these are durable now.

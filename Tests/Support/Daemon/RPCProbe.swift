@@ -10,6 +10,8 @@ package struct RPCFailure: Error, CustomStringConvertible {
     package var data: JSONValue?
     /// The stable code, such as `task.not_found`.
     package var code: String { data?["code"]?.stringValue ?? "" }
+    /// The field that is wrong, where one is.
+    package var field: String? { data?["details"]?["field"]?.stringValue }
     package var description: String { "\(rpcCode) \(code): \(message)" }
 }
 

@@ -22,8 +22,10 @@ class Checker:
     """`after_power_loss`: files of relaxed sessions may be cut or gone, whoever announced them. `log` is what the daemon
     wrote to its standard error."""
 
-    def __init__(self, state, out, server, pieces, after_power_loss=False, log=None):
+    def __init__(self, state, out, server, pieces, after_power_loss=False, log=None, far=None):
         self.state, self.out, self.server = pathlib.Path(state), pathlib.Path(out), server
+        #: Where files go whose destination changes.
+        self.far = pathlib.Path(far or out)
         self.log = log
         self.pieces = {piece.name: piece for piece in pieces}
         self.after_power_loss = after_power_loss
@@ -52,7 +54,7 @@ class Checker:
                 return self.problems
             ends = self.check_ends(database, ledger)
         unfinished = {str(ledger.ids[name]) for name, end in ends.items() if end in FILELESS[1:]}
-        names = {entry.name for entry in self.out.iterdir() if not self.is_part_of(entry.name, unfinished)}
+        names = {entry.name for entry in self.entries() if not self.is_part_of(entry.name, unfinished)}
         wanted = {name for name, end in ends.items() if self.pieces[name].kind == "download" and end not in FILELESS}
         wanted |= {piece.name for piece in self.pieces.values() if piece.before}
         # What was delivered when the daemon died and cancelled before the next one recorded that stays, whole.
@@ -158,13 +160,23 @@ class Checker:
             rows = database.execute(f"SELECT task FROM {table}").fetchall()
             self.report(4, not [row for row in rows if states.get(row[0]) in ("completed", None)],
                         f"{table} still speaks of tasks that are over: {rows}")
+        # A disk that failed may keep the row for another look, not the file.
+        left = [path for (path,) in database.execute("SELECT path FROM moved_part") if pathlib.Path(path).exists()]
+        self.report(4, not left, f"parts were left behind: {left}")
         return ends
 
     # Files
 
+    def entries(self):
+        """What lies at all destinations."""
+        return [entry for folder in {self.out, self.far} if folder.exists() for entry in folder.iterdir()]
+
+    def place(self, piece):
+        return self.far if piece.is_moved else self.out
+
     def check_files(self, ledger, database):
         known = dict(database.execute("SELECT id, state FROM task")) if database else {}
-        for entry in self.out.iterdir() if self.out.exists() else []:
+        for entry in self.entries():
             part = PART.match(entry.name)
             if part:
                 self.report(4, int(part[1]) in known, f"{entry.name} is nobody's part")
@@ -175,6 +187,7 @@ class Checker:
             if piece is None or piece.kind != "download" or piece.end == "cancelled":
                 self.report(4, False, f"{entry.name} is nobody's file")
                 continue
+            self.report(4, entry.parent == self.place(piece), f"{entry.name} is where it was to be no more")
             found = file_digest(entry)
             allowed = {sha_of(piece)} | ({digest(piece.before)} if piece.before else set())
             self.report(2, found in allowed or (self.after_power_loss and not piece.is_firm),
@@ -185,18 +198,20 @@ class Checker:
                 continue
             if self.after_power_loss and not piece.is_firm:
                 continue
-            file = self.out / piece.name
+            file = self.place(piece) / piece.name
             self.report(4, file.exists() and file_digest(file) == sha_of(piece), f"{piece.name} was announced and is not whole")
 
     def held(self, ledger):
         """Name -> bytes of it in its part file that are the server's, of what one connection fetches."""
         found = {}
-        for entry in self.out.iterdir() if self.out.exists() else []:
+        for entry in self.entries():
             part = PART.match(entry.name)
             names = [name for name, number in ledger.ids.items() if part and str(number) == part[1]]
             if names and self.pieces[names[0]].more.get("connections") == 1:
                 piece = self.pieces[names[0]]
-                found[piece.name] = common(entry.read_bytes(), content(piece.name, piece.size))
+                count = common(entry.read_bytes(), content(piece.name, piece.size))
+                # A copy that is not finished lies beside what it is of.
+                found[piece.name] = max(count, found.get(piece.name, 0))
         return found
 
     def after_resuming(self, held, asked, loss=MIB):

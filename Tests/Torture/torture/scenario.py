@@ -33,6 +33,8 @@ class Piece:
     more: dict = dataclasses.field(default_factory=dict)
     #: What has to arrive where that does not follow from the name.
     data: bytes = b""
+    #: Its destination changes while half of it is there.
+    is_moved: bool = False
 
     @property
     def is_firm(self):
@@ -45,6 +47,7 @@ PIECES = [
     Piece("big", 3000 * KIB + 17, hold=1600 * KIB, more={"connections": 1}),
     Piece("doomed", 900 * KIB, hold=500 * KIB, end="cancelled", more={"connections": 1}),
     Piece("never", 10 * KIB, end="cancelled", more={"startPaused": True}),
+    Piece("moved", 2200 * KIB + 3, hold=1700 * KIB, more={"connections": 1}, is_moved=True),
     Piece("parts", 2500 * KIB + 5, more={"connections": 3}),
     Piece("tiny", 4 * KIB, more={"headers": [["X-Api-Key", SECRET]]}),
     Piece("gone", 5 * KIB, end="removed"),
@@ -60,9 +63,9 @@ PIECES = [
 BY_NAME = {piece.name: piece for piece in PIECES}
 
 
-def prepare(out, sources, server, pieces):
+def prepare(out, sources, server, pieces, far):
     """Lays out what is there before the daemon is."""
-    for folder in (out, sources):
+    for folder in (out, sources, far):
         folder.mkdir(parents=True, exist_ok=True)
     for piece in pieces:
         if piece.before:
@@ -73,8 +76,10 @@ def prepare(out, sources, server, pieces):
 
 
 class Scenario:
-    def __init__(self, server, out, sources, ledger, pieces=None):
+    def __init__(self, server, out, sources, ledger, pieces=None, far=None):
         self.server, self.out, self.sources, self.ledger = server, out, sources, ledger
+        #: Where what is moved goes.
+        self.far = far or out
         self.pieces = pieces or PIECES
         self.client = self.watcher = None
         self.expected = None
@@ -93,6 +98,7 @@ class Scenario:
             self.open()
             self.add()
             self.pause()
+            self.move()
             self.cancel()
             self.acknowledge()
             self.resume()
@@ -164,10 +170,20 @@ class Scenario:
         self.look()
 
     def pause(self):
-        if self.ledger.has("paused", "big"):
-            return
-        self.until(lambda: self.server.sent.get("big", 0) >= BY_NAME["big"].hold, "the first half of big")
-        self.change("task.pause", "paused", "big")
+        for name in ("big", "moved"):
+            if self.ledger.has("paused", name) or name not in self.ledger.ids:
+                continue
+            self.until(lambda: self.server.sent.get(name, 0) >= BY_NAME[name].hold, f"the first half of {name}")
+            self.change("task.pause", "paused", name)
+
+    def move(self):
+        for piece in self.pieces:
+            if not piece.is_moved or self.ledger.has("moved", piece.name):
+                continue
+            self.ledger.asks("moved", piece.name)
+            self.ask("task.update", id=self.ledger.ids[piece.name], destination={"directory": str(self.far)})
+            self.ledger.told("moved", piece.name)
+            self.look()
 
     def cancel(self):
         if not self.ledger.has("cancelled", "doomed"):
@@ -184,9 +200,12 @@ class Scenario:
             self.ledger.acknowledged.append((number, self.ledger.mark()))
 
     def resume(self):
-        self.ledger.asks("resumed", "big")
-        self.server.holds.pop("big", None)
-        self.change("task.resume", "resumed", "big")
+        for name in ("big", "moved"):
+            if name not in self.ledger.ids:
+                continue
+            self.ledger.asks("resumed", name)
+            self.server.holds.pop(name, None)
+            self.change("task.resume", "resumed", name)
 
     def finish(self):
         """Until every task has said how it ended."""

@@ -53,6 +53,16 @@ def server():
     return SERVERS[os.getpid()]
 
 
+#: A file system that most machines have beside that of their temporary files.
+MEMORY = pathlib.Path("/dev/shm")
+
+
+def elsewhere(folder):
+    """A new folder on another file system than `folder`, where there is one."""
+    is_other = MEMORY.is_dir() and os.access(MEMORY, os.W_OK) and MEMORY.stat().st_dev != folder.stat().st_dev
+    return pathlib.Path(tempfile.mkdtemp(prefix="dld-far-", dir=MEMORY if is_other else folder))
+
+
 class Stage:
     """`disk`: a folder for state and destination that is not the case's own."""
 
@@ -60,16 +70,17 @@ class Stage:
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="case-", dir=setup.work))
         self.disk = disk or self.folder
         self.out, self.state, self.sources = self.disk / "out", self.disk / "state", self.folder / "sources"
+        self.far = self.disk / "far" if disk else elsewhere(self.folder)
         self.server, self.ledger = server(), Ledger(mark)
         self.pieces = pieces or PIECES
-        prepare(self.out, self.sources, self.server, self.pieces)
+        prepare(self.out, self.sources, self.server, self.pieces, self.far)
         self.victim = Victim(setup.program, self.folder / "daemon", self.state, setup.preload, settings)
         self.problems = []
 
     def move(self, state=None, out=None):
         """Has one of the two elsewhere, before the daemon is started."""
         self.state, self.out = state or self.state, out or self.out
-        prepare(self.out, self.sources, self.server, self.pieces)
+        prepare(self.out, self.sources, self.server, self.pieces, self.far)
         self.victim.state = self.state
         self.control.environment["TORTURE_STATE"] = str(self.state)
 
@@ -78,10 +89,10 @@ class Stage:
         return self.victim.control
 
     def scenario(self):
-        return Scenario(self.server, self.out, self.sources, self.ledger, self.pieces)
+        return Scenario(self.server, self.out, self.sources, self.ledger, self.pieces, self.far)
 
     def checker(self, **more):
-        return Checker(self.state, self.out, self.server, self.pieces, log=self.victim.folder / "log", **more)
+        return Checker(self.state, self.out, self.server, self.pieces, log=self.victim.folder / "log", far=self.far, **more)
 
     def live(self, attacked=True, boot=None):
         """Starts the daemon, has it do all of the scenario, and ends it; False where it died on the way."""
@@ -131,6 +142,7 @@ class Stage:
         self.server.reset()
         if not keep:
             shutil.rmtree(self.folder, ignore_errors=True)
+            shutil.rmtree(self.far, ignore_errors=True)
 
 
 def timed(case):

@@ -73,6 +73,7 @@ def unseen(stage):
     for name, damage in {**SQL, **FILES}.items():
         copy = stage.folder / "damaged"
         shutil.copytree(stage.out, copy / "out")
+        shutil.copytree(stage.far, copy / "far")
         # A socket that a killed daemon left has nothing to copy.
         shutil.copytree(stage.state, copy / "state", ignore=shutil.ignore_patterns("*.sock"))
         if isinstance(damage, str):
@@ -91,7 +92,7 @@ def unseen(stage):
 def found(copy, stage):
     """Promises that the checker finds broken."""
     try:
-        problems = Checker(copy / "state", copy / "out", stage.server, stage.pieces).at_the_end(stage.ledger)
+        problems = Checker(copy / "state", copy / "out", stage.server, stage.pieces, far=copy / "far").at_the_end(stage.ledger)
     except sqlite3.DatabaseError:
         return {0}
     return {problem.promise for problem in problems}

@@ -51,6 +51,10 @@ enum StateTable {
         Row(name: "cancel", event: .cancel(keepPartial: false)),
         Row(name: "cancel, keepPartial", event: .cancel(keepPartial: true)),
         Row(name: "retry", event: .retry),
+        Row(name: "retargeted", event: .retargeted),
+        Row(
+            name: "retargeted, waits for a time", event: .retargeted,
+            prepare: { if $0.state == .waiting { $0.reason = .schedule } }),
         Row(name: "preempted", event: .preempted),
         Row(name: "daemonRestarted", event: .daemonRestarted),
         Row(name: "conditionCleared", event: .conditionCleared),

@@ -284,6 +284,20 @@ struct TaskMachineTests {
             try paused.handle(.cancel(keepPartial: true), at: reading()) == [.persist, .publish(.taskCancelled, [:])])
     }
 
+    /// What failed before was another server, or another request.
+    @Test(arguments: [TaskState.queued, .running, .waiting, .paused])
+    func whatIsAskedOtherwiseHasNotFailedYet(_ state: TaskState) throws {
+        var machine = machine(state) {
+            $0.failuresInRow = 5
+            $0.integrityRestarts = 1
+            $0.unresolvedSince = 500
+        }
+        _ = try machine.handle(.retargeted, at: reading())
+        let status = machine.status
+        #expect(status.failuresInRow == 0 && status.integrityRestarts == 0 && status.unresolvedSince == nil)
+        #expect(status.state == (state == .paused ? .paused : .queued))
+    }
+
     @Test func retryOfAFinalTaskStartsAfresh() throws {
         var machine = machine(.failed) {
             $0.failuresInRow = 5

@@ -29,6 +29,24 @@ struct OriginsTests {
         #expect(origins.place(of: held) == nil)
     }
 
+    /// Bytes stay those of the place that gave them, whatever that is called in the task.
+    @Test func heldBytesKeepTheirPlaceWhenATaskChanges() {
+        let (mirror, own) = ("https://m/f", "https://example.org/f")
+        var held = checkpoint(5)
+        func renamed(_ url: String, _ mirrors: [String]) -> Checkpoint? {
+            var new = spec(mirrors)
+            new.url = url
+            return Origins.renamed(held, from: spec([mirror]), to: new)
+        }
+        // A new URL has to prove what it has; the old one may be a mirror now.
+        #expect(renamed("https://new/f", []) == nil)
+        #expect(renamed("https://new/f", [own])?.origin == own)
+        held.origin = mirror
+        #expect(renamed(own, [mirror]) == nil)
+        #expect(renamed(own, []) == nil)
+        #expect(renamed(mirror, [])?.origin == .some(nil))
+    }
+
     private func secret() -> StrategyRequest {
         var request = request { spec in
             spec.headers = [

@@ -1,0 +1,53 @@
+import TransferCore
+import TransferModel
+import TransferRPC
+
+/// Looks at what a change makes of a task, as it would be looked at if it were added so.
+extension Admission {
+    /// - Parameter spec: with the change.
+    /// - Throws: `request.*`, `policy.plaintext_refused`, `source.unreadable`, `permission.denied`.
+    func check(_ spec: TaskSpec, changedBy change: UpdateTask.Parameters, of record: TaskRecord) async throws {
+        switch spec.kind {
+        case .download: break
+        case .upload, .data:
+            try Self.refuse("destination", change.destination != nil, spec.kind)
+            try Self.refuse("checksum", change.checksum != nil, spec.kind)
+            try Self.refuse("conflictPolicy", change.conflictPolicy != nil, spec.kind)
+        }
+        var judged = spec.namingKeptBody
+        judged.destination = change.destination ?? spec.destination
+        guard let url = try SpecRules(path: "").check(judged) else { return }
+        var files: [(field: String, path: String)] = []
+        if let path = change.netrc { files.append(("netrc", path)) }
+        if let path = change.caFile { files.append(("caFile", path)) }
+        if change.url != nil, let path = url.filePath { files.append(("url", path)) }
+        try await self.files.checkReadable(files, owner: owner)
+        guard change.changesRequest else { return }
+        // What the protocol's strategy refuses is refused here already.
+        _ = try StrategyRegistry.strategy(
+            for: StrategyRequest(
+                spec: spec.namingKeptBody, now: session.createdAt, source: record.source, nonce: ""), url)
+    }
+
+    /// - Returns: the device of the folder, which is made where it is missing.
+    /// - Throws: `destination.*`, `permission.denied`, `disk.*`, each with its field.
+    func admit(_ plan: DestinationPlan) async throws -> UInt64 {
+        do {
+            guard let look = await files.admit([plan], owner: owner).first else {
+                throw TransferError(.internal, "A destination was not looked at; please report it.")
+            }
+            return try look.get()
+        } catch let error as TransferError where error.details["field"] == nil {
+            throw TransferError(
+                error.code, "destination: \(error.message)",
+                details: error.details.merging(["field": "destination"]) { $1 })
+        }
+    }
+
+    private static func refuse(_ field: String, _ isGiven: Bool, _ kind: TaskKind) throws(TransferError) {
+        guard isGiven else { return }
+        throw TransferError(
+            .badField, "\(field): goes with downloads; this task is of kind \(kind.rawValue).",
+            details: ["field": .string(field)])
+    }
+}

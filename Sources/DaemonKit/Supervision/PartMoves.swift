@@ -1,0 +1,212 @@
+import CurlEngine
+import Logging
+import Threading
+import TransferModel
+import TransferStore
+
+/// Has part files follow the destinations of their tasks, and removes what they leave behind.
+///
+/// The store says first where a part is to be (`TaskChange`), and names it there once it is. In between, whoever comes by
+/// finishes the move: the update that asked for it, the next attempt, the next daemon.
+final class PartMoves: Sendable {
+    private let patience: StorePatience
+    private let files: TransferFiles
+    private let engine: any ExchangePerforming
+    private let runs: RunTable
+    private let logger: Logger
+    /// A task may be claimed again.
+    private let released: @Sendable () -> Void
+    private let queues = TaskQueues()
+    private let sweeping = SingleFlight()
+
+    init(
+        patience: StorePatience, files: TransferFiles, engine: any ExchangePerforming, runs: RunTable,
+        logger: Logger, released: @escaping @Sendable () -> Void
+    ) {
+        self.patience = patience
+        self.files = files
+        self.engine = engine
+        self.runs = runs
+        self.logger = logger
+        self.released = released
+    }
+
+    /// Runs `body` when nobody else changes the destination of the task, or moves its part.
+    func alone<T: Sendable>(_ id: TaskID, _ body: () async throws -> T) async throws -> T {
+        await queues.enter(id)
+        defer { queues.leave(id) }
+        return try await body()
+    }
+
+    // MARK: One part
+
+    func isInPlace(_ record: TaskRecord, _ place: PartPlace) -> Bool {
+        guard let checkpoint = record.checkpoint else { return true }
+        return checkpoint.partPath == files.goal(of: record, place.plan, in: place.folder).path
+    }
+
+    /// Brings the task's part to its destination; nobody else may touch it meanwhile.
+    /// - Returns: its checkpoint, which is stored; nil where it is gone, and as it was where it is out of reach.
+    /// - Throws: `disk.*`, `destination.*`, `cancelled`, and what the store throws.
+    func bring(_ record: TaskRecord, to place: PartPlace) async throws -> Checkpoint? {
+        guard let checkpoint = record.checkpoint, !isInPlace(record, place) else { return record.checkpoint }
+        let goal = files.goal(of: record, place.plan, in: place.folder)
+        let move = try await files.move(
+            checkpoint, to: goal, journal: engine.journal, isStopping: patience.isStopping)
+        let moved: Checkpoint?
+        switch move {
+        case .done(let there): moved = there
+        case .gone: moved = nil
+        case .outOfReach: return checkpoint
+        }
+        guard try await replace(checkpoint, of: record.id, with: moved) else {
+            if let moved { await files.removePart(moved, owner: record.session.owner) }
+            return nil
+        }
+        if moved.map({ FileIdentity($0) != FileIdentity(checkpoint) }) ?? true {
+            engine.journal?.forget(record.id)
+            await files.removePart(checkpoint, owner: record.session.owner)
+        }
+        logger.info("part moved", metadata: ["task": "\(record.id)", "to": "\(goal.folder.path)"])
+        do {
+            try await clean(record.id)
+        } catch {
+            // What cannot be cleaned now is looked for again by and by; the part is where it belongs.
+            logger.warning("cannot remove what a part left", metadata: ["task": "\(record.id)", "error": "\(error)"])
+        }
+        return moved
+    }
+
+    /// - Returns: false where somebody gave the task up meanwhile, who looked for the part where it was.
+    private func replace(_ known: Checkpoint, of id: TaskID, with moved: Checkpoint?) async throws -> Bool {
+        try await patience.persistently { transaction in
+            guard try transaction.task(id)?.checkpoint == known else { return false }
+            try transaction.setCheckpoint(id, moved)
+            return true
+        }
+    }
+
+    /// Removes what the task's part has left behind; nobody else may touch it meanwhile.
+    private func clean(_ id: TaskID) async throws {
+        let (left, record) = try await patience.store.read { (try $0.movedParts(of: id), try $0.task(id)) }
+        guard !left.isEmpty else { return }
+        var inUse = Set([record?.checkpoint?.partPath].compactMap { $0 })
+        if let record, let plan = try? DestinationPlan(record.spec.destination, directory: nil) {
+            inUse.formUnion(plan.partPaths(task: id, store: files.storeID))
+        }
+        var gone: [String] = []
+        for part in left where !inUse.contains(part.path) {
+            if await files.removeLeft(part) { gone.append(part.path) }
+        }
+        guard !gone.isEmpty else { return }
+        try await patience.store.write { [gone] in try $0.forgetMovedParts(gone) }
+    }
+
+    // MARK: When nothing runs
+
+    /// Brings the part of a task that does not run, and cleans behind it. A task that runs does so itself.
+    /// - Throws: as `bring`.
+    func finishNow(_ id: TaskID) async throws {
+        try await alone(id) {
+            await runs.claims.hold([id])
+            defer {
+                runs.claims.release([id])
+                released()
+            }
+            guard runs[id] == nil else { return }
+            let record = try await patience.store.read { try $0.task(id) }
+            if let record, record.spec.kind == .download, record.checkpoint != nil {
+                let plan = try DestinationPlan(record.spec.destination, directory: nil)
+                _ = try await bring(record, to: PartPlace(plan: plan, folder: try await files.open(plan, for: record)))
+            }
+            try await clean(id)
+        }
+    }
+
+    /// As `finishNow`; what fails is left to the task's next attempt, and to the keeping of the house.
+    func finish(_ id: TaskID) async {
+        do {
+            try await finishNow(id)
+        } catch {
+            logger.warning("a part has not moved yet", metadata: ["task": "\(id)", "error": "\(error)"])
+        }
+    }
+
+    /// As `finish`, which goes on where it takes longer than `limit`.
+    func finish(_ id: TaskID, waitingAtMost limit: Duration) async {
+        let waiter = Guarded<CheckedContinuation<Void, Never>?>(nil)
+        await withCheckedContinuation { continuation in
+            waiter.withLock { $0 = continuation }
+            @Sendable func goOn() {
+                waiter.withLock { waiter in
+                    defer { waiter = nil }
+                    return waiter
+                }?.resume()
+            }
+            let timer = Task {
+                try? await Task.sleep(for: limit)
+                goOn()
+            }
+            Task {
+                await finish(id)
+                timer.cancel()
+            }
+        }
+    }
+
+    // MARK: All of them
+
+    private static let batch = 100
+
+    /// Goes on with moves that were interrupted, and looks for what is left of others; returns at once.
+    func sweep() {
+        sweeping.start { [self] in
+            do {
+                var last: TaskID?
+                while !Task.isCancelled {
+                    let after = last
+                    let tasks = try await patience.store.read {
+                        try $0.tasksWithMovedParts(after: after, limit: Self.batch)
+                    }
+                    guard let end = tasks.last else { return }
+                    for id in tasks where !Task.isCancelled { await finish(id) }
+                    last = end
+                }
+            } catch {
+                logger.warning("cannot look for parts that were left", metadata: ["error": "\(error)"])
+            }
+        }
+    }
+
+    func stop() { sweeping.cancel() }
+}
+
+/// Lets one in at a time for each task, in order.
+final class TaskQueues: Sendable {
+    private let waiting = Guarded([TaskID: [CheckedContinuation<Void, Never>]]())
+
+    func enter(_ id: TaskID) async {
+        await withCheckedContinuation { continuation in
+            let mayPass = waiting.withLock { waiting in
+                guard waiting[id] != nil else {
+                    waiting[id] = []
+                    return true
+                }
+                waiting[id]?.append(continuation)
+                return false
+            }
+            if mayPass { continuation.resume() }
+        }
+    }
+
+    func leave(_ id: TaskID) {
+        waiting.withLock { waiting -> CheckedContinuation<Void, Never>? in
+            guard let first = waiting[id]?.first else {
+                waiting[id] = nil
+                return nil
+            }
+            waiting[id]?.removeFirst()
+            return first
+        }?.resume()
+    }
+}

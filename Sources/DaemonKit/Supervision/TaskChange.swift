@@ -1,0 +1,165 @@
+import TransferCore
+import TransferModel
+import TransferRPC
+import TransferStore
+
+/// What `task.update` makes of one task, once everything that it names was looked at.
+struct TaskChange: Sendable {
+    let parameters: UpdateTask.Parameters
+    /// Where the file goes from now on.
+    let destination: MovedDestination?
+
+    struct MovedDestination: Sendable {
+        var destination: Destination
+        var device: UInt64
+    }
+
+    /// Whether a run of the task has to end for it.
+    func stopsRun(at now: Timestamp) -> Bool {
+        parameters.changesRequest || destination != nil || parameters.conflictPolicy != nil
+            || parameters.earliestBeginAt.map { $0 > now } ?? false
+    }
+
+    // MARK: What the task asks for
+
+    func applied(to spec: TaskSpec) -> TaskSpec {
+        var spec = parameters.applied(to: spec)
+        if let destination { spec.destination = destination.destination }
+        return spec
+    }
+
+    // MARK: What is stored
+
+    /// - Returns: the task as it is then.
+    /// - Throws: `task.wrong_state`, and what the store throws.
+    func store(
+        over record: TaskRecord, _ transitions: TaskTransitions, at now: ClockReading, storeID: String,
+        in transaction: StoreTransaction
+    ) throws -> TaskRecord {
+        try parameters.requirePossible(for: record)
+        let spec = applied(to: record.spec)
+        let target = try URLRules.parse(spec.url ?? "")
+        // Elsewhere it begins anew, and what was begun is told as it was reached.
+        if record.upload?.belongs(to: target) == false { try transaction.endUpload(of: record, at: now.wall) }
+        if let held = record.checkpoint, let named = Origins.renamed(held, from: record.spec, to: spec) {
+            try transaction.setCheckpoint(record.id, named)
+        }
+        try transaction.setSpec(record.id, spec, host: target.hostKey)
+        if let destination { try move(record, to: destination, at: now, storeID, in: transaction) }
+        try parameters.storePosition(of: record.id, at: now.wall, in: transaction)
+        try changeState(of: record, transitions, at: now, in: transaction)
+        _ = try transaction.append(
+            EventRecord(
+                time: now.wall, type: .taskUpdated, session: record.session, task: record.id,
+                payload: ["fields": .array(parameters.changedFields.map { .string($0) })]))
+        guard let updated = try transaction.task(record.id) else { throw Supervisor.notFound(record.id) }
+        return updated
+    }
+
+    /// From here on the part belongs elsewhere. Names that it has, or may have, are noted in the same commit: whatever
+    /// happens until it has moved, somebody comes back for them.
+    private func move(
+        _ record: TaskRecord, to moved: MovedDestination, at now: ClockReading, _ storeID: String,
+        in transaction: StoreTransaction
+    ) throws {
+        try transaction.setDestinationDevice(record.id, moved.device)
+        let plans = try (
+            DestinationPlan(record.spec.destination, directory: nil), DestinationPlan(moved.destination, directory: nil)
+        )
+        let wanted = plans.1.partPaths(task: record.id, store: storeID)
+        var left = Set(plans.0.partPaths(task: record.id, store: storeID))
+        if let held = record.checkpoint?.partPath { left.insert(held) }
+        try transaction.forgetMovedParts(wanted)
+        guard TaskHead(record).mayHavePart else { return }
+        try transaction.leave(
+            left.subtracting(wanted).sorted().map {
+                MovedPart(
+                    path: $0, task: record.id, owner: record.session.owner, device: record.destinationDevice,
+                    recordedAt: now.wall)
+            })
+    }
+
+    private func changeState(
+        of record: TaskRecord, _ transitions: TaskTransitions, at now: ClockReading, in transaction: StoreTransaction
+    ) throws {
+        let before = record.status
+        guard !before.state.isFinal else { return }
+        if parameters.changesRequest {
+            _ = try transitions.apply(.retargeted, to: record.id, in: transaction)
+        } else if destination != nil, before.state == .waiting, before.reason == .disk {
+            _ = try transitions.apply(.conditionCleared, to: record.id, in: transaction)
+        }
+        guard let begin = parameters.earliestBeginAt, let status = try transaction.status(of: record.id) else { return }
+        if status.state == .waiting, status.reason == .schedule {
+            _ = try transitions.apply(.conditionCleared, to: record.id, in: transaction)
+        } else if ![.queued, .running].contains(status.state) {
+            return
+        }
+        guard begin > now.wall else { return }
+        _ = try transitions.apply(.blocked(.schedule, nil, nextAttemptAt: begin), to: record.id, in: transaction)
+    }
+}
+
+extension UpdateTask.Parameters {
+    var changedFields: [String] {
+        [
+            ("priority", priority != nil), ("rateLimit", rateLimit != nil), ("url", url != nil),
+            ("mirrors", mirrors != nil), ("headers", headers != nil), ("username", username != nil),
+            ("password", password != nil), ("bearer", bearer != nil), ("netrc", netrc != nil),
+            ("proxy", proxy != nil), ("caFile", caFile != nil), ("checksum", checksum != nil),
+            ("destination", destination != nil), ("conflictPolicy", conflictPolicy != nil),
+            ("description", description != nil),
+            ("earliestBeginAt", earliestBeginAt != nil), ("deadlineAt", deadlineAt != nil),
+            ("position", position != nil),
+        ].filter(\.1).map(\.0)
+    }
+
+    /// What the task asks for then, but for where its file goes.
+    func applied(to spec: TaskSpec) -> TaskSpec {
+        var spec = spec
+        spec.priority = priority ?? spec.priority
+        spec.rateLimit = rateLimit ?? spec.rateLimit
+        spec.url = url ?? spec.url
+        if let mirrors { spec.mirrors = mirrors.isEmpty ? nil : mirrors }
+        spec.headers = headers ?? spec.headers
+        if changesCredentials {
+            if username != nil || password == nil { spec.username = username }
+            spec.password = password
+            spec.bearer = bearer
+            spec.netrc = netrc
+        }
+        spec.proxy = proxy ?? spec.proxy
+        spec.caFile = caFile ?? spec.caFile
+        spec.checksum = checksum ?? spec.checksum
+        spec.conflictPolicy = conflictPolicy ?? spec.conflictPolicy
+        spec.description = description ?? spec.description
+        spec.earliestBeginAt = earliestBeginAt ?? spec.earliestBeginAt
+        spec.deadlineAt = deadlineAt ?? spec.deadlineAt
+        return spec
+    }
+
+    /// - Throws: `task.wrong_state` where the task has ended in a way that leaves nothing to change.
+    func requirePossible(for record: TaskRecord) throws(TransferError) {
+        let (id, state) = (record.id, record.status.state)
+        let isOfTransfer = changesRequest || destination != nil || conflictPolicy != nil || deadlineAt != nil
+        guard state != .completed || !(isOfTransfer || earliestBeginAt != nil) else {
+            throw TransferError(
+                .taskWrongState, "Task \(id) is completed; only its description, priority and limit can change.",
+                details: ["state": .string(state.rawValue)])
+        }
+        guard !state.isFinal || earliestBeginAt == nil else {
+            throw TransferError(
+                .taskWrongState, "Task \(id) is \(state.rawValue); retry it first, then say when it may begin.",
+                details: ["state": .string(state.rawValue)])
+        }
+    }
+
+    fileprivate func storePosition(of id: TaskID, at now: Timestamp, in transaction: StoreTransaction) throws {
+        switch position {
+        case .first: try transaction.setPosition(id, -Double(now.rawValue))
+        case .last: try transaction.setPosition(id, Double(now.rawValue))
+        case .at(let place): try transaction.setPosition(id, place)
+        case nil: break
+        }
+    }
+}

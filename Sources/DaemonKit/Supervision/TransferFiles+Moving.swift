@@ -1,0 +1,201 @@
+import CurlEngine
+import Glibc
+import TransferCore
+import TransferModel
+import TransferStore
+
+/// Part files that follow their tasks' destinations.
+///
+/// A rename keeps the file: whoever finds it under the new name knows it by device and inode. Another file system gets a
+/// copy, which is durable before the store names it; only then the first one goes. A daemon that dies at any moment
+/// leaves a part that the store names or that is known again, and beside it at most what the next move replaces, or what
+/// the store has noted as left.
+extension TransferFiles {
+    /// Where a task's part belongs, and under which name.
+    struct PartGoal: Sendable {
+        var task: TaskID
+        var owner: UserID
+        var folder: Folder
+        var name: String
+        /// What was written of the part may be holes.
+        var mayHaveHoles: Bool
+
+        var path: String { folder.path(of: name) }
+    }
+
+    func goal(of record: TaskRecord, _ plan: DestinationPlan, in folder: Folder) -> PartGoal {
+        PartGoal(
+            task: record.id, owner: record.session.owner, folder: folder,
+            name: PartName.make(task: record.id, store: storeID, wanted: plan.name),
+            mayHaveHoles: Self.mayHaveHoles(record))
+    }
+
+    enum PartMove: Sendable {
+        /// The part is at its goal, durable; this is to be stored.
+        case done(Checkpoint)
+        /// Its folder is not there; it may come back.
+        case outOfReach
+        /// It is not there any more, or not what it was.
+        case gone
+    }
+
+    /// Brings a part to its goal.
+    /// - Throws: `disk.*`, `destination.*`, `cancelled`.
+    func move(
+        _ checkpoint: Checkpoint, to goal: PartGoal, journal: OffsetJournal?, isStopping: @escaping @Sendable () -> Bool
+    ) async throws -> PartMove {
+        let origin = try await opening(Self.folder(of: checkpoint.partPath)) { [access] () throws(TransferError) in
+            try Self.origin(of: checkpoint, access, goal.owner)
+        }
+        let renamed = try await pool.run(on: goal.folder.device) { () throws(TransferError) in
+            try Self.renamed(checkpoint, from: origin, to: goal)
+        }
+        if let renamed { return .done(renamed) }
+        guard let origin else { return .outOfReach }
+        let copied = try await hashing.runCancellable(on: goal.folder.device) { isCancelled throws(TransferError) in
+            try Self.copied(checkpoint, from: origin, to: goal, journal: journal) { isCancelled() || isStopping() }
+        }
+        return copied.map { .done($0) } ?? .gone
+    }
+
+    /// Removes the first of two copies, or a copy that nobody wants any more.
+    func removePart(_ checkpoint: Checkpoint, owner: UserID) async {
+        await opening(Self.folder(of: checkpoint.partPath)) { [access] in
+            guard let folder = try? access.openFolder(Self.folder(of: checkpoint.partPath), owner: owner, create: false)
+            else { return }
+            let name = Self.lastComponent(checkpoint.partPath)
+            guard PartName.isPartName(name), let status = try? folder.status(of: name),
+                FileIdentity(status) == FileIdentity(checkpoint)
+            else { return }
+            folder.unlinkDurably([name])
+        }
+    }
+
+    /// Removes what has a name that a part file had.
+    /// - Returns: whether nothing has it any more; false where that cannot be told for now.
+    func removeLeft(_ part: MovedPart) async -> Bool {
+        await opening(Self.folder(of: part.path)) { [access, storeID] in
+            let name = Self.lastComponent(part.path)
+            guard PartName.isPartName(name) else { return true }
+            guard let folder = try? access.openFolder(Self.folder(of: part.path), owner: part.owner, create: false),
+                part.device.map({ $0 == folder.device }) ?? true
+            else { return false }
+            // Parts of resume data have the names of other tasks, and are theirs as long as they have them.
+            guard PartName.task(of: name, store: storeID) == part.task else { return true }
+            guard unlinkat(folder.fileDescriptor, name, 0) == 0 else { return errno == ENOENT || errno == EISDIR }
+            return (try? folder.sync()) != nil
+        }
+    }
+
+    // MARK: - Steps, which block
+
+    /// The folder that the part is in; nil where there is none any more.
+    private static func origin(
+        of checkpoint: Checkpoint, _ access: FileAccess, _ owner: UserID
+    ) throws(TransferError) -> Folder? {
+        do {
+            return try access.openFolder(folder(of: checkpoint.partPath), owner: owner, create: false)
+        } catch  where error.code == .destinationBadPath {
+            return nil
+        }
+    }
+
+    /// - Returns: nil where the part is not at its goal and cannot be renamed there.
+    private static func renamed(
+        _ checkpoint: Checkpoint, from origin: Folder?, to goal: PartGoal
+    ) throws(TransferError) -> Checkpoint? {
+        let name = lastComponent(checkpoint.partPath)
+        var isThere = try isPart(checkpoint, goal.name, in: goal.folder)
+        if !isThere, let origin {
+            guard PartName.isPartName(name), try isPart(checkpoint, name, in: origin) else { return nil }
+            let (result, code) = retrying {
+                renameat(origin.fileDescriptor, name, goal.folder.fileDescriptor, goal.name)
+            }
+            if result != 0, code == EXDEV { return nil }
+            guard result == 0 else { throw .destination(errno: code, "move", checkpoint.partPath) }
+            isThere = true
+        }
+        guard isThere else { return nil }
+        // Both: a name that came back after a power cut would be nobody's.
+        try goal.folder.sync()
+        try origin?.sync()
+        var moved = checkpoint
+        moved.partPath = goal.path
+        return moved
+    }
+
+    private static func isPart(
+        _ checkpoint: Checkpoint, _ name: String, in folder: Folder
+    ) throws(TransferError) -> Bool {
+        guard let status = try folder.status(of: name) else { return false }
+        return status.isRegular && status.st_nlink == 1 && FileIdentity(status) == FileIdentity(checkpoint)
+    }
+
+    /// - Returns: nil where the part is not what it was.
+    private static func copied(
+        _ checkpoint: Checkpoint, from origin: Folder, to goal: PartGoal, journal: OffsetJournal?,
+        isCancelled: () -> Bool
+    ) throws(TransferError) -> Checkpoint? {
+        guard PartName.isPartName(lastComponent(checkpoint.partPath)),
+            let (old, proven) = try PartFile.recover(
+                checkpoint, task: goal.task, journal: journal, directory: origin.fileDescriptor,
+                mayHaveHoles: goal.mayHaveHoles)
+        else { return nil }
+        defer { old.close() }
+        try requireSpace(for: proven.held, in: goal)
+        let new = try PartFile.create(
+            path: goal.path, directory: goal.folder.fileDescriptor, replacing: true)
+        defer { new.close() }
+        do throws(TransferError) {
+            try copy(proven, from: old, to: new, isCancelled: isCancelled)
+            try new.sync()
+            try goal.folder.sync(besides: new.fileDescriptor)
+        } catch {
+            goal.folder.unlinkDurably([goal.name])
+            throw error
+        }
+        var moved = proven
+        moved.partPath = goal.path
+        moved.device = new.device
+        moved.inode = new.inode
+        return moved
+    }
+
+    /// What would not fit is not begun: it would be copied for long, and again with each attempt.
+    private static func requireSpace(for held: ByteCount, in goal: PartGoal) throws(TransferError) {
+        guard let free = DiskMonitor.freeSpace(of: goal.folder.fileDescriptor), free < held else { return }
+        throw TransferError(
+            .diskFull,
+            "\(held) bytes of the download have to move to \(goal.folder.path), where \(free) are free. Free some; the task "
+                + "goes on by itself.",
+            details: ["path": .string(goal.folder.path), "free": .integer(free.rawValue)])
+    }
+
+    /// Only what is held: the gaps between parts stay gaps.
+    private static func copy(
+        _ held: Checkpoint, from old: PartFile, to new: PartFile, isCancelled: () -> Bool
+    ) throws(TransferError) {
+        for range in ByteRangeSet(held).ranges {
+            var offset = off_t(range.start.rawValue)
+            try readAll(
+                of: old.fileDescriptor, path: old.path, from: range.start, length: range.count, isCancelled: isCancelled
+            ) { bytes throws(TransferError) in
+                var done = 0
+                while done < bytes.count {
+                    let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
+                    let (count, code) = retrying { pwrite(new.fileDescriptor, rest.baseAddress, rest.count, offset) }
+                    guard count > 0 else {
+                        throw .destination(errno: count == 0 ? ENOSPC : code, "write", new.path)
+                    }
+                    done += count
+                    offset += off_t(count)
+                }
+            }
+            guard offset == off_t(range.end.rawValue) else {
+                throw TransferError(
+                    .diskIO, "\(old.path) ends before byte \(range.end.rawValue), which was stored there.",
+                    details: ["path": .string(old.path)])
+            }
+        }
+    }
+}

@@ -1,0 +1,216 @@
+import TestSupport
+import Testing
+import TransferModel
+
+extension EndToEnd {
+    /// What `dlctl explain` advises is done as it is written: every command is taken, and a task that it retries completes.
+    struct Advice {
+        private static let size = 1 << 20
+        private let resource = Resource.version(1, size: Advice.size)
+
+        /// A download that ended or waits, and a server that has what it wants by now.
+        private struct Patient {
+            var scene: Scene
+            let id: Int64
+            let folder: TemporaryFolder
+        }
+
+        private func failed(_ more: [String: JSONValue] = [:]) async throws -> Patient {
+            let scene = try await Scene()
+            scene.origin.serve("/file", .good(resource, cutAfter: Self.size / 2), .status(404), .good(resource))
+            let id = try await scene.add("/file", to: "file", more)
+            try await scene.probe.wait(for: id, "failed")
+            return try Patient(scene: scene, id: id, folder: TemporaryFolder())
+        }
+
+        private func waiting() async throws -> Patient {
+            let scene = try await Scene()
+            scene.origin.serve(
+                "/file", .good(resource, cutAfter: Self.size / 2), .status(503, [("Retry-After", "3600")]),
+                .good(resource))
+            let id = try await scene.add()
+            #expect(
+                try await eventually {
+                    let task = try await scene.probe.task(id)
+                    return task["state"] == "waiting" && scene.origin.requests("/file").count == 2
+                })
+            return try Patient(scene: scene, id: id, folder: TemporaryFolder())
+        }
+
+        // MARK: Doing it
+
+        /// Makes the task's row say something else while no daemon runs.
+        private func altered(_ patient: Patient, _ assignment: String, _ value: String) async throws -> Patient {
+            let script = """
+                import sqlite3, sys
+                database = sqlite3.connect(sys.argv[1])
+                database.execute("UPDATE task SET " + sys.argv[2] + " WHERE id = " + sys.argv[4], (sys.argv[3],))
+                database.commit()
+                """
+            var patient = patient
+            try await patient.scene.daemon.kill()
+            try await Program.require([
+                "python3", "-c", script, patient.scene.daemon.stateFolder + "/dld.sqlite", assignment, value,
+                "\(patient.id)",
+            ])
+            patient.scene = try await patient.scene.restarted()
+            return patient
+        }
+
+        /// The line of `explain` that says what to do; nil without one.
+        private func advice(_ patient: Patient) async throws -> String? {
+            let (status, output) = try await patient.scene.daemon.dlctl(["explain", "\(patient.id)"])
+            #expect(status == 0)
+            return output.split(separator: "\n").first { $0.hasPrefix("Do:") }.map { String($0) }
+        }
+
+        /// Commands in a sentence, in order: up to the first word that is no argument.
+        private static func commands(in text: String) -> [[String]] {
+            let form = /dlctl ((?:session )?[a-z]+)((?: (?:\d+|--?[A-Za-z-]+|[A-Z][A-Z:]*|rename|'[^']*'))*)/
+            return text.matches(of: form).map { match in
+                let arguments = match.output.2.matches(of: /'([^']*)'|[^ ']+/)
+                return match.output.1.split(separator: " ").map { String($0) }
+                    + arguments.map { String($0.output.1 ?? $0.output.0) }
+            }
+        }
+
+        /// The command with something real in place of its capitals.
+        private func filled(_ command: [String], _ patient: Patient) async throws -> [String] {
+            var words: [String] = []
+            for word in command {
+                switch (words.last, word) {
+                case (_, "URL"): words.append(patient.scene.origin.url("/new"))
+                case (_, "DIR"): words.append(patient.folder.path)
+                case ("--bearer-file", "FILE"), ("--ca-file", "FILE"):
+                    try Files.write(patient.folder.file("given"), "given\n")
+                    words.append(patient.folder.file("given"))
+                case (_, "FILE"): words.append(patient.folder.file("file"))
+                case ("--user", "NAME"): words.append("me:secret")
+                case (_, "NAME"): words.append("name")
+                case (_, "TIME"): words.append("2999-01-01T00:00:00Z")
+                case (_, "N"): words.append("5")
+                case (_, "ALG:HEX"): words.append("sha-256:" + (try await sha256(of: resource.content)))
+                default: words.append(word)
+                }
+            }
+            return words
+        }
+
+        /// - Returns: the commands that there were.
+        @discardableResult
+        private func follow(_ advice: String, _ patient: Patient) async throws -> [[String]] {
+            patient.scene.origin.serve("/new", .good(resource))
+            let commands = Self.commands(in: advice)
+            for command in commands {
+                let words = try await filled(command, patient)
+                let (status, output) = try await patient.scene.daemon.dlctl(words)
+                #expect(status == 0, "\(words): \(output)")
+            }
+            return commands
+        }
+
+        private func expectCompletion(_ patient: Patient) async throws {
+            let task = try await patient.scene.probe.wait(for: patient.id, "completed", "failed")
+            #expect(task["state"] == "completed", "\(task)")
+            #expect(resource.content.matches(task["file"]?.stringValue ?? ""))
+        }
+
+        // MARK: Causes
+
+        /// Whatever a task has failed for: the commands work, and what is retried goes on from its bytes.
+        @Test(.timeLimit(.minutes(1)), arguments: ErrorCode.allCases)
+        func adviceOnACauseCanBeFollowed(_ code: ErrorCode) async throws {
+            let error = "{\"code\":\"\(code.rawValue)\",\"message\":\"It failed.\"}"
+            let patient = try await altered(try await failed(), "error = ?", error)
+            let advice = try #require(try await advice(patient))
+            let commands = try await follow(advice, patient)
+            guard commands.contains(where: { $0.first == "retry" }) else {
+                // Nobody can do anything about the task as it is, or it is another that is meant.
+                #expect(Self.withoutRetry.contains(code), "\(advice)")
+                return
+            }
+            #expect(!Self.withoutRetry.contains(code))
+            try await expectCompletion(patient)
+            #expect(try await patient.scene.restartCodes(patient.id) == [])
+        }
+
+        /// Causes of refusals, which no task fails for; what goes on by itself; what has to be added again, or reported.
+        private static let withoutRetry: Set<ErrorCode> = [
+            .badField, .unknownField, .tooLarge, .unsupported, .sessionNotFound, .sessionInvalidated, .taskNotFound,
+            .taskWrongState, .sourceChanged, .diskFull, .diskQuota, .diskIO, .validatorChanged, .rpcMalformed,
+            .rpcUnknownMethod, .limitReached, .shuttingDown, .internal,
+        ]
+
+        /// The part that is there counts wherever the advice has the file go.
+        @Test(.timeLimit(.minutes(1)))
+        func whatIsInTheWayOfAFileCanBeAvoided() async throws {
+            let scene = try await Scene()
+            scene.origin.serve("/file", .good(resource))
+            try Files.write(scene.file(), "mine")
+            let id = try await scene.add("/file", to: "file", ["conflictPolicy": "fail"])
+            #expect(try await scene.probe.wait(for: id, "failed").errorCode == "destination.exists")
+            let patient = Patient(scene: scene, id: id, folder: try TemporaryFolder())
+            try await follow(try #require(try await advice(patient)), patient)
+            try await expectCompletion(patient)
+            #expect(try Files.text(scene.file()) == "mine")
+            #expect(scene.names == ["file", "file (1)"])
+            #expect(scene.origin.requests("/file").count == 1)
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func aDeadlineThatHasPassedCanBeMoved() async throws {
+            let scene = try await Scene()
+            scene.origin.serve("/file", .good(resource))
+            let id = try await scene.add(
+                "/file", to: "file", ["startPaused": true, "deadlineAt": "2020-01-01T00:00:00Z"])
+            #expect(try await scene.probe.wait(for: id, "failed").errorCode == "deadline.exceeded")
+            let patient = Patient(scene: scene, id: id, folder: try TemporaryFolder())
+            try await follow(try #require(try await advice(patient)), patient)
+            try await expectCompletion(patient)
+        }
+
+        // MARK: States
+
+        @Test(.timeLimit(.minutes(1)), arguments: WaitReason.allCases)
+        func adviceOnAWaitCanBeFollowed(_ reason: WaitReason) async throws {
+            let patient = try await altered(try await waiting(), "error = NULL, reason = ?", reason.rawValue)
+            guard let advice = try await advice(patient) else {
+                // Disk and network are there, and somebody has noticed.
+                #expect(reason == .disk || reason == .network)
+                return try await expectCompletion(patient)
+            }
+            let commands = try await follow(advice, patient)
+            switch reason {
+            case .retry, .network, .schedule, .authentication: #expect(!commands.isEmpty)
+            // Nobody but a disk, a subscriber or the network ends these.
+            case .disk, .decision, .metered: return #expect(commands.isEmpty)
+            }
+            try await expectCompletion(patient)
+        }
+
+        @Test(.timeLimit(.minutes(1)), arguments: ["pause", "cancel"])
+        func adviceOnWhatAClientStoppedCanBeFollowed(_ method: String) async throws {
+            let patient = try await waiting()
+            #expect(try await patient.scene.probe.control(method, patient.id))
+            try await follow(try #require(try await advice(patient)), patient)
+            // Its host asked for a pause, which is explained next.
+            let (_, explanation) = try await patient.scene.daemon.dlctl(["explain", "\(patient.id)"])
+            try await follow(explanation, patient)
+            try await expectCompletion(patient)
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func aFullDaemonCanBeGivenMoreSlots() async throws {
+            let scene = try await Scene()
+            #expect(try await scene.daemon.dlctl(["limit", "--tasks", "1"]).status == 0)
+            scene.origin.serve("/slow", .stalling(resource, after: 100))
+            scene.origin.serve("/file", .good(resource))
+            let slow = try await scene.add("/slow", to: "slow")
+            try await scene.probe.wait(for: slow, "running")
+            let patient = Patient(scene: scene, id: try await scene.add(), folder: try TemporaryFolder())
+            let commands = try await follow(try #require(try await advice(patient)), patient)
+            #expect(commands.first?.first == "limit")
+            try await expectCompletion(patient)
+        }
+    }
+}

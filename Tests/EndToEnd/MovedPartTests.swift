@@ -1,0 +1,158 @@
+import Glibc
+import TestSupport
+import Testing
+import TransferModel
+
+extension EndToEnd {
+    /// A destination that changes takes along what is there of the file, until it is delivered.
+    struct MovedPart {
+        private static let size = 4 << 20
+        private static let cut = 3 << 20
+        private let resource = Resource.version(1, size: MovedPart.size)
+
+        /// Where else the file may go: beside it, and on another file system.
+        enum Elsewhere: CaseIterable { case name, folder, fileSystem }
+
+        private struct Goal {
+            let folder: TemporaryFolder
+            let name: String
+            var file: String { folder.file(name) }
+            var names: [String] { Files.names(in: folder.path) }
+            var destination: JSONValue { ["path": .string(file)] }
+        }
+
+        private func goal(_ elsewhere: Elsewhere, _ scene: Scene) throws -> Goal {
+            switch elsewhere {
+            case .name: Goal(folder: scene.folder, name: "other")
+            case .folder: Goal(folder: try TemporaryFolder(), name: "file")
+            case .fileSystem: Goal(folder: try TemporaryFolder(in: "/dev/shm"), name: "file")
+            }
+        }
+
+        /// A scene with a download that has most of the file and stands.
+        private func held() async throws -> (scene: Scene, id: Int64) {
+            let scene = try await Scene()
+            scene.origin.serve("/file", .stalling(resource, at: Self.cut), .good(resource))
+            let id = try await scene.add()
+            try await scene.probe.wait(for: id, bytes: Self.cut)
+            return (scene, id)
+        }
+
+        private func move(_ scene: Scene, _ id: Int64, _ destination: JSONValue) async throws {
+            try await scene.probe.call("task.update", ["id": .integer(id), "destination": destination])
+        }
+
+        private func expectWhole(_ scene: Scene, _ id: Int64, at goal: Goal) async throws {
+            let task = try await scene.probe.wait(for: id, "completed", "failed")
+            #expect(task["state"] == "completed")
+            #expect(task["file"] == .string(goal.file))
+            #expect(resource.content.matches(goal.file))
+            #expect(goal.names == [goal.name])
+            if goal.folder !== scene.folder { #expect(scene.names.isEmpty) }
+            #expect(scene.origin.requests("/file").last?.rangeStart == Self.cut)
+            #expect(try await scene.restartCodes(id) == [])
+        }
+
+        @Test(.timeLimit(.minutes(1)), arguments: Elsewhere.allCases)
+        func thePartOfAPausedDownloadMovesAtOnce(_ elsewhere: Elsewhere) async throws {
+            let (scene, id) = try await held()
+            let goal = try goal(elsewhere, scene)
+            #expect(try await scene.probe.control("pause", id))
+            let part = try #require(scene.names.first)
+            try await move(scene, id, goal.destination)
+            #expect(goal.names.count == 1)
+            #expect(goal.names.first?.hasSuffix(".dldpart") == true)
+            #expect(!Files.exists(scene.file(part)))
+            #expect(try await scene.probe.control("resume", id))
+            try await expectWhole(scene, id, at: goal)
+        }
+
+        @Test(.timeLimit(.minutes(1)), arguments: Elsewhere.allCases)
+        func aRunningDownloadGoesOnElsewhere(_ elsewhere: Elsewhere) async throws {
+            let (scene, id) = try await held()
+            let goal = try goal(elsewhere, scene)
+            try await move(scene, id, goal.destination)
+            try await expectWhole(scene, id, at: goal)
+        }
+
+        @Test(.timeLimit(.minutes(1)), arguments: Elsewhere.allCases)
+        func aCancelledDownloadThatKeptItsPartGoesOnElsewhere(_ elsewhere: Elsewhere) async throws {
+            let (scene, id) = try await held()
+            let goal = try goal(elsewhere, scene)
+            #expect(try await scene.probe.control("cancel", id, ["keepPartial": true]))
+            try await move(scene, id, goal.destination)
+            #expect(try await scene.probe.control("retry", id))
+            try await expectWhole(scene, id, at: goal)
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func aFolderAloneKeepsTheNameAndANameTheFolder() async throws {
+            let (scene, id) = try await held()
+            let other = try TemporaryFolder()
+            #expect(try await scene.probe.control("pause", id))
+            try await move(scene, id, ["filename": "renamed"])
+            try await move(scene, id, ["directory": .string(other.path)])
+            #expect(try await scene.probe.control("resume", id))
+            try await expectWhole(scene, id, at: Goal(folder: other, name: "renamed"))
+        }
+
+        /// There and back again, and there once more: nothing is left of the ways.
+        @Test(.timeLimit(.minutes(1)))
+        func aPartFollowsAsOftenAsItIsAsked() async throws {
+            let (scene, id) = try await held()
+            let goal = try goal(.fileSystem, scene)
+            #expect(try await scene.probe.control("pause", id))
+            for destination in [goal.destination, ["path": .string(scene.file())], goal.destination] {
+                try await move(scene, id, destination)
+            }
+            #expect(goal.names.count == 1)
+            #expect(scene.names.isEmpty)
+            #expect(try await scene.probe.control("resume", id))
+            try await expectWhole(scene, id, at: goal)
+        }
+
+        /// Where the bytes are cannot be reached any more, and may never be again: the new place gets all of the file.
+        @Test(.timeLimit(.minutes(1)))
+        func aPartThatIsOutOfReachIsGivenUp() async throws {
+            let (scene, id) = try await held()
+            let goal = try goal(.folder, scene)
+            #expect(try await scene.probe.control("pause", id))
+            #expect(rename(scene.folder.path, scene.folder.path + ".away") == 0)
+            defer { Files.removeTree(scene.folder.path + ".away") }
+            try await move(scene, id, goal.destination)
+            #expect(try await scene.probe.control("resume", id))
+            #expect(try await scene.probe.wait(for: id, "completed", "failed")["state"] == "completed")
+            #expect(resource.content.matches(goal.file))
+            #expect(goal.names == ["file"])
+        }
+
+        /// What a move left behind because its disk was away goes once that is back.
+        @Test(.timeLimit(.minutes(2)))
+        func whatIsLeftBehindGoesWhenItCanBeReached() async throws {
+            let (held, id) = try await held()
+            var scene = held
+            let goal = try goal(.folder, scene)
+            #expect(try await scene.probe.control("pause", id))
+            let away = scene.folder.path + ".away"
+            #expect(rename(scene.folder.path, away) == 0)
+            try await move(scene, id, goal.destination)
+            #expect(try await scene.probe.control("resume", id))
+            try await scene.probe.wait(for: id, "completed")
+            #expect(rename(away, scene.folder.path) == 0)
+            #expect(scene.names.count == 1)
+            scene = try await scene.restarted()
+            #expect(await eventually { scene.names.isEmpty })
+        }
+
+        @Test(.timeLimit(.minutes(1)), arguments: Elsewhere.allCases)
+        func aPartThatMovesGoesWithItsTask(_ elsewhere: Elsewhere) async throws {
+            let (scene, id) = try await held()
+            let goal = try goal(elsewhere, scene)
+            #expect(try await scene.probe.control("pause", id))
+            try await move(scene, id, goal.destination)
+            #expect(try await scene.probe.control("cancel", id))
+            #expect(goal.names.isEmpty)
+            #expect(scene.names.isEmpty)
+        }
+    }
+}

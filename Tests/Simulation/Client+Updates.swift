@@ -1,0 +1,70 @@
+import DaemonKit
+import TransferModel
+import TransferRPC
+
+/// Clients that change what a download asks for, or where its file goes, whatever it is doing.
+extension Client {
+    func update(_ daemon: SimulatedDaemon) {
+        let ids = tasks.filter { $0.value.file != nil && !$0.value.isRemoved }.keys.sorted()
+        guard !ids.isEmpty else { return }
+        let id = ids[world.random.below(ids.count)]
+        let change = world.random.chance(500) ? move(id) : retarget(id)
+        world.note("update of \(id): \(change.url ?? change.destination?.path ?? "")")
+        Task {
+            do {
+                let record = try await daemon.supervisor.update(change, by: Self.peer)
+                world.note("update of \(id) done: \(record.status.state.rawValue)")
+                if let promised = tasks[id]?.promised, tasks[id]?.open == 0, promised != record.status.state {
+                    world.violate(
+                        "task \(id) was \(promised.rawValue), and an update made it \(record.status.state.rawValue)")
+                }
+            } catch {
+                let code = (error as? TransferError)?.code
+                // It is completed, as good as that, or gone.
+                if code != .taskWrongState, code != .taskNotFound { refused("update of \(id)", error) }
+            }
+        }
+    }
+
+    /// To another folder, which is another file system, or under another name, or both.
+    private func move(_ id: TaskID) -> UpdateTask.Parameters {
+        let old = tasks[id]?.file ?? ""
+        var name = old
+        if world.random.chance(400) {
+            name += "m"
+        }
+        // Two tasks may want one name, where one was made of the other's resume data.
+        for place in 0...Self.mostTasks {
+            let ending = place == 0 ? "" : " (\(place))"
+            wanted[name + ending, default: []].formUnion(wanted[old] ?? [])
+        }
+        mayBeNamed(name, id)
+        var change = UpdateTask.Parameters(id: id)
+        let place = World.destinations[world.random.below(World.destinations.count)]
+        change.destination = Destination(path: world.folder + place + "/" + name)
+        return change
+    }
+
+    /// Names that the file may have, whatever became of the moves that were asked for.
+    func names(like name: String) -> [String] {
+        func stem(_ name: String) -> Substring {
+            var stem = name[..<(name.firstIndex(of: " ") ?? name.endIndex)]
+            while stem.last == "m" { stem.removeLast() }
+            return stem
+        }
+        return wanted.keys.filter { stem($0) == stem(name) }
+    }
+
+    /// To another host that has the file, or to another file: of two not one byte may be mixed.
+    private func retarget(_ id: TaskID) -> UpdateTask.Parameters {
+        let name = tasks[id]?.file ?? ""
+        let known = wanted[name]?.sorted() ?? []
+        let resource =
+            world.random.chance(700) && !known.isEmpty
+            ? known[world.random.below(known.count)] : world.random.below(world.resources.count)
+        for file in names(like: name) { wanted[file]?.insert(resource) }
+        var change = UpdateTask.Parameters(id: id)
+        change.url = world.random.chance(500) ? world.resources[resource].url : world.resources[resource].otherURL
+        return change
+    }
+}
