@@ -33,7 +33,7 @@ extension PlantedSecrets {
         origin.serve("/plain", .basic(login, then: .good(good)))
         origin.serve("/denied", .status(401, [("WWW-Authenticate", "Basic realm=\"r\"")]))
         origin.serve("/forbidden", .status(403))
-        origin.serve("/busy", .status(503, [("Retry-After", "3600")]))
+        origin.serve("/busy", .status(503))
         let signed = origin.url("/there").replacing("http://", with: "http://\(text(.locationUser)):x@")
         origin.serve("/away", .redirect(to: signed + "?X-Amz-Signature=" + text(.redirectQuery)))
         origin.serve("/loop", .redirect(to: "/loop?token=" + text(.redirectQuery)))
