@@ -218,7 +218,7 @@ actor Dispatcher {
             if !decision.start.isEmpty { return try await start(decision.start, sessions, now) }
             turnEnd.withLock { $0 = decision.nextLook }
             guard decision.preempt.isEmpty, candidates.hasMoreLanes, !candidates.tasks.isEmpty,
-                active.count < limits.maximumConcurrentTasks || decision.leavesOwnerWithout
+                active.count < limits.maximumConcurrentTasks || decision.leavesOwnerWithout && decision.nextLook == nil
             else { return false }
             query.lookFurther(past: candidates.tasks)
         }

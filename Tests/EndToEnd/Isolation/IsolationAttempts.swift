@@ -81,7 +81,22 @@ extension IsolationAttempt {
                         "headers": [["A", "b"]], "description": "d", "earliestBeginAt": "2040-01-01T00:00:00Z",
                         "position": "first",
                     ]
-                }
+                },
+                .likeUnknown {
+                    [
+                        "id": .integer($0.task), "mirrors": ["http://localhost:1/m"], "username": "u", "password": "p",
+                        "proxy": "http://localhost:1", "caFile": .string($0.path), "conflictPolicy": "overwrite",
+                        "deadlineAt": "2040-01-01T00:00:00Z", "destination": ["path": .string($0.path)],
+                    ]
+                },
+                .likeUnknown {
+                    [
+                        "id": .integer($0.task), "netrc": .string($0.path), "bearer": "b",
+                        "checksum": [
+                            "algorithm": "sha-256", "value": .string(String(repeating: "0", count: 64)),
+                        ],
+                    ]
+                },
             ]
         case ListTasks.name:
             [

@@ -13,6 +13,14 @@ package final class ListeningSocket: Sendable {
         try self.init(host: host, port: try Self.freePort(on: host), isNarrow: isNarrow)
     }
 
+    /// On a free port, even if another process takes the one that was found before this one listens there.
+    package static func onFreePort(of host: String = "127.0.0.1", isNarrow: Bool = false) throws -> ListeningSocket {
+        for _ in 0..<20 {
+            if let socket = try? ListeningSocket(host: host, isNarrow: isNarrow) { return socket }
+        }
+        return try ListeningSocket(host: host, isNarrow: isNarrow)
+    }
+
     package init(host: String = "127.0.0.1", port: UInt16, isNarrow: Bool = false) throws {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw SupportError("socket: errno \(errno)") }

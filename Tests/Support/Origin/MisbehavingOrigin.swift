@@ -14,7 +14,7 @@ package final class MisbehavingOrigin: Sendable {
     ///   - port: one of its own without.
     package init(host: String = "127.0.0.1", port: UInt16? = nil) throws {
         self.host = host
-        let listener = try ListeningSocket(host: host, port: port ?? ListeningSocket.freePort(on: host))
+        let listener = try port.map { try ListeningSocket(host: host, port: $0) } ?? .onFreePort(of: host)
         self.port = listener.port
         let shared = Shared()
         self.shared = shared

@@ -31,7 +31,7 @@ package final class UploadServer: UploadHolder {
     ///   - rules: how requests are answered.
     ///   - script: what goes wrong.
     package init(_ rules: any UploadRules, _ script: [UploadFault] = []) throws {
-        let listener = try ListeningSocket(isNarrow: true)
+        let listener = try ListeningSocket.onFreePort(isNarrow: true)
         port = listener.port
         let shared = Shared(script)
         self.shared = shared
