@@ -41,6 +41,8 @@ package final class Daemon: Sendable {
     /// Runs in the foreground until SIGTERM or SIGINT; returns the exit status.
     package static func run(_ arguments: DaemonArguments) async -> Int32 {
         signal(SIGPIPE, SIG_IGN)
+        // A file-size limit fails the write, not the daemon (setrlimit(2)).
+        signal(SIGXFSZ, SIG_IGN)
         dld_forbid_core_dumps()
         dld_end_at_crashes()
         Footprint.prepare()

@@ -96,7 +96,7 @@ package final class TransferStore: Sendable {
     }
 
     /// True while the reserve is given away because the state folder's file system is full: adds are refused then.
-    package var isStorageLow: Bool { reserve.isLow }
+    package var isStorageLow: Bool { reserve.lack != nil }
 
     /// Writes that wait for the next commit.
     package var queuedWrites: Int { committer.queueLength }

@@ -180,19 +180,77 @@ extension EndToEnd {
             try await scene.probe.wait(for: id, "completed")
         }
 
-        /// What the disk says before is not always what it does then: the next look is one interval later, however much
-        /// else happens.
+        /// What the disk says before is not always what it does then. Nobody could say when it is over: it is tried again
+        /// as all else is, and the task says when.
         @Test(.timeLimit(.minutes(2)), .enabled(if: Requirements.has("gcc"), "a preloaded library is C"))
         func aDiskThatRefusesWhatItHasRoomForIsNotTriedWithoutEnd() async throws {
             let folder = try TemporaryFolder()
             let library = try await Program.preloadable("refusing", in: folder)
             let scene = try await Scene(environment: ["LD_PRELOAD": library])
             scene.origin.serve("/file", .good(.version(1, size: 4 << 20)))
-            try await scene.probe.call("settings.set", ["diskPollInterval": 3600])
-            let id = try await scene.probe.add(scene.origin.url("/file"), to: scene.file())
+            let task = try await waitsForAnAttempt(scene, scene.file())
+            #expect(task.errorCode == "disk.full")
+            #expect(scene.origin.requests("/file").count == 1)
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func aFolderThatTakesNoFileIsNotTriedWithoutEnd() async throws {
+            let scene = try await Scene()
+            scene.origin.serve("/file", .good(.version(1, size: 4 << 20)))
+            let task = try await waitsForAnAttempt(scene, "/proc/dld-takes-no-file")
+            #expect(task.errorCode == "disk.io")
+            #expect(task["error", "message"]?.stringValue?.contains("No such file or directory") == true, "\(task)")
+        }
+
+        /// A download that its disk refuses, once the disks have been looked at some times.
+        private func waitsForAnAttempt(_ scene: Scene, _ path: String) async throws -> JSONValue {
+            try await scene.probe.call("settings.set", ["diskPollInterval": 0.1])
+            let id = try await scene.probe.add(
+                scene.origin.url("/file"), to: path, ["retry": ["firstDelay": 86_400, "longestDelay": 86_400]])
             try await scene.probe.wait(for: id, "waiting")
-            for _ in 0..<500 { _ = try await scene.probe.task(id) }
-            #expect(scene.origin.requests("/file").count <= 3)
+            // Another one waits for room, and goes on when a look at the disks finds some.
+            try await scene.probe.call("settings.set", ["minimumFreeSpace": .integer(1 << 50)])
+            scene.origin.serve("/other", .good(.version(1, size: 1000)))
+            let other = try await scene.probe.add(scene.origin.url("/other"), to: scene.file("other"))
+            #expect(try await scene.probe.wait(for: other, "waiting")["reason"] == "disk")
+            try await scene.probe.call("settings.set", ["minimumFreeSpace": 0])
+            #expect(
+                try await eventually {
+                    try await scene.probe.storedEvents(["tasks": [.integer(other)], "types": ["task.started"]]).count
+                        > 1
+                })
+            let task = try await scene.probe.task(id)
+            #expect(task["state"] == "waiting" && task["reason"] == "retry" && task["attempts"] == 1, "\(task)")
+            #expect(task["nextAttemptAt"]?.stringValue != nil, "\(task)")
+            return task
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func aFileSizeLimitIsNamed() async throws {
+            let limited = try await DaemonProcess.started(wrapper: ["prlimit", "--fsize=33554432:33554432"])
+            let (origin, folder) = (try MisbehavingOrigin(), try TemporaryFolder())
+            origin.serve("/long", .good(.version(1, size: 40 << 20)))
+            origin.serve("/unknown", .chunked(.version(1, size: 40 << 20), isEnded: true))
+            let probe = try await limited.probe()
+            for path in ["/long", "/unknown"] {
+                let id = try await probe.add(origin.url(path), to: folder.file("file"))
+                let task = try await probe.wait(for: id, "failed")
+                #expect(task.errorCode == "destination.not_writable", "\(task)")
+                #expect(task["error", "message"]?.stringValue?.contains("ulimit -f") == true, "\(task)")
+            }
+            #expect(limited.isRunning)
+        }
+
+        /// The room that is kept for the state is no matter of space then.
+        @Test(.timeLimit(.minutes(1)))
+        func aFileSizeLimitBelowTheReserveIsNamed() async throws {
+            let limited = try await DaemonProcess.started(wrapper: ["prlimit", "--fsize=4194304:4194304"])
+            let folder = try TemporaryFolder()
+            let probe = try await limited.probe()
+            let refusal = try await #require(throws: RPCFailure.self) {
+                _ = try await probe.add("http://127.0.0.1:9/file", to: folder.file("file"))
+            }
+            #expect(refusal.code == "limit.reached" && refusal.message.contains("ulimit -f"), "\(refusal)")
         }
 
         @Test(.timeLimit(.minutes(1)))

@@ -25,7 +25,7 @@ package struct LocalFailure: Error, Sendable, Hashable {
             switch errno {
             case ENOSPC: .diskFull
             case EDQUOT: .diskQuota
-            case EACCES, EPERM: .destinationNotWritable
+            case EACCES, EPERM, EFBIG: .destinationNotWritable
             case ENAMETOOLONG, ELOOP, EISDIR, EINVAL: .destinationBadPath
             default: .diskIO
             }

@@ -15,6 +15,12 @@ extension TransferError {
             return TransferError(
                 .destinationNotWritable, "Cannot \(action) \(path): \(reason). Choose a folder you may write to.",
                 details: details)
+        case EFBIG:
+            return TransferError(
+                .destinationNotWritable,
+                "Cannot \(action) \(path): \(reason). Its file system, or the daemon's file-size limit (ulimit -f, "
+                    + "LimitFSIZE=), allows no file this long.",
+                details: details)
         case ENOENT, ENOTDIR, EISDIR, ELOOP, ENAMETOOLONG, EINVAL, EXDEV, EILSEQ:
             return TransferError(
                 .destinationBadPath, "Cannot \(action) \(path): \(reason). Check the path.", details: details)

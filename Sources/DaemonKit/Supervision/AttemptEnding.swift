@@ -14,6 +14,16 @@ indirect enum AttemptEnding: Sendable {
 
     var isCompleted: Bool { if case .completed = self { true } else { false } }
 
+    /// The same ending where nothing is wrong with the disk that can be seen.
+    var withReadyDisk: AttemptEnding {
+        switch self {
+        case .blocked(.disk, let error):
+            .failed(AttemptFailure(error: error, disposition: .disk).withReadyDisk)
+        case .failed(let failure, let notes): .failed(failure.withReadyDisk, notes)
+        case .completed, .integrityFailed, .blocked, .aborted: self
+        }
+    }
+
     var waitsForDisk: Bool {
         switch self {
         case .blocked(let reason, _): reason == .disk

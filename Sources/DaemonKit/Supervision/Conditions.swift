@@ -56,6 +56,15 @@ extension Supervisor {
         }
     }
 
+    /// How an attempt ended, as the monitor sees it: it would release a task that waits for a disk which looks well at once,
+    /// and again with each look.
+    func adjusted(_ ending: AttemptEnding, of id: TaskID) async -> AttemptEnding {
+        guard ending.waitsForDisk, let record = try? await store.read({ try $0.task(id) }), let need = need(of: record),
+            await conditions.disk.check(need, minimumFree: configuration().global.minimumFreeSpace) == .ready
+        else { return ending }
+        return ending.withReadyDisk
+    }
+
     private func need(of record: TaskRecord) -> DiskNeed? {
         guard let plan = try? DestinationPlan(record.spec.destination, directory: nil) else { return nil }
         return DiskNeed(

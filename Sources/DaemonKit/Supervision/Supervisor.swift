@@ -248,6 +248,7 @@ package final class Supervisor: Sendable {
     ) async throws -> TaskTransitions.Outcome? {
         let event: TaskEvent
         var notes: PendingNotes?
+        let ending = await adjusted(ending, of: record.id)
         switch ending {
         case .completed(let outcome): return outcome
         case .aborted:

@@ -27,6 +27,16 @@ extension AttemptFailure {
         }
     }
 
+    /// The same failure where nothing is wrong with the disk that can be seen: there is nothing to wait for, so that it is
+    /// tried again as others are, later each time.
+    package var withReadyDisk: AttemptFailure {
+        guard case .disk = disposition else { return self }
+        var copy = self
+        copy.disposition = .transient(after: nil)
+        copy.error.message = LocalFailures.withReadyDisk(error)
+        return copy
+    }
+
     /// What the failures of all places that have a file mean for the task: it is worth another attempt as long as one of
     /// them is.
     /// - Parameter failures: in the order of preference; one at least.

@@ -6,14 +6,31 @@ enum LocalFailures {
     /// - Parameter operation: what failed, as `write the part file`; one that names the `source` is about the file
     ///   that is read, not the one that is written.
     static func classify(errno code: Int32, operation: String) -> AttemptFailure {
-        var failure = operation.contains("source") ? reading(code) : writing(code)
-        failure.error.details["errno"] = .integer(Int64(code))
-        failure.error.details["operation"] = .string(operation)
+        var failure = operation.contains("source") ? reading(code) : writing(code, operation)
+        failure.error.details[errnoMember] = .integer(Int64(code))
+        failure.error.details[operationMember] = .string(operation)
         return failure
     }
 
-    private static func writing(_ code: Int32) -> AttemptFailure {
+    private static let errnoMember = "errno"
+    private static let operationMember = "operation"
+
+    /// The sentence of an error where the destination is there and has room: it must not say otherwise.
+    static func withReadyDisk(_ error: TransferError) -> String {
+        guard let operation = error.details[operationMember]?.stringValue,
+            let code = error.details[errnoMember]?.integerValue.flatMap({ Int32(exactly: $0) })
+        else { return error.message }
+        return "The destination folder is there and has room, but its file system refuses the file "
+            + "(\(operation): \(text(of: code)))."
+    }
+
+    private static func writing(_ code: Int32, _ operation: String) -> AttemptFailure {
         switch code {
+        case EINVAL where operation == "open", ENAMETOOLONG, EILSEQ:
+            return FailureClassifier.permanent(
+                .destinationBadPath,
+                "The destination's file system takes no file of this name; choose another destination (task.update), "
+                    + "then task.retry.")
         case ENOSPC:
             return disk(.diskFull, "No space is left in the destination folder; it continues when there is.")
         case EDQUOT:
@@ -25,7 +42,10 @@ enum LocalFailures {
                     + "then task.retry.")
         case EFBIG:
             return FailureClassifier.permanent(
-                .destinationNotWritable, "The destination's file system or a limit forbids a file of this size.")
+                .destinationNotWritable,
+                "The destination's file system, or the daemon's file-size limit (ulimit -f, LimitFSIZE=), allows no file "
+                    + "this long; raise the limit and restart dld, or choose another destination (task.update), then "
+                    + "task.retry.")
         case EROFS:
             return disk(.diskIO, "The destination is mounted read-only; it continues when it is writable.")
         case ENOENT, ENOTDIR, ENODEV, ENXIO, ESTALE:

@@ -9,57 +9,88 @@ final class Reserve: Sendable {
     /// Free space beside the reserve before it is taken again, so that the store does not flap.
     static let margin = ByteCount.mebibytes(1)
 
+    /// Why adds are refused.
+    enum Lack: Hashable, Sendable { case room, fileSize }
+
+    private enum Standing { case held, lacking(Lack) }
+
     private let path: String
-    private let held = Guarded(false)
+    private let standing = Guarded(Standing.lacking(.room))
 
     init(path: String) {
         self.path = path
     }
 
-    /// Whether the reserve is given away (or was never got): adds are refused then.
-    var isLow: Bool { held.withLock { !$0 } }
+    /// Why the reserve is given away, or was never got; nil while it is held.
+    var lack: Lack? {
+        standing.withLock { standing in
+            switch standing {
+            case .held: nil
+            case .lacking(let lack): lack
+            }
+        }
+    }
 
     /// Allocates the reserve where there is room.
     /// - Returns: whether it is held now.
     @discardableResult
     func restore() -> Bool {
-        held.withLock { held in
-            if !held { held = allocate() }
-            return held
+        standing.withLock { standing in
+            if case .held = standing { return true }
+            let lack = allocate()
+            standing = lack.map { Standing.lacking($0) } ?? .held
+            return lack == nil
         }
     }
 
     /// Gives the space back to the file system.
     /// - Returns: whether there was something to give.
     func release() -> Bool {
-        held.withLock { held in
-            let had = held
-            held = false
-            unlink(path)
-            return had
+        standing.withLock { standing in
+            defer { unlink(path) }
+            guard case .held = standing else { return false }
+            standing = .lacking(.room)
+            return true
         }
     }
 
-    private func allocate() -> Bool {
+    /// - Returns: what is missing for it.
+    private func allocate() -> Lack? {
         // Whatever else took the name is not the reserve; a folder stays.
         var found = stat()
         if lstat(path, &found) == 0, found.st_mode & S_IFMT != S_IFREG { unlink(path) }
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { return false }
+        guard descriptor >= 0 else { return .room }
         defer { Glibc.close(descriptor) }
         var info = stat()
-        guard fstat(descriptor, &info) == 0 else { return false }
+        guard fstat(descriptor, &info) == 0 else { return .room }
         let missing = max(0, Self.size.rawValue - Int64(info.st_blocks) * 512)
-        guard missing > 0 else { return true }
+        guard missing > 0 else { return nil }
         let free = dld_free_space(descriptor)
         if (0..<missing + Self.margin.rawValue).contains(free) {
             unlink(path)
-            return false
+            return .room
         }
-        guard posix_fallocate(descriptor, 0, Int(Self.size.rawValue)) == 0 else {
-            unlink(path)
-            return false
+        let code = posix_fallocate(descriptor, 0, Int(Self.size.rawValue))
+        guard code != 0 else { return nil }
+        unlink(path)
+        return code == EFBIG ? .fileSize : .room
+    }
+}
+
+extension Reserve.Lack {
+    /// What an add is told.
+    var refusal: TransferError {
+        switch self {
+        case .room:
+            TransferError(
+                .diskFull, "No space is left in the state folder: free some, then add again. Known tasks are safe.")
+        case .fileSize:
+            TransferError(
+                .limitReached,
+                "The daemon's file-size limit (ulimit -f, LimitFSIZE=), or the state folder's file system, allows no file "
+                    + "of \(Reserve.size) bytes, which the state needs: raise the limit and restart dld. Known tasks are "
+                    + "safe.", retryable: false)
         }
-        return true
     }
 }

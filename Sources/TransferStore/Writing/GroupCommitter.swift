@@ -156,7 +156,7 @@ final class GroupCommitter: Sendable {
     /// Runs one body in its savepoint.
     /// - Throws: only what voids the whole transaction.
     private func run(_ write: any PendingWrite, in database: Database, into outcome: inout Outcome) throws {
-        let transaction = StoreTransaction(database, storageIsLow: reserve.isLow)
+        let transaction = StoreTransaction(database, lacking: reserve.lack)
         do {
             try database.inSavepoint {
                 try write.run(transaction)

@@ -18,12 +18,9 @@ extension StoreTransaction {
 
     /// Stores new tasks with the next ids, in order; creates the owner's `shared` session where it is meant and missing.
     /// - Returns: one id a task.
-    /// - Throws: `session.not_found`; `disk.full` while the reserve is given away.
+    /// - Throws: `session.not_found`; `disk.full` while the reserve is given away, `limit.reached` where a limit forbids it.
     package func insert(_ tasks: [NewTask]) throws -> [TaskID] {
-        guard !storageIsLow else {
-            throw TransferError(
-                .diskFull, "No space is left in the state folder: free some, then add again. Known tasks are safe.")
-        }
+        if let lack { throw lack.refusal }
         guard !tasks.isEmpty else { return [] }
         let last = try take(tasks.count, .task)
         let first = last - Int64(tasks.count) + 1

@@ -7,10 +7,11 @@ package final class StoreTransaction: StoreSnapshot {
     private(set) var appended: [EventRecord] = []
     /// Rows were deleted: the file may have pages to give back.
     var freesPages = false
-    let storageIsLow: Bool
+    /// Why nothing may be added.
+    let lack: Reserve.Lack?
 
-    init(_ database: Database, storageIsLow: Bool) {
-        self.storageIsLow = storageIsLow
+    init(_ database: Database, lacking lack: Reserve.Lack?) {
+        self.lack = lack
         super.init(database)
     }
 

@@ -9,7 +9,7 @@ struct FileErrorsTests {
         (ENOSPC, ErrorCode.diskFull), (EDQUOT, .diskQuota), (EIO, .diskIO), (EROFS, .diskIO), (ESTALE, .diskIO),
         (EACCES, .destinationNotWritable), (EPERM, .destinationNotWritable), (ENOENT, .destinationBadPath),
         (ENOTDIR, .destinationBadPath), (ENAMETOOLONG, .destinationBadPath), (EEXIST, .destinationExists),
-        (EMFILE, .diskIO),
+        (EMFILE, .diskIO), (EFBIG, .destinationNotWritable),
     ])
     func everyErrnoHasItsCode(number: Int32, expected: ErrorCode) {
         let error = TransferError.destination(errno: number, "write", "/srv/a")

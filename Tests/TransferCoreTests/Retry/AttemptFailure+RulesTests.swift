@@ -20,6 +20,18 @@ struct AttemptFailureRulesTests {
         #expect(failure(.networkLost, told).withoutNetwork.disposition == told)
     }
 
+    @Test func aDiskThatLooksWellIsTriedAgainLikeAnythingElse() {
+        let gone = LocalFailures.classify(errno: 2, operation: "open")
+        #expect(gone.disposition == .disk)
+        let ready = gone.withReadyDisk
+        #expect(ready.disposition == .transient(after: nil))
+        #expect(ready.error.code == .diskIO && ready.error.details == gone.error.details)
+        #expect(ready.error.message.contains("open: No such file or directory"), "\(ready.error.message)")
+        #expect(!ready.error.message.contains("gone"))
+        #expect(failure(.diskFull, .disk).withReadyDisk.error.message == "It failed.")
+        #expect(failure(.networkLost).withReadyDisk == failure(.networkLost))
+    }
+
     @Test func aNameIsUnresolvedOnlyBeforeTheFirstByte() {
         let name = failure(.networkDNS)
         #expect(name.with(progressed: false, held: 0).isUnresolvedName)

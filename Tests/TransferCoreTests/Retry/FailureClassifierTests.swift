@@ -89,6 +89,20 @@ struct FailureClassifierTests {
         #expect(failure.error.details["errno"] == .integer(Int64(errno)))
     }
 
+    @Test func aNameThatAFileSystemRefusesStaysRefused() {
+        for (errno, operation) in [(EINVAL, "open"), (ENAMETOOLONG, "open"), (EILSEQ, "open")] {
+            let failure = classify(.local(errno: errno, operation: operation))
+            #expect(failure.error.code == .destinationBadPath)
+            #expect(failure.disposition == .permanent)
+        }
+        #expect(classify(.local(errno: EINVAL, operation: "pwrite")).disposition == .disk)
+    }
+
+    @Test func aFileThatIsTooLongIsToldOfTheLimit() {
+        let failure = classify(.local(errno: EFBIG, operation: "pwrite"))
+        #expect(failure.error.message.contains("ulimit -f"), "\(failure.error.message)")
+    }
+
     @Test func rightsAndSizesDoNotClearThemselves() {
         for errno in [EACCES, EPERM, EFBIG] {
             let failure = classify(.local(errno: errno, operation: "write the part file"))
