@@ -31,9 +31,36 @@ extension EndToEnd {
             let urgent = try await scene.add("/urgent", to: "urgent", ["priority": "high"])
             try await scene.probe.wait(for: urgent, "completed")
             try await scene.probe.wait(for: parts, "completed")
+            let told = try await queuedEvents(scene, parts)
+            #expect(told.count == 1 && told.first?["reason"] == "slots", "\(told)")
+            #expect(told.first?["explanation"]?.stringValue?.contains("Task \(urgent) ") == true, "\(told)")
+            let (status, output) = try await scene.daemon.dlctl(["explain", "\(parts)"])
+            #expect(status == 0 && output.contains("has a higher priority"), "\(output)")
             #expect(try await scene.probe.state(whole) == "running")
             #expect(scene.origin.requests("/whole").count == 1)
             #expect((scene.origin.requests("/parts").last?.rangeStart ?? 0) > 0)
+        }
+
+        private func queuedEvents(_ scene: Scene, _ id: Int64) async throws -> [JSONValue] {
+            try await scene.probe.storedEvents(["tasks": [.integer(id)], "types": ["task.queued"]])
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func whatADaemonLeavesUndoneSaysWhy() async throws {
+            var scene = try await Scene()
+            scene.origin.serve("/parts", .stalling(resource, after: 2 << 20))
+            let id = try await scene.add("/parts", to: "parts")
+            try await scene.probe.wait(for: id, bytes: 1 << 20)
+            scene = try await scene.restarted()
+            try await scene.probe.wait(for: id, "running")
+            #expect(
+                try await queuedEvents(scene, id).map { $0["explanation"]?.stringValue?.contains("ended while") }
+                    == [true])
+            _ = try await scene.daemon.terminate()
+            scene = try await scene.restarted()
+            let told = try await queuedEvents(scene, id)
+            #expect(told.count == 2 && told.allSatisfy { $0["reason"] == nil }, "\(told)")
+            #expect(told.last?["explanation"]?.stringValue?.contains("The daemon stopped") == true, "\(told)")
         }
 
         @Test(.timeLimit(.minutes(1)))

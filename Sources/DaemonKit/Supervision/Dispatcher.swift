@@ -214,7 +214,7 @@ actor Dispatcher {
                 return true
             }
             let decision = decide(candidates.tasks, active, SlotLimits(settings, sessions), now)
-            preempt(decision.preempt)
+            preempt(decision)
             if !decision.start.isEmpty { return try await start(decision.start, sessions, now) }
             turnEnd.withLock { $0 = decision.nextLook }
             guard decision.preempt.isEmpty, candidates.hasMoreLanes, !candidates.tasks.isEmpty,
@@ -244,14 +244,14 @@ actor Dispatcher {
     /// A hold of so many milliseconds is not worth a write.
     private static let shortestHold: Int64 = 1000
 
-    private func preempt(_ ids: [TaskID]) {
-        for run in ids.compactMap({ runs[$0] }) {
+    private func preempt(_ decision: Scheduler.Decision) {
+        for run in decision.preempt.compactMap({ runs[$0] }) {
             if run.losesByStop {
                 logger.warning(
                     "gives its slot to another task, and begins again from 0 later",
                     metadata: ["task": "\(run.task)", "lost": "\(run.bytesTransferred + run.bytesUploaded)"])
             }
-            run.requestAbort()
+            run.requestAbort(.transition(.preempted(decision.displacements[run.task] ?? .interruption)))
         }
     }
 

@@ -13,27 +13,28 @@ extension Supervisor {
         let candidate = Scheduler.Candidate(record)
         let running = runs.all.map(Scheduler.Candidate.init)
         guard let limit = Scheduler.blocking(candidate, running: running, limits: limits).first else { return nil }
+        return .init(reason: limit.reason, explanation: Self.explanation(limit, limits, of: record))
+    }
+
+    private static func explanation(_ limit: SlotLimit, _ limits: SlotLimits, of record: TaskRecord) -> String {
         switch limit {
-        case .global:
-            return .init(
-                reason: .slots,
-                explanation: "All \(limits.global) slots of the daemon are taken (maximumConcurrentTasks).")
-        case .owner:
-            return .init(
-                reason: .user,
-                explanation: "All \(limits.perOwner ?? 0) slots of its user are taken (maximumConcurrentTasksPerUser).")
+        case .global: taken(limits.global, "of the daemon", "maximumConcurrentTasks")
+        case .owner: taken(limits.perOwner ?? 0, "of its user", "maximumConcurrentTasksPerUser")
         case .session:
-            return .init(
-                reason: .session,
-                explanation: "All \(limits.perSession[record.session] ?? 0) slots of the session "
-                    + "\"\(record.session.identifier)\" are taken (maximumConcurrentTasks of the session).")
+            taken(
+                limits.perSession[record.session] ?? 0, "of the session \"\(record.session.identifier)\"",
+                "maximumConcurrentTasks of the session")
         case .host:
-            let most = min(limits.perHost, limits.perHostOfSession[record.session] ?? .max)
-            return .init(
-                reason: .hostSlots,
-                explanation: "All \(most) slots for \(record.host) are taken (maximumConcurrentTasksPerHost, or "
-                    + "httpMaximumConnectionsPerHost of the session).")
+            taken(
+                min(limits.perHost, limits.perHostOfSession[record.session] ?? .max), "for \(record.host)",
+                "maximumConcurrentTasksPerHost, or httpMaximumConnectionsPerHost of the session")
         }
+    }
+
+    /// - Parameter setting: that says how many there are.
+    static func taken(_ slots: Int, _ whose: String, _ setting: String) -> String {
+        slots == 1
+            ? "The only slot \(whose) is taken (\(setting))." : "All \(slots) slots \(whose) are taken (\(setting))."
     }
 
     private func queueing(_ hold: HostGates.Hold, of record: TaskRecord) -> TaskView.Queueing {

@@ -121,7 +121,7 @@ package final class Supervisor: Sendable {
         moves.stop()
         await dispatcherBox.withLock { $0 }?.stop()
         let active = runs.all
-        for run in active { run.requestAbort() }
+        for run in active { run.requestAbort(.transition(.preempted(.stopping))) }
         // One limit for all of them: a disk that does not answer may hold many.
         let deadline = ContinuousClock.now + .milliseconds(1500)
         for run in active { await run.waitForEnd(atMost: max(.zero, deadline - .now)) }
@@ -255,7 +255,7 @@ package final class Supervisor: Sendable {
             switch run.takeAbortPlan() {
             case .transition(let wanted): event = wanted
             case .leftToCaller: return nil
-            case nil: event = .preempted
+            case nil: event = .preempted()
             }
         case .integrityFailed(let error): event = .integrityFailed(error, places: Origins(record.spec).count)
         case .blocked(let reason, let error):
@@ -336,7 +336,7 @@ package final class Supervisor: Sendable {
     }
 
     private func requeue(_ stopped: [TransferRun]) async throws {
-        for run in stopped where runs[run.task] == nil { _ = try await settle(.preempted, run.task) }
+        for run in stopped where runs[run.task] == nil { _ = try await settle(.preempted(), run.task) }
     }
 
     /// What follows a stored transition outside the store: part files, launches.

@@ -113,7 +113,7 @@ final class TransferRun: Sendable {
     }
 
     /// Asks the run to stop reading. A run that is already delivering its file is left to finish.
-    func requestAbort(_ plan: AbortPlan = .transition(.preempted)) {
+    func requestAbort(_ plan: AbortPlan = .transition(.preempted())) {
         let (work, awaited) = state.withLock { state -> (Task<Void, Never>?, (any Awaited)?) in
             guard state.stage == .active else { return (nil, nil) }
             if case .leftToCaller? = state.abort {} else { state.abort = plan }
@@ -149,7 +149,7 @@ final class TransferRun: Sendable {
     func abandonStop() -> Bool {
         state.withLock { state in
             guard !state.isAbortTaken else { return false }
-            state.abort = .transition(.preempted)
+            state.abort = .transition(.preempted())
             return true
         }
     }

@@ -10,6 +10,12 @@ enum EventPayload {
         return payload
     }
 
+    static func queued(_ cause: Displacement) -> [String: JSONValue] {
+        var payload: [String: JSONValue] = ["explanation": .string(cause.explanation)]
+        if let reason = cause.reason { payload["reason"] = .string(reason.rawValue) }
+        return payload
+    }
+
     static func completed(_ result: TaskResult, duration: Seconds) -> [String: JSONValue] {
         var payload: [String: JSONValue] = [
             "bytes": .integer(result.bytes.rawValue),

@@ -20,8 +20,8 @@ package enum TaskEvent: Sendable {
     case retry
     /// The task asks elsewhere, or otherwise, from now on: what failed before says nothing any more.
     case retargeted
-    /// The slot is needed by a higher priority, or a limit was lowered.
-    case preempted
+    /// The slot is needed by another task, or the daemon stops.
+    case preempted(Displacement = .interruption)
     /// The daemon that ran the task is gone; this one has just started.
     case daemonRestarted
     /// What a waiting task waited for has come.

@@ -61,9 +61,9 @@ package struct TaskMachine: Sendable {
         case .cancel(let keepPartial): return try cancel(event, keepPartial: keepPartial, now)
         case .retry: return try retry(event, now)
         case .retargeted: return try retargeted(event, now)
-        case .preempted:
+        case .preempted(let cause):
             try require([.running], event)
-            return enqueue(now, aborting: true)
+            return enqueue(now, aborting: true, because: cause)
         case .daemonRestarted: return try daemonRestarted(event, now)
         case .conditionCleared:
             try require([.waiting], event)
@@ -223,7 +223,7 @@ extension TaskMachine {
     ) throws(TransferError) -> [TaskEffect] {
         try require([.queued, .running, .waiting], event)
         status.remarkBudget(at: now)
-        return status.state == .running ? enqueue(now) : [.persist]
+        return status.state == .running ? enqueue(now, because: .crash) : [.persist]
     }
 
     private mutating func deadlinePassed(_ sentence: String, _ now: ClockReading) -> [TaskEffect] {
@@ -242,12 +242,13 @@ extension TaskMachine {
     }
 
     private mutating func enqueue(
-        _ now: ClockReading, aborting: Bool = false, then others: [TaskEffect] = []
+        _ now: ClockReading, aborting: Bool = false, because cause: Displacement? = nil, then others: [TaskEffect] = []
     ) -> [TaskEffect] {
         status.state = .queued
         clearWait()
         status.startBudget(at: now)
-        return [.persist] + (aborting ? [.abort] : []) + others + [.publish(.taskQueued, [:])]
+        return [.persist] + (aborting ? [.abort] : []) + others
+            + [.publish(.taskQueued, cause.map(EventPayload.queued) ?? [:])]
     }
 
     private mutating func wait(

@@ -40,6 +40,8 @@ package struct Scheduler: Sendable {
     package struct Decision: Sendable, Hashable {
         package var start: [TaskID] = []
         package var preempt: [TaskID] = []
+        /// Why, for each of them.
+        package var displacements: [TaskID: Displacement] = [:]
         /// When a running task has had its turn and another owner may take its slot (boot clock, milliseconds).
         package var nextLook: Int64?
         /// An owner without a slot has a candidate that got none.
@@ -66,7 +68,7 @@ package struct Scheduler: Sendable {
         var used = SlotUse(limits: limits)
         for other in running where other.id != task.id { used.add(other) }
         let full = used.full(for: task)
-        return [.session, .owner, .host, .global].filter(full.contains)
+        return SlotLimit.asked.filter(full.contains)
     }
 }
 

@@ -38,10 +38,17 @@ struct SchedulerRound {
                 soon.add(task)
                 kept.append(task)
             } else {
-                decision.preempt.append(task.id)
+                preempt(task) { .limitLowered($0) }
             }
         }
         keeping = kept
+    }
+
+    /// - Parameter cause: of the limit that leaves no room for it, or for the task that takes its place.
+    private mutating func preempt(_ run: Candidate, for task: Candidate? = nil, _ cause: (SlotLimit) -> Displacement) {
+        let full = soon.full(for: task ?? run)
+        decision.preempt.append(run.id)
+        decision.displacements[run.id] = cause(SlotLimit.asked.first(where: full.contains) ?? .global)
     }
 
     /// The best of each owner, then the second best of each, and so on.
@@ -110,16 +117,22 @@ struct SchedulerRound {
                 now.add(task)
                 decision.start.append(task.id)
             }
-        } else if let victim = victimOfPriority(task) ?? victimOfTurns(task) {
-            soon.remove(victim)
-            keeping.removeAll { $0.id == victim.id }
-            decision.preempt.append(victim.id)
+        } else if let victim = victimOfPriority(task) {
+            displace(victim, for: task) { .priority(of: task.id, $0) }
+        } else if let victim = victimOfTurns(task) {
+            displace(victim, for: task) { .turn($0) }
         } else {
             return soon.full(for: task).contains(.host) ? .hostIsFull : .sessionIsFull
         }
         soon.add(task)
         if isGated { tried.insert(task.host) }
         return .placed
+    }
+
+    private mutating func displace(_ run: Candidate, for task: Candidate, _ cause: (SlotLimit) -> Displacement) {
+        preempt(run, for: task, cause)
+        soon.remove(run)
+        keeping.removeAll { $0.id == run.id }
     }
 
     /// A run of the same owner and the lowest priority, strictly lower, whose slot is the one needed; among equals one that can

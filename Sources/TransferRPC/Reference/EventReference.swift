@@ -14,7 +14,7 @@ enum EventReference {
         case .taskProgress: "How far a running task is; never stored, no `sequence`."
         case .taskWaiting: "It cannot run now."
         case .taskPaused: "A client paused it."
-        case .taskQueued: "It waits for a slot."
+        case .taskQueued: "It waits for a slot; with `explanation` it ran before, and nothing failed."
         case .taskUpdated: "A client changed it."
         case .taskCompleted: "The file is at its final name."
         case .taskFailed: "It ended without the file."
@@ -44,7 +44,9 @@ enum EventReference {
         case .taskFailed: "`error`: an [Error](#error)"
         case .settingsChanged: "`settings`: the new values by name, null for those removed"
         case .eventsLagged: "`firstSequence`: the first number still kept"
-        case .taskPaused, .taskQueued, .taskCancelled, .taskRemoved, .sessionOpened, .sessionDrained,
+        case .taskQueued:
+            "`explanation`?: why it runs no more, `reason`?: of a limit, as of a queued [Task](#task)"
+        case .taskPaused, .taskCancelled, .taskRemoved, .sessionOpened, .sessionDrained,
             .sessionInvalidated:
             ""
         }

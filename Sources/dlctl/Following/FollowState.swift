@@ -179,6 +179,7 @@ extension FollowedTask {
         state = next
         phase = next == .running ? .connecting : nil
         reason = next == .waiting ? event.payload["reason"]?.stringValue.flatMap(WaitReason.init(rawValue:)) : nil
+        explanation = next == .queued ? event.payload["explanation"]?.stringValue : nil
         nextAttemptAt = event.payload["nextAttemptAt"]?.stringValue.flatMap { Timestamp($0) }
         if let error = event.payload["error"] { self.error = TransferError(payload: error) }
         if next == .running || next == .completed { error = nil }

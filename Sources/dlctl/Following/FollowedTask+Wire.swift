@@ -14,6 +14,7 @@ extension FollowedTask {
         rate = view.rate
         remaining = view.eta
         nextAttemptAt = view.nextAttemptAt
+        explanation = view.explanation
         error = view.error
         file = view.file
         startedAt = view.startedAt

@@ -19,6 +19,8 @@ struct FollowedTask: Hashable, Sendable {
     /// nil while unknown.
     var remaining: Seconds?
     var nextAttemptAt: Timestamp?
+    /// Why it is queued.
+    var explanation: String?
     var error: TransferError?
     var file: String?
     var startedAt: Timestamp?

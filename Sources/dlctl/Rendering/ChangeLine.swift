@@ -47,7 +47,8 @@ enum ChangeLine {
     private static func standing(_ task: FollowedTask, now: Timestamp) -> String {
         if task.isRemoved { return "removed" }
         switch task.state {
-        case .queued, .running, .paused: return task.state.rawValue
+        case .queued: return TaskWords.queued(task)
+        case .running, .paused: return task.state.rawValue
         case .waiting: return TaskWords.waiting(task, now: now)
         case .completed: return "completed, " + TaskWords.ending(task)
         case .failed, .cancelled: return TaskWords.ending(task)

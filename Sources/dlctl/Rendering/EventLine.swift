@@ -24,6 +24,7 @@ enum EventLine {
             if let text = describe(value) { parts.append(text) }
         }
         take("reason") { $0.stringValue.map(Printable.text) }
+        take("explanation") { $0.stringValue.map(Printable.text) }
         take("error") { "\($0["code"]?.stringValue ?? "?"): \(Printable.text($0["message"]?.stringValue ?? ""))" }
         take("code") { $0.stringValue.map(Printable.text) }
         take("response", response)

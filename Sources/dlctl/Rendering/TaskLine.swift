@@ -83,9 +83,14 @@ struct TaskLine {
         }
         if columns.remaining > 0 {
             line.append(
-                " " + DisplayWidth.paddedLeft(task.remaining.map(Figures.duration) ?? "", columns.remaining), .accent)
+                " " + DisplayWidth.paddedLeft(remaining(task, columns.remaining), columns.remaining), .accent)
         }
         return line
+    }
+
+    /// Nothing where it is too long to be told in the column.
+    private static func remaining(_ task: FollowedTask, _ width: Int) -> String {
+        task.remaining.map(Figures.duration).flatMap { $0.count <= width ? $0 : nil } ?? ""
     }
 
     private static func bar(_ task: FollowedTask, width: Int, tick: Int) -> StyledText {
@@ -105,7 +110,7 @@ struct TaskLine {
         switch task.state {
         case .running: return StyledText(TaskWords.phase(task.phase), .accent)
         case .waiting: return StyledText(TaskWords.waiting(task, now: now), .warning)
-        case .queued: return StyledText("queued", .faint)
+        case .queued: return StyledText(TaskWords.queued(task), .faint)
         case .paused: return StyledText("paused" + held(task), .faint)
         case .completed, .failed, .cancelled:
             return StyledText(TaskWords.ending(task), TaskWords.tone(task.state))

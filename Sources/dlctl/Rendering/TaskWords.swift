@@ -35,6 +35,11 @@ enum TaskWords {
         return text
     }
 
+    /// `queued: The only slot of the daemon is taken.`
+    static func queued(_ task: FollowedTask) -> String {
+        task.explanation.map { "queued: " + Printable.text($0) } ?? "queued"
+    }
+
     private static func article(_ reason: WaitReason) -> String {
         switch reason {
         case .retry, .network, .schedule, .disk: "the " + self.reason(reason)

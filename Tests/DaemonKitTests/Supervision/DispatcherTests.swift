@@ -241,7 +241,7 @@ import TransferStore
         await stage.dispatcher.kick()
         let stopping = stage.runs.all.filter(\.isAborting)
         let stopped = try #require(stopping.first)
-        _ = try await fixture.apply(.preempted, to: stopped.task)
+        _ = try await fixture.apply(.preempted(), to: stopped.task)
         stage.runs.remove(stopped)
         await stage.dispatcher.kick()
         #expect(stage.startedIDs.last == late.id && stage.startedIDs.count == 5)
@@ -290,7 +290,7 @@ import TransferStore
         let task = try await fixture.add(hosts: ["a"])[0]
         let stage = Stage(fixture)
         await stage.dispatcher.kick()
-        _ = try await fixture.apply(.preempted, to: task.id)
+        _ = try await fixture.apply(.preempted(), to: task.id)
         await stage.dispatcher.kick()
         #expect(stage.startedIDs == [task.id])
     }

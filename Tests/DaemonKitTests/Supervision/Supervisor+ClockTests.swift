@@ -190,7 +190,7 @@ import TransferStore
         spec.destination = Destination(directory: folder.path)
         let placed = spec
         try await store.write { try $0.setSpec(task.id, placed, host: task.host) }
-        for event in [.claimed, .preempted, .cancel(keepPartial: true)] as [TaskEvent] {
+        for event in [.claimed, .preempted(), .cancel(keepPartial: true)] as [TaskEvent] {
             _ = try await fixture.apply(event, to: task.id)
         }
         fixture.time.advance(34_560_000)

@@ -77,7 +77,7 @@ import TransferStore
                 try transaction.setSpec(task.id, spec, host: task.host)
             }
             _ = try transitions.apply(.claimed, to: tasks[1].id, in: transaction)
-            _ = try transitions.apply(.preempted, to: tasks[1].id, in: transaction)
+            _ = try transitions.apply(.preempted(), to: tasks[1].id, in: transaction)
             try transaction.setCheckpoint(
                 tasks[2].id, Checkpoint(offset: 1, partPath: parts[1], device: 1, inode: 2))
         }

@@ -35,7 +35,7 @@ import TransferStore
             }
             let id = try transaction.insert(new).id
             _ = try transitions.apply(.claimed, to: id, in: transaction)
-            _ = try transitions.apply(.preempted, to: id, in: transaction)
+            _ = try transitions.apply(.preempted(), to: id, in: transaction)
             return try #require(try transaction.task(id))
         }
     }

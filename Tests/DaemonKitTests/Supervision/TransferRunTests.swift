@@ -28,9 +28,9 @@ import TransferModel
 
     @Test func whoeverStoresTheChangeWinsOverAPreemption() {
         let run = run()
-        run.requestAbort(.transition(.preempted))
+        run.requestAbort(.transition(.preempted()))
         run.requestAbort(.leftToCaller)
-        run.requestAbort(.transition(.preempted))
+        run.requestAbort(.transition(.preempted()))
         #expect(isLeftToCaller(run.takeAbortPlan()))
     }
 

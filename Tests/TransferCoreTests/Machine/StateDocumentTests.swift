@@ -30,7 +30,7 @@ struct StateDocumentTests {
         let events: [TaskEvent] = [
             .claimed, .progressed, StateTable.failed(.disk), .integrityFailed(StateTable.transient.error),
             .completed(TaskResult(bytes: 0, verified: true), duration: 0), .pause, .resume(notBefore: nil),
-            .cancel(keepPartial: false), .retry, .retargeted, .preempted, .daemonRestarted, .conditionCleared,
+            .cancel(keepPartial: false), .retry, .retargeted, .preempted(), .daemonRestarted, .conditionCleared,
             .blocked(.retry, nil, nextAttemptAt: nil), .deadlinePassed, .resourceTimeoutPassed,
         ]
         #expect(Set(events.map(\.name)) == Set(StateTable.rows.map(\.event.name)))

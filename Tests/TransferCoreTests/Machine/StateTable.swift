@@ -55,7 +55,7 @@ enum StateTable {
         Row(
             name: "retargeted, waits for a time", event: .retargeted,
             prepare: { if $0.state == .waiting { $0.reason = .schedule } }),
-        Row(name: "preempted", event: .preempted),
+        Row(name: "preempted", event: .preempted()),
         Row(name: "daemonRestarted", event: .daemonRestarted),
         Row(name: "conditionCleared", event: .conditionCleared),
         Row(name: "blocked", event: .blocked(.schedule, nil, nextAttemptAt: nil)),

@@ -92,7 +92,7 @@ struct TaskMachineTests {
     @Test func claimCountsAttemptsAndRemembersTheFirst() throws {
         var machine = machine(.queued)
         #expect(try machine.handle(.claimed, at: reading(1)) == [.persist, .publish(.taskStarted, ["attempt": 1])])
-        _ = try machine.handle(.preempted, at: reading(2))
+        _ = try machine.handle(.preempted(), at: reading(2))
         #expect(try machine.handle(.claimed, at: reading(3)) == [.persist, .publish(.taskStarted, ["attempt": 2])])
         #expect(machine.status.startedAt == reading(1).wall)
     }
@@ -242,6 +242,17 @@ struct TaskMachineTests {
         #expect(machine.status.reason == .network)
     }
 
+    @Test func aTaskThatGivesItsSlotUpSaysWhy() throws {
+        var machine = machine(.running)
+        let cause = Displacement.priority(of: TaskID(7), .session)
+        #expect(
+            try machine.handle(.preempted(cause), at: reading()) == [
+                .persist, .abort,
+                .publish(.taskQueued, ["reason": "session", "explanation": .string(cause.explanation)]),
+            ])
+        #expect(cause.explanation.contains("Task 7"))
+    }
+
     // MARK: Integrity
 
     @Test func aWrongDigestRestartsOnceThenFails() throws {
@@ -363,7 +374,10 @@ struct TaskMachineTests {
     @Test func aRestartKeepsTheBudget() throws {
         var machine = TaskMachine(TaskMachine.added(startPaused: false, earliestBeginAt: nil, at: reading(0)).0)
         _ = try machine.handle(.claimed, at: reading(0))
-        #expect(try machine.handle(.daemonRestarted, at: reading(40)) == [.persist, .publish(.taskQueued, [:])])
+        #expect(
+            try machine.handle(.daemonRestarted, at: reading(40)) == [
+                .persist, .publish(.taskQueued, ["explanation": .string(Displacement.crash.explanation)]),
+            ])
         #expect(machine.status.budgetUsed == 40)
         #expect(machine.status.budgetMark == reading(40).boot)
     }

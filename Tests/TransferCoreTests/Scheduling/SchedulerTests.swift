@@ -64,6 +64,27 @@ struct SchedulerTests {
         #expect(pick([task(3, priority: 0.5), task(4, priority: 0.5)], running: running, full).preempt == [1])
     }
 
+    @Test func whatGivesWaySaysForWhat() {
+        func displacement(
+            _ candidates: [Scheduler.Candidate], _ running: [Scheduler.Candidate], _ limits: SlotLimits
+        ) -> [TaskID: Displacement] {
+            Scheduler.pick(candidates: candidates, running: running, limits: limits, at: reading(3600)).displacements
+        }
+        let running = [task(1, priority: 0.25), task(2, priority: 0.5)]
+        let urgent = [task(3, priority: 0.75)]
+        #expect(
+            displacement(urgent, running, SlotLimits(global: 2, perHost: 6))
+                == [TaskID(1): .priority(of: TaskID(3), .global)])
+        #expect(
+            displacement(urgent, running, SlotLimits(global: 9, perHost: 6, perSession: [key("s"): 2]))
+                == [TaskID(1): .priority(of: TaskID(3), .session)])
+        #expect(
+            displacement([], running, SlotLimits(global: 9, perHost: 1)) == [TaskID(1): .limitLowered(.host)])
+        #expect(
+            displacement([task(3, owner: 2)], running, SlotLimits(global: 2, perHost: 6))
+                == [TaskID(1): .turn(.global)])
+    }
+
     @Test func nobodyIsPreemptedWithoutNeed() {
         let running = [task(1, priority: 0.25)]
         #expect(pick([task(2, priority: 0.75)], running: running).preempt.isEmpty)

@@ -78,8 +78,9 @@ import TransferModel
         #expect(try one(state).reason == .disk)
         #expect(try one(state).nextAttemptAt == next)
         #expect(!state.isOver)
-        _ = state.apply(Sample.event(12, .taskQueued, 1))
+        _ = state.apply(Sample.event(12, .taskQueued, 1, ["reason": "slots", "explanation": "It is so."]))
         #expect(try one(state).reason == nil)
+        #expect(try one(state).explanation == "It is so.")
         #expect(try one(state).nextAttemptAt == nil)
     }
 

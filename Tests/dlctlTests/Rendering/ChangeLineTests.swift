@@ -17,6 +17,10 @@ import TransferModel
     @Test func logLines() {
         let task = Sample.task(1, "f", .paused, received: 5, expected: 10)
         #expect(ChangeLine.log(.state(task), now: Sample.now) == "1 f: paused")
+        var queued = Sample.task(1, "f", .queued)
+        #expect(ChangeLine.log(.state(queued), now: Sample.now) == "1 f: queued")
+        queued.explanation = "A limit was lowered."
+        #expect(ChangeLine.log(.state(queued), now: Sample.now) == "1 f: queued: A limit was lowered.")
         #expect(ChangeLine.log(.resumed(task, offset: 5), now: Sample.now) == "1 f: resumed at 5 B of 10 B")
         #expect(ChangeLine.log(.resumed(task, offset: 0), now: Sample.now) == nil)
         #expect(ChangeLine.log(.restarted(task, code: "c"), now: Sample.now) == "1 f: restarted from 0 (c)")

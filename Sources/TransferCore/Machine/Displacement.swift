@@ -1,0 +1,51 @@
+import TransferModel
+
+/// Why a running task is queued again although nothing failed.
+package enum Displacement: Sendable, Hashable {
+    /// A limit was lowered, and this is the least important of the tasks beyond it.
+    case limitLowered(SlotLimit)
+    /// A more important task of the same user needs the slot.
+    case priority(of: TaskID, SlotLimit)
+    /// A user who has fewer slots needs one.
+    case turn(SlotLimit)
+    /// The daemon stops.
+    case stopping
+    /// The daemon ended without stopping its tasks.
+    case crash
+    /// It was stopped for a client's request that did not change its state after all.
+    case interruption
+
+    /// The limit of slots that is behind it.
+    var reason: QueueReason? {
+        switch self {
+        case .limitLowered(let limit), .priority(_, let limit), .turn(let limit): limit.reason
+        case .stopping, .crash, .interruption: nil
+        }
+    }
+
+    var explanation: String {
+        switch self {
+        case .limitLowered: "A limit was lowered; it continues when a slot is free."
+        case .priority(let task, _): "Task \(task) has a higher priority and got its slot; it continues after that."
+        case .turn: "It is another user's turn; it continues when a slot is free."
+        case .stopping: "The daemon stopped; it continues when the daemon runs again."
+        case .crash: "The daemon ended while the task ran; it continues now."
+        case .interruption: "A client's request interrupted it; it continues by itself."
+        }
+    }
+}
+
+extension SlotLimit {
+    /// What a task that waits for this limit says.
+    package var reason: QueueReason {
+        switch self {
+        case .global: .slots
+        case .owner: .user
+        case .session: .session
+        case .host: .hostSlots
+        }
+    }
+
+    /// In the order in which a person asks for them.
+    static let asked: [SlotLimit] = [.session, .owner, .host, .global]
+}
