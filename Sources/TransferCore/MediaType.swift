@@ -40,7 +40,7 @@ package enum HTTPStatus {
 
     private static let names: [Int: String] = [
         100: "continue", 101: "switching protocols", 103: "early hints",
-        200: "no error", 201: "created", 202: "accepted", 203: "non-authoritative information", 204: "no content",
+        200: "OK", 201: "created", 202: "accepted", 203: "non-authoritative information", 204: "no content",
         205: "reset content", 206: "partial content", 207: "multi-status",
         300: "multiple choices", 301: "moved permanently", 302: "found", 303: "see other", 304: "not modified",
         307: "temporarily redirected", 308: "permanently redirected",

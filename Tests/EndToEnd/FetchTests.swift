@@ -21,6 +21,24 @@ extension EndToEnd {
             #expect(content.matches(scene.file("again")))
         }
 
+        /// Nobody asked for the coding, and nobody here undoes it.
+        @Test(.timeLimit(.minutes(1)))
+        func codedBytesAreNotTakenForTheAnswer() async throws {
+            let scene = try await Scene()
+            let coded = Content(seed: 5, size: 300)
+            scene.origin.serve("/page", .coded(Resource(coded), "br"))
+            let refused = try await scene.daemon.dlctl(["fetch", scene.origin.url("/page")])
+            #expect(refused.status == 1 && refused.output.contains("coded (br)"), "\(refused)")
+            let kept = try await scene.daemon.dlctl(["fetch", "1", "-o", scene.file("page")])
+            #expect(kept.status == 0 && kept.output.contains("written as it came"), "\(kept)")
+            #expect(coded.matches(scene.file("page")))
+            let wanted = try await scene.daemon.dlctl([
+                "fetch", "-H", "Accept-Encoding: br", "-o", scene.file("wanted"), scene.origin.url("/page"),
+            ])
+            #expect(wanted.status == 0 && wanted.output.isEmpty, "\(wanted)")
+            #expect(coded.matches(scene.file("wanted")))
+        }
+
         @Test(.timeLimit(.minutes(1)))
         func ctrlCLeavesNothingBehind() async throws {
             let scene = try await Scene()

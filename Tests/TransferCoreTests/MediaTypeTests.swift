@@ -11,6 +11,7 @@ struct MediaTypeTests {
     }
 
     @Test func statusTextsCoverUnknownCodes() {
+        #expect(HTTPStatus.text(200) == "OK")
         #expect(HTTPStatus.text(404) == "not found")
         #expect(HTTPStatus.text(599) == "server error")
         #expect(HTTPStatus.text(999) == "unknown")

@@ -22,7 +22,7 @@ package enum FailureClassifier {
                 .integrityLength, "\(host(of: url)) sent more bytes than it announced; they were dropped.")
         case .refusedRedirect(let error): return AttemptFailure(error: error, disposition: .permanent)
         case .aborted:
-            return transient(.networkLost, "The transfer was interrupted by the daemon; it continues later.")
+            return transient(.networkLost, "The daemon interrupted the transfer.")
         case .finished:
             return transient(.networkLost, "\(host(of: url)) closed the connection before the end.")
         }

@@ -70,7 +70,7 @@ enum TransportFailures {
         case 1 where message.contains("HTTP"), 56 where message.contains("Too large response headers"):
             FailureClassifier.permanent(.httpProtocol, "\(host) breaks the protocol: \(message)")
         case 16, 18, 52, 55, 56, 79, 80, 92, 95:
-            FailureClassifier.transient(.networkLost, "The connection to \(host) broke; it continues where it was.")
+            FailureClassifier.transient(.networkLost, "The connection to \(host) broke.")
         case 12, 28, 42: FailureClassifier.transient(.networkTimeout, "\(host) was silent for too long.")
         case 47: FailureClassifier.permanent(.httpRedirectLimit, "\(host) redirects too often; check the URL.")
         case 1, 3: FailureClassifier.permanent(.badURL, "The URL cannot be used: \(message)")

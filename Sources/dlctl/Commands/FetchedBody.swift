@@ -12,6 +12,7 @@ struct FetchedBody {
 
     /// - Throws: what the daemon refuses; `CommandFailure.local` where it cannot be written or had better not be.
     func deliver() async throws {
+        try checkCoding()
         let client = try await session.connect()
         let console = session.console
         if let output, output != "-" {
@@ -26,6 +27,18 @@ struct FetchedBody {
             }
         }
         await client.close()
+    }
+
+    /// A coding that nobody asked for is told: what comes is not the content then.
+    /// - Throws: `CommandFailure.local` where nobody said where to put what nobody asked for.
+    private func checkCoding() throws {
+        let codings = RemainingCoding.all(of: task)
+        let isAskedFor = (task.spec.headers ?? []).contains { $0.name.lowercased() == "accept-encoding" }
+        guard !codings.isEmpty, !isAskedFor else { return }
+        let coded = "the server sent the answer coded (\(codings.joined(separator: ", "))), which nobody asked for"
+        guard output == nil else { return session.console.remark("\(coded); it is written as it came") }
+        throw CommandFailure.local(
+            "\(coded), and dlctl does not undo it; it is kept: dlctl fetch \(task.id) -o FILE writes it as it came")
     }
 
     private func pieces(

@@ -27,20 +27,24 @@ enum Figures {
         return tenths < 1000 ? "\(tenths / 10).\(tenths % 10)" : String(Int64(value.rounded()))
     }
 
-    /// `0s`, `52s`, `3m 20s`, `2h 05m`, `4d 7h`; never negative.
+    private static let year: Int64 = 365 * 86400
+
+    /// `0s`, `52s`, `3m 20s`, `2h 05m`, `4d 7h`, `3y 20d`, `over 100 years`; never negative.
     static func duration(_ length: Seconds) -> String {
-        guard length.rawValue.isFinite, length.rawValue < 1e12 else { return "for ever" }
+        guard length.rawValue < Double(100 * year) else { return "over 100 years" }
         let seconds = Int64(max(0, length.rawValue).rounded())
         switch seconds {
         case ..<60: return "\(seconds)s"
         case ..<3600: return "\(seconds / 60)m \(twoDigits(seconds % 60))s"
         case ..<86400: return "\(seconds / 3600)h \(twoDigits(seconds % 3600 / 60))m"
-        default: return "\(seconds / 86400)d \(seconds % 86400 / 3600)h"
+        case ..<year: return "\(seconds / 86400)d \(seconds % 86400 / 3600)h"
+        default: return "\(seconds / year)y \(seconds % year / 86400)d"
         }
     }
 
     /// The coarsest unit alone, for how old something is: `5s`, `3m`, `2h`, `4d`.
     static func age(_ length: Seconds) -> String {
+        guard length.rawValue < Double(100 * year) else { return ">100y" }
         let text = duration(length)
         return text.split(separator: " ").first.map(String.init) ?? text
     }

@@ -38,6 +38,7 @@ enum TaskSheet {
         if task.rate.rawValue > 0 { sheet.add("rate", Figures.rate(task.rate)) }
         sheet.add("time left", task.eta.map(Figures.duration))
         sheet.add("file", task.file.map(Printable.text))
+        sheet.add("coding", RemainingCoding.ofFile(task))
         sheet.add("sha-256", task.sha256)
         if let isVerified = task.verified, task.spec.kind == .download {
             sheet.add("verified", isVerified ? "yes, by its digest" : "no: nobody gave a digest to compare with")

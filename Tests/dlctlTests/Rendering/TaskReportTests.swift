@@ -29,7 +29,8 @@ import TransferRPC
         let events = [Sample.eventView(3, .taskAdded, 7), Sample.eventView(4, .taskWaiting, 7, ["reason": "network"])]
         let text = text(
             Explanation.render(Sample.view(7, .waiting), events: events, now: Sample.now))
-        #expect(text.contains("waiting for: network; tried again at"))
+        #expect(text.contains("waiting for: network; tried again when it is back, at "))
+        #expect(text.contains(" at the latest."))
         #expect(text.contains("in 30s"))
         #expect(text.contains("network.connect: connection refused"))
         #expect(text.contains("dlctl retry 7 tries now"))
@@ -41,6 +42,53 @@ import TransferRPC
         let lines = Explanation.render(Sample.view(7, state), events: [], now: Sample.now)
         #expect(lines.count >= 3)
         #expect(lines[2].plain.hasPrefix("Now: "))
+    }
+
+    @Test func explainSaysWhatAFailedTaskKeeps() {
+        var failed = Sample.view(7, .failed)
+        failed.bytesReceived = 0
+        #expect(text(Explanation.render(failed, events: [], now: Sample.now)).contains("; nothing of it is kept."))
+        failed.bytesReceived = 5 << 20
+        #expect(text(Explanation.render(failed, events: [], now: Sample.now)).contains("; 5.0 MiB of it are kept."))
+        failed.spec.kind = .upload
+        #expect(!text(Explanation.render(failed, events: [], now: Sample.now)).contains("kept"))
+    }
+
+    @Test func redirectionsInACircleAreCounted() {
+        var events = [Sample.eventView(1, .taskStarted, 7)]
+        events += (2...21).map { Sample.eventView($0, .taskRedirected, 7, ["url": "https://a/", "status": 302]) }
+        let circle = text(Explanation.render(Sample.view(7, .failed), events: events, now: Sample.now))
+        #expect(circle.split(separator: "\n").filter { $0.contains("task.redirected") }.count == 3)
+        #expect(circle.hasSuffix("and 17 more redirections"))
+        events.append(Sample.eventView(22, .taskFailed, 7))
+        let ended = text(Explanation.render(Sample.view(7, .failed), events: events, now: Sample.now))
+        #expect(ended.contains("and 17 more redirections\n") && ended.contains("task.failed"))
+        let few = text(Explanation.render(Sample.view(7, .failed), events: Array(events.prefix(4)), now: Sample.now))
+        #expect(!few.contains("more redirection"))
+    }
+
+    @Test func aCodingThatStaysIsTold() {
+        var view = Sample.view(7, .completed)
+        view.file = "/home/u/file-7.iso.br"
+        for (coding, said) in [("br", "coded (br)"), ("gzip, br", "coded (gzip, br)"), ("br, gzip", "coded (br)")] {
+            view.response?.headers = [HeaderField("Content-Encoding", coding)]
+            for lines in [
+                TaskSheet.render(view, now: Sample.now), Explanation.render(view, events: [], now: Sample.now),
+            ] {
+                #expect(text(lines).contains(said), "\(coding)")
+            }
+        }
+        for coding in ["gzip", "utf-8", "identity"] {
+            view.response?.headers = [HeaderField("Content-Encoding", coding)]
+            #expect(!text(TaskSheet.render(view, now: Sample.now)).contains("coded ("), "\(coding)")
+        }
+    }
+
+    @Test func whatADiskRefusesIsNotWaitedForOnly() {
+        var view = Sample.view(7, .waiting)
+        view.reason = .retry
+        view.error = TransferError(.diskIO, "It refuses.")
+        #expect(Explanation.advice(view)?.contains("dlctl update 7 -d DIR") == true)
     }
 
     @Test func explainSaysWhatAQueuedTaskWaitsFor() {

@@ -1,0 +1,32 @@
+import TransferModel
+import TransferRPC
+
+/// Codings that a body still has although identity was asked for: neither this program nor the daemon undoes them.
+enum RemainingCoding {
+    /// RFC 9110 section 18.6; other words in that place say nothing of the bytes.
+    private static let known: Set<String> = [
+        "gzip", "x-gzip", "deflate", "br", "zstd", "compress", "x-compress", "dcb", "dcz", "exi", "pack200-gzip",
+        "aes128gcm", "xz", "lzma", "bzip2",
+    ]
+
+    /// Those the daemon undoes when it delivers a file.
+    private static let undone: Set<String> = ["gzip", "x-gzip", "deflate"]
+
+    /// All codings of the answer, the innermost first.
+    static func all(of task: TaskView) -> [String] {
+        (task.response?.headers ?? []).filter { $0.name.lowercased() == "content-encoding" }
+            .flatMap { $0.value.split(separator: ",") }
+            .map { String($0.filter { $0 != " " && $0 != "\t" }).lowercased() }
+            .filter(known.contains)
+    }
+
+    /// Why the name of a delivered file says a coding; nil if it has none.
+    static func ofFile(_ task: TaskView) -> String? {
+        guard task.spec.kind == .download, task.file != nil else { return nil }
+        var codings = all(of: task)
+        while let outermost = codings.last, undone.contains(outermost) { codings.removeLast() }
+        guard !codings.isEmpty else { return nil }
+        return
+            "the server sent it coded (\(codings.joined(separator: ", "))), which dld does not undo; its name says so"
+    }
+}
