@@ -19,6 +19,27 @@ extension EndToEnd {
             #expect(server.files["/e"]?.bytes == [])
         }
 
+        /// They would arrive empty, or never.
+        @Test(.timeLimit(.minutes(1)))
+        func aFileThatDoesNotSayItsLengthIsRefused() async throws {
+            let scene = try await Scene()
+            let url = "http://127.0.0.1:9/f"
+            for (spec, field) in [
+                (["kind": "upload", "source": ["path": "/proc/version"]], "tasks[0].source.path"),
+                (["kind": "data", "method": "POST", "body": ["file": "/proc/version"]], "tasks[0].body.file"),
+            ] as [([String: JSONValue], String)] {
+                let refusal = try await #require(throws: RPCFailure.self) {
+                    _ = try await scene.probe.add([.object(spec.merging(["url": .string(url)]) { $1 })])
+                }
+                #expect(refusal.code == "source.unreadable" && refusal.field == field, "\(refusal)")
+                #expect(refusal.message.contains("copy it"), "\(refusal)")
+            }
+            try Files.write(scene.file("empty"), "")
+            _ = try await scene.probe.add([
+                ["kind": "upload", "url": .string(url), "source": ["path": .string(scene.file("empty"))]]
+            ])
+        }
+
         @Test(.timeLimit(.minutes(1)))
         func autoFindsWhatTheServerSpeaks() async throws {
             let scene = try await Scene()

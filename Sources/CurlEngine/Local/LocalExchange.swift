@@ -93,18 +93,9 @@ final class LocalExchange: Sendable {
             close(source.descriptor)
             throw LocalFailure("open the source file", errno: EINVAL)
         }
-        source.size = Self.size(of: source.descriptor, source.status)
+        let length = Int64(source.status.st_size)
+        source.size = UploadSource.hasItsLength(source.descriptor, length) ? length : nil
         return source
-    }
-
-    /// The length that a file says it has; nil if reading shows another one. Files of /proc say 0, files of /sys a whole
-    /// page, whatever they hold.
-    /// Source: https://docs.kernel.org/filesystems/proc.html, https://docs.kernel.org/filesystems/sysfs.html
-    private static func size(of file: Int32, _ status: stat) -> Int64? {
-        var byte: UInt8 = 0
-        let length = Int64(status.st_size)
-        if length == 0 { return pread(file, &byte, 1, 0) > 0 ? nil : 0 }
-        return pread(file, &byte, 1, off_t(length - 1)) == 0 ? nil : length
     }
 
     // MARK: The answer

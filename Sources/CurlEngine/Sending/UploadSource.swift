@@ -44,6 +44,17 @@ package final class UploadSource: Sendable {
         return UploadSource(path: path, identity: SourceIdentity(status), fileDescriptor: descriptor)
     }
 
+    /// Whether reading ends where the file says that it ends: files of /proc say 0 bytes, files of /sys a whole page, whatever
+    /// they hold. Blocks on a slow disk.
+    package var hasItsLength: Bool { Self.hasItsLength(fileDescriptor, identity.size.rawValue) }
+
+    /// Source: https://docs.kernel.org/filesystems/proc.html, https://docs.kernel.org/filesystems/sysfs.html
+    static func hasItsLength(_ file: Int32, _ length: Int64) -> Bool {
+        var byte: UInt8 = 0
+        if length == 0 { return pread(file, &byte, 1, 0) <= 0 }
+        return pread(file, &byte, 1, off_t(length - 1)) != 0
+    }
+
     /// What the open file is now; nil where the file system does not say.
     package func identityNow() -> SourceIdentity? {
         var status = stat()

@@ -55,9 +55,17 @@ struct SendingFile: Sendable {
         let descriptor = fcntl(opened.fileDescriptor, F_DUPFD_CLOEXEC, 0)
         guard descriptor >= 0 else { throw .source(errno: errno, path) }
         let file = try UploadSource.adopt(descriptor, path: path)
-        guard let recorded, recorded != file.identity else {
+        guard let recorded else {
+            // What is sent must have the length that is announced.
+            guard file.hasItsLength else {
+                throw TransferError(
+                    .sourceUnreadable,
+                    "\(path) does not say how long it is, as files of /proc and /sys; copy it, and send the copy.",
+                    details: ["path": .string(path)])
+            }
             return SendingFile(file: file, identity: file.identity)
         }
+        guard recorded != file.identity else { return SendingFile(file: file, identity: file.identity) }
         throw TransferError(
             .sourceChanged,
             "\(path) is not what it was when the task was added (\(recorded.change(to: file.identity))); "

@@ -116,11 +116,12 @@ struct Admission {
             case .download: task.plan = try DestinationPlan(spec.destination, directory: nil)
             case .upload:
                 if let source = spec.source {
-                    task.source = try await files.admitSource(source.path, owner: owner)
+                    task.source = try await files.admitSource(
+                        source.path, field: "\(path).source.path", owner: owner)
                 }
             case .data: break
             }
-            try await takeBody(of: &task)
+            try await takeBody(of: &task, path: path)
             // What the protocol's strategy refuses is refused here already.
             _ = try StrategyRegistry.strategy(
                 for: StrategyRequest(
@@ -133,11 +134,13 @@ struct Admission {
     }
 
     /// Copies the body of a request where it is small, and leaves nothing of it in the spec.
-    private func takeBody(of task: inout AdmittedTask) async throws {
+    private func takeBody(of task: inout AdmittedTask, path place: String) async throws {
         guard let body = task.spec.body else { return }
         var content: [UInt8]?
         if let path = body.file {
-            switch try await files.admitBody(path, owner: owner, copyingUpTo: Self.copiedBody) {
+            switch try await files.admitBody(
+                path, field: "\(place).body.file", owner: owner, copyingUpTo: Self.copiedBody)
+            {
             case .copied(let bytes): content = bytes
             case .referenced(let identity): task.source = identity
             }

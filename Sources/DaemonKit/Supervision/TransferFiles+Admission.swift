@@ -48,18 +48,19 @@ extension TransferFiles {
                 do throws(TransferError) {
                     _ = try access.openForReading(file.path, owner: owner)
                 } catch {
-                    throw TransferError(
-                        error.code, "\(file.field): \(error.message)",
-                        details: error.details.merging(["field": .string(file.field)]) { old, _ in old })
+                    throw error.naming(file.field)
                 }
             }
         }
     }
 
     /// A body that is small enough is copied, so that its file may go; a larger one is only looked at.
-    func admitBody(_ path: String, owner: UserID, copyingUpTo limit: ByteCount) async throws -> AdmittedBody {
+    /// - Parameter field: that names it.
+    func admitBody(
+        _ path: String, field: String, owner: UserID, copyingUpTo limit: ByteCount
+    ) async throws -> AdmittedBody {
         try await opening(path) { [access] in
-            let sending = try SendingFile.open(path, as: nil, access, owner: owner)
+            let sending = try Self.look(at: path, field: field, access, owner)
             guard sending.identity.size <= limit else { return .referenced(sending.identity) }
             var content: [UInt8] = []
             try readAll(
@@ -73,8 +74,18 @@ extension TransferFiles {
     }
 
     /// The file that an upload sends, as it is now.
-    func admitSource(_ path: String, owner: UserID) async throws -> SourceIdentity {
-        try await opening(path) { [access] in try SendingFile.open(path, as: nil, access, owner: owner).identity }
+    func admitSource(_ path: String, field: String, owner: UserID) async throws -> SourceIdentity {
+        try await opening(path) { [access] in try Self.look(at: path, field: field, access, owner).identity }
+    }
+
+    private static func look(
+        at path: String, field: String, _ access: FileAccess, _ owner: UserID
+    ) throws(TransferError) -> SendingFile {
+        do throws(TransferError) {
+            return try SendingFile.open(path, as: nil, access, owner: owner)
+        } catch {
+            throw error.naming(field)
+        }
     }
 
     /// What resume data names, looked at: the checkpoint of a part that this owner may continue, or nil.
@@ -90,4 +101,12 @@ extension TransferFiles {
 enum AdmittedBody: Sendable {
     case copied([UInt8])
     case referenced(SourceIdentity)
+}
+
+extension TransferError {
+    /// The same of a field of the request.
+    fileprivate func naming(_ field: String) -> TransferError {
+        TransferError(
+            code, "\(field): \(message)", details: details.merging(["field": .string(field)]) { old, _ in old })
+    }
 }
