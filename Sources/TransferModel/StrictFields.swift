@@ -84,9 +84,8 @@ public struct StrictFields<Key: CodingKey & CaseIterable> {
             isNumber = !(error is DecodingError)
         }
         let path = fieldPath(container.codingPath + [key])
-        let number = "a number that is too large, or has a fraction where only whole numbers count"
-        let sentence = isNumber ? "\(path): \(number)." : "\(path): text with half of a surrogate pair, or \(number)."
-        return TransferError(.badField, sentence, details: ["field": .string(path)])
+        let what = isNumber ? Unrepresentable.number : Unrepresentable.either
+        return TransferError(.badField, "\(path): \(what)", details: ["field": .string(path)])
     }
 
     private var codingPath: [any CodingKey] {
@@ -95,6 +94,13 @@ public struct StrictFields<Key: CodingKey & CaseIterable> {
         case .container(let container): container.codingPath
         }
     }
+}
+
+/// What is said of values of JSON that Swift has none for.
+enum Unrepresentable {
+    static let number = "a number that is too large, or has a fraction where only whole numbers count."
+    static let text = "text with half of a surrogate pair."
+    static let either = "text with half of a surrogate pair, or \(number)"
 }
 
 extension CodingUserInfoKey {

@@ -41,6 +41,25 @@ struct StrictParametersTests {
         #expect(error.details["field"] == .string(path))
     }
 
+    /// FoundationEssentials says of these that the text is no JSON, and not where.
+    @Test(arguments: ["1e400", "-1e400", "1.5", "99999999999999999999", "1e30"])
+    func namesANumberThatDoesNotFit(_ number: String) throws {
+        func check<M: RPCMethod>(_ method: M.Type, _ text: String, _ field: String) throws {
+            let error = try refusal(method, text)
+            #expect(error.code == .badField && error.details["field"] == .string(field), "\(text): \(error)")
+            #expect(error.message.hasPrefix("\(field): a number that is too large"), "\(text): \(error)")
+        }
+        try check(GetTask.self, "{\"id\":\(number)}", "id")
+        try check(PauseTasks.self, "{\"ids\":[1,2,\(number)]}", "ids[2]")
+        try check(ListTasks.self, "{\"match\":\"a\",\"limit\":\(number),\"order\":\"newest\"}", "limit")
+        try check(ReadBody.self, "{\"id\":1,\"offset\":\(number)}", "offset")
+    }
+
+    @Test func namesATextThatIsNone() throws {
+        let error = try refusal(ListTasks.self, "{\"match\":\"\\ud800\"}")
+        #expect(error.code == .badField && error.details["field"] == "match", "\(error)")
+    }
+
     @Test func namesAMissingField() throws {
         let error = try refusal(AddTasks.self, "{}")
         #expect(error.code == .badField)

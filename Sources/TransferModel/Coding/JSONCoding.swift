@@ -25,7 +25,8 @@ package enum JSONCoding {
     package static func decode<T: Decodable>(
         _ type: T.Type = T.self, from text: [UInt8], lenient: Bool = false
     ) throws -> T {
-        if let value = quickly(type, text, lenient) { return value }
+        let (value, refused) = quickly(type, text, lenient)
+        if let value { return value }
         // JSONDecoder ends the process where a text ends in its 512th open bracket.
         guard isShallow(text) else {
             throw DecodingError.dataCorrupted(
@@ -34,7 +35,11 @@ package enum JSONCoding {
         }
         let decoder = JSONDecoder()
         if lenient, let key = CodingUserInfoKey.acceptsUnknownFields { decoder.userInfo[key] = true }
-        return try decoder.decode(type, from: Data(JSONNumbers.plain(text)))
+        do {
+            return try decoder.decode(type, from: Data(JSONNumbers.plain(text)))
+        } catch DecodingError.dataCorrupted(let context) where context.codingPath.isEmpty {
+            throw DecodingError.dataCorrupted(refused ?? context)
+        }
     }
 
     /// Half of what JSONDecoder takes, and far more than any value of ours needs.
@@ -65,11 +70,14 @@ package enum JSONCoding {
         return true
     }
 
-    /// nil where the other decoder has to judge.
-    private static func quickly<T: Decodable>(_ type: T.Type, _ text: [UInt8], _ lenient: Bool) -> T? {
-        guard let tape = JSONTape(text) else { return nil }
+    /// - Returns: nil where the other decoder has to judge, and where a number or text stands that may be what it refuses: it
+    ///   says of those neither what nor where.
+    private static func quickly<T: Decodable>(
+        _ type: T.Type, _ text: [UInt8], _ lenient: Bool
+    ) -> (value: T?, refused: DecodingError.Context?) {
+        guard let tape = JSONTape(text) else { return (nil, nil) }
         let reader = TapeReader(tape, isLenient: lenient)
-        guard let value = try? reader.decode(type, at: 0), !reader.isUnusual else { return nil }
-        return value
+        guard let value = try? reader.decode(type, at: 0), !reader.isUnusual else { return (nil, reader.refusal) }
+        return (value, nil)
     }
 }

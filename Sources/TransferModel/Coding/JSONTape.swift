@@ -36,6 +36,35 @@ final class JSONTape: Sendable {
 
     /// The bytes of an entry.
     func slice(_ entry: Entry) -> ArraySlice<UInt8> { bytes[Int(entry.start)..<Int(entry.end)] }
+
+    /// Where a value stands: names and places from the root on.
+    func path(to target: Int) -> [any CodingKey] {
+        var path: [any CodingKey] = []
+        var holder = 0
+        while let (key, value) = child(of: holder, holding: target) {
+            path.append(key)
+            holder = value
+        }
+        return path
+    }
+
+    /// The member or element of `holder` that is `target` or holds it.
+    private func child(of holder: Int, holding target: Int) -> (key: AnyKey, value: Int)? {
+        let isObject = entries[holder].kind == .object
+        guard isObject || entries[holder].kind == .array else { return nil }
+        var (index, place) = (holder + 1, 0)
+        while index < Int(entries[holder].next) {
+            let value = isObject ? index + 1 : index
+            let next = Int(entries[value].next)
+            if (value..<next).contains(target) {
+                guard isObject else { return (AnyKey(intValue: place), value) }
+                return (AnyKey(stringValue: String(decoding: slice(entries[index]), as: UTF8.self)), value)
+            }
+            index = next
+            place += 1
+        }
+        return nil
+    }
 }
 
 /// The pass behind `JSONTape`: iterative, so that no text can exhaust the stack.

@@ -8,6 +8,8 @@ final class TapeReader {
     let isLenient: Bool
     /// The result does not count.
     @exclusivity(unchecked) var isUnusual = false
+    /// The number or text that was refused last.
+    @exclusivity(unchecked) private var refused: Int?
     @exclusivity(unchecked) private var tables: [ObjectIdentifier: KeyTable?] = [:]
 
     /// - Parameter isLenient: members that a type does not know are passed over.
@@ -35,7 +37,12 @@ final class TapeReader {
     func string(_ index: Int) throws -> String {
         let entry = tape.entries[index]
         guard entry.kind == .string else { throw Mismatch.value }
-        return try text(entry)
+        do {
+            return try text(entry)
+        } catch {
+            refused = index
+            throw error
+        }
     }
 
     func text(_ entry: JSONTape.Entry) throws -> String {
@@ -65,7 +72,8 @@ final class TapeReader {
             // `1.0` and `1e3` are integers to FoundationEssentials; a true fraction is none to anybody.
             guard let value = Double(String(decoding: tape.slice(entry), as: UTF8.self)),
                 value.isFinite, value != value.rounded()
-            else { throw unusual() }
+            else { throw unusual(at: index) }
+            refused = index
             throw Mismatch.value
         }
         var value: T = 0
@@ -77,7 +85,7 @@ final class TapeReader {
             let step = T(truncatingIfNeeded: digit &- UInt8(ascii: "0"))
             let (sum, carries) =
                 isNegative ? tens.subtractingReportingOverflow(step) : tens.addingReportingOverflow(step)
-            guard !overflows, !carries else { throw unusual() }
+            guard !overflows, !carries else { throw unusual(at: index) }
             value = sum
         }
         return value
@@ -87,14 +95,30 @@ final class TapeReader {
         let entry = tape.entries[index]
         guard entry.kind == .number else { throw Mismatch.value }
         guard let value = Double(String(decoding: tape.slice(entry), as: UTF8.self)), value.isFinite else {
-            throw unusual()
+            throw unusual(at: index)
         }
         return value
     }
 
-    func unusual() -> Mismatch {
+    func unusual(at index: Int? = nil) -> Mismatch {
         isUnusual = true
+        refused = index
         return .value
+    }
+
+    /// Names the value that was refused last, if it is one that no decoder takes.
+    var refusal: DecodingError.Context? {
+        guard let refused else { return nil }
+        let entry = tape.entries[refused]
+        if entry.kind == .number, let value = Double(String(decoding: tape.slice(entry), as: UTF8.self)),
+            Int64(exactly: value) != nil
+        {
+            return nil
+        }
+        let path = tape.path(to: refused)
+        guard !path.isEmpty else { return nil }
+        return DecodingError.Context(
+            codingPath: path, debugDescription: entry.kind == .number ? Unrepresentable.number : Unrepresentable.text)
     }
 }
 
