@@ -105,7 +105,7 @@ let package = Package(
             name: "TestSupport",
             dependencies: ["TransferModel", "Threading", "CLinux"],
             path: "Tests/Support",
-            exclude: ["requirements.txt"],
+            exclude: ["requirements.txt", "Servers/presign.py", "Servers/tus.py"],
             swiftSettings: strict
         ),
         .testTarget(name: "ThreadingTests", dependencies: ["Threading"], swiftSettings: strict),

@@ -1,11 +1,14 @@
-"""A server for every kind of task: files with ranges, a login, uploads by PUT, POST, form and tus.
+"""An HTTP server for many kinds of tasks: files with ranges, logins, uploads by PUT, POST, form and the IETF's draft.
 
 Usage: sink.py FILE FOLDER CERTIFICATE KEY AUTHORITY
 Serves FILE at every path and keeps what is sent in FOLDER, on port 8770, and on 8771 with TLS for clients that show a
-certificate of AUTHORITY. Below /login/ it wants the user "alice" with the password "secret".
+certificate of AUTHORITY. Below /login/ it wants the account "remote" with the password "far-away", below /bearer/ the token
+"of-gold". Below /damaged/ one byte is wrong, below /coded/ it comes as gzip, below /absent/ nothing is; a POST to /echo/ gets
+its body back. At /draft/ it takes resumable uploads, version 8. A wrong Repr-Digest is refused.
 """
 
 import base64
+import gzip
 import hashlib
 import http.server
 import os
@@ -17,8 +20,13 @@ import threading
 PATH, FOLDER, CERTIFICATE, KEY, AUTHORITY = sys.argv[1:6]
 with open(PATH, "rb") as source:
     CONTENT = source.read()
+DAMAGED = bytearray(CONTENT)
+DAMAGED[1500000] ^= 1
 ETAG = '"%s"' % hashlib.sha256(CONTENT).hexdigest()[:16]
-LOGIN = "Basic " + base64.b64encode(b"alice:secret").decode()
+WANTED = {
+    "/login/": "Basic " + base64.b64encode(b"remote:far-away").decode(),
+    "/bearer/": "Bearer of-gold",
+}
 
 
 def kept(name):
@@ -48,54 +56,81 @@ class Sink(http.server.BaseHTTPRequestHandler):
         self.rfile.readline()
         return b"".join(pieces)
 
-    def keep(self, name, body):
-        with open(kept(name), "wb") as file:
-            file.write(body)
+    def is_refused(self):
+        """Whether the client may not ask this; it has its answer then."""
+        for folder, login in WANTED.items():
+            if self.path.startswith(folder) and self.headers.get("Authorization") != login:
+                self.answer(401, WWW_Authenticate=login.split(" ")[0] + ' realm="sink"')
+                return True
+        return False
 
     def do_GET(self):
-        if self.path.startswith("/login/") and self.headers.get("Authorization") != LOGIN:
-            return self.answer(401, WWW_Authenticate='Basic realm="sink"')
+        if self.is_refused():
+            return
+        if self.path.startswith("/absent/"):
+            return self.answer(404)
+        if self.path.startswith("/coded/"):
+            return self.answer(200, gzip.compress(CONTENT), Content_Encoding="gzip")
+        content = bytes(DAMAGED) if self.path.startswith("/damaged/") else CONTENT
         asked = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", ""))
-        if asked is None or self.headers.get("If-Range", ETAG) != ETAG or int(asked[1]) >= len(CONTENT):
-            return self.answer(200, CONTENT, ETag=ETAG, Accept_Ranges="bytes")
+        if asked is None or self.headers.get("If-Range", ETAG) != ETAG or int(asked[1]) >= len(content):
+            return self.answer(200, content, ETag=ETAG, Accept_Ranges="bytes")
         first = int(asked[1])
-        last = min(int(asked[2] or len(CONTENT)), len(CONTENT) - 1)
-        span = "bytes %d-%d/%d" % (first, last, len(CONTENT))
-        self.answer(206, CONTENT[first : last + 1], ETag=ETAG, Content_Range=span)
+        last = min(int(asked[2] or len(content)), len(content) - 1)
+        span = "bytes %d-%d/%d" % (first, last, len(content))
+        self.answer(206, content[first : last + 1], ETag=ETAG, Content_Range=span)
 
     def do_HEAD(self):
-        if not self.path.startswith("/tus/"):
-            return self.do_GET()
-        self.answer(200, Tus_Resumable="1.0.0", Upload_Offset=os.path.getsize(kept(self.path)), Cache_Control="no-store")
+        if self.path.startswith("/draft/"):
+            return self.answer(204, Cache_Control="no-store", **self.state())
+        self.do_GET()
 
     def do_OPTIONS(self):
-        self.answer(204, Tus_Resumable="1.0.0", Tus_Version="1.0.0", Tus_Extension="creation")
+        if self.path.startswith("/draft/"):
+            return self.answer(204, Upload_Limit="min-size=0")
+        self.answer(405)
 
     def do_PUT(self):
         body = self.body()
-        self.keep(self.path, body)
+        if self.is_refused():
+            return
+        digest = base64.b64encode(hashlib.sha256(body).digest()).decode()
+        if self.headers.get("Repr-Digest", "sha-256=:%s:" % digest) != "sha-256=:%s:" % digest:
+            return self.answer(400)
+        with open(kept(self.path), "wb") as file:
+            file.write(body)
         self.answer(201, b"%d bytes\n" % len(body))
 
     def do_POST(self):
-        if self.path.startswith("/tus/"):
-            name = base64.b64decode(re.search(r"(?:^|,) *name ([^,]+)", self.headers["Upload-Metadata"])[1]).decode()
-            self.keep(name, self.body())
-            return self.answer(201, Tus_Resumable="1.0.0", Location="/tus/" + name)
         body = self.body()
+        if self.is_refused():
+            return
+        if self.path.startswith("/echo/"):
+            return self.answer(200, body)
         if form := re.match("multipart/form-data; *boundary=(.*)", self.headers.get("Content-Type", "")):
             parts = body.split(b"--" + form[1].strip('"').encode())
             part = next(part for part in parts if b"filename=" in part.split(b"\r\n\r\n")[0])
             body = part.split(b"\r\n\r\n", 1)[1][:-2]
-        self.keep(self.path, body)
+        with open(kept(self.path), "wb") as file:
+            file.write(body)
+        if self.path.startswith("/draft/"):
+            return self.answer(201, Location=self.path, **self.state())
         self.answer(200, b"%d bytes\n" % len(body))
 
     def do_PATCH(self):
-        name = kept(self.path)
-        if os.path.getsize(name) != int(self.headers["Upload-Offset"]):
-            return self.answer(409)
-        with open(name, "ab") as file:
+        if os.path.getsize(kept(self.path)) != int(self.headers["Upload-Offset"]):
+            return self.answer(409, **self.state())
+        with open(kept(self.path), "ab") as file:
             file.write(self.body())
-        self.answer(204, Tus_Resumable="1.0.0", Upload_Offset=os.path.getsize(name))
+        self.answer(200, b"stored\n", **self.state())
+
+    def state(self):
+        """Of a resumable upload after this request; what is not complete by then goes on."""
+        done = self.headers.get("Upload-Complete", "?0")
+        return {
+            "Upload_Offset": os.path.getsize(kept(self.path)), "Upload_Complete": done,
+            "Upload_Draft_Interop_Version": 8,
+        }
 
     def log_message(self, *_):
         pass
@@ -118,5 +153,4 @@ context.load_verify_locations(AUTHORITY)
 context.verify_mode = ssl.CERT_REQUIRED
 secure.socket = context.wrap_socket(secure.socket, server_side=True, do_handshake_on_connect=False)
 threading.Thread(target=secure.serve_forever, daemon=True).start()
-print("ready", flush=True)
 plain.serve_forever()

@@ -14,12 +14,19 @@ package enum PythonEnvironment {
         return folder + "/bin/python"
     }
 
+    /// A program for that interpreter, beside this source.
+    static func script(_ name: String) throws -> String {
+        guard let checkout else { throw SupportError("the folder of this source is gone") }
+        return checkout + "/Tests/Support/Servers/" + name
+    }
+
+    private static let folder: String? = checkout.map { $0 + "/.testenv" }
+
     /// Sources may be reached through links; the packages are beside the real ones.
-    private static let folder: String? = {
+    private static let checkout: String? = {
         guard let source = realpath(#filePath, nil) else { return nil }
         defer { free(source) }
         // Tests/Support/Servers/PythonEnvironment.swift
-        let checkout = String(cString: source).split(separator: "/").dropLast(4)
-        return "/" + checkout.joined(separator: "/") + "/.testenv"
+        return "/" + String(cString: source).split(separator: "/").dropLast(4).joined(separator: "/")
     }()
 }

@@ -14,34 +14,6 @@ package final class S3Server: ServerProcess, @unchecked Sendable {
 
     package static func start() async throws -> S3Server {
         let server = try S3Server()
-        try Files.write(
-            server.folder.file("presign.py"),
-            """
-            import json
-            import sys
-            import boto3
-            from botocore.config import Config
-
-            endpoint, key, parts, answer = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]
-            s3 = boto3.client(
-                "s3", endpoint_url=endpoint, region_name="us-east-1",
-                aws_access_key_id="key", aws_secret_access_key="secret",
-                config=Config(signature_version="s3v4", s3={"addressing_style": "path"}))
-            target = {"Bucket": "bucket", "Key": key}
-
-            def sign(operation, **more):
-                return s3.generate_presigned_url(operation, Params={**target, **more})
-
-            s3.create_bucket(Bucket="bucket")
-            urls = {"put": sign("put_object"), "get": sign("get_object"), "parts": [], "complete": ""}
-            if parts:
-                upload = s3.create_multipart_upload(**target)["UploadId"]
-                urls["parts"] = [sign("upload_part", UploadId=upload, PartNumber=n + 1) for n in range(parts)]
-                urls["complete"] = sign("complete_multipart_upload", UploadId=upload)
-            with open(answer, "w") as file:
-                json.dump(urls, file)
-
-            """)
         try await server.startServer([
             try PythonEnvironment.python(), "-m", "moto.server", "-H", "127.0.0.1", "-p", "\(server.port)",
         ])
@@ -54,7 +26,8 @@ package final class S3Server: ServerProcess, @unchecked Sendable {
     package func presign(_ key: String, parts: Int = 0, through proxy: UInt16? = nil) async throws -> Object {
         let answer = folder.file("urls-\(key).json")
         try await Program.require([
-            try PythonEnvironment.python(), folder.file("presign.py"), "http://127.0.0.1:\(proxy ?? port)", key,
+            try PythonEnvironment.python(), try PythonEnvironment.script("presign.py"),
+            "http://127.0.0.1:\(proxy ?? port)", key,
             "\(parts)", answer,
         ])
         let urls = try JSONDecoder().decode(JSONValue.self, from: Data(try Files.read(answer)))

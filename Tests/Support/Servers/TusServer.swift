@@ -5,21 +5,8 @@ package final class TusServer: ServerProcess, @unchecked Sendable {
     package static func start() async throws -> TusServer {
         let server = try TusServer()
         try server.folder.folder("files")
-        try Files.write(
-            server.folder.file("serve.py"),
-            """
-            import sys
-            import uvicorn
-            from fastapi import FastAPI
-            from tuspyserver import create_tus_router
-
-            application = FastAPI()
-            application.include_router(create_tus_router(prefix="files", files_dir=sys.argv[2]))
-            uvicorn.run(application, host="127.0.0.1", port=int(sys.argv[1]))
-
-            """)
         try await server.startServer([
-            try PythonEnvironment.python(), server.folder.file("serve.py"), "\(server.port)",
+            try PythonEnvironment.python(), try PythonEnvironment.script("tus.py"), "\(server.port)",
             server.folder.file("files"),
         ])
         return server

@@ -1,0 +1,31 @@
+"""Makes a bucket and URLs of one object in it, as a service does for its users: presign.py ENDPOINT KEY PARTS ANSWER.
+
+ANSWER gets JSON: put, get, and with PARTS of a multipart upload that is begun also parts and complete.
+"""
+
+import json
+import sys
+
+import boto3
+from botocore.config import Config
+
+endpoint, key, parts, answer = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]
+s3 = boto3.client(
+    "s3", endpoint_url=endpoint, region_name="us-east-1",
+    aws_access_key_id="key", aws_secret_access_key="secret",
+    config=Config(signature_version="s3v4", s3={"addressing_style": "path"}))
+target = {"Bucket": "bucket", "Key": key}
+
+
+def sign(operation, **more):
+    return s3.generate_presigned_url(operation, Params={**target, **more})
+
+
+s3.create_bucket(Bucket="bucket")
+urls = {"put": sign("put_object"), "get": sign("get_object"), "parts": [], "complete": ""}
+if parts:
+    upload = s3.create_multipart_upload(**target)["UploadId"]
+    urls["parts"] = [sign("upload_part", UploadId=upload, PartNumber=n + 1) for n in range(parts)]
+    urls["complete"] = sign("complete_multipart_upload", UploadId=upload)
+with open(answer, "w") as file:
+    json.dump(urls, file)
