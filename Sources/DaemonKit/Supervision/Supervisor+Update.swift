@@ -49,7 +49,7 @@ extension Supervisor {
         let present = try DestinationPlan(record.spec.destination, directory: nil)
         let destination = wanted.completed(by: present)
         let plan = try DestinationPlan(destination, directory: nil)
-        let device = try await admission.admit(plan)
+        let device = try await files.admit(plan, owner: record.session.owner, field: "destination")
         return TaskChange(
             parameters: parameters,
             destination: plan == present ? nil : TaskChange.MovedDestination(destination: destination, device: device))
