@@ -22,7 +22,10 @@ extension Supervisor {
             "updated", metadata: ["task": "\(id)", "fields": "\(parameters.changedFields.joined(separator: ","))"])
         kick()
         // A copy to another file system may take longer than anybody waits for an answer: it goes on behind it.
-        if isMoving { await moves.finish(id, waitingAtMost: Self.patienceWithMoves) }
+        if isMoving {
+            await moves.finish(id, waitingAtMost: Self.patienceWithMoves)
+            sweepAgain()
+        }
         return try await record(id, for: peer)
     }
 
