@@ -3,25 +3,25 @@
 /// A lane runs up to `width` jobs at one time; fewer when many threads are busy, and always one. So there are never more
 /// threads than `limit` and one for each lane, and no lane waits for another. Within a lane the jobs begin in order; the
 /// lanes take turns.
-package final class LaneQueue<Lane: Hashable & Sendable>: Sendable {
-    package typealias Job = @Sendable () -> Void
-
+package final class LaneQueue<Lane: Hashable & Sendable, Job: Sendable>: Sendable {
     private let name: String
     private let width: Int
-    private let state: ConditionLock<LaneSchedule<Lane>>
+    private let perform: @Sendable (Job) -> Void
+    private let state: ConditionLock<LaneSchedule<Lane, Job>>
 
     /// - Parameters:
     ///   - name: of the threads, as tools show it; at most 15 bytes.
     ///   - width: jobs of one lane at one time; with 0 whoever posts a job does it, before `post` returns.
     ///   - limit: threads from which on a lane gets one only.
-    package init(name: String, width: Int, limit: Int) {
+    package init(name: String, width: Int, limit: Int, perform: @escaping @Sendable (Job) -> Void) {
         self.name = name
         self.width = max(0, width)
+        self.perform = perform
         state = ConditionLock(LaneSchedule(width: max(1, width), limit: max(1, limit)))
     }
 
-    package func post(on lane: Lane, _ job: @escaping Job) {
-        guard width > 0 else { return job() }
+    package func post(on lane: Lane, _ job: Job) {
+        guard width > 0 else { return perform(job) }
         let (starts, wakes) = state.withLock { state in
             state.add(job, to: lane)
             return (state.startsThread(), state.callsIdle())
@@ -38,7 +38,7 @@ package final class LaneQueue<Lane: Hashable & Sendable>: Sendable {
 
     private func run() {
         while let (lane, job) = next() {
-            job()
+            perform(job)
             state.withLock { $0.end(lane) }
         }
     }
@@ -74,16 +74,14 @@ package final class LaneQueue<Lane: Hashable & Sendable>: Sendable {
         }
         guard isAlone else { return }
         while let (lane, job) = state.withLock({ $0.take() }) {
-            job()
+            perform(job)
             state.withLock { $0.end(lane) }
         }
     }
 }
 
 /// Which job of which lane begins next, and how many threads that takes: a value without threads or locks.
-struct LaneSchedule<Lane: Hashable & Sendable> {
-    typealias Job = @Sendable () -> Void
-
+struct LaneSchedule<Lane: Hashable & Sendable, Job: Sendable> {
     private struct Line {
         var jobs: [Job] = []
         var head = 0
@@ -123,7 +121,7 @@ struct LaneSchedule<Lane: Hashable & Sendable> {
         self.limit = limit
     }
 
-    mutating func add(_ job: @escaping Job, to lane: Lane) {
+    mutating func add(_ job: Job, to lane: Lane) {
         let isFirst = lines[lane, default: Line()].waiting == 0
         lines[lane, default: Line()].jobs.append(job)
         if isFirst { turns.append(lane) }

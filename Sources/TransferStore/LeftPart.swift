@@ -1,7 +1,7 @@
 import TransferModel
 
-/// A part file that nobody wants any more and that is still there: its disk was away, or did not answer, when the task
-/// that it belonged to gave it up.
+/// A part file that nobody wants any more and that may still be there: its disk was away, or did not answer, when the task
+/// that it belonged to gave it up; or the task's destination has changed, and its part may not have followed yet.
 package struct LeftPart: Hashable, Sendable {
     package var owner: UserID
     /// Absolute path of its folder.
@@ -27,4 +27,6 @@ package struct LeftPart: Hashable, Sendable {
         self.inode = inode
         self.recordedAt = recordedAt
     }
+
+    package var path: String { folder.hasSuffix("/") ? folder + name : "\(folder)/\(name)" }
 }

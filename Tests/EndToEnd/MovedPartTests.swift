@@ -127,21 +127,28 @@ extension EndToEnd {
         }
 
         /// What a move left behind because its disk was away goes once that is back.
-        @Test(.timeLimit(.minutes(2)))
-        func whatIsLeftBehindGoesWhenItCanBeReached() async throws {
-            let (held, id) = try await held()
-            var scene = held
-            let goal = try goal(.folder, scene)
+        @Test(.timeLimit(.minutes(2)), .enabled(if: Requirements.mayAdministrate, "mounts need root"))
+        func whatIsLeftBehindGoesWhenItsDiskIsBack() async throws {
+            let disk = try SmallDisk(size: "16m")
+            let place = try TemporaryFolder()
+            func attach() { #expect(mount(disk.path, place.path, nil, UInt(MS_BIND), nil) == 0) }
+            attach()
+            defer { umount2(place.path, Int32(MNT_DETACH)) }
+            var scene = try await Scene()
+            scene.origin.serve("/file", .stalling(resource, at: Self.cut), .good(resource))
+            let id = try await scene.probe.add(scene.origin.url("/file"), to: place.file("file"), Scene.quickRetry)
+            try await scene.probe.wait(for: id, bytes: Self.cut)
             #expect(try await scene.probe.control("pause", id))
-            let away = scene.folder.path + ".away"
-            #expect(rename(scene.folder.path, away) == 0)
+            #expect(umount2(place.path, Int32(MNT_DETACH)) == 0)
+            let goal = try goal(.folder, scene)
             try await move(scene, id, goal.destination)
             #expect(try await scene.probe.control("resume", id))
             try await scene.probe.wait(for: id, "completed")
-            #expect(rename(away, scene.folder.path) == 0)
-            #expect(scene.names.count == 1)
+            #expect(Files.names(in: disk.path).count == 1)
+            attach()
             scene = try await scene.restarted()
-            #expect(await eventually { scene.names.isEmpty })
+            #expect(await eventually { Files.names(in: disk.path).isEmpty })
+            #expect(goal.names == ["file"])
         }
 
         @Test(.timeLimit(.minutes(1)), arguments: Elsewhere.allCases)

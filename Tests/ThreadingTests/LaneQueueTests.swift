@@ -24,7 +24,7 @@ import Testing
 
     /// More lanes hang than there are threads at full width, each with more jobs than it may run.
     @Test(.timeLimit(.minutes(1))) func aLaneThatHangsHoldsNoOther() {
-        let queue = LaneQueue<Int>(name: "test", width: 2, limit: 4)
+        let queue = LaneQueue<Int, @Sendable () -> Void>(name: "test", width: 2, limit: 4) { $0() }
         let gate = Gate()
         for lane in 1...6 {
             for _ in 0..<10 { queue.post(on: lane) { gate.job() } }
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1))) func aLaneAloneHasItsWidth() {
-        let queue = LaneQueue<Int>(name: "test", width: 3, limit: 24)
+        let queue = LaneQueue<Int, @Sendable () -> Void>(name: "test", width: 3, limit: 24) { $0() }
         let gate = Gate()
         for _ in 0..<9 { queue.post(on: 7) { gate.job() } }
         gate.wait(forBegun: 3)
@@ -58,7 +58,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(1))) func allIsDoneAlsoAfterItIsClosed() {
         let done = ConditionLock(0)
-        let queue = LaneQueue<Int>(name: "test", width: 2, limit: 4)
+        let queue = LaneQueue<Int, @Sendable () -> Void>(name: "test", width: 2, limit: 4) { $0() }
         for job in 0..<10_000 {
             queue.post(on: job % 9) {
                 done.withLock { $0 += 1 }
@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test func withoutThreadsWhoPostsDoesIt() {
-        let queue = LaneQueue<Int>(name: "test", width: 0, limit: 0)
+        let queue = LaneQueue<Int, @Sendable () -> Void>(name: "test", width: 0, limit: 0) { $0() }
         let done = Guarded([Int]())
         for job in 0..<3 { queue.post(on: job) { done.withLock { $0.append(job) } } }
         #expect(done.withLock { $0 } == [0, 1, 2])
@@ -78,13 +78,13 @@ import Testing
 }
 
 @Suite struct LaneScheduleTests {
-    private func lanes(_ schedule: inout LaneSchedule<String>, _ count: Int) -> [String?] {
+    private func lanes(_ schedule: inout LaneSchedule<String, Int>, _ count: Int) -> [String?] {
         (0..<count).map { _ in schedule.take()?.0 }
     }
 
     @Test func lanesTakeTurnsUpToTheirWidth() {
-        var schedule = LaneSchedule<String>(width: 2, limit: 16)
-        for lane in ["a", "a", "a", "b", "b"] { schedule.add({}, to: lane) }
+        var schedule = LaneSchedule<String, Int>(width: 2, limit: 16)
+        for lane in ["a", "a", "a", "b", "b"] { schedule.add(0, to: lane) }
         #expect(lanes(&schedule, 5) == ["a", "b", "a", "b", nil])
         schedule.end("b")
         #expect(schedule.take() == nil)
@@ -93,18 +93,18 @@ import Testing
     }
 
     @Test func whereManyAreBusyEachLaneHasOne() {
-        var schedule = LaneSchedule<String>(width: 3, limit: 4)
-        for lane in ["a", "a", "a", "b", "b", "c", "d", "e", "e"] { schedule.add({}, to: lane) }
+        var schedule = LaneSchedule<String, Int>(width: 3, limit: 4)
+        for lane in ["a", "a", "a", "b", "b", "c", "d", "e", "e"] { schedule.add(0, to: lane) }
         #expect(Set(lanes(&schedule, 9).compactMap { $0 }) == ["a", "b", "c", "d", "e"])
         #expect(lanes(&schedule, 1) == [nil])
     }
 
     /// As many threads as jobs may begin, whether they have come or not.
     @Test func noThreadIsStartedForAJobThatMayNotBegin() {
-        var schedule = LaneSchedule<String>(width: 2, limit: 16)
+        var schedule = LaneSchedule<String, Int>(width: 2, limit: 16)
         var started = 0
         for lane in Array(repeating: "a", count: 10) + ["b"] {
-            schedule.add({}, to: lane)
+            schedule.add(0, to: lane)
             if schedule.startsThread() { started += 1 }
         }
         #expect(started == 3)

@@ -48,9 +48,9 @@ package struct DestinationPlan: Sendable, Hashable {
     /// Absolute path of `name` in the folder.
     func path(of name: String) -> String { folder.hasSuffix("/") ? folder + name : folder + "/" + name }
 
-    /// Where a task's part files lie, the one that it is decoded into included.
-    func partPaths(task: TaskID, store: String) -> [String] {
-        (0...1).map { path(of: PartName.make(task: task, store: store, wanted: name, attempt: $0)) }
+    /// Names of a task's part files, the one that it is decoded into included.
+    func partNames(task: TaskID, store: String) -> [String] {
+        (0...1).map { PartName.make(task: task, store: store, wanted: name, attempt: $0) }
     }
 
     /// Looks at the file system when the task is added: creates missing folders and refuses what cannot work.

@@ -29,21 +29,6 @@ extension Admission {
                 spec: spec.namingKeptBody, now: session.createdAt, source: record.source, nonce: ""), url)
     }
 
-    /// - Returns: the device of the folder, which is made where it is missing.
-    /// - Throws: `destination.*`, `permission.denied`, `disk.*`, each with its field.
-    func admit(_ plan: DestinationPlan) async throws -> UInt64 {
-        do {
-            guard let look = await files.admit([plan], owner: owner).first else {
-                throw TransferError(.internal, "A destination was not looked at; please report it.")
-            }
-            return try look.get()
-        } catch let error as TransferError where error.details["field"] == nil {
-            throw TransferError(
-                error.code, "destination: \(error.message)",
-                details: error.details.merging(["field": "destination"]) { $1 })
-        }
-    }
-
     private static func refuse(_ field: String, _ isGiven: Bool, _ kind: TaskKind) throws(TransferError) {
         guard isGiven else { return }
         throw TransferError(

@@ -17,7 +17,6 @@ final class PartMoves: Sendable {
     /// A task may be claimed again.
     private let released: @Sendable () -> Void
     private let queues = TaskQueues()
-    private let sweeping = SingleFlight()
 
     init(
         patience: StorePatience, files: TransferFiles, engine: any ExchangePerforming, runs: RunTable,
@@ -63,10 +62,7 @@ final class PartMoves: Sendable {
             if let moved { await files.removePart(moved, owner: record.session.owner) }
             return nil
         }
-        if moved.map({ FileIdentity($0) != FileIdentity(checkpoint) }) ?? true {
-            engine.journal?.forget(record.id)
-            await files.removePart(checkpoint, owner: record.session.owner)
-        }
+        if moved.map({ FileIdentity($0) != FileIdentity(checkpoint) }) ?? true { engine.journal?.forget(record.id) }
         logger.info("part moved", metadata: ["task": "\(record.id)", "to": "\(goal.folder.path)"])
         do {
             try await clean(record.id)
@@ -88,18 +84,17 @@ final class PartMoves: Sendable {
 
     /// Removes what the task's part has left behind; nobody else may touch it meanwhile.
     private func clean(_ id: TaskID) async throws {
-        let (left, record) = try await patience.store.read { (try $0.movedParts(of: id), try $0.task(id)) }
-        guard !left.isEmpty else { return }
-        var inUse = Set([record?.checkpoint?.partPath].compactMap { $0 })
-        if let record, let plan = try? DestinationPlan(record.spec.destination, directory: nil) {
-            inUse.formUnion(plan.partPaths(task: id, store: files.storeID))
+        let (parts, record) = try await patience.store.read { (try $0.leftParts(of: id), try $0.task(id)) }
+        guard !parts.isEmpty else { return }
+        var own: Set<String> = []
+        if let record, record.isTaken, let plan = try? DestinationPlan(record.spec.destination, directory: nil) {
+            own = Set(plan.partNames(task: id, store: files.storeID).map { plan.path(of: $0) })
         }
-        var gone: [String] = []
-        for part in left where !inUse.contains(part.path) {
-            if await files.removeLeft(part) { gone.append(part.path) }
-        }
+        let unwanted = parts.filter { !own.contains($0.path) && $0.path != record?.checkpoint?.partPath }
+        let left = await files.remove(unwanted).left
+        let gone = parts.filter { own.contains($0.path) } + unwanted.filter { !left.contains($0) }
         guard !gone.isEmpty else { return }
-        try await patience.store.write { [gone] in try $0.forgetMovedParts(gone) }
+        try await patience.store.write { try $0.forget(gone) }
     }
 
     // MARK: When nothing runs
@@ -132,53 +127,14 @@ final class PartMoves: Sendable {
         }
     }
 
-    /// As `finish`, which goes on where it takes longer than `limit`.
-    func finish(_ id: TaskID, waitingAtMost limit: Duration) async {
-        let waiter = Guarded<CheckedContinuation<Void, Never>?>(nil)
-        await withCheckedContinuation { continuation in
-            waiter.withLock { $0 = continuation }
-            @Sendable func goOn() {
-                waiter.withLock { waiter in
-                    defer { waiter = nil }
-                    return waiter
-                }?.resume()
-            }
-            let timer = Task {
-                try? await Task.sleep(for: limit)
-                goOn()
-            }
-            Task {
-                await finish(id)
-                timer.cancel()
-            }
-        }
+    /// As `finish`, which goes on by itself if it takes longer than `limit`.
+    /// - Returns: whether it is over.
+    @discardableResult func finish(_ id: TaskID, waitingAtMost limit: Duration) async -> Bool {
+        await files.pool.answers(of: [id], within: limit) { [self] id, _ in await finish(id) }[0] != nil
     }
 
-    // MARK: All of them
-
-    private static let batch = 100
-
-    /// Goes on with moves that were interrupted, and looks for what is left of others; returns at once.
-    func sweep() {
-        sweeping.start { [self] in
-            do {
-                var last: TaskID?
-                while !Task.isCancelled {
-                    let after = last
-                    let tasks = try await patience.store.read {
-                        try $0.tasksWithMovedParts(after: after, limit: Self.batch)
-                    }
-                    guard let end = tasks.last else { return }
-                    for id in tasks where !Task.isCancelled { await finish(id) }
-                    last = end
-                }
-            } catch {
-                logger.warning("cannot look for parts that were left", metadata: ["error": "\(error)"])
-            }
-        }
-    }
-
-    func stop() { sweeping.cancel() }
+    /// Whether somebody changes the task's destination, or moves its part.
+    func isBusy(_ id: TaskID) -> Bool { queues.isBusy(id) }
 }
 
 /// Lets one in at a time for each task, in order.
@@ -198,6 +154,8 @@ final class TaskQueues: Sendable {
             if mayPass { continuation.resume() }
         }
     }
+
+    func isBusy(_ id: TaskID) -> Bool { waiting.withLock { $0[id] != nil } }
 
     func leave(_ id: TaskID) {
         waiting.withLock { waiting -> CheckedContinuation<Void, Never>? in

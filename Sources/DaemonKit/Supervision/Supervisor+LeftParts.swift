@@ -9,7 +9,8 @@ struct SweepMemory: Sendable {
     fileprivate var next: Int64? = 0
 }
 
-/// Parts of tasks that were given up while their disk was away: removed once it is back.
+/// Part files that have to go: of tasks that were given up while their disk was away, and names that parts had before their
+/// tasks' destinations changed.
 extension Supervisor {
     /// Remembers parts that could not be removed.
     func note(_ parts: [LeftPart]) async {
@@ -35,6 +36,8 @@ extension Supervisor {
     private static let sweepBatch = 256
     /// Nobody waits longer for a disk.
     private static let longestAbsence = Seconds(365 * 86400)
+    /// The others that come after it wait no longer for a part that moves.
+    private static let longestMove: Duration = .seconds(5)
 
     /// Whether parts may be found now that were not there before.
     func isSweepDue(at boot: Int64) -> Bool {
@@ -45,13 +48,14 @@ extension Supervisor {
         }
     }
 
-    /// Looks for all parts that were left behind, and removes those that are there.
+    /// Looks for all parts that were left behind, removes those that are there, and goes on with moves that were
+    /// interrupted.
     func sweepLeftParts() async {
         let generation = files.pool.width > 0 ? MountTable.current.generation : 0
         sweep.withLock { $0 = SweepMemory(generation: generation, next: nil) }
         do {
             var last: LeftPart?
-            while true {
+            while !Task.isCancelled {
                 let after = last
                 let page = try await store.read { try $0.leftParts(after: after, limit: Self.sweepBatch) }
                 guard let end = page.last else { return }
@@ -64,29 +68,62 @@ extension Supervisor {
         }
     }
 
-    private func sweepAgain() {
+    /// Looks for what is left, after a while.
+    func sweepAgain() {
         let next = time.reading().boot + Self.sweepInterval
         sweep.withLock { $0.next = $0.next ?? next }
     }
 
     private func sweep(_ page: [LeftPart]) async throws {
-        let ids = Array(Set(page.map(\.task)))
+        let ids = Set(page.map(\.task)).sorted()
+        let taken = try await removeUnwanted(page, of: ids)
+        guard !taken.isEmpty else { return }
+        // Until nothing is left of them.
+        sweepAgain()
+        var stuck = Set(taken.filter { moves.isBusy($0.id) }.map { Way($0, page) })
+        for record in taken where !Task.isCancelled {
+            let way = Way(record, page)
+            guard !stuck.contains(way) else { continue }
+            if !(await moves.finish(record.id, waitingAtMost: Self.longestMove)) { stuck.insert(way) }
+        }
+    }
+
+    /// The file systems between which a part moves.
+    private struct Way: Hashable {
+        var from: UInt64?
+        var to: UInt64?
+
+        init(_ record: TaskRecord, _ parts: [LeftPart]) {
+            from = parts.first { $0.task == record.id }?.device
+            to = record.destinationDevice
+        }
+    }
+
+    /// Removes the parts of tasks that want none.
+    /// - Returns: the other tasks.
+    private func removeUnwanted(_ page: [LeftPart], of ids: [TaskID]) async throws -> [TaskRecord] {
         // A task that is tried again has a part of the same name.
         await runs.claims.hold(ids)
         defer {
             runs.claims.release(ids)
             kick()
         }
-        let taken = try await store.read { snapshot in
-            Set(try snapshot.heads(ids).filter { !$0.status.state.isFinal || $0.hasCheckpoint }.map(\.id))
-        }
-        let (left, isAnswered) = await files.remove(page.filter { !taken.contains($0.task) })
+        let taken = try await store.read { try $0.tasks(ids) }.filter(\.isTaken)
+        let wanting = Set(taken.map(\.id))
+        let unwanted = page.filter { !wanting.contains($0.task) }
+        let (left, isAnswered) = await files.remove(unwanted)
         if !isAnswered { sweepAgain() }
         let horizon = time.reading().wall.advanced(by: Seconds(-Self.longestAbsence.rawValue))
-        let kept = Set(left.filter { $0.recordedAt > horizon })
-        let gone = page.filter { !kept.contains($0) }
-        guard !gone.isEmpty else { return }
+        let kept = Set(left)
+        let gone = page.filter { $0.recordedAt <= horizon || !(wanting.contains($0.task) || kept.contains($0)) }
+        guard !gone.isEmpty else { return taken }
         try await store.write { try $0.forget(gone) }
         logger.info("parts that were left are gone", metadata: ["count": "\(gone.count)"])
+        return taken
     }
+}
+
+extension TaskRecord {
+    /// Whether it has a part, or may make one.
+    var isTaken: Bool { !status.state.isFinal || checkpoint != nil }
 }

@@ -8,13 +8,7 @@ extension Supervisor: SessionServing {
     package func open(
         _ key: SessionKey, configuration: SessionConfiguration?, by peer: Peer
     ) async throws -> SessionRecord {
-        if let configuration {
-            try SpecRules(path: "configuration").check(configuration)
-            if let directory = configuration.directory {
-                let destination = Destination(directory: directory)
-                _ = try await files.admit([DestinationPlan(destination, directory: nil)], owner: key.owner).first?.get()
-            }
-        }
+        if let configuration { try await check(configuration, of: key.owner) }
         let now = time.reading().wall
         let launches = launches
         let session = try await store.write { transaction in
@@ -40,6 +34,21 @@ extension Supervisor: SessionServing {
         if configuration?.namesSchedule ?? false { try await reconsiderSchedules(of: key, at: now) }
         kick()
         return session
+    }
+
+    /// What it says, and the files and the folder that it names: as if a task named them.
+    private func check(_ configuration: SessionConfiguration, of owner: UserID) async throws {
+        try SpecRules(path: "configuration").check(configuration)
+        let certificate = configuration.clientCertificate
+        let named = [
+            ("caFile", configuration.caFile), ("clientCertificate.certificate", certificate?.certificate),
+            ("clientCertificate.key", certificate?.key),
+        ]
+        try await files.checkReadable(
+            named.compactMap { field, path in path.map { ("configuration.\(field)", $0) } }, owner: owner)
+        guard let directory = configuration.directory else { return }
+        let plan = try DestinationPlan(Destination(directory: directory), directory: nil)
+        _ = try await files.admit(plan, owner: owner, field: "configuration.directory")
     }
 
     package func finish(_ key: SessionKey) async throws -> SessionRecord {

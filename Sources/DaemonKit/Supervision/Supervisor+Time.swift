@@ -115,7 +115,6 @@ extension Supervisor {
             store.restoreReserve()
             let settings = configuration().global
             let reading = time.reading()
-            moves.sweep()
             guard mayDropByAge(at: reading) else { return }
             let now = reading.wall
             let horizon = now.advanced(by: Seconds(-settings.historyRetention.rawValue))
@@ -138,7 +137,6 @@ extension Supervisor {
                 }
                 if old.count < Self.retentionBatch { break }
             }
-            try await store.write { try $0.expireMovedParts(before: horizon) }
             let eventHorizon = now.advanced(by: Seconds(-settings.eventRetention.rawValue))
             while true {
                 let dropped = try await store.write {

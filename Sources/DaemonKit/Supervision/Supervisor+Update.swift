@@ -22,7 +22,10 @@ extension Supervisor {
             "updated", metadata: ["task": "\(id)", "fields": "\(parameters.changedFields.joined(separator: ","))"])
         kick()
         // A copy to another file system may take longer than anybody waits for an answer: it goes on behind it.
-        if isMoving { await moves.finish(id, waitingAtMost: Self.patienceWithMoves) }
+        if isMoving {
+            await moves.finish(id, waitingAtMost: Self.patienceWithMoves)
+            sweepAgain()
+        }
         return try await record(id, for: peer)
     }
 
@@ -49,7 +52,7 @@ extension Supervisor {
         let present = try DestinationPlan(record.spec.destination, directory: nil)
         let destination = wanted.completed(by: present)
         let plan = try DestinationPlan(destination, directory: nil)
-        let device = try await admission.admit(plan)
+        let device = try await files.admit(plan, owner: record.session.owner, field: "destination")
         return TaskChange(
             parameters: parameters,
             destination: plan == present ? nil : TaskChange.MovedDestination(destination: destination, device: device))

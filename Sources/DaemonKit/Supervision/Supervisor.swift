@@ -118,7 +118,6 @@ package final class Supervisor: Sendable {
         alarmsBox.withLock { $0 }?.stop()
         networkFollower.withLock { $0 }?.cancel()
         endings.stop()
-        moves.stop()
         await dispatcherBox.withLock { $0 }?.stop()
         let active = runs.all
         for run in active { run.requestAbort(.transition(.preempted(.stopping))) }

@@ -63,20 +63,14 @@ struct TaskChange: Sendable {
         in transaction: StoreTransaction
     ) throws {
         try transaction.setDestinationDevice(record.id, moved.device)
-        let plans = try (
-            DestinationPlan(record.spec.destination, directory: nil), DestinationPlan(moved.destination, directory: nil)
-        )
-        let wanted = plans.1.partPaths(task: record.id, store: storeID)
-        var left = Set(plans.0.partPaths(task: record.id, store: storeID))
-        if let held = record.checkpoint?.partPath { left.insert(held) }
-        try transaction.forgetMovedParts(wanted)
+        var changed = record
+        changed.spec.destination = moved.destination
+        changed.checkpoint = nil
+        let wanted = LeftPart.all(of: changed, in: storeID, at: now.wall)
+        try transaction.forget(wanted)
         guard TaskHead(record).mayHavePart else { return }
-        try transaction.leave(
-            left.subtracting(wanted).sorted().map {
-                MovedPart(
-                    path: $0, task: record.id, owner: record.session.owner, device: record.destinationDevice,
-                    recordedAt: now.wall)
-            })
+        let paths = Set(wanted.map(\.path))
+        try transaction.note(LeftPart.all(of: record, in: storeID, at: now.wall).filter { !paths.contains($0.path) })
     }
 
     private func changeState(

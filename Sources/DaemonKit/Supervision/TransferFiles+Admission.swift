@@ -22,6 +22,22 @@ extension TransferFiles {
         return looks
     }
 
+    /// - Parameter field: what names the folder.
+    /// - Returns: its device; it is made where it is missing.
+    /// - Throws: `destination.*`, `permission.denied`, `disk.*`, each with its field.
+    func admit(_ plan: DestinationPlan, owner: UserID, field: String) async throws -> UInt64 {
+        do {
+            guard let look = await admit([plan], owner: owner).first else {
+                throw TransferError(.internal, "A destination was not looked at; please report it.")
+            }
+            return try look.get()
+        } catch let error as TransferError where error.details["field"] == nil {
+            throw TransferError(
+                error.code, "\(field): \(error.message)",
+                details: error.details.merging(["field": .string(field)]) { $1 })
+        }
+    }
+
     private static func admit(
         _ plans: ArraySlice<DestinationPlan>, _ access: FileAccess, _ owner: UserID
     ) -> [Result<UInt64, TransferError>] {

@@ -58,7 +58,7 @@ extension TransferFiles {
         return copied.map { .done($0) } ?? .gone
     }
 
-    /// Removes the first of two copies, or a copy that nobody wants any more.
+    /// Removes a copy that nobody wants any more.
     func removePart(_ checkpoint: Checkpoint, owner: UserID) async {
         await opening(Self.folder(of: checkpoint.partPath)) { [access] in
             guard let folder = try? access.openFolder(Self.folder(of: checkpoint.partPath), owner: owner, create: false)
@@ -68,22 +68,6 @@ extension TransferFiles {
                 FileIdentity(status) == FileIdentity(checkpoint)
             else { return }
             folder.unlinkDurably([name])
-        }
-    }
-
-    /// Removes what has a name that a part file had.
-    /// - Returns: whether nothing has it any more; false where that cannot be told for now.
-    func removeLeft(_ part: MovedPart) async -> Bool {
-        await opening(Self.folder(of: part.path)) { [access, storeID] in
-            let name = Self.lastComponent(part.path)
-            guard PartName.isPartName(name) else { return true }
-            guard let folder = try? access.openFolder(Self.folder(of: part.path), owner: part.owner, create: false),
-                part.device.map({ $0 == folder.device }) ?? true
-            else { return false }
-            // Parts of resume data have the names of other tasks, and are theirs as long as they have them.
-            guard PartName.task(of: name, store: storeID) == part.task else { return true }
-            guard unlinkat(folder.fileDescriptor, name, 0) == 0 else { return errno == ENOENT || errno == EISDIR }
-            return (try? folder.sync()) != nil
         }
     }
 

@@ -9,7 +9,7 @@ extension TransferFiles {
     /// daemon left behind which was killed.
     /// - Returns: those that are to be removed later, since their disk is away or does not answer.
     func discardParts(of records: [TaskRecord], at now: Timestamp) async -> [LeftPart] {
-        await remove(records.flatMap { parts(of: $0, at: now) }).left
+        await remove(records.flatMap { LeftPart.all(of: $0, in: storeID, at: now) }).left
     }
 
     /// Removes part files, each on threads of its own file system, and waits a while for the answers.
@@ -35,38 +35,13 @@ extension TransferFiles {
 
     private static let longestAnswer = Duration.seconds(5)
 
-    private func parts(of record: TaskRecord, at now: Timestamp) -> [LeftPart] {
-        guard record.spec.kind == .download, let plan = try? DestinationPlan(record.spec.destination, directory: nil)
-        else { return [] }
-        let owner = record.session.owner
-        var parts = partNames(of: record, plan).map { name in
-            LeftPart(
-                owner: owner, folder: plan.folder, name: name, task: record.id, device: record.destinationDevice,
-                recordedAt: now)
-        }
-        if let held = record.checkpoint {
-            // One that came with resume data, or has not followed its destination yet.
-            let name = Self.lastComponent(held.partPath)
-            if held.partPath != plan.path(of: parts[0].name), PartName.isPartName(name) {
-                parts.append(
-                    LeftPart(
-                        owner: owner, folder: Self.folder(of: held.partPath), name: name, task: record.id,
-                        device: held.device, inode: held.inode, recordedAt: now))
-            }
-        }
-        return parts
-    }
-
     /// Removes part files of which nothing is proven, recorded or not: this attempt may need none, and once the task is
     /// over nobody looks for them.
     func removeUseless(of record: TaskRecord, _ plan: DestinationPlan, in folder: Folder) async {
         guard record.status.attempts > 1 || record.checkpoint != nil else { return }
-        await pool.run(on: folder.device) { [self] in folder.unlinkDurably(partNames(of: record, plan)) }
-    }
-
-    /// Names that a task's part files have, the one that it is decoded into included.
-    private func partNames(of record: TaskRecord, _ plan: DestinationPlan) -> [String] {
-        (0...1).map { PartName.make(task: record.id, store: storeID, wanted: plan.name, attempt: $0) }
+        await pool.run(on: folder.device) { [self] in
+            folder.unlinkDurably(plan.partNames(task: record.id, store: storeID))
+        }
     }
 
     /// Removes the delivered file of a task that is being removed, where it is still what the task delivered: another task,
@@ -83,6 +58,31 @@ extension TransferFiles {
                 return RemovedFile(id: record.id, fate: .kept, reason: error.message)
             }
         }
+    }
+}
+
+extension LeftPart {
+    /// All that a task's part files may be found as: the names that it would give them, and what its checkpoint names.
+    static func all(of record: TaskRecord, in store: String, at now: Timestamp) -> [LeftPart] {
+        guard record.spec.kind == .download, let plan = try? DestinationPlan(record.spec.destination, directory: nil)
+        else { return [] }
+        let owner = record.session.owner
+        var parts = plan.partNames(task: record.id, store: store).map { name in
+            LeftPart(
+                owner: owner, folder: plan.folder, name: name, task: record.id, device: record.destinationDevice,
+                recordedAt: now)
+        }
+        if let held = record.checkpoint {
+            // One that came with resume data, or has not followed its destination yet.
+            let name = TransferFiles.lastComponent(held.partPath)
+            if !parts.contains(where: { $0.path == held.partPath }), PartName.isPartName(name) {
+                parts.append(
+                    LeftPart(
+                        owner: owner, folder: TransferFiles.folder(of: held.partPath), name: name, task: record.id,
+                        device: held.device, inode: held.inode, recordedAt: now))
+            }
+        }
+        return parts
     }
 }
 

@@ -5,12 +5,20 @@ extension StoreSnapshot {
     /// Parts that are still to be removed, those of one folder and owner together.
     /// - Parameter last: the end of the page before.
     package func leftParts(after last: LeftPart? = nil, limit: Int) throws -> [LeftPart] {
+        try leftParts(
+            "WHERE (folder, owner, name) > (?, ?, ?) ORDER BY folder, owner, name LIMIT ?",
+            [last?.folder ?? "", last?.owner.rawValue ?? 0, last?.name ?? "", limit])
+    }
+
+    /// Those that the task has left, in the same order.
+    package func leftParts(of task: TaskID) throws -> [LeftPart] {
+        try leftParts("WHERE task = ? ORDER BY folder, owner, name", [task.rawValue])
+    }
+
+    private func leftParts(_ condition: String, _ arguments: StatementArguments) throws -> [LeftPart] {
+        let columns = "owner, folder, name, task, device, inode, recorded_at"
         let rows = try Row.fetchAll(
-            try statement(
-                """
-                SELECT owner, folder, name, task, device, inode, recorded_at FROM left_part \
-                WHERE (folder, owner, name) > (?, ?, ?) ORDER BY folder, owner, name LIMIT ?
-                """), arguments: [last?.folder ?? "", last?.owner.rawValue ?? 0, last?.name ?? "", limit])
+            try statement("SELECT \(columns) FROM left_part \(condition)"), arguments: arguments)
         return rows.map { row in
             LeftPart(
                 owner: UserID(row[0] as UInt32), folder: row[1], name: row[2], task: TaskID(row[3] as Int64),

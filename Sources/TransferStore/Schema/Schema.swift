@@ -22,6 +22,7 @@ enum Schema {
         Migration(identifier: Migration0010.identifier, sql: Migration0010.sql),
         Migration(identifier: Migration0011.identifier, sql: Migration0011.sql),
         Migration(identifier: Migration0012.identifier, sql: Migration0012.sql),
+        Migration(identifier: Migration0013.identifier, sql: Migration0013.sql),
     ]
 
     static var migrator: DatabaseMigrator {

@@ -77,6 +77,12 @@ extension StoreTransaction {
             [id.rawValue, try JSONColumn.encode(response)])
     }
 
+    /// Stores where the task's file is to go from now on; `setSpec` stores the same in words.
+    package func setDestinationDevice(_ id: TaskID, _ device: UInt64?) throws {
+        try execute(
+            "UPDATE task SET destination_device = ? WHERE id = ?", [device.map { Int64(bitPattern: $0) }, id.rawValue])
+    }
+
     /// Replaces what the client asked for (`task.update`), and the host that counts its slot.
     /// - Throws: `task.not_found`.
     package func setSpec(_ id: TaskID, _ spec: TaskSpec, host: String) throws {

@@ -1,5 +1,4 @@
 import Glibc
-import Logging
 import TestSupport
 import Testing
 import Threading
@@ -10,49 +9,10 @@ import TransferStore
 @testable import DaemonKit
 
 @Suite struct DispatcherTests {
-    /// A dispatcher whose runs never end by themselves.
-    private final class Stage: Sendable {
-        let runs = RunTable()
-        let started = Guarded([TaskRecord]())
-        let settings = Guarded(DaemonSettings())
-        /// How often whoever sleeps until the next look was called.
-        let calls = Guarded(0)
-        let dispatcher: Dispatcher
-
-        init(_ fixture: SupervisionFixture, closedUntil: Timestamp? = nil) {
-            let (runs, started, settings, calls) = (runs, started, settings, calls)
-            dispatcher = Dispatcher(
-                store: fixture.store, runs: runs, transitions: fixture.transitions, time: fixture.time,
-                settings: { settings.withLock { $0 } }, logger: Logger(label: "test"),
-                closedUntil: { _, _ in closedUntil },
-                begin: { record, _ in
-                    runs.insert(TransferRun(record, directHost: nil) {})
-                    started.withLock { $0.append(record) }
-                },
-                nextLookChanged: { calls.withLock { $0 += 1 } })
-        }
-
-        func report(_ report: HostGates.Report, host: String, task: TaskID) {
-            dispatcher.report(report, host: host, task: task, startedAt: 0)
-        }
-
-        var startedIDs: [TaskID] { started.withLock { $0.map(\.id) } }
-
-        /// Holds the one host of `tasks` back, and starts one of them as its probe.
-        func probe(_ tasks: [TaskRecord], _ fixture: SupervisionFixture) async throws -> TaskRecord {
-            for task in tasks { report(.failed, host: task.host, task: TaskID(task.id.rawValue + 100)) }
-            report(.failed, host: tasks[0].host, task: TaskID(200))
-            fixture.time.advance(3600)
-            await dispatcher.kick()
-            #expect(startedIDs.count == 1)
-            return try #require(started.withLock { $0.first })
-        }
-    }
-
     @Test func startsNoMoreThanTheSlots() async throws {
         let fixture = try SupervisionFixture()
         _ = try await fixture.add(hosts: (0..<40).map { "h\($0)" })
-        let stage = Stage(fixture)
+        let stage = DispatcherStage(fixture)
         stage.settings.withLock { $0.global.maximumConcurrentTasks = 7 }
         await stage.dispatcher.kick()
         #expect(stage.startedIDs.count == 7)
@@ -62,7 +22,7 @@ import TransferStore
     @Test func keepsTheLimitOfAHostAndServesTheOthers() async throws {
         let fixture = try SupervisionFixture()
         _ = try await fixture.add(hosts: Array(repeating: "slow", count: 20) + ["b", "c"])
-        let stage = Stage(fixture)
+        let stage = DispatcherStage(fixture)
         stage.settings.withLock { $0.global.maximumConcurrentTasksPerHost = 2 }
         await stage.dispatcher.kick()
         let hosts = stage.started.withLock { $0.map(\.host) }
@@ -74,7 +34,7 @@ import TransferStore
     @Test func sessionsInheritTheConfigurationsLimits() async throws {
         let fixture = try SupervisionFixture()
         _ = try await fixture.add(hosts: ["a", "a", "a", "b", "c", "d"])
-        let stage = Stage(fixture)
+        let stage = DispatcherStage(fixture)
         stage.settings.withLock { settings in
             settings.session.maximumConcurrentTasks = 3
             settings.session.httpMaximumConnectionsPerHost = 1
@@ -90,7 +50,7 @@ import TransferStore
         own.maximumConcurrentTasks = 5
         own.httpMaximumConnectionsPerHost = 2
         _ = try await fixture.add(hosts: ["a", "a", "a", "b", "c", "d"], configuration: own)
-        let stage = Stage(fixture)
+        let stage = DispatcherStage(fixture)
         stage.settings.withLock { settings in
             settings.session.maximumConcurrentTasks = 1
             settings.session.httpMaximumConnectionsPerHost = 1
@@ -103,7 +63,7 @@ import TransferStore
     @Test func hostsThatAreHeldBackStarveNobody() async throws {
         let fixture = try SupervisionFixture()
         let tasks = try await fixture.add(hosts: Array(repeating: "dead", count: 30) + ["alive"])
-        let stage = Stage(fixture)
+        let stage = DispatcherStage(fixture)
         stage.settings.withLock { $0.global.maximumConcurrentTasks = 3 }
         for _ in 0..<3 {
             for task in tasks.prefix(2) { stage.report(.failed, host: task.host, task: task.id) }
@@ -117,7 +77,7 @@ import TransferStore
     @Test func hostsThatAreHeldBackAreReadOnceUntilOneOfTheirTasksMayRun() async throws {
         let fixture = try SupervisionFixture()
         let tasks = try await fixture.add(hosts: (0..<40).map { "dead\($0)" } + ["alive", "alive"])
-        let stage = Stage(fixture)
+        let stage = DispatcherStage(fixture)
         for task in tasks.prefix(40) {
             for other in 1...5 {
                 stage.report(.failed, host: task.host, task: TaskID(task.id.rawValue + Int64(other) * 1000))
@@ -151,7 +111,7 @@ import TransferStore
         let fixture = try SupervisionFixture()
         let task = try await fixture.add(hosts: ["a"])[0]
         try await holdAllLanes(fixture)
-        let stage = Stage(fixture)
+        let stage = DispatcherStage(fixture)
         await stage.dispatcher.kick()
         #expect(stage.startedIDs == [task.id])
     }
@@ -160,7 +120,7 @@ import TransferStore
     @Test func aTaskOfAHostThatRefusesOthersBeginsAtOnce() async throws {
         let fixture = try SupervisionFixture()
         let tasks = try await fixture.add(hosts: ["sick", "sick", "sick"])
-        let stage = Stage(fixture)
+        let stage = DispatcherStage(fixture)
         for count in 0..<20 { stage.report(.refused, host: tasks[0].host, task: tasks[count % 2].id) }
         await stage.dispatcher.kick()
         #expect(stage.startedIDs.contains(tasks[2].id))
@@ -169,7 +129,7 @@ import TransferStore
     @Test func aHostThatAskedForAPauseHoldsAllItsTasksAndThenLetsThemBeginOneByOne() async throws {
         let fixture = try SupervisionFixture()
         let tasks = try await fixture.add(hosts: Array(repeating: "busy", count: 3) + ["idle"])
-        let stage = Stage(fixture)
+        let stage = DispatcherStage(fixture)
         stage.report(.throttled(retryAfter: 2), host: tasks[0].host, task: TaskID(900))
         await stage.dispatcher.kick()
         #expect(stage.startedIDs == [tasks[3].id])
@@ -188,7 +148,7 @@ import TransferStore
     @Test func aLongLaneOfAFullHostIsReadOnce() async throws {
         let fixture = try SupervisionFixture()
         _ = try await fixture.add(hosts: Array(repeating: "full", count: 120) + ["paced"])
-        let stage = Stage(fixture)
+        let stage = DispatcherStage(fixture)
         stage.settings.withLock { $0.global.maximumConcurrentTasksPerHost = 1 }
         await stage.dispatcher.kick()
         #expect(stage.startedIDs.count == 2)
@@ -203,7 +163,7 @@ import TransferStore
     @Test func aTaskThatAClientWantsIsTheProbe() async throws {
         let fixture = try SupervisionFixture()
         let tasks = try await fixture.add(hosts: Array(repeating: "dead", count: 12))
-        let stage = Stage(fixture)
+        let stage = DispatcherStage(fixture)
         for task in tasks.prefix(5) { stage.report(.failed, host: task.host, task: TaskID(task.id.rawValue + 100)) }
         await stage.dispatcher.kick()
         #expect(stage.startedIDs.isEmpty)
@@ -217,7 +177,7 @@ import TransferStore
     @Test func aHostThatSendsTakesAllItsTasks() async throws {
         let fixture = try SupervisionFixture()
         let tasks = try await fixture.add(hosts: Array(repeating: "back", count: 4))
-        let stage = Stage(fixture)
+        let stage = DispatcherStage(fixture)
         _ = try await stage.probe(tasks, fixture)
         stage.dispatcher.hostSends(tasks[0].host)
         #expect(await eventually(within: 20) { Set(stage.startedIDs) == Set(tasks.map(\.id)) })
@@ -226,7 +186,7 @@ import TransferStore
     @Test func anotherOwnersTaskGetsASlotAfterATurnHoweverLongTheQueue() async throws {
         let fixture = try SupervisionFixture()
         let greedy = try await fixture.add(hosts: (0..<300).map { "h\($0)" })
-        let stage = Stage(fixture)
+        let stage = DispatcherStage(fixture)
         stage.settings.withLock { $0.global.maximumConcurrentTasks = 4 }
         await stage.dispatcher.kick()
         #expect(stage.startedIDs.count == 4)
@@ -251,7 +211,7 @@ import TransferStore
     @Test func theLimitOfAUserHolds() async throws {
         let fixture = try SupervisionFixture()
         _ = try await fixture.add(hosts: (0..<9).map { "h\($0)" })
-        let stage = Stage(fixture)
+        let stage = DispatcherStage(fixture)
         stage.settings.withLock { $0.global.maximumConcurrentTasksPerUser = 3 }
         await stage.dispatcher.kick()
         #expect(stage.startedIDs.count == 3)
@@ -261,7 +221,7 @@ import TransferStore
         let fixture = try SupervisionFixture()
         let busy = (0..<6).flatMap { host in Array(repeating: "busy\(host)", count: 10) }
         let tasks = try await fixture.add(hosts: busy + ["free"])
-        let stage = Stage(fixture)
+        let stage = DispatcherStage(fixture)
         stage.settings.withLock {
             $0.global.maximumConcurrentTasks = 8
             $0.global.maximumConcurrentTasksPerHost = 1
@@ -274,7 +234,7 @@ import TransferStore
     @Test func aFreedSlotGoesToTheNextTask() async throws {
         let fixture = try SupervisionFixture()
         let tasks = try await fixture.add(hosts: ["a", "b"])
-        let stage = Stage(fixture)
+        let stage = DispatcherStage(fixture)
         stage.settings.withLock { $0.global.maximumConcurrentTasks = 1 }
         await stage.dispatcher.kick()
         #expect(stage.startedIDs == [tasks[0].id])
@@ -288,7 +248,7 @@ import TransferStore
     @Test func aTaskWhoseRunStillWindsDownIsNotStartedTwice() async throws {
         let fixture = try SupervisionFixture()
         let task = try await fixture.add(hosts: ["a"])[0]
-        let stage = Stage(fixture)
+        let stage = DispatcherStage(fixture)
         await stage.dispatcher.kick()
         _ = try await fixture.apply(.preempted(), to: task.id)
         await stage.dispatcher.kick()
@@ -298,7 +258,7 @@ import TransferStore
     @Test func aLoweredLimitStopsTheLeastImportant() async throws {
         let fixture = try SupervisionFixture()
         let tasks = try await fixture.add(hosts: ["a", "b", "c"])
-        let stage = Stage(fixture)
+        let stage = DispatcherStage(fixture)
         await stage.dispatcher.kick()
         stage.settings.withLock { $0.global.maximumConcurrentTasks = 1 }
         await stage.dispatcher.kick()
@@ -309,7 +269,7 @@ import TransferStore
         let fixture = try SupervisionFixture()
         let task = try await fixture.add(hosts: ["a"])[0]
         let opening = fixture.time.reading().wall.advanced(by: 3600)
-        let stage = Stage(fixture, closedUntil: opening)
+        let stage = DispatcherStage(fixture, closedUntil: opening)
         await stage.dispatcher.kick()
         let status = try await fixture.store.read { try $0.task(task.id)?.status }
         #expect(status?.state == .waiting)
@@ -321,7 +281,7 @@ import TransferStore
     @Test func aHostThatFailsIsProbedByOneTaskAtATime() async throws {
         let fixture = try SupervisionFixture()
         let tasks = try await fixture.add(hosts: Array(repeating: "dead", count: 6))
-        let stage = Stage(fixture)
+        let stage = DispatcherStage(fixture)
         for task in tasks.prefix(5) {
             stage.report(.failed, host: task.host, task: TaskID(task.id.rawValue + 100))
         }
@@ -338,7 +298,7 @@ import TransferStore
     @Test func aHostThatAnswersItsProbeGetsItsTasksBack() async throws {
         let fixture = try SupervisionFixture()
         let tasks = try await fixture.add(hosts: Array(repeating: "back", count: 4))
-        let stage = Stage(fixture)
+        let stage = DispatcherStage(fixture)
         let probe = try await stage.probe(tasks, fixture)
         stage.report(.answered, host: probe.host, task: probe.id)
         stage.runs.remove(try #require(stage.runs[probe.id]))
@@ -350,7 +310,7 @@ import TransferStore
     @Test func aHostThatAnswersItsProbeGetsItsTasksBackBeforeTheProbeEnds() async throws {
         let fixture = try SupervisionFixture()
         let tasks = try await fixture.add(hosts: Array(repeating: "back", count: 4))
-        let stage = Stage(fixture)
+        let stage = DispatcherStage(fixture)
         let probe = try await stage.probe(tasks, fixture)
         stage.dispatcher.hostAnswered(probe.host, task: probe.id, startedAt: 0)
         #expect(await eventually(within: 20) { Set(stage.startedIDs) == Set(tasks.map(\.id)) })
@@ -371,7 +331,7 @@ import TransferStore
     @Test func hostsThatCannotBeReleasedAreReleasedLater() async throws {
         let fixture = try SupervisionFixture()
         let tasks = try await fixture.add(hosts: Array(repeating: "back", count: 4))
-        let stage = Stage(fixture)
+        let stage = DispatcherStage(fixture)
         let probe = try await stage.probe(tasks, fixture)
         stage.report(.answered, host: probe.host, task: probe.id)
         stage.runs.remove(try #require(stage.runs[probe.id]))
@@ -393,7 +353,7 @@ import TransferStore
         let fixture = try SupervisionFixture()
         let task = try await fixture.add(hosts: ["a"])[0]
         try await holdAllLanes(fixture)
-        let stage = Stage(fixture)
+        let stage = DispatcherStage(fixture)
         try setDatabaseAside(fixture)
         await stage.dispatcher.kick()
         #expect(stage.startedIDs.isEmpty)
@@ -409,7 +369,7 @@ import TransferStore
     @Test func aStoreThatFailsIsAskedAgain() async throws {
         let fixture = try SupervisionFixture()
         _ = try await fixture.add(hosts: ["a"])
-        let stage = Stage(fixture)
+        let stage = DispatcherStage(fixture)
         #expect(stage.dispatcher.nextLook() == nil)
         fixture.store.close()
         await stage.dispatcher.kick()

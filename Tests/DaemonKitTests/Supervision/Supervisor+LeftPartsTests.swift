@@ -89,6 +89,39 @@ import TransferStore
         #expect(try await known().isEmpty)
     }
 
+    /// Its destination is `other` from now on.
+    private func move(_ task: TaskRecord, to other: TemporaryFolder) async throws {
+        var parameters = UpdateTask.Parameters(id: task.id)
+        parameters.destination = Destination(directory: other.path)
+        _ = try await supervisor.update(parameters, by: Peer(uid: fixture.key.owner, gid: 0, pid: 0, isAdmin: true))
+    }
+
+    /// What a part was called before is removed when it is there, whatever the task does; what it is called now is not.
+    @Test func aNameThatATaskHadBeforeGoesWhenItsDiskIsBack() async throws {
+        let task = try await attempted(on: device &+ 1)
+        let other = try TemporaryFolder()
+        try await move(task, to: other)
+        #expect(try await known().contains(partName(task)))
+        try Files.write(place.file(partName(task)), "old")
+        try Files.write(other.file(partName(task)), "new")
+        await supervisor.sweepLeftParts()
+        #expect(Files.names(in: place.path).isEmpty)
+        #expect(Files.names(in: other.path) == [partName(task)])
+        #expect(try await !known().contains(partName(task)))
+    }
+
+    /// It was there, went elsewhere, and is there again.
+    @Test func aNameThatATaskHasAgainIsItsOwn() async throws {
+        let task = try await attempted(on: device &+ 1)
+        let other = try TemporaryFolder()
+        try await move(task, to: other)
+        try await move(task, to: place)
+        try Files.write(place.file(partName(task)), "again")
+        await supervisor.sweepLeftParts()
+        #expect(Files.names(in: place.path) == [partName(task)])
+        #expect(try await known().isEmpty)
+    }
+
     @Test func whatNeverComesBackIsForgottenAfterAYear() async throws {
         let task = try await attempted(on: device &+ 1)
         _ = try await control(.cancel(keepPartial: false), task)
@@ -122,6 +155,48 @@ import TransferStore
         await supervisor.sweepLeftParts()
         #expect(Files.names(in: disk.path).isEmpty)
         #expect(try await known().isEmpty)
+    }
+
+    /// The first task's part lies where nothing answers, the second one's does not.
+    @Test(.enabled(if: HungDisk.isPossible, "needs FUSE and root"), .timeLimit(.minutes(1)))
+    func aPartOnADiskThatHangsKeepsNoOtherFromMoving() async throws {
+        let hung = try HungDisk()
+        let first = try await attempted(on: 4711)
+        let second = try await attempted(on: device)
+        for (task, folder) in [(first, hung.path), (second, place.path)] {
+            let name = partName(task)
+            if task.id == second.id { try Files.write(place.file(name), "part") }
+            let status = Files.status(place.file(name))
+            let part = Checkpoint(
+                offset: 4, partPath: "\(folder)/\(name)", device: status.map { UInt64($0.st_dev) } ?? 4711,
+                inode: status.map { UInt64($0.st_ino) } ?? 1)
+            try await fixture.store.write { try $0.setCheckpoint(task.id, part) }
+        }
+        let other = try TemporaryFolder()
+        // As a daemon finds it that begins: both are asked for and neither is done.
+        for task in [first, second] {
+            let (now, key) = (fixture.time.reading().wall, fixture.key)
+            try await fixture.store.write { [spec = task.spec] transaction in
+                guard let held = try transaction.task(task.id)?.checkpoint else { return }
+                var spec = spec
+                spec.destination = Destination(directory: other.path)
+                try transaction.setSpec(task.id, spec, host: task.host)
+                try transaction.note([
+                    LeftPart(
+                        owner: key.owner, folder: TransferFiles.folder(of: held.partPath),
+                        name: TransferFiles.lastComponent(held.partPath), task: task.id, device: held.device,
+                        inode: held.inode, recordedAt: now)
+                ])
+                try transaction.setDestinationDevice(task.id, nil)
+            }
+        }
+        await supervisor.sweepLeftParts()
+        #expect(Files.names(in: other.path) == [partName(second)])
+        #expect(try await known() == [partName(first)])
+        // It is still at the first one, and is not held up by it again.
+        await supervisor.sweepLeftParts()
+        #expect(try await known() == [partName(first)])
+        withExtendedLifetime(hung) {}
     }
 
     /// The request is answered, and the daemon remembers.

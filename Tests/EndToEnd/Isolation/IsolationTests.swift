@@ -205,26 +205,26 @@ extension EndToEnd {
                     #expect(renamed.replacing("40017", with: "40999") == unknown, "\(member)")
                 }
             }
-            // What a session names is looked at at once, when a task is added, or when it runs.
-            let secure = JSONValue.string("https://127.0.0.1:1/x")
-            for (member, path) in [("directory", anna.home), ("caFile", anna.home + "/anna-done")] {
-                do {
-                    try await bert.call(
-                        "session.open", ["id": .string(member), "configuration": .object([member: .string(path)])])
-                    let id = try await bert.add([["url": secure]], session: member)[0]
-                    let task = try await bert.wait(for: id, "failed")
-                    #expect(task["error"]?["code"] == "permission.denied", "\(member): \(task)")
-                } catch let failure as RPCFailure {
-                    #expect(failure.code == "permission.denied", "\(member): \(failure)")
-                }
+            // What a session names, and what a task is changed to, is looked at at once too.
+            let file = JSONValue.string(anna.home + "/anna-done")
+            func expectDenied(_ field: String, _ method: String, _ parameters: JSONValue) async {
+                let failure = await #expect(throws: RPCFailure.self) { try await bert.call(method, parameters) }
+                #expect(failure?.code == "permission.denied", "\(field)")
+                #expect(failure?.field == field)
             }
-            // One that is allowed first and moved to her file then.
+            for (field, configuration) in [
+                ("directory", ["directory": .string(anna.home)]), ("caFile", ["caFile": file]),
+                ("clientCertificate.certificate", ["clientCertificate": ["certificate": file]]),
+            ] as [(String, JSONValue)] {
+                await expectDenied(
+                    "configuration.\(field)", "session.open", ["id": .string(field), "configuration": configuration])
+            }
             let his = try await house.add(bert, IsolationHouse.bert, "/own", to: "moved", ["startPaused": true])
-            let url = JSONValue.string("file://" + anna.home + "/anna-done")
-            if (try? await bert.call("task.update", ["id": .integer(his), "url": url])) != nil {
-                try await bert.control("resume", his)
-                let task = try await bert.wait(for: his, "failed")
-                #expect(task["error"]?["code"] == "permission.denied", "\(task)")
+            for (field, value) in [
+                ("url", .string("file://" + anna.home + "/anna-done")), ("caFile", file), ("netrc", file),
+                ("destination", ["path": .string(anna.home + "/bert")]),
+            ] as [(String, JSONValue)] {
+                await expectDenied(field, "task.update", .object(["id": .integer(his), field: value]))
             }
             #expect(!Files.exists(house.home(IsolationHouse.bert) + "/moved"))
         }

@@ -161,7 +161,9 @@ class Checker:
             self.report(4, not [row for row in rows if states.get(row[0]) in ("completed", None)],
                         f"{table} still speaks of tasks that are over: {rows}")
         # A disk that failed may keep the row for another look, not the file.
-        left = [path for (path,) in database.execute("SELECT path FROM moved_part") if pathlib.Path(path).exists()]
+        moved = {ledger.ids.get(piece.name) for piece in self.pieces.values() if piece.is_moved}
+        left = [name for folder, name, task in database.execute("SELECT folder, name, task FROM left_part")
+                if task in moved and pathlib.Path(folder, name).exists()]
         self.report(4, not left, f"parts were left behind: {left}")
         return ends
 

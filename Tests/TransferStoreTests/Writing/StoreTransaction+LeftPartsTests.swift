@@ -40,6 +40,20 @@ import TransferModel
         #expect(plan.count == 1 && plan[0].hasPrefix("SEARCH left_part USING PRIMARY KEY"), "\(plan)")
     }
 
+    @Test func theyAreFoundByTask() async throws {
+        let store = try fixture.open()
+        var other = part("/a", "3")
+        other.task = TaskID(8)
+        let parts = [part("/a", "2"), part("/b", "1")]
+        try await store.write { [other] in try $0.note([parts[1], other, parts[0]]) }
+        #expect(try await store.read { try $0.leftParts(of: TaskID(7)) } == parts)
+        let plan = try await store.pool.read { database in
+            try Row.fetchAll(database, sql: "EXPLAIN QUERY PLAN SELECT * FROM left_part WHERE task = 7")
+                .map { $0["detail"] as String }
+        }
+        #expect(plan.count == 1 && plan[0].contains("left_part_task"), "\(plan)")
+    }
+
     @Test func whatIsKnownStaysAndWhatIsGoneIsForgotten() async throws {
         let store = try fixture.open()
         let (first, second) = (part("/a", "1"), part("/a", "2"))

@@ -41,6 +41,13 @@ import TransferModel
         offset: 5, total: 10, validators: Validators(etag: "\"e\"", lastModified: "L", date: "D"),
         contentCoding: "gzip", partPath: "/d/.part", device: .max, inode: 1 << 63, serverDigests: ["sha-256": "ab"])
 
+    @Test func aTaskRemembersTheDeviceOfItsNewDestination() async throws {
+        let store = try fixture.open()
+        let id = try await store.add(newTask())
+        try await store.write { try $0.setDestinationDevice(id, .max - 1) }
+        #expect(try await store.read { try $0.task(id)?.destinationDevice } == .max - 1)
+    }
+
     /// Whether its row is there, is another, or is gone: what is stored is what was given.
     @Test(arguments: [1, 9, 70]) func checkpointsOfManyTasksAreStored(count: Int) async throws {
         let store = try fixture.open()

@@ -15,6 +15,7 @@ final class FakeDaemon: RequestHandler {
         var adds: [Int] = []
         var acknowledged: [String: SequenceNumber] = [:]
         var bodies: [TaskID: [UInt8]] = [:]
+        var fates: [TaskID: RemovedFile] = [:]
         var nextID: Int64 = 1
     }
 
@@ -39,6 +40,11 @@ final class FakeDaemon: RequestHandler {
 
     /// What `task.body` answers.
     func keep(_ body: [UInt8], of task: TaskID) { state.withLock { $0.bodies[task] = body } }
+
+    /// What `task.remove` says about files that it is to delete.
+    func answer(_ files: RemovedFile...) {
+        state.withLock { state in for file in files { state.fates[file.id] = file } }
+    }
 
     func put(_ record: TaskRecord) {
         state.withLock { state in
@@ -189,6 +195,7 @@ final class FakeDaemon: RequestHandler {
                     outcome.skipped.append(.init(id: id, code: .taskWrongState))
                 }
             }
+            if parameters.deleteFile == true { outcome.files = outcome.changed.compactMap { state.fates[$0] } }
             return outcome
         }
     }
