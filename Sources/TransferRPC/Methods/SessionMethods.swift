@@ -6,7 +6,10 @@ public enum OpenSession: RPCMethod {
     public static let name = "session.open"
     public static let summary =
         "Creates a session, or attaches to the one of that name; `configuration` changes the members it names, null unsets one."
-    public static let errors: [ErrorCode] = [.badField, .unsupported, .permissionDenied, .diskFull]
+    public static let errors: [ErrorCode] = [
+        .badField, .unsupported, .permissionDenied, .sourceUnreadable, .destinationBadPath, .destinationNotWritable,
+        .diskFull,
+    ]
 
     public struct Parameters: WireObject, Hashable {
         public var id: String

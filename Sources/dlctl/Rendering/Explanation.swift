@@ -63,7 +63,7 @@ enum Explanation {
     private static func kept(_ task: TaskView) -> String {
         guard task.spec.kind == .download else { return "" }
         let held = ByteCount(task.bytesReceived)
-        return held > .zero ? "; \(Figures.bytes(held)) of it are kept" : "; nothing of it is kept"
+        return held > .zero ? "; \(Figures.bytes(held)) of it is kept" : "; nothing of it is kept"
     }
 
     private static func running(_ task: TaskView) -> String {

@@ -49,7 +49,7 @@ import TransferRPC
         failed.bytesReceived = 0
         #expect(text(Explanation.render(failed, events: [], now: Sample.now)).contains("; nothing of it is kept."))
         failed.bytesReceived = 5 << 20
-        #expect(text(Explanation.render(failed, events: [], now: Sample.now)).contains("; 5.0 MiB of it are kept."))
+        #expect(text(Explanation.render(failed, events: [], now: Sample.now)).contains("; 5.0 MiB of it is kept."))
         failed.spec.kind = .upload
         #expect(!text(Explanation.render(failed, events: [], now: Sample.now)).contains("kept"))
     }
