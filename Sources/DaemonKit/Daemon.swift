@@ -64,9 +64,9 @@ package final class Daemon: Sendable {
             // Before anything is open: a signal from now on ends the daemon in order.
             let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint, .sighup)
             let daemon = try await Daemon(loader, first, environment, log, logger)
-            try await daemon.serve(until: signals)
+            let status = try await daemon.serve(until: signals)
             log.sink.flush()
-            return Exit.done
+            return status
         } catch let error as ConfigurationErrors {
             printError("\(error)")
             FailedStart.tell(environment, isSystem: arguments.system, cause: "\(error)")
@@ -181,8 +181,9 @@ package final class Daemon: Sendable {
         let adopted = sockets.sockets.first
         do {
             listeners = try await Listeners(
-                try ListeningPlaces(first, adopted: adopted), adopted: adopted?.descriptor, server: server, pool: pool,
-                logger: logger
+                try ListeningPlaces(first, adopted: adopted), adopted: adopted?.descriptor, server: server,
+                store: store,
+                pool: pool, logger: logger
             ) { paths in
                 listening.withLock { $0 = paths }
                 store.note(sockets: paths)
@@ -207,7 +208,8 @@ package final class Daemon: Sendable {
 
     // MARK: Life
 
-    private func serve(until signals: UnixSignalsSequence) async throws {
+    /// Runs until a signal or a loss ends it; returns the exit status.
+    private func serve(until signals: UnixSignalsSequence) async throws -> Int32 {
         try await supervisor.start()
         await launches.start()
         logger.notice(
@@ -219,18 +221,44 @@ package final class Daemon: Sendable {
         notifier.ready(status: "Serving \(places)")
         Footprint.settle()
         let heartbeat = Task { await beat() }
-        let tending = Task { await listeners.tend() }
-        for await signal in signals {
-            if signal == .sighup {
-                reload()
-            } else {
+        let status = await waitForEnd(signals)
+        heartbeat.cancel()
+        await stop()
+        return status
+    }
+
+    /// What the daemon waits for while it serves.
+    private enum Word: Sendable {
+        case signal(UnixSignal)
+        case lost(TransferError)
+    }
+
+    /// Tends the sockets meanwhile; returns the exit status.
+    private func waitForEnd(_ signals: UnixSignalsSequence) async -> Int32 {
+        let (words, continuation) = AsyncStream.makeStream(of: Word.self)
+        let hearing = Task { for await signal in signals { continuation.yield(.signal(signal)) } }
+        let tending = Task { if let loss = await listeners.tend() { continuation.yield(.lost(loss)) } }
+        var status = Exit.done
+        loop: for await word in words {
+            switch word {
+            case .signal(.sighup): reload()
+            case .signal(let signal):
                 logger.notice("stopping", metadata: ["signal": "\(signal)"])
-                break
+                break loop
+            case .lost(let loss):
+                logger.critical("stopping", metadata: ["error": "\(loss.message)"])
+                status = Exit.failed
+                break loop
             }
         }
-        heartbeat.cancel()
+        hearing.cancel()
         listeners.stop()
         await tending.value
+        return status
+    }
+
+    /// Gives up the sockets' names first: who starts meanwhile needs them.
+    private func stop() async {
         notifier.stopping(status: "Writing checkpoints")
         await server.stopAccepting()
         await supervisor.stop()

@@ -2,12 +2,12 @@ import Glibc
 
 /// A socket's path as a socket address takes it: `sun_path` has 108 bytes with its NUL (unix(7)). A longer one is reached
 /// through its open folder, below /proc/self/fd.
-struct SocketAddressPath {
+package struct SocketAddressPath {
     /// What goes into the address; good until `close`.
     let text: String
     private let folder: Int32
 
-    static let longest = 107
+    package static let longest = 107
     /// open(2): O_PATH, which glibc shows only to programs that define _GNU_SOURCE.
     private static let pathOnly: Int32 = 0o10000000
     /// Room for the name itself where its folder is reached by number.

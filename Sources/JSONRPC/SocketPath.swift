@@ -28,7 +28,7 @@ package struct SocketPath: Sendable, Hashable {
             throw Unusable(
                 description: """
                     The socket's name has \(name) bytes, in a path of \(path.utf8.count); there it may have at most \
-                    \(SocketAddressPath.longestName): \(path). Choose a shorter one with --socket or DLD_SOCKET.
+                    \(SocketAddressPath.longestName): \(path). Choose a shorter one.
                     """)
         }
         self.path = path
@@ -106,6 +106,12 @@ package struct SocketPath: Sendable, Hashable {
 package struct OpenSocket: Sendable {
     let descriptor: Int32
     let file: SocketFile
+
+    /// Ends it before it is listened on.
+    package func discard() {
+        _ = Glibc.close(descriptor)
+        file.remove()
+    }
 
     /// Connections the kernel holds until they are accepted: enough for many clients at once.
     static let backlog: Int32 = 1024

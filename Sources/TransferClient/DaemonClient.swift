@@ -1,20 +1,32 @@
 import FoundationEssentials
 import JSONRPC
+import NIOConcurrencyHelpers
 import TransferModel
 import TransferRPC
 
 /// One connection to a daemon: typed calls and streams of events. Reconnecting is the caller's decision.
 public final class DaemonClient: Sendable {
+    /// Where the daemon was reached.
+    public let socketPath: String
     private let connection: RPCClientConnection
     private let streams: EventStreams
+    private let patience: Duration?
+    /// Why the connection was given up.
+    private let silence = NIOLockedValueBox<ClientError?>(nil)
 
-    private init(connection: RPCClientConnection, streams: EventStreams) {
+    private init(
+        _ socketPath: String, _ connection: RPCClientConnection, _ streams: EventStreams, _ patience: Duration?
+    ) {
+        self.socketPath = socketPath
         self.connection = connection
         self.streams = streams
+        self.patience = patience
     }
 
-    /// - Throws: `ClientError.noDaemon`, also where the path is too long for a socket.
-    public static func connect(to socketPath: String) async throws -> DaemonClient {
+    /// - Parameter patience: a call that has no answer after this time fails with `ClientError.noAnswer` if the daemon does not
+    ///   answer another connection either, within half of the time; one that is busy is waited for. nil: without limit.
+    /// - Throws: `ClientError.noDaemon`, also where the path is too long for a socket; `ClientError.notPermitted`.
+    public static func connect(to socketPath: String, patience: Duration? = nil) async throws -> DaemonClient {
         let streams = EventStreams()
         do {
             _ = try SocketPath(socketPath)
@@ -23,11 +35,11 @@ public final class DaemonClient: Sendable {
             } closed: { reason in
                 streams.finish(throwing: ClientError.connectionLost(reason))
             }
-            return DaemonClient(connection: connection, streams: streams)
+            return DaemonClient(socketPath, connection, streams, patience)
         } catch let error as SocketPath.Unusable {
             throw ClientError.noDaemon(socket: socketPath, reason: error.description)
         } catch {
-            throw ClientError.noDaemon(socket: socketPath, reason: ConnectFailure.sentence(error))
+            throw ConnectFailure.error(error, at: socketPath)
         }
     }
 
@@ -77,12 +89,16 @@ public final class DaemonClient: Sendable {
         _ method: M.Type, _ parameters: M.Parameters, intercept: (@Sendable ([UInt8]) -> Void)?
     ) async throws -> M.Result {
         let request = try WireCoding.encode(parameters)
+        let name = M.name
+        let watch = patience.map { patience in Task { await self.endAtSilence(of: name, patience) } }
+        defer { watch?.cancel() }
         let answer: [UInt8]
         do throws(RPCClientConnection.Failure) {
             answer = try await connection.request(M.name, request, intercept: intercept)
         } catch {
             switch error {
-            case .connectionLost(let reason): throw ClientError.connectionLost(reason)
+            case .connectionLost(let reason):
+                throw silence.withLockedValue { $0 } ?? ClientError.connectionLost(reason)
             case .refused(let refusal): throw WireCoding.error(from: refusal.text)
             }
         }
@@ -91,5 +107,34 @@ public final class DaemonClient: Sendable {
         } catch {
             throw ClientError.protocolMismatch(method: M.name, reason: TransferError(decoding: error).message)
         }
+    }
+
+    /// Gives the connection up where the daemon is silent on another one too.
+    private func endAtSilence(of method: String, _ patience: Duration) async {
+        repeat {
+            try? await Task.sleep(for: patience)
+            if Task.isCancelled { return }
+        } while await Self.answers(at: socketPath, within: patience / 2)
+        if Task.isCancelled { return }
+        let seconds = Int((patience + patience / 2).components.seconds)
+        silence.withLockedValue { $0 = .noAnswer(socket: socketPath, method: method, seconds: seconds) }
+        await close()
+    }
+
+    /// Whether somebody says anything there, be it no.
+    private static func answers(at socketPath: String, within limit: Duration) async -> Bool {
+        guard let other = try? await connect(to: socketPath) else { return false }
+        let timer = Task {
+            try await Task.sleep(for: limit)
+            await other.close()
+        }
+        defer { timer.cancel() }
+        do {
+            _ = try await other.call(DaemonInfo.self, Nothing())
+        } catch ClientError.connectionLost {
+            return false
+        } catch {}
+        await other.close()
+        return true
     }
 }

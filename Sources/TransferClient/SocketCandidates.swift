@@ -1,4 +1,5 @@
 import Glibc
+import JSONRPC
 
 extension DaemonClient {
     /// Where a daemon may listen, best first (protocol.md, Transport).
@@ -24,23 +25,27 @@ extension DaemonClient {
             }
             ?? value("HOME").map { $0 + "/.local/state/dld" }
         if let state { paths.append(state + "/dld.sock") }
-        if let runtime = value("XDG_RUNTIME_DIR"), foreignRuntimeFolder(environment: environment) == nil {
-            paths.append(runtime + "/dld/dld.sock")
+        if let runtime = value("XDG_RUNTIME_DIR"), unusableRuntimeFolder(environment: environment) == nil {
+            paths.append(runtime + runtimeSocketName)
         }
         return paths + systemSocketPaths
     }
 
-    /// `XDG_RUNTIME_DIR` where it belongs to another user, as `su` and `sudo` leave it behind: it is passed over.
-    public static func foreignRuntimeFolder(environment: [String: String]) -> String? {
+    private static let runtimeSocketName = "/dld/dld.sock"
+
+    /// `XDG_RUNTIME_DIR` where it is passed over, and why: it belongs to another user, as `su` and `sudo` leave it behind, or is
+    /// too long for a socket's address.
+    public static func unusableRuntimeFolder(environment: [String: String]) -> (path: String, reason: String)? {
+        guard let runtime = environment["XDG_RUNTIME_DIR"], runtime.hasPrefix("/") else { return nil }
         var status = stat()
-        guard let runtime = environment["XDG_RUNTIME_DIR"], runtime.hasPrefix("/"), stat(runtime, &status) == 0,
-            status.st_uid != geteuid()
-        else { return nil }
-        return runtime
+        if stat(runtime, &status) == 0, status.st_uid != geteuid() { return (runtime, "belongs to another user") }
+        let length = (runtime + runtimeSocketName).utf8.count
+        guard length > SocketAddressPath.longest else { return nil }
+        return (runtime, "is too long for a socket (\(length) bytes, \(SocketAddressPath.longest) fit)")
     }
 
     /// Of the one daemon of the system.
     public static let systemSocketPath = "/run/dld/dld.sock"
 
-    private static let systemSocketPaths = [systemSocketPath, "/var/lib/dld/dld.sock"]
+    package static let systemSocketPaths = [systemSocketPath, "/var/lib/dld/dld.sock"]
 }

@@ -6,7 +6,11 @@ enum BlankDatabase {
     private static let limit = 1 << 20
 
     /// Empties such a file; false where it is anything else, which stays as it is.
-    static func empty(_ path: String) -> Bool {
+    static func empty(_ path: String) -> Bool { check(path) { ftruncate($0, 0) == 0 } }
+
+    static func isBlank(_ path: String) -> Bool { check(path) { _ in true } }
+
+    private static func check(_ path: String, _ body: (Int32) -> Bool) -> Bool {
         let file = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC)
         guard file >= 0 else { return false }
         defer { close(file) }
@@ -14,6 +18,6 @@ enum BlankDatabase {
         guard (1...limit).contains(length) else { return false }
         var content = [UInt8](repeating: 0, count: length)
         guard pread(file, &content, length, 0) == length, content.allSatisfy({ $0 == 0 }) else { return false }
-        return ftruncate(file, 0) == 0
+        return body(file)
     }
 }

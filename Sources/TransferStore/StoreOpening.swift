@@ -9,6 +9,7 @@ enum StoreOpening {
     static func open(_ folder: StateFolder) throws -> (DatabasePool, String) {
         do {
             try folder.requireFiles()
+            try LostContent.refuse(folder)
             try inspect(folder.database)
             try folder.prepareDatabaseFile()
             if folder.copiesOnWrite { keepIndexInMemory() }

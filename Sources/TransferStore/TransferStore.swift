@@ -16,9 +16,15 @@ package final class TransferStore: Sendable {
     package let identifier: String
     /// Path of the state folder.
     package var folderPath: String { folder.path }
+    package var databasePath: String { place.path }
+    /// Whether another folder, or none, has the state folder's path by now. May block.
+    package var isElsewhere: Bool { place.isElsewhere }
+    /// What to say then.
+    package var moved: TransferError { place.moved }
     private let folder: StateFolder
     private let lock: InstanceLock
     private let reserve: Reserve
+    private let place: DatabasePlace
     private let committer: GroupCommitter
     let checkpointing: Checkpointing
     private let tidying: Tidying
@@ -39,8 +45,9 @@ package final class TransferStore: Sendable {
         (pool, identifier) = try StoreOpening.open(folder)
         reserve.restore()
         checkpointing = try StoreOpening.checkpoints(folder, of: pool)
+        place = try DatabasePlace(folder.database)
         committer = GroupCommitter(
-            pool: pool, place: try DatabasePlace(folder.database), reserve: reserve, checkpointing: checkpointing,
+            pool: pool, place: place, reserve: reserve, checkpointing: checkpointing,
             hasThread: !inPlace)
         tidying = Tidying(committer, checkpointing: checkpointing)
         guard !inPlace else { return }

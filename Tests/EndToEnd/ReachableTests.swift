@@ -7,57 +7,6 @@ import TransferModel
 extension EndToEnd {
     /// The daemon is found from wherever it is called, whatever became of its sockets.
     struct Reachable {
-        /// One user's folders, and the programs as that user starts them: in a login, or by cron, ssh and su, which know no
-        /// runtime folder.
-        private final class House: Sendable {
-            let folder: TemporaryFolder
-            let home: String
-            let runtime: String
-
-            init(home name: String = "home") throws {
-                folder = try TemporaryFolder()
-                var path = folder.path
-                for part in name.split(separator: "/") {
-                    path += "/" + part
-                    guard mkdir(path, 0o755) == 0 else { throw SupportError("mkdir \(path): errno \(errno)") }
-                }
-                home = path
-                runtime = try folder.folder("runtime", mode: 0o700)
-            }
-
-            var state: String { home + "/.local/state/dld" }
-            var stateSocket: String { state + "/dld.sock" }
-            var runtimeSocket: String { runtime + "/dld/dld.sock" }
-            var log: String { (try? Files.text(folder.file("log"))) ?? "" }
-
-            func environment(_ runtime: String?) -> [String: String] {
-                var variables = Program.plainEnvironment
-                variables["HOME"] = home
-                variables["XDG_RUNTIME_DIR"] = runtime
-                return variables
-            }
-
-            /// Starts a daemon without a word about its socket; returns when it says that it is ready.
-            func start(_ runtime: String?, _ arguments: [String] = []) async throws -> Program {
-                let program = try Program(
-                    [try Binaries.path("dld")] + arguments, environment: environment(runtime),
-                    output: folder.file("log"))
-                let isReady = await eventually(within: 30) { log.contains("ready ") || !program.isRunning }
-                guard isReady, program.isRunning else { throw SupportError("dld does not start: \(log)") }
-                return program
-            }
-
-            func dlctl(_ runtime: String?, _ arguments: [String]) async throws -> (status: Int32, output: String) {
-                try await Program.run([try Binaries.path("dlctl")] + arguments, environment: environment(runtime))
-            }
-
-            /// Whether dlctl reaches the daemon with this number, which it must not start.
-            func reaches(_ pid: pid_t, _ runtime: String?) async throws -> Bool {
-                let (status, output) = try await dlctl(runtime, ["info", "--no-start"])
-                return status == 0 && output.contains("\(pid), uid")
-            }
-        }
-
         /// Whether this daemon comes to answer at the socket.
         private func comesToAnswer(_ daemon: Program, at socket: String) async -> Bool {
             await eventually(within: 20) {
@@ -66,14 +15,9 @@ extension EndToEnd {
             }
         }
 
-        private func inode(_ path: String) -> ino_t? {
-            var status = stat()
-            return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFSOCK ? status.st_ino : nil
-        }
-
         @Test(.timeLimit(.minutes(1)), arguments: [true, false], [true, false])
         func withAndWithoutARuntimeFolder(isStartedWith: Bool, isCalledWith: Bool) async throws {
-            let house = try House()
+            let house = try UserHouse()
             let daemon = try await house.start(isStartedWith ? house.runtime : nil)
             #expect(try await house.reaches(daemon.pid, isCalledWith ? house.runtime : nil), "\(house.log)")
             let (_, output) = try await house.dlctl(nil, ["info", "--no-start", "--json"])
@@ -87,10 +31,10 @@ extension EndToEnd {
         /// Deleted, moved away, or replaced by what a crash of another one left there.
         @Test(.timeLimit(.minutes(1)), arguments: ["rm", "mv", "replace"], ["runtime", "state"])
         func aSocketWhoseNameIsGoneIsMadeAnew(how: String, which: String) async throws {
-            let house = try House()
+            let house = try UserHouse()
             let daemon = try await house.start(house.runtime)
             let socket = which == "runtime" ? house.runtimeSocket : house.stateSocket
-            let old = inode(socket)
+            let old = socketInode(socket)
             switch how {
             case "rm": #expect(unlink(socket) == 0)
             case "mv": #expect(rename(socket, socket + ".old") == 0)
@@ -100,13 +44,13 @@ extension EndToEnd {
                 close(other)
             }
             #expect(await comesToAnswer(daemon, at: socket), "\(house.log)")
-            #expect(inode(socket) != old || how != "mv")
+            #expect(socketInode(socket) != old || how != "mv")
             #expect(try await house.reaches(daemon.pid, nil))
         }
 
         @Test(.timeLimit(.minutes(1)))
         func aRuntimeFolderThatIsWipedIsNoLoss() async throws {
-            let house = try House()
+            let house = try UserHouse()
             let daemon = try await house.start(house.runtime)
             #expect(rename(house.runtime, house.runtime + ".old") == 0)
             Files.removeTree(house.runtime + ".old")
@@ -119,7 +63,7 @@ extension EndToEnd {
         /// As logind does it at a login after a logout: another file system is mounted over the folder, then taken away.
         @Test(.timeLimit(.minutes(1)), .enabled(if: Requirements.mayAdministrate))
         func aRuntimeFolderThatIsMountedOverGetsASocket() async throws {
-            let house = try House()
+            let house = try UserHouse()
             let daemon = try await house.start(house.runtime)
             #expect(mount("tmpfs", house.runtime, "tmpfs", 0, "mode=0700") == 0)
             defer { umount2(house.runtime, Int32(MNT_DETACH)) }
@@ -131,7 +75,7 @@ extension EndToEnd {
 
         @Test(.timeLimit(.minutes(1)))
         func aSecondStartSaysWhereTheFirstListens() async throws {
-            let house = try House()
+            let house = try UserHouse()
             let daemon = try await house.start(house.runtime)
             let second = try await Program.run([try Binaries.path("dld")], environment: house.environment(nil))
             #expect(second.status == 1)
@@ -142,19 +86,29 @@ extension EndToEnd {
 
         @Test(.timeLimit(.minutes(1)), .enabled(if: Requirements.isRoot))
         func aRuntimeFolderOfSomebodyElseIsPassedOver() async throws {
-            let house = try House()
+            let house = try UserHouse()
             #expect(chown(house.runtime, 54_321, 54_321) == 0)
             let daemon = try await house.start(house.runtime)
-            #expect(inode(house.runtimeSocket) == nil && inode(house.stateSocket) != nil)
+            #expect(socketInode(house.runtimeSocket) == nil && socketInode(house.stateSocket) != nil)
             #expect(house.log.contains("belongs to user 54321"), "\(house.log)")
             let (status, output) = try await house.dlctl(house.runtime, ["info", "--no-start"])
             #expect(status == 0 && output.contains("belongs to another user") && output.contains("\(daemon.pid), uid"))
         }
 
+        @Test(.timeLimit(.minutes(1)))
+        func aRuntimeFolderThatIsTooLongIsPassedOver() async throws {
+            let house = try UserHouse(
+                runtime: String(repeating: "r", count: 70) + "/" + String(repeating: "r", count: 30))
+            let daemon = try await house.start(house.runtime)
+            #expect(house.log.contains("of which there may be 107, and is passed over"), "\(house.log)")
+            let (status, output) = try await house.dlctl(house.runtime, ["info", "--no-start"])
+            #expect(status == 0 && output.contains("is too long for a socket") && output.contains("\(daemon.pid), uid"))
+        }
+
         /// systemd's socket, as sd_listen_fds(3) hands it over; python3 stands in for systemd.
         @Test(.timeLimit(.minutes(1)), .enabled(if: Requirements.has("python3")))
         func aSocketOfSystemdIsNamedAndReplaced() async throws {
-            let house = try House()
+            let house = try UserHouse()
             let socket = house.folder.file("systemds")
             let launcher = """
                 import os, socket, sys
@@ -183,7 +137,7 @@ extension EndToEnd {
         /// A state folder may lie deeper than a socket's address reaches.
         @Test(.timeLimit(.minutes(1)))
         func aLongStateFolderHasItsSocketToo() async throws {
-            let house = try House(
+            let house = try UserHouse(
                 home: Array(repeating: String(repeating: "h", count: 60), count: 3).joined(separator: "/"))
             #expect(house.stateSocket.utf8.count > 200)
             let daemon = try await house.start(nil)
@@ -195,7 +149,7 @@ extension EndToEnd {
 
         @Test(.timeLimit(.minutes(1)))
         func startAndStop() async throws {
-            let house = try House()
+            let house = try UserHouse()
             let nothing = try await house.dlctl(nil, ["stop"])
             #expect(nothing.status == 0 && nothing.output.contains("no daemon is running"))
             let started = try await house.dlctl(house.runtime, ["start"])
@@ -208,7 +162,7 @@ extension EndToEnd {
             let stopped = try await house.dlctl(nil, ["stop"])
             #expect(stopped.status == 0 && stopped.output.contains("stopped (process \(pid))"), "\(stopped.output)")
             #expect(try await house.dlctl(nil, ["info", "--no-start"]).status == 3)
-            #expect(inode(house.stateSocket) == nil && inode(house.runtimeSocket) == nil)
+            #expect(socketInode(house.stateSocket) == nil && socketInode(house.runtimeSocket) == nil)
         }
 
         private func json(_ text: String) throws -> JSONValue {

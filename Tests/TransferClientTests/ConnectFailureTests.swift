@@ -1,15 +1,33 @@
 import Glibc
 import NIOCore
+import TestSupport
 import Testing
 
 @testable import TransferClient
 
 struct ConnectFailureTests {
+    private func error(_ code: CInt, at socket: String = "/s") -> ClientError {
+        ConnectFailure.error(IOError(errnoCode: code, reason: "connect"), at: socket)
+    }
+
     @Test func saysCausesInWords() {
-        func sentence(_ code: CInt) -> String { ConnectFailure.sentence(IOError(errnoCode: code, reason: "connect")) }
-        #expect(sentence(ENOENT) == "there is no such socket")
-        #expect(sentence(ECONNREFUSED) == "nobody listens there")
-        #expect(sentence(EACCES).hasPrefix("this user may not connect to it (the system's daemon"))
-        #expect(sentence(ENOTDIR) == "Not a directory")
+        #expect(error(ENOENT) == .noDaemon(socket: "/s", reason: "there is no such socket"))
+        #expect(error(ECONNREFUSED) == .noDaemon(socket: "/s", reason: "nobody listens there"))
+        #expect(error(ENOTDIR) == .noDaemon(socket: "/s", reason: "Not a directory"))
+    }
+
+    @Test func saysWhomTheSystemsDaemonServes() {
+        guard case .notPermitted(let socket, let reason) = error(EACCES, at: DaemonClient.systemSocketPath) else {
+            Issue.record("\(error(EACCES))")
+            return
+        }
+        #expect(socket == DaemonClient.systemSocketPath)
+        #expect(reason.contains("may not connect to it") && reason.hasSuffix("serves the groups dld and dld-admin"))
+    }
+
+    /// Root is kept out by no mode.
+    @Test func withoutABarrierThereIsNoMode() throws {
+        let folder = try TemporaryFolder()
+        #expect(Barrier(to: folder.file("absent")) == nil)
     }
 }

@@ -86,6 +86,29 @@ struct DaemonClientTests {
         }
     }
 
+    /// It accepts, and answers on no connection.
+    @Test func aSilentDaemonIsGivenUp() async throws {
+        try await withDaemon(patience: .milliseconds(200)) { client, daemon in
+            let error = await #expect(throws: ClientError.self) { try await client.call(DaemonInfo.self, .init()) }
+            #expect(error == .noAnswer(socket: client.socketPath, method: "daemon.info", seconds: 0))
+            #expect(error?.description.contains(client.socketPath) == true)
+            #expect(daemon.requests.count == 2)
+        }
+    }
+
+    @Test func aBusyDaemonIsWaitedFor() async throws {
+        try await withDaemon(patience: .seconds(2)) { client, daemon in
+            daemon.answersInfo()
+            let pending = Task { try await client.call(DaemonStats.self, .init()) }
+            #expect(await eventually { daemon.requests.count { $0.hasPrefix("daemon.info") } >= 2 })
+            daemon.release()
+            // The empty object is not understood, so it has arrived.
+            let error = await #expect(throws: ClientError.self) { try await pending.value }
+            guard case .protocolMismatch? = error else { Issue.record("\(String(describing: error))"); return }
+            _ = try await client.call(AddTasks.self, .init(session: "work", tasks: [TaskSpec()]))
+        }
+    }
+
     @Test func saysWhyThereIsNoDaemon() async throws {
         let absent = await #expect(throws: ClientError.self) { try await DaemonClient.connect(to: "/nonexistent/s") }
         #expect(absent?.description == "No daemon at /nonexistent/s: there is no such socket.")
@@ -103,6 +126,7 @@ final class FakeDaemon: RequestHandler {
         var requests: [String] = []
         var server: RPCServer?
         var held: [CheckedContinuation<Void, Never>] = []
+        var answersInfo = false
     }
     private let state = NIOLockedValueBox(State())
 
@@ -113,11 +137,18 @@ final class FakeDaemon: RequestHandler {
 
     func stop() async {
         await state.withLockedValue { $0.server }?.stop()
+        release()
+    }
+
+    /// Answers what is held, each with an empty object.
+    func release() {
         state.withLockedValue { state in
             defer { state.held = [] }
             return state.held
         }.forEach { $0.resume() }
     }
+
+    func answersInfo() { state.withLockedValue { $0.answersInfo = true } }
 
     func answer(_ request: RPCRequest, from connection: RPCConnection) async -> RPCAnswer {
         let parameters = String(decoding: request.parameters ?? [], as: UTF8.self)
@@ -140,7 +171,9 @@ final class FakeDaemon: RequestHandler {
                         "{\"jsonrpc\":\"2.0\",\"method\":\"event\",\"params\":{\"subscription\":\"s1\",\"type\":\"task.new\"}}"
                             .utf8))
             }
-        case DaemonInfo.name:
+        case DaemonInfo.name where state.withLockedValue({ $0.answersInfo }):
+            return RPCAnswer(.success(Array("{}".utf8)))
+        case DaemonInfo.name, DaemonStats.name:
             await withCheckedContinuation { continuation in state.withLockedValue { $0.held.append(continuation) } }
             return RPCAnswer(.success(Array("{}".utf8)))
         case GetSettings.name: return RPCAnswer(.success(Array("[]".utf8)))
@@ -169,12 +202,14 @@ func eventually(_ condition: () async -> Bool) async -> Bool {
 }
 
 /// Runs `body` with a client of a fake daemon, and ends both.
-func withDaemon(_ body: (_ client: DaemonClient, _ daemon: FakeDaemon) async throws -> Void) async throws {
+func withDaemon(
+    patience: Duration? = nil, _ body: (_ client: DaemonClient, _ daemon: FakeDaemon) async throws -> Void
+) async throws {
     let folder = try TemporaryFolder()
     let daemon = FakeDaemon()
     let server = try await RPCServer.start(on: .path(try SocketPath(folder.file("s"))), handler: daemon)
     daemon.serve(server)
-    let client = try await DaemonClient.connect(to: folder.file("s"))
+    let client = try await DaemonClient.connect(to: folder.file("s"), patience: patience)
     do {
         try await body(client, daemon)
     } catch {

@@ -34,9 +34,18 @@ struct SocketCandidatesTests {
         let folder = try TemporaryFolder()
         let environment = ["XDG_RUNTIME_DIR": folder.path]
         #expect(paths(environment).first == folder.path + "/dld/dld.sock")
-        #expect(DaemonClient.foreignRuntimeFolder(environment: environment) == nil)
+        #expect(DaemonClient.unusableRuntimeFolder(environment: environment) == nil)
         #expect(chown(folder.path, 54_321, 54_321) == 0)
         #expect(paths(environment) == system)
-        #expect(DaemonClient.foreignRuntimeFolder(environment: environment) == folder.path)
+        let unusable = DaemonClient.unusableRuntimeFolder(environment: environment)
+        #expect(unusable?.path == folder.path && unusable?.reason == "belongs to another user")
+    }
+
+    @Test func aRuntimeFolderThatIsTooLongIsPassedOver() {
+        let longest = ["XDG_RUNTIME_DIR": "/" + String(repeating: "r", count: 93)]
+        #expect(paths(longest).first?.utf8.count == 107)
+        let longer = ["XDG_RUNTIME_DIR": "/" + String(repeating: "r", count: 94)]
+        #expect(paths(longer) == system)
+        #expect(DaemonClient.unusableRuntimeFolder(environment: longer)?.reason.contains("108 bytes") == true)
     }
 }

@@ -1,4 +1,3 @@
-import Glibc
 import TransferModel
 
 /// Puts the layers on each other: flags > environment > settings.set > user file > /etc file > defaults. For limits of
@@ -118,12 +117,11 @@ package struct ConfigurationLoader: Sendable {
     }
 
     private func passedOver(_ settings: DaemonSettings) -> [ConfigurationProblem] {
-        guard settings.socket == nil, let foreign = paths.foreignRuntimeFolder else { return [] }
+        guard settings.socket == nil, let runtime = paths.unusableRuntimeFolder else { return [] }
         return [
             ConfigurationProblem(
                 place: .environment("XDG_RUNTIME_DIR"), name: "",
-                message: "\(foreign.path) belongs to user \(foreign.owner), not to \(geteuid()), and is passed over; "
-                    + "the socket is in the state folder.")
+                message: "\(runtime.path) \(runtime.reason), and is passed over; the socket is in the state folder.")
         ]
     }
 

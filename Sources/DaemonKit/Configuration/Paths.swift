@@ -31,18 +31,23 @@ package struct Paths: Hashable, Sendable {
     /// Where the socket is unless a setting says otherwise.
     package func socket(stateDirectory: String) -> String {
         if system { return "/run/dld/dld.sock" }
-        if let runtime = runtimeFolder, foreignRuntimeFolder == nil { return "\(runtime)/dld/dld.sock" }
+        if let runtime = runtimeFolder, unusableRuntimeFolder == nil { return runtime + Self.runtimeSocketName }
         return "\(stateDirectory)/\(ListeningPlaces.stateName)"
     }
 
-    /// `$XDG_RUNTIME_DIR` of another user, as `su` and `sudo` leave it behind, and that user's number: a socket there would be
-    /// out of this user's reach, or in the way of the other one's daemon.
-    package var foreignRuntimeFolder: (path: String, owner: UInt32)? {
+    private static let runtimeSocketName = "/dld/dld.sock"
+
+    /// `$XDG_RUNTIME_DIR` where it is passed over, and why. Another user's, as `su` and `sudo` leave it behind: a socket there
+    /// would be out of this user's reach, or in the way of the other one's daemon. Or one that is too long for a socket.
+    package var unusableRuntimeFolder: (path: String, reason: String)? {
+        guard !system, let runtime = runtimeFolder else { return nil }
         var status = stat()
-        guard !system, let runtime = runtimeFolder, stat(runtime, &status) == 0, status.st_uid != geteuid() else {
-            return nil
+        if stat(runtime, &status) == 0, status.st_uid != geteuid() {
+            return (runtime, "belongs to user \(status.st_uid), not to \(geteuid())")
         }
-        return (runtime, status.st_uid)
+        let length = (runtime + Self.runtimeSocketName).utf8.count
+        guard length > Self.socketPathLimit else { return nil }
+        return (runtime, "makes a socket's path of \(length) bytes, of which there may be \(Self.socketPathLimit)")
     }
 
     private var runtimeFolder: String? { Self.absolute(environment["XDG_RUNTIME_DIR"]) }

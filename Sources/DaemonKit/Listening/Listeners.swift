@@ -1,6 +1,8 @@
 import JSONRPC
 import Logging
 import Threading
+import TransferModel
+import TransferStore
 
 /// Keeps the daemon reachable: listens in all its places, and makes a socket anew whose name is gone or became another's.
 final class Listeners: Sendable {
@@ -13,9 +15,17 @@ final class Listeners: Sendable {
         var isInPlace: Bool { listener?.isInPlace ?? false }
     }
 
+    /// A place whose clients may connect, and are not answered yet.
+    private struct Opened: Sendable {
+        let place: ListeningPlaces.Place
+        var address: RPCServer.Address?
+        var complaint: String?
+    }
+
     private static let settling = Duration.milliseconds(300)
 
     private let server: RPCServer
+    private let store: TransferStore
     private let pool: BlockingPool
     private let logger: Logger
     private let held: Guarded<[Held]>
@@ -23,40 +33,63 @@ final class Listeners: Sendable {
     /// Told where the daemon listens, each time that changes.
     private let changed: @Sendable ([String]) -> Void
 
-    /// Opens what can be opened.
+    /// Opens what can be opened. Nobody is answered before all of it is known to `changed`.
+    /// - Parameter store: the folder that the sockets speak for; a socket is made anew only while it is in place.
     /// - Throws: `SocketPath.Unusable` where a place that somebody named cannot be opened, where another daemon listens in one,
     ///   or where none is left.
     init(
-        _ places: ListeningPlaces, adopted descriptor: Int32?, server: RPCServer, pool: BlockingPool, logger: Logger,
-        changed: @escaping @Sendable ([String]) -> Void
+        _ places: ListeningPlaces, adopted descriptor: Int32?, server: RPCServer, store: TransferStore,
+        pool: BlockingPool,
+        logger: Logger, changed: @escaping @Sendable ([String]) -> Void
     ) async throws {
         self.server = server
+        self.store = store
         self.pool = pool
         self.logger = logger
         self.changed = changed
-        var opened: [Held] = []
-        if let descriptor {
-            let place = places.places.first { $0.kind == .adopted }
-            let listener = try await server.listen(on: .adopted(descriptor: descriptor, path: place?.path.path))
-            if let place { opened.append(Held(place: place, listener: listener)) }
-        }
-        for place in places.places where place.kind != .adopted {
-            do throws(SocketPath.Unusable) {
-                let socket = try await pool.run { () throws(SocketPath.Unusable) in try place.path.open() }
-                opened.append(Held(place: place, listener: try await Self.listen(server, socket)))
-            } catch {
-                if place.kind == .named || error.isTaken { throw error }
-                logger.warning("not listening in one place; tried again", metadata: ["reason": "\(error)"])
-                opened.append(Held(place: place, complaint: error.description))
+        var opened: [Opened] = []
+        do {
+            for place in places.places {
+                opened.append(try await Self.open(place, adopted: descriptor, pool, logger))
             }
+            if descriptor == nil, opened.allSatisfy({ $0.address == nil }) {
+                throw SocketPath.Unusable(description: opened.compactMap(\.complaint).joined(separator: " "))
+            }
+        } catch {
+            for case .open(let socket)? in opened.map(\.address) { socket.discard() }
+            throw error
         }
-        if descriptor == nil, opened.allSatisfy({ $0.listener == nil }) {
-            throw SocketPath.Unusable(description: opened.compactMap(\.complaint).joined(separator: " "))
+        changed(opened.filter { $0.address != nil }.map(\.place.path.path))
+        // An abstract socket of the service manager has no place.
+        if let descriptor, opened.allSatisfy({ $0.place.kind != .adopted }) {
+            try await server.listen(on: .adopted(descriptor: descriptor))
         }
-        let held = Guarded(opened)
+        var listening: [Held] = []
+        for one in opened {
+            let listener: RPCListener? =
+                if let address = one.address { try await server.listen(on: address) } else { nil }
+            listening.append(Held(place: one.place, listener: listener, complaint: one.complaint))
+        }
+        let held = Guarded(listening)
         self.held = held
-        watch = NameWatch { held.withLock { $0 }.allSatisfy(\.isInPlace) }
-        tellChange()
+        watch = NameWatch { held.withLock { $0 }.allSatisfy(\.isInPlace) && !store.isElsewhere }
+        watch.watch(names)
+    }
+
+    private static func open(
+        _ place: ListeningPlaces.Place, adopted descriptor: Int32?, _ pool: BlockingPool, _ logger: Logger
+    ) async throws(SocketPath.Unusable) -> Opened {
+        if place.kind == .adopted, let descriptor {
+            return Opened(place: place, address: .adopted(descriptor: descriptor, path: place.path.path))
+        }
+        do throws(SocketPath.Unusable) {
+            let socket = try await pool.run { () throws(SocketPath.Unusable) in try place.path.open() }
+            return Opened(place: place, address: .open(socket))
+        } catch {
+            if place.kind == .named || error.isTaken { throw error }
+            logger.warning("not listening in one place; tried again", metadata: ["reason": "\(error)"])
+            return Opened(place: place, complaint: error.description)
+        }
     }
 
     private static func listen(
@@ -73,12 +106,15 @@ final class Listeners: Sendable {
     var paths: [String] { held.withLock { $0 }.filter { $0.listener != nil }.map(\.place.path.path) }
 
     /// Mends what is lost, until the watch is stopped.
-    func tend() async {
+    /// - Returns: why nothing is mended any more: the state folder is not where clients look for it.
+    func tend() async -> TransferError? {
         for await _ in watch.losses {
             // Whoever removes a whole folder is not to find a new socket in it meanwhile.
             try? await Task.sleep(for: Self.settling)
+            if await pool.run({ [store] in store.isElsewhere }) { return store.moved }
             await mend()
         }
+        return nil
     }
 
     func stop() { watch.stop() }
@@ -114,8 +150,9 @@ final class Listeners: Sendable {
     }
 
     private func tellChange() {
-        let paths = paths
-        watch.watch(paths)
+        watch.watch(names)
         changed(paths)
     }
+
+    private var names: [String] { paths + [store.databasePath] }
 }

@@ -88,7 +88,7 @@ package enum ProtocolReference {
         else `$XDG_STATE_HOME/dld`, else `~/.local/state/dld`, and `/var/lib/dld` with `--system`. Look in the state folder first: a \
         daemon that runs is there, with whatever environment it was started. A socket that is removed is made anew within 2 s. \
         A path that is named has at most 107 bytes; the folder of a longer one is opened and reached as `/proc/self/fd/N`. An \
-        `$XDG_RUNTIME_DIR` of another user is passed over.
+        `$XDG_RUNTIME_DIR` of another user, or one that is too long, is passed over.
         - The peer is who the kernel says it is (SO_PEERCRED): it sees its own sessions, tasks and events; root, and in \
         system mode members of the admin group, may name an `owner`.
         - JSON-RPC 2.0, one JSON value per line, UTF-8, LF. Batches hold at most 1000 requests. A line over 8 MiB gets an \

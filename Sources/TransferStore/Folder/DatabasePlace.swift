@@ -4,7 +4,7 @@ import TransferModel
 /// Notices when the database is no longer where the next daemon will look for it: its folder was removed, moved away,
 /// or another is mounted over it. SQLite would go on in files without a name, and what is answered would be gone.
 struct DatabasePlace: Sendable {
-    private let path: String
+    let path: String
     private let device: dev_t
     private let inode: ino_t
 
@@ -17,6 +17,24 @@ struct DatabasePlace: Sendable {
         self.path = path
         device = info.st_dev
         inode = info.st_ino
+    }
+
+    /// Whether it is certain that it is not there; a disk that does not answer proves nothing.
+    var isElsewhere: Bool {
+        var info = stat()
+        guard stat(path, &info) == 0 else { return errno == ENOENT || errno == ENOTDIR }
+        return info.st_dev != device || info.st_ino != inode
+    }
+
+    /// Why a daemon ends then.
+    var moved: TransferError {
+        TransferError(
+            .diskIO,
+            """
+            \(path) is no longer the database that this dld opened: the state folder was moved, removed or replaced. This dld \
+            ends, and the next one serves what is at that path then. To go on with the old queue, put the folder back first.
+            """,
+            details: ["path": .string(path)])
     }
 
     /// - Throws: `disk.io` where another file is there now, or none.

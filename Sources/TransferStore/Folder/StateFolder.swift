@@ -8,6 +8,8 @@ struct StateFolder: Sendable {
     var database: String { path + "/dld.sqlite" }
     var lock: String { path + "/lock" }
     var reserve: String { path + "/reserve" }
+    /// CurlEngine's; made after the database, as the reserve is.
+    var journal: String { path + "/offsets.journal" }
 
     /// Creates missing folders with mode 0700.
     /// - Throws: `TransferError` that names the folder and the cause; `permission.denied` if others could put their files
@@ -15,11 +17,13 @@ struct StateFolder: Sendable {
     func create() throws {
         var partial = path.hasPrefix("/") ? "" : "."
         for component in path.split(separator: "/") {
+            let above = partial
             partial += "/" + component
             guard mkdir(partial, 0o700) != 0, errno != EEXIST else { continue }
             let code = errno
             var info = stat()
             guard stat(partial, &info) == 0 else {
+                if errno == EACCES { try requireOpen(above, X_OK, "x") }
                 throw StoreFailure.system("Cannot create the state folder", path: partial, errno: code)
             }
         }
@@ -27,10 +31,22 @@ struct StateFolder: Sendable {
         if stat(path, &info) == 0, info.st_mode & S_IFMT != S_IFDIR {
             throw StoreFailure.system("Cannot use the state folder", path: path, errno: ENOTDIR)
         }
+        try requireOpen(path, R_OK | W_OK | X_OK, "rwx")
         guard access(path, R_OK | W_OK | X_OK) == 0 else {
             throw StoreFailure.system("Cannot use the state folder", path: path, errno: errno)
         }
         try requireOwn()
+    }
+
+    /// Says of a folder whose mode keeps the daemon out what that is.
+    private func requireOpen(_ folder: String, _ rights: Int32, _ letters: String) throws {
+        var info = stat()
+        guard access(folder, rights) != 0, errno == EACCES, stat(folder, &info) == 0 else { return }
+        let place = folder == path ? "The state folder \(folder)" : "The folder \(folder) above the state folder"
+        throw refusal(
+            "\(place) is closed to user \(geteuid()): it belongs to user \(info.st_uid) and has the mode "
+                + "\(Self.octal(info.st_mode)). Run chmod u+\(letters) on it, or name another state folder with --state-dir.",
+            info, path: folder)
     }
 
     /// Whoever may write in the folder may replace the database, whatever modes its files have.
@@ -49,15 +65,19 @@ struct StateFolder: Sendable {
         }
     }
 
-    private func refusal(_ message: String, _ info: stat) -> TransferError {
+    private func refusal(_ message: String, _ info: stat, path place: String? = nil) -> TransferError {
         TransferError(
             .permissionDenied, message,
             details: [
-                "path": .string(path), "mode": .string(Self.octal(info.st_mode)), "owner": .integer(Int64(info.st_uid)),
+                "path": .string(place ?? path), "mode": .string(Self.octal(info.st_mode)),
+                "owner": .integer(Int64(info.st_uid)),
             ])
     }
 
-    private static func octal(_ mode: mode_t) -> String { "0" + String(mode & 0o7777, radix: 8) }
+    private static func octal(_ mode: mode_t) -> String {
+        let digits = String(mode & 0o7777, radix: 8)
+        return "0" + String(repeating: "0", count: max(0, 3 - digits.count)) + digits
+    }
 
     /// Whether its disk needs room for what is written again in place.
     var copiesOnWrite: Bool {

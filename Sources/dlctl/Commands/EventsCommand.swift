@@ -171,12 +171,15 @@ struct EventPrinter {
         var client: (any DaemonCalling)? = first
         var query = query
         var open = open
-        var delay = LinkPump.firstDelay
+        var outage = Outage()
+        var isAgain = false
         while !Task.isCancelled {
             if let client {
                 do {
                     let (head, events) = try await client.follow(query)
-                    delay = LinkPump.firstDelay
+                    outage = Outage()
+                    if isAgain { try beginAnewIfOther(head, &query, open) }
+                    isAgain = true
                     if query.after == nil || query.after == .now, subscriber == nil { query.after = .after(head) }
                     for try await event in events {
                         try print(event)
@@ -185,7 +188,7 @@ struct EventPrinter {
                         if let task = event.task, Self.ends.contains(event.type) { open?.remove(task) }
                         if open?.isEmpty == true { return await client.close() }
                     }
-                } catch is ClientError {
+                } catch let error as ClientError where !error.isSilence {
                     // The daemon went; what it did not send is replayed from the last number.
                 } catch let error as TransferError where error.code == .shuttingDown {
                     // The same, announced.
@@ -194,10 +197,22 @@ struct EventPrinter {
                 if Task.isCancelled { return }
                 session.console.remark("waiting for the daemon")
             }
-            try await Task.sleep(for: delay)
-            delay = min(delay * 2, LinkPump.longestDelay)
-            client = await session.access.connectToRunning()
+            try await outage.pass()
+            client = try await session.access.reconnect(to: first.socketPath, outage)
         }
+    }
+
+    /// The numbers of another store have nothing to do with those seen: what it has is all new.
+    private func beginAnewIfOther(
+        _ head: SequenceNumber, _ query: inout Subscribe.Parameters, _ open: Set<TaskID>?
+    ) throws {
+        guard case .after(let last)? = query.after, head < last else { return }
+        if open != nil {
+            throw CommandFailure.local(
+                "the daemon that answers now has another store, without the tasks that were watched")
+        }
+        query.after = .start
+        throw ClientError.connectionLost("another store")
     }
 
     private static let ends: Set<EventType> = [.taskCompleted, .taskFailed, .taskCancelled, .taskRemoved]

@@ -63,7 +63,7 @@ struct FetchCommand: DaemonCommand {
         let added = try await submission.send(over: client)
         guard let id = added.first?.id else { throw CommandFailure.local("the daemon added no task") }
         let plan = FollowPlan(tasks: [id], known: try await submission.known(added, client), after: head)
-        var follower = Following.follower(plan, endsWhenOver: true, session)
+        var follower = Following.follower(plan, of: client, endsWhenOver: true, session)
         follower.onInterrupt = {}
         do {
             _ = try await follower.run(client, display: WaitingRemarks { session.console.remark($0) })
@@ -99,7 +99,7 @@ struct FetchCommand: DaemonCommand {
     /// Nobody waits for the request any more: it ends, and leaves nothing.
     private func abandon(_ id: TaskID, _ session: CommandSession) async {
         do {
-            guard let client = await session.access.connectToRunning() else {
+            guard let client = try await session.access.connectToRunning() else {
                 return session.console.complain("the daemon does not answer: task \(id) goes on when it is back")
             }
             let selection = ControlSelection(ids: [id])

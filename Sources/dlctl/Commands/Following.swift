@@ -10,21 +10,30 @@ enum Following {
     ) async throws {
         var plan = FollowPlan(tasks: known.map(\.id), known: known, after: head)
         plan.fetchesEnded = session.console.json
-        let state = try await follower(plan, endsWhenOver: true, session)
+        let state = try await follower(plan, of: client, endsWhenOver: true, session)
             .run(client, display: display(session.console))
         await client.close()
         if state.hasFailure { throw CommandFailure.taskFailed }
     }
 
-    static func follower(_ plan: FollowPlan, endsWhenOver: Bool, _ session: CommandSession) -> Follower {
+    static func follower(
+        _ plan: FollowPlan, of client: any DaemonCalling, endsWhenOver: Bool, _ session: CommandSession
+    ) -> Follower {
         var plan = plan
-        if !session.console.isLive { plan.progressInterval = 1 }
+        var access = session.access
+        if session.console.isLive {
+            // The live display says it itself, and a line between its own would spoil it.
+            access.remark = { _ in }
+        } else {
+            plan.progressInterval = 1
+        }
+        let place = client.socketPath
         return Follower(
             plan: plan, endsWhenOver: endsWhenOver,
             onInterrupt: { [console = session.console] in
                 console.remark("interrupted; the tasks go on in the daemon (dlctl watch shows them)")
             },
-            reconnect: { [access = session.access] in await access.connectToRunning() })
+            reconnect: { [access] in try await access.reconnect(to: place, $0) })
     }
 
     static func display(_ console: Console) -> any FollowDisplay {

@@ -52,7 +52,7 @@ extension CommandFailure {
     /// What the loss of the daemon means for a command in the middle of a call.
     init(_ error: ClientError) {
         switch error {
-        case .noDaemon, .connectionLost: self = .noDaemon(error.description)
+        case .noDaemon, .notPermitted, .noAnswer, .connectionLost: self = .noDaemon(error.description)
         case .protocolMismatch: self = .local(error.description)
         }
     }

@@ -30,7 +30,7 @@ struct StopCommand: DaemonCommand {
         abstract: "Stop the daemon: transfers pause where they are, and go on when it is started again.",
         discussion: """
             Waits until the daemon has written down where its transfers are, and has ended. The next command that needs a daemon \
-            starts one again. The system's daemon is stopped with systemctl.
+            starts one again, as do add -w, wait and watch that are running. The system's daemon is stopped with systemctl.
             """)
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
@@ -39,7 +39,7 @@ struct StopCommand: DaemonCommand {
     private static let patience = Duration.seconds(30)
 
     func run(_ session: CommandSession) async throws {
-        guard let client = await session.access.connectToRunning() else {
+        guard let client = try await session.access.connectToRunning() else {
             session.console.remark("no daemon is running")
             if session.console.json { try session.console.value(["stopped": JSONValue.bool(false)]) }
             return
@@ -59,9 +59,13 @@ struct StopCommand: DaemonCommand {
         guard kill(info.pid, SIGTERM) == 0 || errno == ESRCH else {
             throw CommandFailure.local("cannot stop process \(info.pid): \(String(cString: strerror(errno)))")
         }
+        session.console.remark(
+            "waiting up to \(Self.patience.components.seconds) s until process \(info.pid) has written down where its transfers "
+                + "are and has ended")
         guard await process.ends(within: Self.patience) else {
             throw CommandFailure.local(
-                "process \(info.pid) was told to end and still runs; dlctl explain says what a task waits for")
+                "process \(info.pid) was told to end and still runs; if it does not answer dlctl info, end it with: "
+                    + "kill -9 \(info.pid) (transfers resume at the last checkpoint)")
         }
         if isUnit {
             session.console.remark(

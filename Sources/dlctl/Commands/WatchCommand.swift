@@ -27,7 +27,7 @@ struct WatchCommand: DaemonCommand {
             }
         }
         if session.console.json { return try await printEvents(of: plan, client, session) }
-        _ = try await Following.follower(plan, endsWhenOver: !ids.isEmpty, session)
+        _ = try await Following.follower(plan, of: client, endsWhenOver: !ids.isEmpty, session)
             .run(client, display: Following.display(session.console))
         await client.close()
     }

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import TransferClient
 import TransferModel
 
 /// Starts `dld` for this user in the background: own session, no terminal, output to a log file in the state folder.
@@ -75,9 +76,20 @@ struct DaemonLauncher: Sendable {
         }
         guard Self.makePrivate(folder) else {
             throw CommandFailure.noDaemon(
-                "cannot start dld: its state folder \(folder) cannot be made (\(Self.reason()))")
+                "cannot start dld: its state folder \(folder) cannot be made (\(Self.reason()))" + Self.barrier(folder))
+        }
+        guard access(folder, W_OK | X_OK) == 0 else {
+            throw CommandFailure.noDaemon(
+                "cannot start dld: its state folder \(folder) cannot be used (\(Self.reason()))" + Self.barrier(folder))
         }
         return folder + "/dld.log"
+    }
+
+    /// The folder whose mode is in the way, if one's is.
+    private static func barrier(_ folder: String) -> String {
+        guard let barrier = Barrier(to: folder + "/dld.log") ?? Barrier(to: folder) else { return "" }
+        return
+            ": \(barrier.path) has the mode \(barrier.mode); run chmod u+rwx on it, or name another folder with XDG_STATE_HOME"
     }
 
     /// Makes the missing folders for their owner alone, as the daemon makes them.

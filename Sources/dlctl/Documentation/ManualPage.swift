@@ -164,7 +164,8 @@ extension ManualPage {
             title: "EXIT STATUS",
             entries: [
                 ("0", "Done."), ("1", "A task failed or was cancelled."), ("2", "Wrong use of the command line."),
-                ("3", "No daemon answers, and none could be started."), ("4", "The daemon refused."),
+                ("3", "No daemon answers, and none could be started; or this user may not connect to it."),
+                ("4", "The daemon refused."),
                 ("130", "Interrupted with Ctrl-C; tasks go on in the daemon."),
             ]),
         Part(
@@ -173,7 +174,7 @@ extension ManualPage {
                 ("DLD_SOCKET", "Socket of the daemon, where --socket does not say it."),
                 (
                     "XDG_RUNTIME_DIR",
-                    "A socket of the user's daemon is dld/dld.sock below it, unless it is another user's."
+                    "A socket of the user's daemon is dld/dld.sock below it, unless it is another user's or too long."
                 ),
                 ("XDG_STATE_HOME", "The daemon's state is in dld below it; ~/.local/state without it."),
                 ("NO_COLOR", "Switches colours off where it is set and not empty."),

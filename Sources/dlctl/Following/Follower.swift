@@ -8,7 +8,7 @@ struct Follower {
     var endsWhenOver: Bool
     /// Said when Ctrl-C ends the display.
     var onInterrupt: @Sendable () -> Void
-    var reconnect: @Sendable () async throws -> (any DaemonCalling)?
+    var reconnect: LinkPump.Reconnect
 
     /// - Returns: how the tasks stood at the end.
     /// - Throws: `CommandFailure.interrupted`, or `.refused` where the daemon does not let this be followed.

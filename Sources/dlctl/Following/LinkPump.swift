@@ -7,36 +7,40 @@ import TransferRPC
 /// After a reconnection it subscribes from the last sequence number it saw, so nothing stored is missed or repeated.
 struct LinkPump {
     private let plan: FollowPlan
-    private let reconnect: @Sendable () async throws -> (any DaemonCalling)?
+    private let reconnect: Reconnect
     private let yield: @Sendable (FollowInput) -> Void
     private var last: SequenceNumber?
     private var connections = 0
-    private var delay = Self.firstDelay
+    private var outage = Outage()
 
-    static let firstDelay = Duration.milliseconds(250)
-    static let longestDelay = Duration.seconds(5)
+    /// - Returns: nil where the daemon is to be looked for again.
+    /// - Throws: `CommandFailure` where it is not.
+    typealias Reconnect = @Sendable (Outage) async throws -> (any DaemonCalling)?
 
-    init(
-        _ plan: FollowPlan, reconnect: @escaping @Sendable () async throws -> (any DaemonCalling)?,
-        yield: @escaping @Sendable (FollowInput) -> Void
-    ) {
+    init(_ plan: FollowPlan, reconnect: @escaping Reconnect, yield: @escaping @Sendable (FollowInput) -> Void) {
         self.plan = plan
         self.reconnect = reconnect
         self.yield = yield
         last = plan.after
     }
 
-    /// Runs until its Swift task is cancelled or the daemon refuses.
+    /// Runs until its Swift task is cancelled, the daemon refuses or does not come back.
     mutating func run(first: any DaemonCalling) async {
         var client: (any DaemonCalling)? = first
         while !Task.isCancelled {
             if let client, await serve(client) { return }
             await client?.close()
             if Task.isCancelled { return }
-            yield(.linkLost(nextAttemptAt: Timestamp.now().advanced(by: Seconds(delay))))
-            try? await Task.sleep(for: delay)
-            delay = min(delay * 2, Self.longestDelay)
-            client = try? await reconnect()
+            yield(.linkLost(nextAttemptAt: Timestamp.now().advanced(by: Seconds(outage.delay))))
+            do {
+                try await outage.pass()
+                client = try await reconnect(outage)
+            } catch let failure as CommandFailure {
+                yield(.refused(failure))
+                return
+            } catch {
+                client = nil
+            }
         }
     }
 
@@ -54,10 +58,13 @@ struct LinkPump {
             if last == nil { yield(.began(head: head)) }
             last = last ?? head
             yield(.linkRestored)
-            delay = Self.firstDelay
+            outage = Outage()
             try await snapshot(client)
             try await forward(events, client)
             return false
+        } catch let error as ClientError where error.isSilence {
+            yield(.refused(CommandFailure(error)))
+            return true
         } catch let error as TransferError where !Self.isLoss(error) {
             yield(.refused(.refused(error)))
             return true
@@ -84,8 +91,9 @@ struct LinkPump {
         let polling = plan.tasks == nil ? Task { [yield] in await Self.pollBacklog(client, yield) } : nil
         defer { polling?.cancel() }
         for try await event in events {
+            // A daemon that goes before the task is fetched tells of the event again.
+            if let task = event.task, Self.ends(event.type) { try await announceEnd(of: task, client) }
             if let sequence = event.sequence { last = max(last ?? sequence, sequence) }
-            if let task = event.task, Self.ends(event.type) { await announceEnd(of: task, client) }
             yield(.event(FollowedEvent(event)))
             if plan.tasks == nil, let task = event.task, event.type == .taskStarted { await refresh(task, client) }
         }
@@ -95,11 +103,14 @@ struct LinkPump {
         type == .taskCompleted || type == .taskFailed || type == .taskCancelled
     }
 
-    private func announceEnd(of task: TaskID, _ client: any DaemonCalling) async {
-        guard plan.fetchesEnded, let view = try? await client.call(GetTask.self, TaskReference(id: task)) else {
-            return
+    private func announceEnd(of task: TaskID, _ client: any DaemonCalling) async throws {
+        guard plan.fetchesEnded else { return }
+        do {
+            let view = try await client.call(GetTask.self, TaskReference(id: task))
+            yield(.ended(view))
+        } catch let error as TransferError where error.code == .taskNotFound {
+            // Removed meanwhile.
         }
-        yield(.ended(view))
     }
 
     /// An event says little of a task that was not known; ask.
@@ -124,15 +135,26 @@ struct LinkPump {
             return
         }
         let isFirst = connections == 1
+        let overBefore = Set(plan.known.filter(\.isOver).map(\.id))
         guard isFirst ? plan.known.isEmpty : ids.count <= FollowPlan.longestSnapshot else { return }
         for id in ids {
             do {
                 let view = try await client.call(GetTask.self, TaskReference(id: id))
-                if view.state.isFinal, plan.fetchesEnded, isFirst { yield(.ended(view)) }
+                if view.state.isFinal, plan.fetchesEnded, !overBefore.contains(id) { yield(.ended(view)) }
                 yield(.snapshot(FollowedTask(view)))
             } catch let error as TransferError where error.code == .taskNotFound {
                 yield(.missing(id))
             }
+        }
+    }
+}
+
+extension ClientError {
+    /// A connection made anew would be accepted, and not be answered either.
+    var isSilence: Bool {
+        switch self {
+        case .noAnswer: true
+        case .noDaemon, .notPermitted, .connectionLost, .protocolMismatch: false
         }
     }
 }

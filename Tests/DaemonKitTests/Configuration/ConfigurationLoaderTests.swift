@@ -151,6 +151,31 @@ import TransferModel
         #expect(configuration.warnings.map(\.description).count { $0.contains("belongs to user 54321") } == 1)
     }
 
+    @Test func aRuntimeFolderThatIsTooLongIsPassedOver() throws {
+        var fixture = try ConfigurationFixture()
+        let runtime = "/" + String(repeating: "r", count: 94)
+        fixture.environment["XDG_RUNTIME_DIR"] = runtime
+        #expect(fixture.problems().isEmpty)
+        let configuration = try fixture.loader.load()
+        #expect(configuration.socket == configuration.stateDirectory + "/dld.sock")
+        let warnings = configuration.warnings.map(\.description)
+        #expect(warnings.count { $0.contains("XDG_RUNTIME_DIR") && $0.contains("a socket's path of 108 bytes") } == 1)
+    }
+
+    @Test(arguments: ["flag", "environment", "file"])
+    func aSocketThatIsTooLongNamesWhatSaidSo(_ source: String) throws {
+        var fixture = try ConfigurationFixture()
+        let path = "/" + String(repeating: "s", count: 107)
+        switch source {
+        case "flag": fixture.arguments.socket = path
+        case "environment": fixture.environment["DLD_SOCKET"] = path
+        default: try fixture.write("socket: \(path)\n", to: fixture.userFile)
+        }
+        let place = ["flag": "--socket", "environment": "DLD_SOCKET", "file": "dld.yaml"][source] ?? "?"
+        let problems = fixture.problems()
+        #expect(problems.count == 1 && problems.first?.contains(place) == true, "\(problems)")
+    }
+
     @Test func sessionDefaultsFillOnlyWhatASessionLeavesOpen() throws {
         let fixture = try ConfigurationFixture()
         try fixture.write(

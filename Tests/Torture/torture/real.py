@@ -235,8 +235,8 @@ def feedings(victim, seconds):
 
 
 def state_moved(stage, _):
-    """The state folder is moved away under the daemon, another takes its place, and it comes back: what was answered is
-    there in the end, and what would have been lost was not answered."""
+    """The state folder is moved away under the daemon, which refuses and ends; another takes its place; it comes back: what was
+    answered is there in the end, and what would have been lost was not answered."""
     stage.victim.start()
     errands, folder = Errands(stage), stage.folder / "in"
     answered = {"before": errands.add("before", 5000, folder)}
@@ -248,23 +248,16 @@ def state_moved(stage, _):
     for replaces in (False, True):
         stage.state.rename(away)
         if replaces:
-            stage.state.mkdir()
+            stage.state.mkdir(mode=0o700)
         must_be_refused(errands, f"lost-{replaces}", folder)
+        must_end(stage)
         stage.server.holds.clear()
-        time.sleep(1.0)
-        errands.client.call("daemon.info")
         if replaces:
             shutil.rmtree(stage.state)
         away.rename(stage.state)
-    name = "after"
-    deadline = time.monotonic() + WAIT
-    while name not in answered:
-        try:
-            answered[name] = errands.add(name, 5000, folder)
-        except Refused as refusal:
-            if refusal.code not in DISK_CODES or time.monotonic() > deadline:
-                raise
-            time.sleep(0.05)
+        stage.victim.start()
+        errands = Errands(stage)
+    answered["after"] = errands.add("after", 5000, folder)
     for name, number in answered.items():
         errands.complete(number, folder / name)
     restart(stage)
@@ -275,14 +268,14 @@ def state_moved(stage, _):
 
 
 def state_removed(stage, _):
-    """The state folder is removed for good: nothing is answered any more, the daemon lives, and the next one begins anew."""
+    """The state folder is removed for good: nothing is answered any more, the daemon ends, and the next one begins anew."""
     stage.victim.start()
     errands, folder = Errands(stage), stage.folder / "in"
     errands.complete(errands.add("before", 5000, folder), folder / "before")
     shutil.rmtree(stage.state)
     must_be_refused(errands, "lost", folder)
-    errands.client.call("daemon.stats")
-    restart(stage)
+    must_end(stage)
+    stage.victim.start()
     errands = Errands(stage)
     errands.complete(errands.add("after", 5000, folder), folder / "after")
 
@@ -290,11 +283,20 @@ def state_removed(stage, _):
 def must_be_refused(errands, name, folder):
     try:
         number = errands.add(name, 5000, folder)
+    except Gone:
+        return
     except Refused as refusal:
-        if refusal.code not in DISK_CODES:
+        if refusal.code not in (*DISK_CODES, "daemon.shutting_down"):
             raise
     else:
         raise Violation(f"task {number} was answered by a daemon whose state folder is gone", 1)
+
+
+def must_end(stage):
+    if not stage.victim.await_death():
+        raise Violation("the daemon lives on without its state folder", 1)
+    if stage.victim.process.returncode != 1:
+        raise Violation(f"it ended with {stage.victim.process.returncode}: {stage.victim.log()}", 1)
 
 
 def restart(stage):

@@ -1,4 +1,5 @@
 import Testing
+import TransferClient
 import TransferModel
 import TransferRPC
 
@@ -6,7 +7,7 @@ import TransferRPC
 
 @Suite struct FollowerTests {
     private func follower(_ plan: FollowPlan, then next: ScriptedDaemon? = nil) -> Follower {
-        Follower(plan: plan, endsWhenOver: true, onInterrupt: {}, reconnect: { next })
+        Follower(plan: plan, endsWhenOver: true, onInterrupt: {}, reconnect: { _ in next })
     }
 
     @Test func endsWhenAllAreOver() async throws {
@@ -57,6 +58,49 @@ import TransferRPC
         #expect(state.hasFailure)
         #expect(second.subscriptions.map(\.after) == [.after(SequenceNumber(50)), .now])
         #expect(lines.all.contains("1 f: removed"))
+    }
+
+    @Test func aDaemonThatDoesNotComeBackEndsIt() async throws {
+        let daemon = ScriptedDaemon(head: 5)
+        let plan = FollowPlan(tasks: [TaskID(1)], known: [Sample.task(1)], after: SequenceNumber(5))
+        let failure = CommandFailure.noDaemon("it is gone")
+        let follower = Follower(plan: plan, endsWhenOver: true, onInterrupt: {}) { outage in
+            if outage.attempts == 2 { throw failure }
+            return nil
+        }
+        let run = Task { try await follower.run(daemon, display: RecordingDisplay(lines: Recorder())) }
+        while daemon.subscriptions.isEmpty { await Task.yield() }
+        daemon.crash()
+        await #expect(throws: failure) { try await run.value }
+    }
+
+    /// A connection made anew would be accepted as well.
+    @Test func aDaemonThatHangsEndsIt() async throws {
+        let silence = ClientError.noAnswer(socket: "/s", method: "events.subscribe", seconds: 30)
+        let daemon = ScriptedDaemon(silence: silence)
+        let plan = FollowPlan(tasks: [TaskID(1)], known: [Sample.task(1)], after: .zero)
+        await #expect(throws: CommandFailure.noDaemon(silence.description)) {
+            try await follower(plan).run(daemon, display: RecordingDisplay(lines: Recorder()))
+        }
+    }
+
+    /// The event that ends a task has come, and the daemon dies before the task is fetched for JSON.
+    @Test func anEndThatCouldNotBeFetchedIsToldAgain() async throws {
+        let first = ScriptedDaemon(head: 5)
+        let second = ScriptedDaemon(tasks: [Sample.view(1, .completed)], head: 7)
+        let lines = Recorder<String>()
+        var plan = FollowPlan(tasks: [TaskID(1)], known: [Sample.task(1, "f", .running)], after: SequenceNumber(5))
+        plan.fetchesEnded = true
+        let run = Task { [plan] in
+            try await follower(plan, then: second).run(first, display: RecordingDisplay(lines: lines))
+        }
+        while first.subscriptions.isEmpty { await Task.yield() }
+        first.dieAfterEvents()
+        first.send(Sample.eventView(6, .taskCompleted, 1))
+        _ = try await run.value
+        #expect(second.subscriptions.first?.after == .after(SequenceNumber(5)))
+        let ended = try #require(lines.all.firstIndex(of: "ended 1"))
+        #expect(ended < (lines.all.firstIndex(of: "finish") ?? 0))
     }
 
     @Test func aRefusalEndsIt() async throws {

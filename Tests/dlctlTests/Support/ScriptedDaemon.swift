@@ -12,19 +12,23 @@ final class ScriptedDaemon: DaemonCalling {
     private struct State {
         var tasks: [TaskID: TaskView] = [:]
         var head = SequenceNumber.zero
-        var refusal: TransferError?
+        var refusal: (any Error)?
         var subscriptions: [Subscribe.Parameters] = []
         var calls: [String] = []
         var continuation: Stream.Continuation?
+        var isGone = false
     }
+
+    let socketPath = "/scripted"
 
     private let state = Guarded(State())
 
-    init(tasks: [TaskView] = [], head: Int64 = 0, refusal: TransferError? = nil) {
+    init(tasks: [TaskView] = [], head: Int64 = 0, refusal: TransferError? = nil, silence: ClientError? = nil) {
         state.withLock {
             $0.tasks = Dictionary(uniqueKeysWithValues: tasks.map { ($0.id, $0) })
             $0.head = SequenceNumber(head)
-            $0.refusal = refusal
+            if let refusal { $0.refusal = refusal }
+            if let silence { $0.refusal = silence }
         }
     }
 
@@ -42,8 +46,12 @@ final class ScriptedDaemon: DaemonCalling {
         state.withLock { $0.continuation }?.finish(throwing: ClientError.connectionLost("test"))
     }
 
+    /// It has died, and what it sent before is still read.
+    func dieAfterEvents() { state.withLock { $0.isGone = true } }
+
     func call<M: RPCMethod>(_ method: M.Type, _ parameters: M.Parameters) async throws -> M.Result {
         state.withLock { $0.calls.append(M.name) }
+        if state.withLock({ $0.isGone }) { throw ClientError.connectionLost("test") }
         let answer: Any
         switch parameters {
         case let reference as TaskReference:

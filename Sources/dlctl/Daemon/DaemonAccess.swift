@@ -1,0 +1,162 @@
+import TransferClient
+
+/// Finds the daemon, starts it where nobody answers and that is allowed, and translates what goes wrong.
+struct DaemonAccess: Sendable {
+    /// `--socket`.
+    var socket: String?
+    var system = false
+    var mayStart: Bool
+    var environment: [String: String]
+    /// Told in one sentence when a daemon is being started.
+    var remark: @Sendable (String) -> Void
+    /// Name of the daemon's executable.
+    var program = "dld"
+
+    /// How long a call waits before it asks whether the daemon answers anybody; with the question that is 30 s.
+    static let patience = Duration.seconds(20)
+
+    /// A service manager starts the daemon again within this time (RestartSec=2).
+    static let restart = Duration.seconds(3)
+
+    /// How long a daemon that was lost is waited for where it is not this program's to start.
+    static let longestOutage = Duration.seconds(60)
+
+    /// Where this user's own daemon is looked for, in order; an explicit path is the only one.
+    private var own: [String] { candidates.filter { !DaemonClient.systemSocketPaths.contains($0) || isExplicit } }
+
+    /// The system's daemon serves whoever has none of their own.
+    private var shared: [String] { candidates.filter { !own.contains($0) } }
+
+    private var candidates: [String] {
+        DaemonClient.candidateSocketPaths(explicit: socket, system: system, environment: environment)
+    }
+
+    /// The option or variable that names the one socket.
+    private var explicit: (name: String, path: String)? {
+        if let socket { return ("--socket", socket) }
+        guard let named = environment["DLD_SOCKET"], !named.isEmpty else { return nil }
+        return ("DLD_SOCKET", named)
+    }
+
+    private var isExplicit: Bool { explicit != nil }
+
+    /// - Throws: `CommandFailure.noDaemon` where none answers and none could be started, or where this user is kept out.
+    func connect() async throws -> DaemonClient {
+        if !isExplicit, !system, let runtime = DaemonClient.unusableRuntimeFolder(environment: environment) {
+            remark("XDG_RUNTIME_DIR \(Printable.text(runtime.path)) \(runtime.reason) and is passed over")
+        }
+        let (found, reasons) = try await look(own + shared)
+        if let found { return found }
+        guard mayStart else {
+            let advice = system ? "sudo systemctl enable --now dld.service dld.socket" : "dld"
+            throw CommandFailure.noDaemon(
+                "no daemon answers; start one with: \(advice)\n" + reasons.joined(separator: "\n"))
+        }
+        return try await start()
+    }
+
+    /// The daemon that runs, if one does; none is started.
+    /// - Throws: `CommandFailure.noDaemon` where this user is kept out.
+    func connectToRunning() async throws -> DaemonClient? { try await look(own + shared).found }
+
+    /// Looks once for a daemon that was lost, and starts this user's own where nobody else does.
+    /// - Parameter place: where it was; the tasks of one daemon are not another's.
+    /// - Returns: nil where it is to be looked for again.
+    /// - Throws: `CommandFailure.noDaemon` where it did not come back, could not be started, or keeps this user out.
+    func reconnect(to place: String, _ outage: Outage) async throws -> DaemonClient? {
+        let isOwn = own.contains(place)
+        // Another daemon may be behind a path that was named, with a state folder that is not known here.
+        let isToBeStarted = isOwn && mayStart && !isExplicit
+        if outage.attempts == 1, !isToBeStarted {
+            remark(
+                "the daemon at \(Printable.text(place)) is gone; trying for \(Self.longestOutage.components.seconds) s")
+        }
+        let (found, reasons) = try await look(isOwn ? own : [place])
+        if outage.waited >= Self.longestOutage { throw lost(place, reasons) }
+        if found == nil, isToBeStarted, outage.waited >= Self.restart { return try await start() }
+        return found
+    }
+
+    private func lost(_ place: String, _ reasons: [String]) -> CommandFailure {
+        let advice =
+            DaemonClient.systemSocketPaths.contains(place)
+            ? "systemctl status dld.service says why" : "start one with: dld"
+        return .noDaemon(
+            "the daemon at \(Printable.text(place)) did not come back within \(Self.longestOutage.components.seconds) s; "
+                + "its tasks continue when it does (\(advice))\n" + reasons.joined(separator: "\n"))
+    }
+
+    private func start() async throws -> DaemonClient {
+        let path = explicit.map { PathText.absolute($0.path, in: WorkingFolder.path) }
+        let ofState = DaemonLauncher.stateFolder(environment: environment).map { $0 + "/dld.sock" }
+        if let explicit, explicit.path.utf8.count > Self.longestPath, path != ofState {
+            throw CommandFailure.noDaemon(
+                "no daemon answers, and none can listen there: \(explicit.name) has \(explicit.path.utf8.count) bytes, but a "
+                    + "socket's path has at most \(Self.longestPath); name a shorter one")
+        }
+        let launcher = DaemonLauncher(environment: environment, socket: path, program: program)
+        remark("starting dld")
+        DaemonLauncher.keepDescriptorsFromChildren()
+        return try await launcher.start { try await look(own).found }
+    }
+
+    /// `sun_path` less its terminating NUL; unix(7).
+    private static let longestPath = 107
+
+    /// Connects to the first that answers.
+    /// - Throws: `CommandFailure.noDaemon` where one that is meant keeps the user out: no other daemon takes its place. The system's
+    ///   is not meant where nobody said so.
+    private func look(_ paths: [String]) async throws -> (found: DaemonClient?, reasons: [String]) {
+        var reasons: [String] = []
+        var refusal: ClientError?
+        for path in paths {
+            if let refusal, !system, shared.contains(path) { throw CommandFailure(refusal) }
+            do {
+                return (try await DaemonClient.connect(to: path, patience: Self.patience), [])
+            } catch let error as ClientError {
+                reasons.append("  " + error.brief)
+                guard case .notPermitted = error else { continue }
+                if system || own.contains(path) {
+                    refusal = refusal ?? error
+                } else if mayStart {
+                    remark(error.description)
+                }
+            } catch {
+                reasons.append("  \(Printable.text(path)): \(error)")
+            }
+        }
+        if let refusal { throw CommandFailure(refusal) }
+        return (nil, reasons)
+    }
+}
+
+extension ClientError {
+    /// Without what is said above it.
+    fileprivate var brief: String {
+        switch self {
+        case .noDaemon(let socket, let reason), .notPermitted(let socket, let reason):
+            "\(Printable.text(socket)): \(reason)"
+        case .noAnswer, .connectionLost, .protocolMismatch: description
+        }
+    }
+}
+
+/// How long a daemon that was there has been away, in time that was waited for it.
+struct Outage: Hashable, Sendable {
+    private(set) var attempts = 0
+    private(set) var waited = Duration.zero
+
+    static let firstDelay = Duration.milliseconds(250)
+    static let longestDelay = Duration.seconds(5)
+
+    /// How long to wait before the next attempt.
+    var delay: Duration { min(Self.firstDelay * (1 << min(attempts, 10)), Self.longestDelay) }
+
+    /// Waits for it.
+    mutating func pass() async throws {
+        let delay = delay
+        attempts += 1
+        waited += delay
+        try await Task.sleep(for: delay)
+    }
+}

@@ -1,0 +1,89 @@
+import Glibc
+import TestSupport
+
+/// One user's folders, and the programs as that user starts them: in a login, or by cron, ssh and su, which know no
+/// runtime folder.
+final class UserHouse: Sendable {
+    let folder: TemporaryFolder
+    let home: String
+    let runtime: String
+
+    /// - Parameters:
+    ///   - name: of the home folder; several parts are folders in each other.
+    ///   - runtimeName: of the runtime folder, likewise.
+    init(home name: String = "home", runtime runtimeName: String = "runtime") throws {
+        let folder = try TemporaryFolder()
+        self.folder = folder
+        home = try Self.folders(name, in: folder.path, mode: 0o755)
+        runtime = try Self.folders(runtimeName, in: folder.path, mode: 0o700)
+    }
+
+    /// Ends a daemon that dlctl started here.
+    deinit {
+        guard let holder, (try? Files.text("/proc/\(holder)/environ"))?.contains("HOME=\(home)\0") == true else {
+            return
+        }
+        kill(holder, SIGKILL)
+    }
+
+    private static func folders(_ name: String, in folder: String, mode: mode_t) throws -> String {
+        var path = folder
+        for part in name.split(separator: "/") {
+            path += "/" + part
+            guard mkdir(path, mode) == 0 else { throw SupportError("mkdir \(path): errno \(errno)") }
+        }
+        return path
+    }
+
+    var state: String { home + "/.local/state/dld" }
+    var stateSocket: String { state + "/dld.sock" }
+    var runtimeSocket: String { runtime + "/dld/dld.sock" }
+    var log: String { (try? Files.text(folder.file("log"))) ?? "" }
+
+    /// The process that has the state folder, as its lock says.
+    var holder: pid_t? {
+        (try? Files.text(state + "/lock")).flatMap { $0.split(separator: "\n").first }.flatMap { pid_t($0) }
+    }
+
+    func environment(_ runtime: String?) -> [String: String] {
+        var variables = Program.plainEnvironment
+        variables["HOME"] = home
+        variables["XDG_RUNTIME_DIR"] = runtime
+        return variables
+    }
+
+    /// Starts a daemon without a word about its socket; returns when it says that it is ready.
+    func start(_ runtime: String?, _ arguments: [String] = []) async throws -> Program {
+        let program = try Program(
+            [try Binaries.path("dld")] + arguments, environment: environment(runtime),
+            output: folder.file("log"))
+        let isReady = await eventually(within: 30) { log.contains("ready ") || !program.isRunning }
+        guard isReady, program.isRunning else { throw SupportError("dld does not start: \(log)") }
+        return program
+    }
+
+    func dlctl(_ runtime: String?, _ arguments: [String]) async throws -> (status: Int32, output: String) {
+        try await Program.run([try Binaries.path("dlctl")] + arguments, environment: environment(runtime))
+    }
+
+    /// Whether dlctl reaches the daemon with this number, which it must not start.
+    func reaches(_ pid: pid_t, _ runtime: String?) async throws -> Bool {
+        let (status, output) = try await dlctl(runtime, ["info", "--no-start"])
+        return status == 0 && output.contains("\(pid), uid")
+    }
+
+    /// The same as another user, whom the folders' modes bind.
+    func program(_ name: String, as user: UInt32, _ arguments: [String]) async throws -> (status: Int32, output: String)
+    {
+        chmod(folder.path, 0o711)
+        let identity = ["setpriv", "--reuid", "\(user)", "--regid", "\(user)", "--clear-groups"]
+        return try await Program.run(
+            identity + [try Binaries.path(name)] + arguments, environment: environment(nil))
+    }
+}
+
+/// The inode of a socket's file; nil where there is none.
+func socketInode(_ path: String) -> ino_t? {
+    var status = stat()
+    return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFSOCK ? status.st_ino : nil
+}

@@ -1,0 +1,70 @@
+import TestSupport
+import Testing
+
+@testable import dlctl
+
+@Suite struct DaemonAccessTests {
+    private let folder: TemporaryFolder
+    private let remarks = Recorder<String>()
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private func access(
+        _ socket: String? = nil, mayStart: Bool = true, program: String = "dld", variables: [String: String] = [:]
+    ) -> DaemonAccess {
+        DaemonAccess(
+            socket: socket, mayStart: mayStart,
+            environment: ["HOME": folder.path, "PATH": "/nowhere"].merging(variables) { $1 },
+            remark: { [remarks] in remarks.add($0) }, program: program)
+    }
+
+    private func outage(_ attempts: Int, _ waited: Duration) -> Outage { Outage(attempts: attempts, waited: waited) }
+
+    /// A path that was named may be another state folder's; a daemon that --no-start forbids is not started either.
+    @Test(arguments: [true, false]) func anotherDaemonIsWaitedForWithAnEnd(isNamed: Bool) async throws {
+        let place = isNamed ? folder.file("s") : folder.path + "/.local/state/dld/dld.sock"
+        let reach = isNamed ? access(place) : access(mayStart: false)
+        #expect(try await reach.reconnect(to: place, outage(1, .milliseconds(250))) == nil)
+        #expect(try await reach.reconnect(to: place, outage(2, .seconds(59))) == nil)
+        #expect(remarks.all == ["the daemon at \(place) is gone; trying for 60 s"])
+        let failure = await #expect(throws: CommandFailure.self) {
+            try await reach.reconnect(to: place, outage(9, .seconds(60)))
+        }
+        #expect(failure?.status == .noDaemon)
+        #expect(failure?.message?.contains("\(place) did not come back within 60 s") == true)
+        #expect(failure?.message?.contains("there is no such socket") == true)
+    }
+
+    /// A service manager has a few seconds for it.
+    @Test func onesOwnIsStarted() async throws {
+        let place = folder.path + "/.local/state/dld/dld.sock"
+        #expect(try await access().reconnect(to: place, outage(3, .milliseconds(1750))) == nil)
+        #expect(remarks.all.isEmpty)
+        let reach = access(program: "absent-dld")
+        let failure = await #expect(throws: CommandFailure.self) {
+            try await reach.reconnect(to: place, outage(4, .milliseconds(3750)))
+        }
+        #expect(remarks.all == ["starting dld"])
+        #expect(failure?.message?.contains("neither beside dlctl nor in PATH") == true)
+    }
+
+    /// Tasks of the system's daemon are not in one's own.
+    @Test func theSystemsIsNotReplacedByOnesOwn() async throws {
+        #expect(try await access().reconnect(to: "/run/dld/dld.sock", outage(5, .seconds(9))) == nil)
+        #expect(!remarks.all.contains("starting dld"))
+    }
+
+    @Test func aSocketThatIsTooLongNamesWhatSaidSo() async throws {
+        let long = folder.path + "/" + String(repeating: "x", count: 80)
+        let failure = await #expect(throws: CommandFailure.self) { try await access(long).connect() }
+        #expect(
+            failure?.message?.contains("--socket has \(long.utf8.count) bytes") == true, "\(failure?.message ?? "")")
+        let named = access(variables: ["DLD_SOCKET": long])
+        let other = await #expect(throws: CommandFailure.self) { try await named.connect() }
+        #expect(other?.message?.contains("DLD_SOCKET has \(long.utf8.count) bytes") == true, "\(other?.message ?? "")")
+    }
+
+    @Test func anOutageGrows() {
+        #expect((0..<7).map { outage($0, .zero).delay } == [0.25, 0.5, 1, 2, 4, 5, 5].map { Duration.seconds($0) })
+    }
+}
