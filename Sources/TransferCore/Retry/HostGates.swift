@@ -2,8 +2,8 @@ import TransferModel
 
 /// Which hosts take new tasks now: the circuit breaker and the pace of each host that has one.
 ///
-/// Thousands of hosts may be held at a time, so nothing walks over all of them: each change is told once (`takeReleased`),
-/// in the order of the times. Times are milliseconds of the boot clock.
+/// Thousands of hosts may be held at a time, so nothing walks over all of them: `takeReleased` tells of each host once, in the
+/// order of the times. Times are milliseconds of the boot clock.
 package struct HostGates: Sendable {
     /// How many tasks of a host may begin.
     package enum Permission: Sendable, Hashable {
@@ -66,7 +66,7 @@ package struct HostGates: Sendable {
         self.policy = policy
     }
 
-    /// No host is held, nor has failed of late.
+    /// No host is held, and none has failed of late.
     package var isEmpty: Bool { gates.isEmpty }
 
     package func permission(host: String, at now: ClockReading) -> Permission {
@@ -155,7 +155,7 @@ package struct HostGates: Sendable {
         return released
     }
 
-    /// What was taken could not be made use of.
+    /// The caller could not release what it took.
     package mutating func putBack(_ hosts: [String]) { released += hosts }
 
     /// When the next host may be tried; nil if none waits for its time.

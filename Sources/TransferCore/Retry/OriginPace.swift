@@ -3,9 +3,9 @@ import TransferModel
 /// How fast tasks of one origin begin after it answered 429 or 503 with a Retry-After (RFC 9110 section 10.2.3, RFC 6585
 /// section 4).
 ///
-/// Nothing begins until that time. Then the rate grows by one start a second for each second in which answers are good, and
-/// is halved when the origin refuses again (additive increase, multiplicative decrease). Refusals of attempts that began
-/// before the last decrease count once. Times are milliseconds of the boot clock.
+/// Nothing begins until that time. Then each second of good answers raises the rate by one start a second, and a refusal halves
+/// it (additive increase, multiplicative decrease). A refusal of an attempt that began before the last decrease does not halve
+/// it again. Times are milliseconds of the boot clock.
 package struct OriginPace: Sendable, Hashable {
     /// Starts per second.
     package static let lowestRate = 1.0
@@ -48,7 +48,7 @@ package struct OriginPace: Sendable, Hashable {
     package mutating func answered(startedAt: Int64, at now: ClockReading) {
         guard startedAt >= refusedAt else { return }
         if now.boot < heldUntil {
-            // The origin answers within its own hold: it meant one of its URLs.
+            // The hold was meant for one URL: the origin answers others.
             heldUntil = now.boot
             nextTry = min(nextTry, now.boot + Int64((1000 / rate).rounded(.up)))
         }

@@ -40,7 +40,7 @@ package struct Scheduler: Sendable {
     package struct Decision: Sendable, Hashable {
         package var start: [TaskID] = []
         package var preempt: [TaskID] = []
-        /// When a running task has had its turn and another owner may take its slot (boot clock, milliseconds).
+        /// When another owner may take the slot of a running task (boot clock, milliseconds).
         package var nextLook: Int64?
         /// An owner without a slot has a candidate that got none.
         package var leavesOwnerWithout = false

@@ -122,8 +122,8 @@ struct SchedulerRound {
         return .placed
     }
 
-    /// A run of the same owner and the lowest priority, strictly lower, whose slot is the one needed; among equals one that can
-    /// be resumed. A run of a higher priority in its place would take its slot in turn, and both would be stopped.
+    /// The run of the same owner with the lowest priority, below that of `task`, whose slot is the one needed; among equals one
+    /// that can be resumed. No run of a higher priority: that would then stop the lowest one, and both would be stopped.
     private func victimOfPriority(_ task: Candidate) -> Candidate? {
         keeping.filter { run in
             run.owner == task.owner && run.priority < task.priority
@@ -134,7 +134,7 @@ struct SchedulerRound {
         }
     }
 
-    /// A run of an owner who has more of each full resource than the owner of `task`, and who has had the turn.
+    /// A run whose turn is over, of an owner who has more of each full resource than the owner of `task`.
     private mutating func victimOfTurns(_ task: Candidate) -> Candidate? {
         let full = soon.full(for: task)
         guard full.isSubset(of: [.global, .host]) else { return nil }
@@ -169,7 +169,7 @@ struct SchedulerRound {
         if a.canResume != b.canResume { return a.canResume }
         if soon.of(a.owner) != soon.of(b.owner) { return soon.of(a.owner) > soon.of(b.owner) }
         if a.owner != b.owner { return a.startedAt < b.startedAt }
-        // What has run longest of one owner is nearest to its end.
+        // Of one owner, the run that began first is nearest to its end.
         if a.priority != b.priority { return a.priority < b.priority }
         return a.startedAt != b.startedAt ? a.startedAt > b.startedAt : b.precedes(a)
     }
