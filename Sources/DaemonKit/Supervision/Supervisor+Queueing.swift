@@ -17,23 +17,30 @@ extension Supervisor {
         case .global:
             return .init(
                 reason: .slots,
-                explanation: "All \(limits.global) slots of the daemon are taken (maximumConcurrentTasks).")
+                explanation: Self.taken(limits.global, "of the daemon", "maximumConcurrentTasks"))
         case .owner:
             return .init(
                 reason: .user,
-                explanation: "All \(limits.perOwner ?? 0) slots of its user are taken (maximumConcurrentTasksPerUser).")
+                explanation: Self.taken(limits.perOwner ?? 0, "of its user", "maximumConcurrentTasksPerUser"))
         case .session:
             return .init(
                 reason: .session,
-                explanation: "All \(limits.perSession[record.session] ?? 0) slots of the session "
-                    + "\"\(record.session.identifier)\" are taken (maximumConcurrentTasks of the session).")
+                explanation: Self.taken(
+                    limits.perSession[record.session] ?? 0, "of the session \"\(record.session.identifier)\"",
+                    "maximumConcurrentTasks of the session"))
         case .host:
             let most = min(limits.perHost, limits.perHostOfSession[record.session] ?? .max)
             return .init(
                 reason: .hostSlots,
-                explanation: "All \(most) slots for \(record.host) are taken (maximumConcurrentTasksPerHost, or "
-                    + "httpMaximumConnectionsPerHost of the session).")
+                explanation: Self.taken(
+                    most, "for \(record.host)",
+                    "maximumConcurrentTasksPerHost, or httpMaximumConnectionsPerHost of the session"))
         }
+    }
+
+    private static func taken(_ slots: Int, _ whose: String, _ settings: String) -> String {
+        slots == 1
+            ? "The only slot \(whose) is taken (\(settings))." : "All \(slots) slots \(whose) are taken (\(settings))."
     }
 
     private func queueing(_ hold: HostGates.Hold, of record: TaskRecord) -> TaskView.Queueing {
