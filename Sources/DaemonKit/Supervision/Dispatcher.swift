@@ -235,6 +235,7 @@ actor Dispatcher {
             switch gates.withLock({ $0.permission(host: host, at: now) }) {
             case .any: .open
             case .one: .one
+            case .probe: .probe
             case .none(let until): until - now.boot > Self.shortestHold ? .held : .pausing
             }
         }
@@ -363,7 +364,7 @@ extension Scheduler.Candidate {
     init(_ task: QueuedTask) {
         self.init(
             id: task.id, session: task.session, host: task.host, priority: task.priority, position: task.position,
-            hasFailed: task.hasFailed)
+            failures: task.failures)
     }
 
     init(_ run: TransferRun) {

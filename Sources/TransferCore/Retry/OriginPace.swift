@@ -21,6 +21,9 @@ package struct OriginPace: Sendable, Hashable {
     private var nextTry: Int64
     private var refusedAt: Int64
     private(set) package var rate = lowestRate
+    /// Of two starts the first goes to a task that failed least often: URLs that are always refused, however urgent, do not
+    /// hold back the others. The second goes to whose turn it is: what was refused once does not wait for all that come new.
+    private(set) package var prefersUntried = true
 
     /// The first refusal.
     package init(retryAfter: Seconds, at now: ClockReading) {
@@ -30,16 +33,19 @@ package struct OriginPace: Sendable, Hashable {
     }
 
     /// The origin refuses an attempt that began at `startedAt`.
-    package mutating func refused(retryAfter: Seconds, startedAt: Int64, at now: ClockReading) {
-        let hold = RetryAfter.clamp(retryAfter)
-        heldUntil = max(heldUntil, now.boot + hold.milliseconds)
-        nextTry = max(nextTry, now.boot + min(hold, Self.longestSilence).milliseconds)
+    package mutating func refused(retryAfter: Seconds?, startedAt: Int64, at now: ClockReading) {
+        if let retryAfter {
+            let hold = RetryAfter.clamp(retryAfter)
+            heldUntil = max(heldUntil, now.boot + hold.milliseconds)
+            nextTry = max(nextTry, now.boot + min(hold, Self.longestSilence).milliseconds)
+        }
         guard startedAt >= refusedAt else { return }
         refusedAt = now.boot
         rate = max(Self.lowestRate, rate / 2)
     }
 
     package mutating func attemptStarted(at now: ClockReading) {
+        prefersUntried.toggle()
         let gap = now.boot < heldUntil ? Self.longestSilence.milliseconds : Int64((1000 / rate).rounded(.up))
         nextTry = max(nextTry, now.boot) + gap
     }

@@ -77,24 +77,26 @@ struct SchedulerRound {
         (soon.of(a), turns.lastServed(a), a.identifier) < (soon.of(b), turns.lastServed(b), b.identifier)
     }
 
-    /// Candidates whose hosts take tasks now. If a host takes one only, that is the task that a client asked for, else one
-    /// that has not failed there, if there is any.
+    /// Candidates whose hosts take tasks now. If a host takes one only, that is the task that a client asked for; if it takes a
+    /// probe, one that failed least often.
     private func admitted(_ candidates: [Candidate]) -> [Candidate] {
         var gated: [String: [Candidate]] = [:]
         var admitted: [Candidate] = []
         for task in candidates {
             switch gates.permission(host: task.host, at: time) {
             case .any: admitted.append(task)
-            case .one: gated[task.host, default: []].append(task)
+            case .one, .probe: gated[task.host, default: []].append(task)
             case .none: break
             }
         }
         for (host, tasks) in gated {
             if let invited = gates.invited(host: host), let task = tasks.first(where: { $0.id == invited }) {
                 admitted.append(task)
+            } else if gates.permission(host: host, at: time) == .probe {
+                let fewest = tasks.map(\.failures).min()
+                admitted += tasks.filter { $0.failures == fewest }
             } else {
-                let untried = tasks.filter { !$0.hasFailed }
-                admitted += untried.isEmpty ? tasks : untried
+                admitted += tasks
             }
         }
         return admitted
@@ -103,7 +105,7 @@ struct SchedulerRound {
     private enum Placement { case placed, hostIsFull, sessionIsFull }
 
     private mutating func place(_ task: Candidate) -> Placement {
-        let isGated = gates.permission(host: task.host, at: time) == .one
+        let isGated = gates.permission(host: task.host, at: time) != .any
         if isGated, tried.contains(task.host) { return .hostIsFull }
         if soon.fits(task) {
             if now.fits(task) {
@@ -137,7 +139,6 @@ struct SchedulerRound {
     /// A run whose turn is over, of an owner who has more of each full resource than the owner of `task`.
     private mutating func victimOfTurns(_ task: Candidate) -> Candidate? {
         let full = soon.full(for: task)
-        guard full.isSubset(of: [.global, .host]) else { return nil }
         var best: Candidate?
         for run in keeping where run.owner != task.owner && soon.fits(task, without: run) {
             guard let turn = turn(of: run, before: task, full) else { continue }
