@@ -20,8 +20,8 @@ public enum WaitReason: String, Word {
     case retry, network, schedule, disk, authentication, decision, metered
 }
 
-/// What a queued task waits for. `slots`, `user`, `session` and `hostSlots`: the slots there are, those of its owner, its session
-/// and its host are taken. `host`: the host does not answer, or asked for a pause.
+/// What a queued task waits for. All slots of the daemon (`slots`), its owner (`user`), its session (`session`) or its host
+/// (`hostSlots`) are taken; or the host does not answer or asked for a pause (`host`).
 public enum QueueReason: String, Word {
     case slots, user, session, hostSlots, host
 }

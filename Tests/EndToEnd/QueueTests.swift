@@ -55,6 +55,19 @@ extension EndToEnd {
             #expect(try await scene.probe.state(long) == "running")
         }
 
+        /// It answers: the host that it sends them to does not.
+        @Test(.timeLimit(.minutes(1)))
+        func aHostThatLeadsToADeadOneIsNotHeldBack() async throws {
+            let scene = try await Scene()
+            scene.origin.serveEverything(.redirect(to: "http://127.0.0.1:9/away"))
+            scene.origin.serve("/here", .good(.version(1, size: 1000)))
+            let retry: [String: JSONValue] = ["retry": ["firstDelay": 0.05, "longestDelay": 0.1]]
+            for name in ["a", "b"] { _ = try await scene.add("/" + name, to: name, retry) }
+            // A breaker that opens after five would let through one in five seconds, then in ten.
+            #expect(await eventually(within: 20) { scene.origin.requests().count >= 20 })
+            try await scene.probe.wait(for: try await scene.add("/here", to: "here"), "completed")
+        }
+
         @Test(.timeLimit(.minutes(1)))
         func twoTasksForOneNameBothArrive() async throws {
             let scene = try await Scene()

@@ -217,6 +217,46 @@ extension EndToEnd {
             try await house.root.call("settings.set", ["maximumConcurrentTasks": 7])
         }
 
+        /// Each queued task says which slots it waits for; another user's waits for none of them.
+        @Test(.timeLimit(.minutes(1)))
+        func oneUsersSlowTasksKeepNobodyWaiting() async throws {
+            let house = try await House()
+            let other = try MisbehavingOrigin()
+            let slow = Behaviour.stalling(.version(1, size: 4 << 20), after: 1 << 20)
+            for origin in [house.origin, other] { origin.serveEverything(slow) }
+            house.origin.serve("/quick", .good(.version(2, size: 1000)))
+            try await house.root.call(
+                "settings.set", ["maximumConcurrentTasks": 6, "maximumConcurrentTasksPerHost": 4])
+            try await house.anna.call(
+                "session.open", ["id": "narrow", "configuration": ["maximumConcurrentTasks": 1]])
+            func add(_ origin: MisbehavingOrigin, _ count: Int, _ name: String, session: String? = nil) async throws
+                -> [Int64]
+            {
+                try await house.anna.add(
+                    (0..<count).map { number in
+                        [
+                            "url": .string(origin.url("/\(name)\(number)")),
+                            "destination": ["path": .string(house.home(Self.anna) + "/\(name)\(number)")],
+                        ]
+                    }, session: session)
+            }
+            func wait(_ id: Int64, for reason: String) async throws {
+                let isTold = try await eventually { try await house.anna.task(id)["reason"]?.stringValue == reason }
+                #expect(isTold, "\(reason)")
+            }
+            let narrow = try await add(other, 2, "narrow", session: "narrow")
+            try await wait(narrow[1], for: "session")
+            try await wait(try await add(house.origin, 5, "host")[4], for: "hostSlots")
+            try await wait(try await add(other, 3, "any")[2], for: "slots")
+            let quick = try await house.bert.add(
+                house.origin.url("/quick"), to: house.home(Self.bert) + "/quick", ["priority": "low"])
+            try await house.bert.wait(for: quick, "completed")
+            try await house.root.call("settings.set", ["maximumConcurrentTasksPerUser": 2])
+            let more = try await add(other, 1, "more")[0]
+            try await wait(more, for: "user")
+            #expect(try await house.anna.task(more)["explanation"]?.stringValue?.contains("PerUser") == true)
+        }
+
         /// The code that a call is refused with; nil where it is not.
         private func refusal<T>(_ body: () async throws -> T) async -> String? {
             do {

@@ -31,7 +31,8 @@ final class FairnessChecker: @unchecked Sendable {
         heldUntil[host] = max(heldUntil[host] ?? 0, sim_now() + seconds * Self.second)
     }
 
-    func crashed() {
+    /// Nobody waits.
+    func forget() {
         tasks = [:]
         owners = [:]
     }
@@ -40,15 +41,16 @@ final class FairnessChecker: @unchecked Sendable {
         let now = sim_now()
         guard now - lastLook >= Self.betweenLooks else { return }
         lastLook = now
-        guard world.daemon?.hasStarted == true, !world.hasDiskTrouble else { return crashed() }
-        let running = try snapshot.tasks(
-            try snapshot.select(TaskSelector(states: [.running]), after: nil, limit: 100))
-        let queued = try snapshot.tasks(
-            try snapshot.select(TaskSelector(states: [.queued]), after: nil, limit: 100))
-        let ready = queued.filter { task in
+        guard world.daemon?.hasStarted == true, !world.hasDiskTrouble else { return forget() }
+        let queued = try snapshot.select(TaskSelector(states: [.queued]), after: nil, limit: 100)
+        if queued.isEmpty { return forget() }
+        let ready = try snapshot.tasks(queued).filter { task in
             let held = heldUntil.first { task.host.contains("//" + $0.key) }?.value ?? 0
             return held < now
         }
+        if ready.isEmpty { return forget() }
+        let running = try snapshot.heads(
+            try snapshot.select(TaskSelector(states: [.running]), after: nil, limit: 100))
         let isFull = running.count >= SimulatedDaemon.mostRunning
         tasks = try waiting(isFull ? [] : ready.map(\.id), since: tasks, now) { "task \($0) of a host that answers" }
         let served = Set(running.map(\.session.owner))

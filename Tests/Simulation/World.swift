@@ -165,7 +165,7 @@ final class World: @unchecked Sendable {
         for (file, content) in zip(left, cut) { try write(content, to: folder + "/state/" + file.name) }
         client.crashed()
         subscribers.crashed()
-        fairness.crashed()
+        fairness.forget()
         server.disconnect()
         if isPowerCut { boots += 1 }
         if plant == .forget { try forgetCommits() }

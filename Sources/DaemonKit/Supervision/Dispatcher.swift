@@ -23,11 +23,12 @@ actor Dispatcher {
     private var turns = SlotTurns()
     /// What `nextLook()` was when somebody was told of it.
     private let toldLook = Guarded<Int64?>(nil)
-    /// No lane is marked for what a daemon before this one knew of its host.
+    /// The marks are gone that an earlier daemon put on lanes of held hosts.
     private var hasForgottenMarks = false
-    /// A kick is on its way, and whether it is for more than free slots.
+    /// A kick that is on its way.
     private struct Call {
         var isPending = false
+        /// It is for more than free slots.
         var isChange = false
     }
 
@@ -39,7 +40,7 @@ actor Dispatcher {
     private var isStopped = false
 
     /// - Parameters:
-    ///   - closedUntil: when the session's next time window opens; nil where one is open.
+    ///   - closedUntil: when the session's next time window opens; nil if one is open.
     ///   - begin: runs a task that was claimed.
     ///   - nextLookChanged: whoever sleeps until `nextLook()` should ask for it again.
     init(
@@ -64,7 +65,7 @@ actor Dispatcher {
     }
 
     /// As `kick`, but returns at once; calls that come before the first is served are one.
-    /// - Parameter isChange: false where nothing but a slot got free.
+    /// - Parameter isChange: false if nothing but a slot got free.
     nonisolated func kickLater(isChange: Bool) {
         let isFirst = call.withLock { call in
             if isChange { call.isChange = true }
@@ -82,7 +83,7 @@ actor Dispatcher {
     }
 
     /// Something changed that may let a task run: a task came, a slot got free, a limit moved.
-    /// - Parameter isChange: false where nothing but a slot got free.
+    /// - Parameter isChange: false if nothing but a slot got free.
     func kick(isChange: Bool = true) async {
         isKicked = true
         retry.withLock { $0 = nil }
@@ -169,8 +170,8 @@ actor Dispatcher {
         [gates.withLock { $0.nextChange() }, turnEnd.withLock { $0 }, retry.withLock { $0 }].compactMap(\.self).min()
     }
 
-    /// Lanes whose hosts are held back no longer are walked over again. Where that cannot be stored just now, the others go
-    /// on, and another round tries again soon.
+    /// Lets lanes be read again whose hosts are not held any more. If that cannot be stored just now, the other lanes are still
+    /// served, and another round tries again soon.
     private func releaseLanes(_ now: ClockReading) async {
         let released = gates.withLock { $0.takeReleased(at: now) }
         guard !released.isEmpty || !hasForgottenMarks else { return }
@@ -234,6 +235,7 @@ actor Dispatcher {
             switch gates.withLock({ $0.permission(host: host, at: now) }) {
             case .any: .open
             case .one: .one
+            case .probe: .probe
             case .none(let until): until - now.boot > Self.shortestHold ? .held : .pausing
             }
         }
@@ -276,7 +278,7 @@ actor Dispatcher {
             gates: gates.withLock { $0 }, turns: turns, policy: policy, at: now)
     }
 
-    /// False where none of `ids` may be claimed just now.
+    /// False if none of `ids` may be claimed just now.
     private func start(
         _ ids: [TaskID], _ sessions: [SessionKey: SessionRecord], _ now: ClockReading
     ) async throws -> Bool {
@@ -292,7 +294,7 @@ actor Dispatcher {
         return true
     }
 
-    /// Asks the store, for rounds to come too where it can.
+    /// Asks the store; the answer may serve later rounds too.
     private func lookAhead(
         _ query: CandidateQuery, hasRuns: Bool
     ) async throws -> (Candidates, [SessionKey: SessionRecord]) {
@@ -315,7 +317,7 @@ actor Dispatcher {
             return (candidates, Dictionary(uniqueKeysWithValues: sessions.map { ($0.key, $0) }))
         }
         let held = candidates.heldLanes
-        // Without the mark they are read again the next time.
+        // If this fails, they are read again the next time.
         if !held.isEmpty { try? await store.write { try $0.hold(held) } }
         return (candidates, sessions)
     }
@@ -348,8 +350,8 @@ extension CandidateQuery {
     /// More lanes than any store has.
     private static let most = 1 << 30
 
-    /// None of the best tasks may start, because their hosts or sessions are full or held back: what comes after them,
-    /// one of each lane and more lanes and sessions each time, may.
+    /// None of the best tasks may start: their hosts or sessions are full or held back. Those that come after them may: one of
+    /// each lane, and more lanes and sessions each time.
     fileprivate mutating func lookFurther(past candidates: [QueuedTask]) {
         excludedTasks.formUnion(candidates.map(\.id))
         perLane = 1
@@ -362,7 +364,7 @@ extension Scheduler.Candidate {
     init(_ task: QueuedTask) {
         self.init(
             id: task.id, session: task.session, host: task.host, priority: task.priority, position: task.position,
-            hasFailed: task.hasFailed)
+            failures: task.failures)
     }
 
     init(_ run: TransferRun) {

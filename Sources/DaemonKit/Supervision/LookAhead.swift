@@ -1,9 +1,9 @@
 import TransferModel
 import TransferStore
 
-/// Queued tasks read for the next rounds too: while slots only get free, filling them again asks the store nothing.
+/// Queued tasks that were read for later rounds too. While nothing changes but slots that get free, no round asks the store.
 ///
-/// It answers as the store would, or not at all. Whatever else changes the queue makes it stale.
+/// It answers as the store would, or not at all. Every other change of the queue makes it stale.
 struct LookAhead: Sendable {
     private static let deepest = 8
 
@@ -12,10 +12,10 @@ struct LookAhead: Sendable {
     private(set) var sessions: [SessionKey: SessionRecord] = [:]
     /// How many rounds' worth is read next: more each time that what was read was used up.
     private var depth = 1
-    /// Counts what made it stale.
+    /// Counts the changes that made it stale.
     private(set) var version = 0
 
-    /// The store has no queued task that may run, and nothing changed since it said so: a slot that gets free stays free.
+    /// The store has no queued task that may run, and nothing has changed since it said so.
     var isEmpty: Bool { known.map { $0.sessions.allSatisfy(\.tasks.isEmpty) && !$0.hasMore } ?? false }
 
     /// What to ask the store for, so that rounds of `query` can be answered.

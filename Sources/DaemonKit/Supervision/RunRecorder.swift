@@ -74,7 +74,10 @@ final class RunRecorder: TransferObserver {
 
     // MARK: What is observed
 
-    func transferRedirected(to url: String, status: Int) { take(.redirected(to: url, status: status)) }
+    func transferRedirected(to url: String, status: Int) {
+        run.redirected(to: url)
+        take(.redirected(to: url, status: status))
+    }
 
     func transferResponded(_ head: ResponseHead, verdict: Verdict) {
         if case .accept(let acceptance) = verdict, acceptance.origin == nil,

@@ -116,8 +116,8 @@ extension Supervisor {
         if action.isEnding { for session in Set(changed.map(\.session)) { launches.finalEvent(in: session) } }
     }
 
-    /// Whoever retries a task means now: a host that holds its tasks back is tried with it. So a queued task can be retried too,
-    /// if its host holds it back.
+    /// Tries each held host at once, with the first of its tasks that were retried. A queued task can be retried if its host holds
+    /// it back.
     private func tryHeldHosts(_ results: [ControlResult], _ heads: [TaskHead]) async throws -> [ControlResult] {
         guard let dispatcher, dispatcher.mayHoldHosts else { return results }
         let queued = Dictionary(heads.filter { $0.status.state == .queued }.map { ($0.id, $0) }) { first, _ in first }

@@ -236,6 +236,8 @@ package final class Supervisor: Sendable {
         if report == .failed, runs.all.contains(where: { $0.host == record.host && $0 !== run && $0.receives }) {
             report = .nothing
         }
+        // The host that was silent is another one.
+        if report == .failed, run.isElsewhere { report = .refused }
         dispatcher?.report(report, host: record.host, task: record.id, startedAt: run.startedAt)
     }
 

@@ -41,6 +41,7 @@ final class TransferRun: Sendable {
         var sentEarlier: Int64 = 0
         var meter = RateMeter()
         var hasAnswered = false
+        var isElsewhere = false
         var onSample: (@Sendable () -> Void)?
         var segments: (@Sendable () -> [SegmentFigures])?
         var work: Task<Void, Never>?
@@ -258,6 +259,14 @@ final class TransferRun: Sendable {
     }
 
     var hasAnswered: Bool { state.withLock { $0.hasAnswered } }
+
+    func redirected(to url: String) {
+        let isElsewhere = (try? URLRules.parse(url))?.hostKey != host
+        state.withLock { $0.isElsewhere = isElsewhere }
+    }
+
+    /// Its host answered, and sent it to another.
+    var isElsewhere: Bool { state.withLock { $0.isElsewhere } }
     /// The host sent bytes of late.
     var receives: Bool { !isUpload && rate > 0 }
 

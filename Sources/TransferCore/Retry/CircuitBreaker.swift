@@ -33,7 +33,6 @@ package struct CircuitBreaker: Sendable, Hashable {
         failuresInRow += 1
         if firstFailed == nil { firstFailed = task }
         if firstFailed != task { hasFailedForSeveral = true }
-        if probe == task { probe = nil }
         guard !isOpen, failuresInRow >= Self.failuresToOpen, hasFailedForSeveral else { return }
         probes = 0
         nextProbeAt = now.boot + interval(after: probes).milliseconds

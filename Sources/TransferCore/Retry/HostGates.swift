@@ -2,14 +2,16 @@ import TransferModel
 
 /// Which hosts take new tasks now: the circuit breaker and the pace of each host that has one.
 ///
-/// Thousands of hosts may be held at a time, so nothing walks over all of them: each change is told once (`takeReleased`),
-/// in the order of the times. Times are milliseconds of the boot clock.
+/// Thousands of hosts may be held at a time, so nothing walks over all of them: `takeReleased` tells of each host once, in the
+/// order of the times. Times are milliseconds of the boot clock.
 package struct HostGates: Sendable {
     /// How many tasks of a host may begin.
     package enum Permission: Sendable, Hashable {
         case any
-        /// One, and one that has not failed before any other.
+        /// One: whose turn it is.
         case one
+        /// One, and a task that failed less often comes before any other.
+        case probe
         /// None before this time of the boot clock.
         case none(until: Int64)
     }
@@ -28,8 +30,8 @@ package struct HostGates: Sendable {
         case answered
         /// It answered 500 or above.
         case refused
-        /// It answered 429 or 503 and named a time.
-        case throttled(retryAfter: Seconds)
+        /// It answered 503 and named a time, or 429 with or without one.
+        case throttled(retryAfter: Seconds?)
         /// It did not answer.
         case failed
         /// Pause, cancel, preemption, disk, no network here.
@@ -66,12 +68,13 @@ package struct HostGates: Sendable {
         self.policy = policy
     }
 
-    /// No host is held, nor has failed of late.
+    /// No host is held, and none has failed of late.
     package var isEmpty: Bool { gates.isEmpty }
 
     package func permission(host: String, at now: ClockReading) -> Permission {
-        guard let next = gates[host]?.nextStartAt else { return .any }
-        return now.boot < next ? .none(until: next) : .one
+        guard let gate = gates[host], let next = gate.nextStartAt else { return .any }
+        if now.boot < next { return .none(until: next) }
+        return gate.breaker.isOpen || gate.pace?.prefersUntried == true ? .probe : .one
     }
 
     /// The task of `host` that a client asked for, which comes before all others.
@@ -79,7 +82,10 @@ package struct HostGates: Sendable {
 
     /// Tasks that clients asked for at hosts that may be tried now.
     package func invitations(at now: ClockReading) -> [TaskID] {
-        invitedHosts.compactMap { permission(host: $0, at: now) == .one ? gates[$0]?.invited : nil }
+        invitedHosts.compactMap { host in
+            guard let gate = gates[host], let next = gate.nextStartAt, next <= now.boot else { return nil }
+            return gate.invited
+        }
     }
     private var invitedHosts: Set<String> = []
 
@@ -111,12 +117,12 @@ package struct HostGates: Sendable {
             }
         case .refused: change(host, at: now, ifKnown: true) { $0.breaker.refused() }
         case .throttled(let retryAfter):
-            change(host, at: now) { gate in
-                gate.breaker.refused()
-                if gate.pace == nil {
-                    gate.pace = OriginPace(retryAfter: retryAfter, at: now)
-                } else {
+            change(host, at: now, ifKnown: retryAfter == nil) { gate in
+                gate.breaker.answered()
+                if gate.pace != nil {
                     gate.pace?.refused(retryAfter: retryAfter, startedAt: startedAt, at: now)
+                } else if let retryAfter {
+                    gate.pace = OriginPace(retryAfter: retryAfter, at: now)
                 }
             }
         case .failed: change(host, at: now) { $0.breaker.attemptFailed(task, at: now) }
@@ -155,7 +161,7 @@ package struct HostGates: Sendable {
         return released
     }
 
-    /// What was taken could not be made use of.
+    /// The caller could not release what it took.
     package mutating func putBack(_ hosts: [String]) { released += hosts }
 
     /// When the next host may be tried; nil if none waits for its time.

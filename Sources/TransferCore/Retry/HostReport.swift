@@ -14,7 +14,7 @@ extension HostGates.Report {
         switch failure.error.code {
         case .httpStatus:
             let status = failure.error.details["status"]?.integerValue ?? 0
-            if let retryAfter, status == 429 || status == 503 { return .throttled(retryAfter: retryAfter) }
+            if status == 429 || status == 503 && retryAfter != nil { return .throttled(retryAfter: retryAfter) }
             return status >= 500 ? .refused : .answered
         case .networkDNS, .networkConnect, .networkLost, .networkTimeout, .tlsFailed:
             return failure.progressed ? .answered : .failed

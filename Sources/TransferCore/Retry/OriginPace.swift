@@ -3,9 +3,9 @@ import TransferModel
 /// How fast tasks of one origin begin after it answered 429 or 503 with a Retry-After (RFC 9110 section 10.2.3, RFC 6585
 /// section 4).
 ///
-/// Nothing begins until that time. Then the rate grows by one start a second for each second in which answers are good, and
-/// is halved when the origin refuses again (additive increase, multiplicative decrease). Refusals of attempts that began
-/// before the last decrease count once. Times are milliseconds of the boot clock.
+/// Nothing begins until that time. Then each second of good answers raises the rate by one start a second, and a refusal halves
+/// it (additive increase, multiplicative decrease). A refusal of an attempt that began before the last decrease does not halve
+/// it again. Times are milliseconds of the boot clock.
 package struct OriginPace: Sendable, Hashable {
     /// Starts per second.
     package static let lowestRate = 1.0
@@ -21,6 +21,9 @@ package struct OriginPace: Sendable, Hashable {
     private var nextTry: Int64
     private var refusedAt: Int64
     private(set) package var rate = lowestRate
+    /// Of two starts the first goes to a task that failed least often: URLs that are always refused, however urgent, do not
+    /// hold back the others. The second goes to whose turn it is: what was refused once does not wait for all that come new.
+    private(set) package var prefersUntried = true
 
     /// The first refusal.
     package init(retryAfter: Seconds, at now: ClockReading) {
@@ -30,16 +33,19 @@ package struct OriginPace: Sendable, Hashable {
     }
 
     /// The origin refuses an attempt that began at `startedAt`.
-    package mutating func refused(retryAfter: Seconds, startedAt: Int64, at now: ClockReading) {
-        let hold = RetryAfter.clamp(retryAfter)
-        heldUntil = max(heldUntil, now.boot + hold.milliseconds)
-        nextTry = max(nextTry, now.boot + min(hold, Self.longestSilence).milliseconds)
+    package mutating func refused(retryAfter: Seconds?, startedAt: Int64, at now: ClockReading) {
+        if let retryAfter {
+            let hold = RetryAfter.clamp(retryAfter)
+            heldUntil = max(heldUntil, now.boot + hold.milliseconds)
+            nextTry = max(nextTry, now.boot + min(hold, Self.longestSilence).milliseconds)
+        }
         guard startedAt >= refusedAt else { return }
         refusedAt = now.boot
         rate = max(Self.lowestRate, rate / 2)
     }
 
     package mutating func attemptStarted(at now: ClockReading) {
+        prefersUntried.toggle()
         let gap = now.boot < heldUntil ? Self.longestSilence.milliseconds : Int64((1000 / rate).rounded(.up))
         nextTry = max(nextTry, now.boot) + gap
     }
@@ -48,7 +54,7 @@ package struct OriginPace: Sendable, Hashable {
     package mutating func answered(startedAt: Int64, at now: ClockReading) {
         guard startedAt >= refusedAt else { return }
         if now.boot < heldUntil {
-            // The origin answers within its own hold: it meant one of its URLs.
+            // The hold was meant for one URL: the origin answers others.
             heldUntil = now.boot
             nextTry = min(nextTry, now.boot + Int64((1000 / rate).rounded(.up)))
         }

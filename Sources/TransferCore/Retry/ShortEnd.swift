@@ -14,15 +14,15 @@ package struct ShortEnd: Sendable, Hashable {
 
     /// The whole body twice, ended by the server in good order at the same byte: that is all there is.
     static let proofByBodies = 2
-    /// Less clear: the connection broke each time just there, or nothing followed what is held. A server that is in trouble
-    /// for some seconds looks like this.
+    /// Less clear: the connection broke at the same byte each time, or nothing followed what is held. A server that is in
+    /// trouble for some seconds looks the same.
     static let proofByOthers = 6
 
     /// - Parameters:
     ///   - start: where the answer's body began in the file.
     ///   - end: where it should have ended.
     ///   - total: announced length of the file.
-    /// - Returns: nil where the end says nothing of the length.
+    /// - Returns: nil if the end says nothing about the length.
     init?(_ outcome: ExchangeOutcome, from start: ByteCount, to end: ByteCount, of total: ByteCount, host: String) {
         guard outcome.offset < end, outcome.offset > 0 else { return nil }
         let isWhole = start == 0 && outcome.received > 0

@@ -14,18 +14,18 @@ package struct Scheduler: Sendable {
         package var priority: Double
         /// Order among tasks of one priority, smaller first.
         package var position: Double
-        /// A queued task failed before, and its own back-off is over.
-        package var hasFailed: Bool
+        /// How often a queued task failed in a row; its own back-off is over.
+        package var failures: Int
         /// What a running task has can be resumed: to stop it loses nothing.
         package var canResume: Bool
         /// When a running task got its slot, in milliseconds of the boot clock.
         package var startedAt: Int64
 
         package init(
-            id: TaskID, session: SessionKey, host: String, priority: Double, position: Double, hasFailed: Bool = false,
+            id: TaskID, session: SessionKey, host: String, priority: Double, position: Double, failures: Int = 0,
             canResume: Bool = true, startedAt: Int64 = 0
         ) {
-            self.hasFailed = hasFailed
+            self.failures = failures
             self.canResume = canResume
             self.startedAt = startedAt
             self.id = id
@@ -42,7 +42,7 @@ package struct Scheduler: Sendable {
         package var preempt: [TaskID] = []
         /// Why, for each of them.
         package var displacements: [TaskID: Displacement] = [:]
-        /// When a running task has had its turn and another owner may take its slot (boot clock, milliseconds).
+        /// When another owner may take the slot of a running task (boot clock, milliseconds).
         package var nextLook: Int64?
         /// An owner without a slot has a candidate that got none.
         package var leavesOwnerWithout = false

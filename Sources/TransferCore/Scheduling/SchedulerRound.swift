@@ -84,24 +84,26 @@ struct SchedulerRound {
         (soon.of(a), turns.lastServed(a), a.identifier) < (soon.of(b), turns.lastServed(b), b.identifier)
     }
 
-    /// Candidates whose hosts take tasks now. If a host takes one only, that is the task that a client asked for, else one
-    /// that has not failed there, if there is any.
+    /// Candidates whose hosts take tasks now. If a host takes one only, that is the task that a client asked for; if it takes a
+    /// probe, one that failed least often.
     private func admitted(_ candidates: [Candidate]) -> [Candidate] {
         var gated: [String: [Candidate]] = [:]
         var admitted: [Candidate] = []
         for task in candidates {
             switch gates.permission(host: task.host, at: time) {
             case .any: admitted.append(task)
-            case .one: gated[task.host, default: []].append(task)
+            case .one, .probe: gated[task.host, default: []].append(task)
             case .none: break
             }
         }
         for (host, tasks) in gated {
             if let invited = gates.invited(host: host), let task = tasks.first(where: { $0.id == invited }) {
                 admitted.append(task)
+            } else if gates.permission(host: host, at: time) == .probe {
+                let fewest = tasks.map(\.failures).min()
+                admitted += tasks.filter { $0.failures == fewest }
             } else {
-                let untried = tasks.filter { !$0.hasFailed }
-                admitted += untried.isEmpty ? tasks : untried
+                admitted += tasks
             }
         }
         return admitted
@@ -110,7 +112,7 @@ struct SchedulerRound {
     private enum Placement { case placed, hostIsFull, sessionIsFull }
 
     private mutating func place(_ task: Candidate) -> Placement {
-        let isGated = gates.permission(host: task.host, at: time) == .one
+        let isGated = gates.permission(host: task.host, at: time) != .any
         if isGated, tried.contains(task.host) { return .hostIsFull }
         if soon.fits(task) {
             if now.fits(task) {
@@ -135,8 +137,8 @@ struct SchedulerRound {
         keeping.removeAll { $0.id == run.id }
     }
 
-    /// A run of the same owner and the lowest priority, strictly lower, whose slot is the one needed; among equals one that can
-    /// be resumed. A run of a higher priority in its place would take its slot in turn, and both would be stopped.
+    /// The run of the same owner with the lowest priority, below that of `task`, whose slot is the one needed; among equals one
+    /// that can be resumed. No run of a higher priority: that would then stop the lowest one, and both would be stopped.
     private func victimOfPriority(_ task: Candidate) -> Candidate? {
         keeping.filter { run in
             run.owner == task.owner && run.priority < task.priority
@@ -147,10 +149,9 @@ struct SchedulerRound {
         }
     }
 
-    /// A run of an owner who has more of each full resource than the owner of `task`, and who has had the turn.
+    /// A run whose turn is over, of an owner who has more of each full resource than the owner of `task`.
     private mutating func victimOfTurns(_ task: Candidate) -> Candidate? {
         let full = soon.full(for: task)
-        guard full.isSubset(of: [.global, .host]) else { return nil }
         var best: Candidate?
         for run in keeping where run.owner != task.owner && soon.fits(task, without: run) {
             guard let turn = turn(of: run, before: task, full) else { continue }
@@ -182,7 +183,7 @@ struct SchedulerRound {
         if a.canResume != b.canResume { return a.canResume }
         if soon.of(a.owner) != soon.of(b.owner) { return soon.of(a.owner) > soon.of(b.owner) }
         if a.owner != b.owner { return a.startedAt < b.startedAt }
-        // What has run longest of one owner is nearest to its end.
+        // Of one owner, the run that began first is nearest to its end.
         if a.priority != b.priority { return a.priority < b.priority }
         return a.startedAt != b.startedAt ? a.startedAt > b.startedAt : b.precedes(a)
     }

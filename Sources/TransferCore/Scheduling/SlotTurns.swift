@@ -2,7 +2,7 @@ import TransferModel
 
 /// Who was served how long ago: owners and sessions take turns at free slots.
 package struct SlotTurns: Sendable {
-    /// Beyond so many, those served longest ago are forgotten; they count as never served, which is not far from it.
+    /// Beyond so many, those served longest ago are forgotten and count as never served.
     static let remembered = 4096
 
     private var count = 0

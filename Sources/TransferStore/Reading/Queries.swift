@@ -62,8 +62,10 @@ package struct CandidateQuery: Sendable {
     /// What may be read of a host's lanes.
     package enum Access: Sendable, Hashable {
         case open
-        /// One task only may begin: the best of those that have not failed, else the best.
+        /// One task only may begin: the best.
         case one
+        /// One task only may begin: the best of those that failed least often.
+        case probe
         /// None may begin soon: the lane need not be read again until `StoreTransaction.release`.
         case held
         /// None may begin for a moment, too short to note it.
@@ -101,8 +103,8 @@ package struct QueuedTask: Sendable, Hashable {
     package var host: String
     package var priority: Double
     package var position: Double
-    /// It failed before, and its own back-off is over.
-    package var hasFailed = false
+    /// How often it failed in a row; its own back-off is over.
+    package var failures = 0
 }
 
 /// What the scheduler chooses from.

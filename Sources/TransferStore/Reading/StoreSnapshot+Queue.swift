@@ -39,7 +39,7 @@ extension StoreSnapshot {
                 if access == .held { held.append(LaneID(rawValue: lane.id)) }
                 continue
             }
-            let heads = try access == .one ? probe(of: lane, query) : heads(of: lane, query, limit)
+            let heads = try access == .probe ? probe(of: lane, query) : heads(of: lane, query, limit)
             // As many as were asked for: there may be more.
             if heads.count >= limit { found.cutHosts.insert(lane.host) }
             found.tasks.append(contentsOf: heads)
@@ -87,8 +87,10 @@ extension StoreSnapshot {
         a.priority == b.priority ? (a.position, a.id) < (b.position, b.id) : a.priority > b.priority
     }
 
-    private func heads(of lane: Lane, _ query: CandidateQuery, _ limit: Int) throws -> [QueuedTask] {
-        let rows = try Row.fetchCursor(try statement(Self.headsSQL), arguments: [lane.id])
+    private func heads(
+        of lane: Lane, _ query: CandidateQuery, _ limit: Int, sql: String = StoreSnapshot.headsSQL
+    ) throws -> [QueuedTask] {
+        let rows = try Row.fetchCursor(try statement(sql), arguments: [lane.id])
         var heads: [QueuedTask] = []
         while heads.count < limit, let row = try rows.next() {
             let task = Self.task(row, lane.session, lane.host)
@@ -97,14 +99,10 @@ extension StoreSnapshot {
         return heads
     }
 
-    /// The best task that has not failed; if all have, the best.
+    /// The best task that has not failed; if all have, the best of those that failed least often.
     private func probe(of lane: Lane, _ query: CandidateQuery) throws -> [QueuedTask] {
-        let rows = try Row.fetchCursor(try statement(Self.untriedSQL), arguments: [lane.id])
-        while let row = try rows.next() {
-            let task = Self.task(row, lane.session, lane.host)
-            if !query.excludedTasks.contains(task.id) { return [task] }
-        }
-        return try heads(of: lane, query, 1)
+        let untried = try heads(of: lane, query, 1, sql: Self.untriedSQL)
+        return try untried.isEmpty ? heads(of: lane, query, 1, sql: Self.leastFailedSQL) : untried
     }
 
     private func wanted(_ query: CandidateQuery) throws -> [QueuedTask] {
@@ -120,7 +118,7 @@ extension StoreSnapshot {
     private static func task(_ row: Row, _ session: SessionKey, _ host: String) -> QueuedTask {
         QueuedTask(
             id: TaskID(row[0] as Int64), session: session, host: host, priority: row[1], position: row[2],
-            hasFailed: row[3])
+            failures: row[3])
     }
 
     /// Jumps from session to session in the index, whatever number of lanes each has.
@@ -140,7 +138,7 @@ extension StoreSnapshot {
         """
 
     static let headsSQL = """
-        SELECT id, priority, position, failures_in_row > 0 FROM task INDEXED BY task_queue \
+        SELECT id, priority, position, failures_in_row FROM task INDEXED BY task_queue \
         WHERE lane = ? AND state = 'queued' ORDER BY priority DESC, position, id
         """
 
@@ -149,8 +147,13 @@ extension StoreSnapshot {
         WHERE lane = ? AND state = 'queued' AND failures_in_row = 0 ORDER BY priority DESC, position, id
         """
 
+    static let leastFailedSQL = """
+        SELECT id, priority, position, failures_in_row FROM task INDEXED BY task_queue \
+        WHERE lane = ? AND state = 'queued' ORDER BY failures_in_row, priority DESC, position, id
+        """
+
     static let invitedSQL = """
-        SELECT task.id, priority, position, failures_in_row > 0, owner, identifier, lane.host FROM task \
+        SELECT task.id, priority, position, failures_in_row, owner, identifier, lane.host FROM task \
         JOIN lane ON lane.id = task.lane JOIN session ON session.id = task.session \
         WHERE task.id = ? AND task.state = 'queued'
         """
@@ -203,7 +206,7 @@ extension CandidateQuery.Access {
     fileprivate func limit(_ perLane: Int) -> Int? {
         switch self {
         case .open: perLane
-        case .one: 1
+        case .one, .probe: 1
         case .held, .pausing: nil
         }
     }

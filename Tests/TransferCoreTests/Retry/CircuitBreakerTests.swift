@@ -91,6 +91,17 @@ struct CircuitBreakerTests {
         #expect(closed.isFresh)
     }
 
+    @Test func whatWasBeforeARefusalCountsNoMore() {
+        var breaker = opened()
+        for time in [5.0, 15, 35] { breaker.attemptStarted(TaskID(10), at: reading(time)) }
+        breaker.refused()
+        breaker.attemptFailed(TaskID(1), at: reading(40))
+        #expect(next(breaker) == 45, "the interval begins anew")
+        // It was a probe once; its run now began while the breaker was closed.
+        breaker.attemptEnded(TaskID(10), at: reading(41))
+        #expect(next(breaker) == 45)
+    }
+
     @Test func aClientMayAskForAProbe() {
         var breaker = opened()
         breaker.probeNow(at: reading(1))

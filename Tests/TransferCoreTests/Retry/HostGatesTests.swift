@@ -35,12 +35,12 @@ struct HostGatesTests {
         var gates = silent()
         #expect(gates.permission(host: host, at: reading()) == .none(until: reading(5).boot))
         #expect(gates.hold(host: host, at: reading()) == .silent(nextProbe: reading(5).boot))
-        #expect(gates.permission(host: host, at: reading(5)) == .one)
+        #expect(gates.permission(host: host, at: reading(5)) == .probe)
         #expect(gates.permission(host: "https://other.org:443", at: reading()) == .any)
         gates.attemptStarted(host: host, task: TaskID(9), at: reading(5))
         #expect(gates.permission(host: host, at: reading(6)) == .none(until: reading(15).boot))
         report(&gates, .nothing, task: 9, at: 7)
-        #expect(gates.permission(host: host, at: reading(7)) == .one)
+        #expect(gates.permission(host: host, at: reading(7)) == .probe)
     }
 
     @Test func aStatusHoldsNobody() {
@@ -70,11 +70,32 @@ struct HostGatesTests {
         report(&gates, .throttled(retryAfter: 2))
         #expect(gates.permission(host: host, at: reading(1)) == .none(until: reading(2).boot))
         #expect(gates.hold(host: host, at: reading(1)) == .paced(nextStart: reading(2).boot))
-        #expect(gates.permission(host: host, at: reading(2)) == .one)
+        #expect(gates.permission(host: host, at: reading(2)) == .probe)
         gates.attemptStarted(host: host, task: TaskID(7), at: reading(2))
         #expect(gates.permission(host: host, at: reading(2.5)) == .none(until: reading(3).boot))
+        #expect(gates.permission(host: host, at: reading(3)) == .one)
         report(&gates, .throttled(retryAfter: 4), startedAt: 2, at: 2.6)
         #expect(gates.permission(host: host, at: reading(3)) == .none(until: reading(6.6).boot))
+    }
+
+    @Test func a429WithoutATimeMakesAPaceSlowerAndNoneOfItsOwn() {
+        var gates = HostGates()
+        report(&gates, .throttled(retryAfter: nil))
+        #expect(gates.isEmpty)
+        gates = silent()
+        report(&gates, .throttled(retryAfter: nil), at: 1)
+        #expect(gates.isEmpty, "it is an answer")
+        report(&gates, .throttled(retryAfter: 1), at: 1)
+        for _ in 0..<9 { report(&gates, .answered, startedAt: 2, at: 2) }
+        report(&gates, .throttled(retryAfter: nil), startedAt: 2, at: 3)
+        gates.attemptStarted(host: host, task: TaskID(7), at: reading(4))
+        // Without the refusal the rate is above 4 a second.
+        #expect(gates.permission(host: host, at: reading(4.3)) != .any)
+        guard case .none(let until) = gates.permission(host: host, at: reading(4.3)) else {
+            Issue.record("the rate was not lowered")
+            return
+        }
+        #expect(until <= reading(4.6).boot)
     }
 
     @Test func theLaterOfBothTimesHolds() {
@@ -82,6 +103,9 @@ struct HostGatesTests {
         report(&gates, .throttled(retryAfter: 20), at: 1)
         for task in 1...5 { report(&gates, .failed, task: Int64(task), at: 2) }
         #expect(gates.permission(host: host, at: reading(8)) == .none(until: reading(21).boot))
+        #expect(gates.hold(host: host, at: reading(8)) == .silent(nextProbe: reading(21).boot))
+        gates.attemptStarted(host: host, task: TaskID(9), at: reading(21))
+        #expect(gates.permission(host: host, at: reading(23)) == .none(until: reading(31).boot))
     }
 
     @Test func aHostIsReleasedOnceWhenItsTimeComes() {
@@ -100,10 +124,28 @@ struct HostGatesTests {
         #expect(gates.nextChange() == nil && gates.takeReleased(at: reading(100)) == [])
     }
 
+    @Test func aPaceEndsWhenTheHostTakesMany() {
+        var gates = HostGates()
+        report(&gates, .throttled(retryAfter: 1))
+        for _ in 0..<3000 { report(&gates, .answered, startedAt: 2, at: 2) }
+        #expect(gates.permission(host: host, at: reading(2)) == .any && gates.isEmpty)
+    }
+
+    @Test func aClientsTaskIsTriedAtOnceDuringAPauseToo() {
+        var gates = HostGates()
+        report(&gates, .throttled(retryAfter: 30))
+        let isHeld = gates.tryNow(host: host, task: TaskID(77), at: reading(1))
+        #expect(isHeld && gates.permission(host: host, at: reading(1)) == .probe)
+    }
+
+    @Test func aHostWhoseProbeIsDueIsStillSilent() {
+        #expect(silent().hold(host: host, at: reading(6)) == .silent(nextProbe: reading(5).boot))
+    }
+
     @Test func aClientsTaskIsTriedAtOnce() {
         var gates = silent()
         let isHeld = gates.tryNow(host: host, task: TaskID(77), at: reading(1))
-        #expect(isHeld && gates.permission(host: host, at: reading(1)) == .one)
+        #expect(isHeld && gates.permission(host: host, at: reading(1)) == .probe)
         #expect(gates.invited(host: host) == TaskID(77) && gates.invitations(at: reading(1)) == [TaskID(77)])
         #expect(gates.takeReleased(at: reading(1)) == [host])
         gates.attemptStarted(host: host, task: TaskID(77), at: reading(1))

@@ -61,6 +61,12 @@ struct OriginPaceTests {
         #expect(pace.nextStartAt == boot(123))
     }
 
+    @Test func aShorterTimeDoesNotEndALongerOne() {
+        var pace = OriginPace(retryAfter: 30, at: reading())
+        pace.refused(retryAfter: 1, startedAt: boot(0), at: reading(1))
+        #expect(pace.nextStartAt == boot(30) && pace.holdsUntil(at: reading(3)) == boot(30))
+    }
+
     @Test func aClientMayAskForATry() {
         var pace = OriginPace(retryAfter: 30, at: reading())
         pace.tryNow(at: reading(3))

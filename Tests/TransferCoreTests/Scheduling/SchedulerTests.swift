@@ -153,17 +153,48 @@ struct SchedulerTests {
 
     @Test func theProbeIsATaskThatHasNotFailed() {
         var queue = (1...4).map { task($0, host: "a", priority: $0 == 1 ? 0.9 : 0.5) }
-        for index in [0, 1, 3] { queue[index].hasFailed = true }
+        for index in [0, 1, 3] { queue[index].failures = index == 3 ? 1 : 2 }
         #expect(pick(queue, gates: silent("a"), at: 5).start == [3])
-        queue[2].hasFailed = true
-        #expect(pick(queue, gates: silent("a"), at: 5).start == [1], "if all have, the most important")
+        queue[2].failures = 2
+        #expect(pick(queue, gates: silent("a"), at: 5).start == [4], "if all have, who failed least often")
+        queue[3].failures = 2
+        #expect(pick(queue, gates: silent("a"), at: 5).start == [1], "of those the most important")
+    }
+
+    /// A host that takes one task a second: it refuses the urgent tasks of the first owner each time, and answers all others.
+    @Test func aPacedHostStarvesNobody() {
+        var gates = HostGates()
+        gates.report(.throttled(retryAfter: 1), host: "a", task: TaskID(1), startedAt: 0, at: reading())
+        var queue = (1...3).map { task($0, priority: 1) }
+        queue += (4...30).map { task($0) }
+        queue += [task(31, priority: 0), task(32, owner: 2)]
+        for index in queue.indices where !(4...30).contains(queue[index].id.rawValue) { queue[index].failures = 1 }
+        var (turns, served) = (SlotTurns(), [Int64]())
+        for second in 1...80 {
+            let now = reading(Double(second))
+            let start = pick(queue, gates: gates, turns: turns, at: Double(second)).start
+            #expect(start.count == 1)
+            guard let id = start.first, let index = queue.firstIndex(where: { $0.id.rawValue == id }) else { continue }
+            gates.attemptStarted(host: "a", task: TaskID(id), at: now)
+            turns.served(queue[index].session)
+            if id <= 3 {
+                queue[index].failures += 1
+                gates.report(.throttled(retryAfter: 1), host: "a", task: TaskID(id), startedAt: now.boot, at: now)
+            } else {
+                queue.remove(at: index)
+                served.append(id)
+            }
+        }
+        #expect(served.prefix(4).contains(32), "another owner's task does not wait for all that were not tried")
+        #expect(served.sorted() == Array(4...32))
+        #expect(served.last == 31, "who failed once comes before who fails each time")
     }
 
     @Test func theProbeIsTheTaskThatAClientAskedFor() {
         var gates = silent("a")
         _ = gates.tryNow(host: "a", task: TaskID(4), at: reading(1))
         var queue = (1...4).map { task($0, host: "a") }
-        queue[3].hasFailed = true
+        queue[3].failures = 1
         #expect(pick(queue, gates: gates, at: 1).start == [4])
         #expect(pick(Array(queue.prefix(3)), gates: gates, at: 1).start == [1], "it is not queued any more")
     }
@@ -252,6 +283,58 @@ struct SchedulerTests {
         #expect(pick(high, running: running, full).preempt == [2])
         let two = pick(high + [task(10, host: "b", owner: 2)], running: lost + [], full, at: 20)
         #expect(two.preempt.count == 1, "its own owner's priority comes first")
+    }
+
+    @Test func whoeverHasEnoughTakesNothing() {
+        let more = [task(9, host: "h9", owner: 2)]
+        let lossy = (1...4).map { task($0, host: "h\($0)", canResume: false) } + [task(5, host: "h5", owner: 2)]
+        let full = SlotLimits(global: 5, perHost: 6)
+        #expect(pick(more, running: lossy, full, at: 300).preempt.isEmpty, "a second slot is not worth a lost run")
+        let onHost = (1...3).map { task($0) } + (4...6).map { task($0, owner: 2) }
+        #expect(pick([task(9, owner: 2)], running: onHost, at: 300).preempt.isEmpty, "half of the host is fair")
+    }
+
+    @Test func theSlotComesFromTheOwnerWithTheMost() {
+        let full = SlotLimits(global: 5, perHost: 6)
+        let two = [task(4, host: "x", owner: 3, since: 9), task(5, host: "y", owner: 3, since: 9)]
+        let three = (1...3).map { task($0, host: "h\($0)", priority: $0 == 2 ? 0.1 : 0.5) }
+        let late = [task(9, host: "h9", owner: 2)]
+        #expect(pick(late, running: two + three, full, at: 100).preempt == [2], "the least important of it")
+        let even = [task(1, host: "x", owner: 1, since: 5), task(2, host: "y", owner: 3, since: 2)]
+        let limits = SlotLimits(global: 2, perHost: 6)
+        #expect(pick(late, running: even, limits, at: 100).preempt == [2], "of equals, the one that began first")
+    }
+
+    @Test func aPriorityTakesNoSlotOfASmallerSession() {
+        let running = [task(1, host: "x", session: "t"), task(2, host: "y"), task(3, host: "z")]
+        let full = SlotLimits(global: 3, perHost: 6)
+        let urgent = task(9, host: "h", priority: 1)
+        #expect(pick([urgent], running: running, full).preempt == [3])
+        let low = [task(1, host: "x", session: "t", priority: 0), task(2, host: "y"), task(3, host: "z")]
+        #expect(pick([urgent], running: low, full).preempt == [3], "the other session has no more than this one")
+    }
+
+    @Test func sessionsThatWaitedLongestAreServedFirst() {
+        var turns = SlotTurns()
+        turns.served(key("s"))
+        let queue = [task(1), task(2, session: "t")]
+        #expect(pick(queue, SlotLimits(global: 1, perHost: 6), turns: turns).start == [2])
+    }
+
+    @Test func aLoweredLimitLeavesEachOwnerOne() {
+        let running = [task(1, priority: 1), task(2, priority: 1), task(3, owner: 2, priority: 0)]
+        #expect(pick([], running: running, SlotLimits(global: 2, perHost: 6)).preempt == [2])
+    }
+
+    /// If a session is full, or a host within it, only a run of the same makes room.
+    @Test func aVictimOfAnotherKindFreesNothing() {
+        let others = [2, 3].map { task($0, host: "b", session: "t", priority: 0.1) }
+        let urgent = [task(9, priority: 0.9)]
+        let session = SlotLimits(global: 9, perHost: 6, perSession: [key("s"): 1])
+        #expect(pick(urgent, running: [task(1, priority: 0.1)] + others, session).preempt == [1])
+        #expect(pick(urgent, running: others, session).start == [9])
+        let host = SlotLimits(global: 9, perHost: 6, perHostOfSession: [key("s"): 1])
+        #expect(pick(urgent, running: [task(1, host: "b", priority: 0), task(3, priority: 0.5)], host).preempt == [3])
     }
 
     @Test func theLimitOfAnOwnerHolds() {

@@ -16,6 +16,14 @@ struct SlotTurnsTests {
         #expect(turns.order([key(1), key(2), key(3)], running: [key(1), key(1), key(3)]) == [key(2), key(3), key(1)])
     }
 
+    @Test func sessionsOfOneOwnerTakeTurnsToo() {
+        var turns = SlotTurns()
+        turns.served(key(1, "a"))
+        let (a, b) = (key(1, "a"), key(1, "b"))
+        #expect(turns.order([a, b], running: []) == [b, a])
+        #expect(turns.order([a, b], running: [b]) == [a, b])
+    }
+
     @Test func anOwnerOfManySessionsIsOneOwner() {
         let many = (0..<50).map { key(1, "s\($0)") }
         let order = SlotTurns().order(many + [key(2)], running: [])

@@ -73,6 +73,6 @@ import TransferModel
         }
         #expect(try await candidates(store, CandidateQuery()).tasks.isEmpty)
         try await store.write { try $0.release(hosts: ["a"]) }
-        #expect(try await candidates(store, CandidateQuery()).tasks.map(\.hasFailed) == [false, true, false])
+        #expect(try await candidates(store, CandidateQuery()).tasks.map(\.failures) == [0, 2, 0])
     }
 }
