@@ -2,7 +2,7 @@ import TransferCore
 import TransferModel
 import TransferRPC
 
-/// Looks at what a change makes of a task, as it would be looked at if it were added so.
+/// Checks a changed task as `task.add` would check it.
 extension Admission {
     /// - Parameter spec: with the change.
     /// - Throws: `request.*`, `policy.plaintext_refused`, `source.unreadable`, `permission.denied`.
@@ -29,7 +29,7 @@ extension Admission {
                 spec: spec.namingKeptBody, now: session.createdAt, source: record.source, nonce: ""), url)
     }
 
-    /// - Returns: the device of the folder, which is made where it is missing.
+    /// - Returns: the device of the folder, which is created if it is missing.
     /// - Throws: `destination.*`, `permission.denied`, `disk.*`, each with its field.
     func admit(_ plan: DestinationPlan) async throws -> UInt64 {
         do {
