@@ -42,6 +42,12 @@ int dld_stat_cached(int descriptor, struct stat *status) {
     return 0;
 }
 
+int64_t dld_birth_nanoseconds(int descriptor) {
+    struct statx found;
+    if (statx(descriptor, "", AT_EMPTY_PATH, STATX_BTIME, &found) != 0 || !(found.stx_mask & STATX_BTIME)) return -1;
+    return (int64_t)found.stx_btime.tv_sec * 1000000000 + found.stx_btime.tv_nsec;
+}
+
 int dld_set_modification_time(int descriptor, int64_t seconds) {
     struct timespec times[2] = {{.tv_sec = 0, .tv_nsec = UTIME_OMIT}, {.tv_sec = (time_t)seconds, .tv_nsec = 0}};
     return futimens(descriptor, times);

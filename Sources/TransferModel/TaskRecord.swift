@@ -78,7 +78,8 @@ public struct TaskResult: Hashable, Sendable, Codable {
 /// Not by its device: the numbers of many file systems change with each mount.
 public struct FileMark: Hashable, Sendable, Codable {
     public var inode: UInt64
-    /// Change time (inode(7)), nanoseconds since 1970; nil where the daemon itself changes it later.
+    /// Change time (inode(7)) at delivery, nanoseconds since 1970. The daemon changes a file that has a `checksum` once
+    /// more; a file that was made later is another one, under a number that became free.
     public var changed: Int64?
     /// CRC-32C of the content, of small files.
     public var checksum: UInt32?

@@ -80,6 +80,51 @@ extension EndToEnd {
             #expect(scene.origin.requests().isEmpty)
         }
 
+        /// A download that has arrived whole and cannot be delivered, since its file exists. The server gives it a name.
+        private func undelivered() async throws -> (scene: Scene, id: Int64) {
+            let scene = try await Scene()
+            let resource = resource
+            scene.origin.serve(
+                "/old",
+                Behaviour { _, reply in
+                    let bytes = resource.content.bytes
+                    let name = ("Content-Disposition", "attachment; filename=named")
+                    try reply.head(
+                        200, "OK", [("ETag", resource.etag ?? ""), ("Content-Length", "\(bytes.count)"), name])
+                    try reply.body(bytes[...])
+                })
+            try Files.write(scene.file("named"), "mine")
+            let id = try await scene.probe.add([
+                [
+                    "url": .string(scene.origin.url("/old")), "connections": 1, "conflictPolicy": "fail",
+                    "destination": ["directory": .string(scene.folder.path)],
+                ]
+            ])[0]
+            #expect(try await scene.probe.wait(for: id, "failed").errorCode == "destination.exists")
+            return (scene, id)
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func whatIsThereWholeKeepsTheNameThatItsServerGave() async throws {
+            let (scene, id) = try await undelivered()
+            try await update(scene, id, ["conflictPolicy": "rename"])
+            let task = try await finish(scene, id, by: "retry")
+            #expect(task["file"] == .string(scene.file("named (1)")))
+            #expect(resource.content.matches(scene.file("named (1)")))
+            #expect(scene.origin.requests().count == 1)
+        }
+
+        @Test(.timeLimit(.minutes(1)), arguments: [1, 2] as [UInt64])
+        func aNewURLIsAskedForAFileThatIsThereWhole(_ version: UInt64) async throws {
+            let (scene, id) = try await undelivered()
+            let new = Resource.version(version, size: Self.size)
+            scene.origin.serve("/new", .good(new))
+            try await update(scene, id, ["url": .string(scene.origin.url("/new")), "conflictPolicy": "rename"])
+            #expect(try await finish(scene, id, by: "retry")["state"] == "completed")
+            #expect(new.content.matches(scene.file("new")))
+            #expect(scene.origin.requests("/new").count == 1)
+        }
+
         @Test(.timeLimit(.minutes(1)))
         func aPausedDownloadStaysPausedUnderANewURL() async throws {
             let scene = try await Scene()
@@ -179,14 +224,20 @@ extension EndToEnd {
             let upload = try await scene.probe.add([
                 ["kind": "upload", "url": .string(scene.origin.url("/up")), "body": ["text": "x"], "startPaused": true]
             ])[0]
+            let md5 = String(repeating: "0", count: 32)
             let changes: [(Int64, [String: JSONValue], String, String)] = [
                 (id, ["url": "nonsense://x"], "request.bad_url", "url"),
                 (id, ["mirrors": ["file:///x"]], "request.bad_field", "mirrors[0]"),
                 (id, ["netrc": "/no/such/netrc"], "source.unreadable", "netrc"),
+                (id, ["caFile": "/no/such/ca"], "source.unreadable", "caFile"),
+                (id, ["url": "file:///no/such/file"], "source.unreadable", "url"),
                 (id, ["destination": [:]], "request.bad_field", "destination"),
                 (id, ["destination": ["path": "/proc/none/file"]], "destination.bad_path", "destination"),
                 (id, ["checksum": ["algorithm": "md5", "value": "x"]], "request.bad_field", "checksum.value"),
                 (upload, ["destination": ["directory": "/tmp"]], "request.bad_field", "destination"),
+                (upload, ["checksum": ["algorithm": "md5", "value": .string(md5)]], "request.bad_field", "checksum"),
+                (upload, ["url": "sftp://localhost/folder/"], "request.bad_field", "url"),
+                (upload, ["conflictPolicy": "rename"], "request.bad_field", "conflictPolicy"),
             ]
             for (task, change, code, field) in changes {
                 let error = await #expect(throws: RPCFailure.self) { try await update(scene, task, change) }

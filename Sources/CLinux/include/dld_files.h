@@ -19,6 +19,8 @@ ssize_t dld_read_cached(int descriptor, void *buffer, size_t count, int64_t offs
 // Device, inode, size and modification time of an open file as the kernel has them in memory (statx(2) with
 // AT_STATX_DONT_SYNC): asks no server. -1 and errno on failure.
 int dld_stat_cached(int descriptor, struct stat *status);
+// When an open file was made, in nanoseconds since 1970 (statx(2), STATX_BTIME); -1 where the file system does not tell.
+int64_t dld_birth_nanoseconds(int descriptor);
 // Sets the modification time only; -1 and errno on failure.
 int dld_set_modification_time(int descriptor, int64_t seconds);
 short dld_spawn_setsid(void);

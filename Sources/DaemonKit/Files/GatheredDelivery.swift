@@ -48,13 +48,14 @@ struct GatheredDelivery: Sendable {
             file: file, isProven: isProven)
     }
 
-    /// Its change time is none to know it by: the delivery mark is yet to be taken off.
+    /// Its change time does not stay: the delivery mark is yet to be taken off.
     private func fileMark(of file: Descriptor) throws(TransferError) -> FileMark {
         guard let status = DaemonKit.status(of: file.rawValue) else {
             throw .destination(errno: errno, "deliver", path)
         }
         let checksum = bytes.withUnsafeBytes { dld_crc32c(0, $0.baseAddress, $0.count) }
-        return FileMark(inode: UInt64(status.st_ino), checksum: checksum)
+        return FileMark(
+            inode: UInt64(status.st_ino), changed: status.st_ctim.nanoseconds, checksum: checksum)
     }
 
     // MARK: - Steps
@@ -182,7 +183,7 @@ extension GatheredDelivery {
             if durability.isSynced { try folder.sync(besides: opened) }
             let path = folder.path(of: candidate)
             let mark = FileMark(
-                inode: UInt64(status.st_ino),
+                inode: UInt64(status.st_ino), changed: status.st_ctim.nanoseconds,
                 checksum: try FileHasher.checksum(of: opened, path: path))
             return Placed(
                 delivered: DeliveredFile(

@@ -93,11 +93,11 @@ extension TaskSpec {
     /// The body is in the store.
     var isBodyKept: Bool { body.map { $0 == RequestBody() } ?? false }
 
-    /// As strategies see it: a body that the store keeps is a file to them.
+    /// As strategies see it: a body that the store keeps is a file to them, one without a name.
     var namingKeptBody: TaskSpec {
         guard isBodyKept else { return self }
         var spec = self
-        spec.body?.file = "/body"
+        spec.body?.file = "/"
         return spec
     }
 }

@@ -2,7 +2,7 @@ import TransferCore
 import TransferModel
 import TransferRPC
 
-/// Looks at what a change makes of a task, as it would be looked at if it were added so.
+/// Checks a changed task as `task.add` would check it.
 extension Admission {
     /// - Parameter spec: with the change.
     /// - Throws: `request.*`, `policy.plaintext_refused`, `source.unreadable`, `permission.denied`.

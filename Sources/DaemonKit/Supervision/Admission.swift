@@ -150,6 +150,7 @@ struct Admission {
             content = Array(data)
         }
         guard let content else { return }
+        if task.spec.kind == .upload { task.spec.fileName = task.spec.uploadName }
         task.requestBody = content
         task.spec.body = RequestBody()
         task.source = .kept(ByteCount(Int64(content.count)))
@@ -191,7 +192,10 @@ struct Admission {
         spec.preserveTime = spec.preserveTime ?? data.preserveTime
         spec.description = spec.description ?? data.description
         try SpecRules(path: path).check(spec)
-        return try await files.checked(data, owner: owner)
+        guard let held = try await files.checked(data, owner: owner) else { return nil }
+        var before = TaskSpec()
+        (before.url, before.mirrors) = (data.url, data.mirrors)
+        return Origins.renamed(held, from: before, to: spec) ?? held
     }
 
     /// The destination with its folder: the task's, the session's, the configured or the conventional one.

@@ -4,9 +4,9 @@ import TransferModel
 
 /// Proves what was written before it gets its name: other programs of the user may reach the part file.
 extension DownloadAttempt {
-    /// How often an attempt begins anew because of somebody who writes to its part file.
+    /// How often one attempt fetches the file before it gives up a part that somebody keeps damaging.
     static let mostDamages = 4
-    /// How often a file is hashed that somebody touches meanwhile.
+    /// How often a file is hashed that changes meanwhile.
     private static let mostLooks = 3
 
     /// The user's checksum, which is of the file and trusted most (transfer-rules.md, Digests).
@@ -18,15 +18,15 @@ extension DownloadAttempt {
             || record.spec.pieces != nil && arrival.contentCoding == nil
     }
 
-    /// What came hashes to what the user, else the server, says; where nobody says anything, it is at least all there.
+    /// Proves a part: it has the digest that the user, else the server, gave; without one it has its length and no hole.
     /// - Returns: every digest that was computed.
-    /// - Throws: `integrity.checksum`; the part is damaged where that is not the server's fault.
+    /// - Throws: `integrity.checksum`; a part that somebody changed is marked as damaged.
     func proven(
         _ whole: Whole, _ part: PartFile, isCoded: Bool, in folder: Folder
     ) async throws -> [DigestAlgorithm: String] {
         let others = own.isEmpty ? whole.arrival.serverDigests : [:]
         if let stamp = whole.stamp, others.isEmpty {
-            // Its pieces were looked at just now.
+            // Its pieces were proven just now.
             let now = try await tools.files.look(at: part, of: whole.arrival.total, in: folder)
             guard now == stamp else { throw TransferFiles.damage(noted: part) }
             return whole.digests ?? [:]
@@ -39,7 +39,7 @@ extension DownloadAttempt {
     func proven(
         _ part: PartFile, _ total: ByteCount, _ expected: [DigestAlgorithm: String], in folder: Folder
     ) async throws -> [DigestAlgorithm: String] {
-        // Where no digest finds a hole, the file system has to.
+        // Without a digest only the file system knows of a hole.
         var stamp = try await tools.files.look(
             at: part, of: total, in: folder, findingHoles: expected.isEmpty && !mayHaveHoles)
         guard !expected.isEmpty else { return [:] }
@@ -59,7 +59,7 @@ extension DownloadAttempt {
         do {
             return try await tools.files.verify(part, expected: expected)
         } catch let error as TransferError where error.code == .integrityChecksum {
-            // A hole explains it: that is no place's fault.
+            // A hole explains it; then no place is at fault.
             _ = try await tools.files.look(at: part, of: total, in: folder, findingHoles: !mayHaveHoles)
             throw error
         }

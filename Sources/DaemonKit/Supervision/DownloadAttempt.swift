@@ -378,7 +378,8 @@ final class DownloadAttempt: TransferAttempt {
 
     private func suggestedName(_ arrival: Arrival) -> String {
         let url = record.spec.url ?? ""
-        let head = arrival.head ?? ResponseHead(url: url)
-        return FilenameRules.suggested(head: head, url: url)
+        // Nothing was asked if all of the file was here: the answer that it is of said the name.
+        if arrival.head == nil, let known = record.response?.suggestedFilename { return known }
+        return FilenameRules.suggested(head: arrival.head ?? ResponseHead(url: url), url: url)
     }
 }

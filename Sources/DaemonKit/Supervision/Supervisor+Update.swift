@@ -12,7 +12,7 @@ extension Supervisor {
             let change = try await admitted(parameters, of: known)
             let changed = try await store(change, over: known)
             applyRateLimit(changed.spec.rateLimit ?? .unlimited, of: changed)
-            // What its host said was about another request.
+            // The host was held for another request.
             if parameters.changesRequest, changed.status.state == .queued {
                 _ = dispatcher?.tryNow(id, host: changed.host)
             }
@@ -21,7 +21,7 @@ extension Supervisor {
         logger.info(
             "updated", metadata: ["task": "\(id)", "fields": "\(parameters.changedFields.joined(separator: ","))"])
         kick()
-        // A copy to another file system may take longer than anybody waits for an answer: it goes on behind it.
+        // A copy to another file system may take longer than clients wait: it continues after the answer.
         if isMoving {
             await moves.finish(id, waitingAtMost: Self.patienceWithMoves)
             sweepAgain()
@@ -35,6 +35,8 @@ extension Supervisor {
         let (id, now, transitions, storeID) = (known.id, time.reading(), transitions, store.identifier)
         return try await stoppingRuns(change.stopsRun(at: now.wall) ? [id] : []) {
             if change.destination != nil { try await requireUndelivered(id) }
+            // Bytes that the journal alone knows of might make the file whole, and the new URL would not be asked.
+            if change.parameters.url != nil { engine.journal?.forget(id) }
             return try await store.write { transaction in
                 guard let record = try transaction.task(id) else { throw Self.notFound(id) }
                 return try change.store(over: record, transitions, at: now, storeID: storeID, in: transaction)
@@ -66,8 +68,8 @@ extension Supervisor {
             configuration: configuration(), files: files)
     }
 
-    /// A daemon that died between a delivery and its record left a file under its final name: the task has only to be told.
-    /// - Throws: `task.wrong_state` where the file is there.
+    /// A daemon that died between a delivery and its record left the file under its final name; the next run finds it there.
+    /// - Throws: `task.wrong_state` if the file is there.
     private func requireUndelivered(_ id: TaskID) async throws {
         guard let known = try await store.read({ try $0.task(id) }), TaskHead(known).mayHavePart,
             let session = try await store.read({ try $0.session(known.session) })

@@ -3,7 +3,7 @@ import TransferModel
 import TransferRPC
 import TransferStore
 
-/// What `task.update` makes of one task, once everything that it names was looked at.
+/// A change that `task.update` makes to one task, after everything that it names was checked.
 struct TaskChange: Sendable {
     let parameters: UpdateTask.Parameters
     /// Where the file goes from now on.
@@ -14,7 +14,7 @@ struct TaskChange: Sendable {
         var device: UInt64
     }
 
-    /// Whether a run of the task has to end for it.
+    /// Whether a run of the task has to stop for it.
     func stopsRun(at now: Timestamp) -> Bool {
         parameters.changesRequest || destination != nil || parameters.conflictPolicy != nil
             || parameters.earliestBeginAt.map { $0 > now } ?? false
@@ -30,7 +30,7 @@ struct TaskChange: Sendable {
 
     // MARK: What is stored
 
-    /// - Returns: the task as it is then.
+    /// - Returns: the changed task.
     /// - Throws: `task.wrong_state`, and what the store throws.
     func store(
         over record: TaskRecord, _ transitions: TaskTransitions, at now: ClockReading, storeID: String,
@@ -39,7 +39,7 @@ struct TaskChange: Sendable {
         try parameters.requirePossible(for: record)
         let spec = applied(to: record.spec)
         let target = try URLRules.parse(spec.url ?? "")
-        // Elsewhere it begins anew, and what was begun is told as it was reached.
+        // At another URL an upload begins anew; the one that was begun is ended where it is.
         if record.upload?.belongs(to: target) == false { try transaction.endUpload(of: record, at: now.wall) }
         if let held = record.checkpoint, let named = Origins.renamed(held, from: record.spec, to: spec) {
             try transaction.setCheckpoint(record.id, named)
@@ -56,8 +56,8 @@ struct TaskChange: Sendable {
         return updated
     }
 
-    /// From here on the part belongs elsewhere. Names that it has, or may have, are noted in the same commit: whatever
-    /// happens until it has moved, somebody comes back for them.
+    /// The part now belongs elsewhere. The names that it has, or may have, are noted in the same commit, so that they are
+    /// cleaned up even if the daemon dies before the part has moved.
     private func move(
         _ record: TaskRecord, to moved: MovedDestination, at now: ClockReading, _ storeID: String,
         in transaction: StoreTransaction
@@ -108,7 +108,7 @@ extension UpdateTask.Parameters {
         ].filter(\.1).map(\.0)
     }
 
-    /// What the task asks for then, but for where its file goes.
+    /// The spec with every change but that of the destination.
     func applied(to spec: TaskSpec) -> TaskSpec {
         var spec = spec
         spec.priority = priority ?? spec.priority
@@ -132,7 +132,7 @@ extension UpdateTask.Parameters {
         return spec
     }
 
-    /// - Throws: `task.wrong_state` where the task has ended in a way that leaves nothing to change.
+    /// - Throws: `task.wrong_state` if the task has ended and the change would have no effect.
     func requirePossible(for record: TaskRecord) throws(TransferError) {
         let (id, state) = (record.id, record.status.state)
         let isOfTransfer = changesRequest || destination != nil || conflictPolicy != nil || deadlineAt != nil

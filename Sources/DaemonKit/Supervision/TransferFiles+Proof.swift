@@ -3,7 +3,7 @@ import Glibc
 import TransferCore
 import TransferModel
 
-/// What of a file changes when somebody writes to it.
+/// What changes when somebody writes to a file.
 struct PartStamp: Sendable, Hashable {
     var bytes: Int64
     /// Nanoseconds since 1970.
@@ -20,7 +20,7 @@ struct PartStamp: Sendable, Hashable {
 /// What is known of a part file without reading it.
 extension TransferFiles {
     /// Looks at a part that is whole: it has its name, its length, and none of its bytes is missing.
-    /// - Parameter findingHoles: where nothing else finds them.
+    /// - Parameter findingHoles: needed if no digest is compared.
     /// - Throws: `integrity.checksum`, and the part is damaged; it is worth another fetch.
     @inline(never)  // Kept off the frames that wait.
     func look(
@@ -56,8 +56,9 @@ extension TransferFiles {
                 + "It is not delivered, and fetched again.", details: ["path": .string(part.path)])
     }
 
-    /// What an earlier daemon delivered, as it seems: it counts where it is what the task wants. Somebody may have given the
-    /// name to a part that was not whole.
+    /// Judges a file that an earlier daemon seems to have delivered: somebody may have given the name to a part that was not
+    /// whole.
+    /// - Returns: nil if it is not what the task wants.
     /// - Throws: `cancelled`, `disk.*`.
     func proven(
         _ file: DeliveredFile, _ checkpoint: Checkpoint, _ record: TaskRecord, in folder: Folder

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import TransferModel
 import TransferRPC
@@ -125,18 +126,19 @@ private struct DeliveredRemoval {
         guard let mark = result.mark else {
             return "an older version of dld delivered it, and did not note how to know it again"
         }
-        guard UInt64(status.st_ino) == mark.inode else { return "it is another file than the task delivered" }
+        guard UInt64(status.st_ino) == mark.inode else { return Self.another }
         if mark.changed == status.st_ctim.nanoseconds { return nil }
-        guard let checksum = mark.checksum else { return "it was changed since the task delivered it" }
+        guard let checksum = mark.checksum else { return Self.changed }
         let (opened, code) = retrying {
             openat(folder.fileDescriptor, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         }
         guard opened >= 0 else { throw .destination(errno: code, "open", path) }
         let file = Descriptor(opened)
-        guard DaemonKit.status(of: opened)?.st_ino == status.st_ino else {
-            return "it is another file than the task delivered"
-        }
-        let isSame = try FileHasher.checksum(of: file.rawValue, path: path) == checksum
-        return isSame ? nil : "it was changed since the task delivered it"
+        let isYounger = dld_birth_nanoseconds(opened) > mark.changed ?? .max
+        guard DaemonKit.status(of: opened)?.st_ino == status.st_ino, !isYounger else { return Self.another }
+        return try FileHasher.checksum(of: file.rawValue, path: path) == checksum ? nil : Self.changed
     }
+
+    private static let another = "it is another file than the task delivered"
+    private static let changed = "it was changed since the task delivered it"
 }

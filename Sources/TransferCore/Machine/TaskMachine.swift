@@ -211,6 +211,7 @@ extension TaskMachine {
         status.failuresInRow = 0
         status.integrityRestarts = 0
         status.unresolvedSince = nil
+        status.shortBody = nil
         switch status.state {
         case .running: return enqueue(now, aborting: true)
         case .waiting where status.reason != .schedule: return enqueue(now)

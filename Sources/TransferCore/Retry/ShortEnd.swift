@@ -1,7 +1,7 @@
 import TransferModel
 
-/// How an exchange ended whose body was shorter than announced, as far as it tells a wrong length from a broken connection.
-/// One alone tells nothing; `TaskMachine` counts those that are alike.
+/// A body that ended before its announced length: the length is wrong, or the connection broke. One alone does not tell which;
+/// `TaskMachine` counts those that are alike.
 package struct ShortEnd: Sendable, Hashable {
     /// Bytes of the file that are there, from its beginning.
     package var received: ByteCount
@@ -9,7 +9,7 @@ package struct ShortEnd: Sendable, Hashable {
     package var announced: ByteCount
     /// Name for sentences.
     package var host: String
-    /// So many alike, one after the other, prove the length wrong.
+    /// This many alike in a row prove the length wrong.
     package var proof: Int
 
     /// The whole body twice, ended by the server in good order at the same byte: that is all there is.
@@ -41,7 +41,7 @@ package struct ShortEnd: Sendable, Hashable {
     /// CURLE_PARTIAL_FILE.
     private static let closedEarly = 18
 
-    /// What the task is told in the end.
+    /// The task's error once the length is proven wrong.
     package var error: TransferError {
         TransferError(
             .integrityLength,

@@ -55,8 +55,9 @@ package struct Origins: Sendable, Hashable {
 
 extension Origins {
     /// What is held, with the name that its place has among those of a task that was changed. A new URL in place of the
-    /// one that the bytes are of has to prove that it has the same version; a mirror that is gone has no successor.
-    /// - Returns: nil where the name stays.
+    /// one that the bytes are of has to prove that it has the same version, if only by the last byte of a whole file; a mirror
+    /// that is gone has no successor.
+    /// - Returns: nil if nothing changes.
     package static func renamed(_ held: Checkpoint, from old: TaskSpec, to new: TaskSpec) -> Checkpoint? {
         let (before, after) = (Origins(old), Origins(new))
         guard let place = before.place(of: held) else { return nil }
@@ -64,8 +65,12 @@ extension Origins {
         let wanted = address(before.places[place].url)
         let same = after.places.first { address($0.url) == wanted }
         var named = held
-        if let same { named.origin = same.name }
-        return named.origin == held.origin ? nil : named
+        if let same {
+            named.origin = same.name
+        } else if let total = held.total, total > 0, held.offset == total {
+            named.offset = total - 1
+        }
+        return named == held ? nil : named
     }
 }
 

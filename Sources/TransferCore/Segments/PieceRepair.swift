@@ -1,10 +1,10 @@
 import TransferModel
 
-/// Decides what becomes of a file of which some pieces are wrong: they are fetched again, whole, from one place at a time,
-/// and not for ever.
+/// Decides how a file with wrong pieces is repaired: they are fetched again, whole, from one place at a time, a limited
+/// number of times.
 ///
-/// What several places filled together says of none of them that it is wrong. So every place is asked once for all of a
-/// wrong piece before anybody gives up; who is not under suspicion comes first.
+/// If several places filled a piece together, nobody knows which of them was wrong. So every place is asked once for the whole
+/// piece before the task fails. Places that are not suspected come first.
 package struct PieceRepair: Sendable {
     package enum Decision: Sendable, Hashable {
         /// Keep these bytes and fetch the rest from this place alone; nil is the task's own URL.
@@ -66,8 +66,8 @@ package struct PieceRepair: Sendable {
         return .refetch(keeping: map.all(but: wrong), from: place)
     }
 
-    /// Who is to blame: whoever brought a wrong piece alone; of a piece that several brought, all of them where none of them
-    /// is to blame already.
+    /// Places that are suspected: each that brought a wrong piece alone, and all that brought one together, unless one of
+    /// them is suspected already.
     private func bringers(of wrong: [Int], _ brought: [String?: ByteRangeSet]) -> Set<String?> {
         let places = wrong.map { piece in
             Set(brought.filter { touches($0.value, map.range(of: piece)) }.keys)

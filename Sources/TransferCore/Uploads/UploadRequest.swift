@@ -134,7 +134,7 @@ struct UploadRequest: Sendable {
 
 extension TaskSpec {
     /// What the file that is sent is called; nil where it has no name.
-    var uploadName: String? {
+    package var uploadName: String? {
         if let fileName { return fileName }
         let path = source?.path ?? body?.file ?? ""
         return path.utf8.split(separator: UInt8(ascii: "/")).last.flatMap { String($0) }

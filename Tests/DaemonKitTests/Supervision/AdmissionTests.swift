@@ -51,6 +51,45 @@ struct AdmissionTests {
         #expect(Set(Files.names(in: temporary.path)) == ["d0", "d1", "d2", "d3"])
     }
 
+    private func upload(_ body: RequestBody) -> TaskSpec {
+        var spec = TaskSpec()
+        (spec.kind, spec.url, spec.body) = (.upload, "sftp://example.org/folder/", body)
+        return spec
+    }
+
+    /// Nothing is left of a small file but its bytes and its name.
+    @Test func aBodyThatIsCopiedKeepsTheNameOfItsFile() async throws {
+        try Files.write(temporary.file("letter"), "x")
+        var body = RequestBody()
+        body.file = temporary.file("letter")
+        let task = try #require(try await admit([upload(body)]).first)
+        #expect(task.spec.fileName == "letter" && task.spec.body == RequestBody())
+    }
+
+    @Test func aBodyWithoutANameGoesIntoNoFolder() async throws {
+        var body = RequestBody()
+        body.text = "x"
+        var spec = upload(body)
+        #expect(await refusal([spec])?.details["field"] == "url")
+        spec.fileName = "letter"
+        #expect(await refusal([spec]) == nil)
+    }
+
+    @Test func resumeDataUnderANewURLHasToBeProven() async throws {
+        let part = temporary.file(PartName.make(task: TaskID(1), store: "other", wanted: "f"))
+        try Files.write(part, "12345")
+        let status = try #require(Files.status(part))
+        let checkpoint = Checkpoint(
+            offset: 5, total: 5, partPath: part, device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
+        var spec = TaskSpec()
+        spec.resumeData = try ResumeData(
+            url: "https://example.org/f", destination: Destination(path: temporary.file("f")), checkpoint: checkpoint
+        ).encoded()
+        #expect(try await admit([spec])[0].checkpoint == checkpoint)
+        spec.url = "https://other.example/f"
+        #expect(try await admit([spec])[0].checkpoint?.offset == 4)
+    }
+
     @Test func theFirstTaskThatIsWrongIsNamed() async throws {
         var specs = Array(repeating: spec(directory: temporary.path), count: 3 * Admission.piece)
         specs[Admission.piece + 7].url = "no scheme"

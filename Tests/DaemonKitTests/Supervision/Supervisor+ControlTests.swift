@@ -1,3 +1,4 @@
+import CLinux
 import CurlEngine
 import Foundation
 import Logging
@@ -118,5 +119,32 @@ import TransferStore
             #expect(outcome.files == (deletes ? [RemovedFile(id: task.id, fate: .deleted)] : nil))
         }
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["a"])
+    }
+
+    /// Numbers of files that are gone are given again: the next file of that name may have it, and the same content.
+    @Test(arguments: [0, -1] as [Int64])
+    func removingLeavesAFileThatWasMadeAfterTheDelivery(difference: Int64) async throws {
+        let folder = try TemporaryFolder()
+        let task = try await fixture.add(hosts: ["a"])[0]
+        let path = folder.file("a")
+        try Data([1]).write(to: URL(fileURLWithPath: path))
+        let file = try #require(FileHandle(forReadingAtPath: path))
+        let birth = dld_birth_nanoseconds(file.fileDescriptor)
+        try #require(birth > 0)
+        let mark = FileMark(
+            inode: UInt64(try #require(Files.status(path)).st_ino), changed: birth + difference,
+            checksum: dld_crc32c(0, [1] as [UInt8], 1))
+        // Its change time is none that was noted.
+        #expect(chmod(path, 0o600) == 0)
+        let result = TaskResult(file: path, bytes: 1, verified: false, mark: mark)
+        let transitions = fixture.transitions
+        try await fixture.store.write { transaction in
+            let record = try transitions.claim([task.id], sessions: [:], in: transaction)[0]
+            _ = try transitions.complete([CompletedRun(record: record, result: result, duration: 1)], in: transaction)
+        }
+        let target = ControlTarget(scope: .ids([task.id]), owner: .everyone)
+        let removed = try await supervisor.control(.remove(deleteFile: true), target).files
+        #expect(removed?.first?.fate == (difference < 0 ? .kept : .deleted))
+        #expect(Files.names(in: folder.path) == (difference < 0 ? ["a"] : []))
     }
 }

@@ -302,9 +302,11 @@ struct TaskMachineTests {
             $0.failuresInRow = 5
             $0.integrityRestarts = 1
             $0.unresolvedSince = 500
+            $0.shortBody = ShortBody(received: 1, announced: 2, times: 1)
         }
         _ = try machine.handle(.retargeted, at: reading())
         let status = machine.status
+        #expect(status.shortBody == nil)
         #expect(status.failuresInRow == 0 && status.integrityRestarts == 0 && status.unresolvedSince == nil)
         #expect(status.state == (state == .paused ? .paused : .queued))
     }

@@ -16,6 +16,18 @@ struct FilenameRulesTests {
         #expect(FilenameRules.sanitize(name) == safe)
     }
 
+    /// Servers and `data:` URLs use other names than the registry; what they upload is called by the registry's.
+    @Test func typesHaveAnExtensionUnderTheNamesThatAreInUse() {
+        let types = [
+            "image/png": "png", "image/jpg": "jpg", "image/x-icon": "ico", "audio/x-wav": "wav",
+            "application/javascript": "js", "application/rss+xml": "xml", "application/vnd.api+json": "json",
+            "application/ld+json": "jsonld", "application/vnd.rar": "rar", "application/octet-stream": nil, "x/y": nil,
+            "x/y+z": nil, "json": nil,
+        ]
+        for (type, ending) in types { #expect(MediaTypes.fileExtension(type) == ending, "\(type)") }
+        #expect(["a.js", "a.jpg", "a.mp3"].map(MediaTypes.guess) == ["text/javascript", "image/jpeg", "audio/mpeg"])
+    }
+
     @Test func longNamesKeepTheirExtension() {
         let long = FilenameRules.sanitize(String(repeating: "ä", count: 400) + ".tar.gz")
         #expect(long.utf8.count <= 255)

@@ -48,6 +48,9 @@ struct PieceRepairTests {
         var repair = try repair([nil, "m"])
         let brought: [String?: ByteRangeSet] = [nil: ranges(0, 12), "m": ranges(12, 35)]
         #expect(tour(&repair, wrong: [1, 2], brought).asked.first == .some(nil))
+        var other = try self.repair([nil, "m"])
+        let swapped: [String?: ByteRangeSet] = [nil: ranges(12, 35), "m": ranges(0, 12)]
+        #expect(tour(&other, wrong: [1, 2], swapped).asked.first == .some("m"))
     }
 
     /// Two brought it together: each is asked for all of it before anybody gives up.

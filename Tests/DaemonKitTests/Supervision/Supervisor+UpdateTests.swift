@@ -1,0 +1,76 @@
+import Glibc
+import TestSupport
+import Testing
+import TransferCore
+import TransferModel
+import TransferRPC
+import TransferStore
+
+@testable import DaemonKit
+
+@Suite struct SupervisorUpdateTests {
+    private let fixture: SupervisionFixture
+    private let home: ConfigurationFixture
+    private let supervisor: Supervisor
+    private let folder: TemporaryFolder
+
+    init() throws {
+        fixture = try SupervisionFixture()
+        home = try ConfigurationFixture()
+        supervisor = try fixture.supervisor(in: home)
+        folder = try TemporaryFolder()
+    }
+
+    private var peer: Peer { Peer(uid: fixture.key.owner, gid: 1000, pid: 1, isAdmin: false) }
+
+    /// A daemon died between the delivery and its record.
+    private func delivered() async throws -> TaskID {
+        let task = try await fixture.add(hosts: ["h"])[0]
+        try Files.write(folder.file("file"), [1])
+        let status = try #require(Files.status(folder.file("file")))
+        let name = PartName.make(task: task.id, store: fixture.store.identifier, wanted: "file")
+        let checkpoint = Checkpoint(
+            offset: 1, total: 1, partPath: folder.file(name), device: UInt64(status.st_dev),
+            inode: UInt64(status.st_ino))
+        var spec = task.spec
+        spec.destination = Destination(path: folder.file("file"))
+        let placed = spec
+        for event in [.claimed, .preempted] as [TaskEvent] { _ = try await fixture.apply(event, to: task.id) }
+        try await fixture.store.write { transaction in
+            try transaction.setSpec(task.id, placed, host: task.host)
+            try transaction.setCheckpoint(task.id, checkpoint)
+        }
+        return task.id
+    }
+
+    private func destination(_ destination: Destination, of id: TaskID) -> UpdateTask.Parameters {
+        var parameters = UpdateTask.Parameters(id: id)
+        parameters.destination = destination
+        return parameters
+    }
+
+    @Test func whatHasItsFileAlreadyIsNotSentElsewhere() async throws {
+        let elsewhere = destination(Destination(filename: "other"), of: try await delivered())
+        let error = await #expect(throws: TransferError.self) { try await supervisor.update(elsewhere, by: peer) }
+        #expect(error?.code == .taskWrongState)
+        #expect(error?.details["path"] == .string(folder.file("file")))
+        #expect(Files.names(in: folder.path) == ["file"])
+    }
+
+    @Test func theSameDestinationInOtherWordsMovesNothing() async throws {
+        let id = try await delivered()
+        let place = Destination(path: folder.file("file"))
+        for same in [place, Destination(directory: folder.path), Destination(filename: "file")] {
+            let changed = try await supervisor.update(destination(same, of: id), by: peer)
+            #expect(changed.spec.destination == place)
+        }
+    }
+
+    @Test func aCompletedDownloadHasNoResumeData() async throws {
+        let task = try await fixture.add(hosts: ["h"])[0]
+        _ = try await fixture.apply(.claimed, to: task.id)
+        _ = try await fixture.apply(.completed(TaskResult(bytes: 1, verified: false), duration: 1), to: task.id)
+        let error = await #expect(throws: TransferError.self) { try await supervisor.resumeData(task.id, by: peer) }
+        #expect(error?.code == .taskWrongState)
+    }
+}
