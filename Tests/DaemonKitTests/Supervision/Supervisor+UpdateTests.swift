@@ -35,7 +35,7 @@ import TransferStore
         var spec = task.spec
         spec.destination = Destination(path: folder.file("file"))
         let placed = spec
-        for event in [.claimed, .preempted] as [TaskEvent] { _ = try await fixture.apply(event, to: task.id) }
+        for event in [.claimed, .preempted()] as [TaskEvent] { _ = try await fixture.apply(event, to: task.id) }
         try await fixture.store.write { transaction in
             try transaction.setSpec(task.id, placed, host: task.host)
             try transaction.setCheckpoint(task.id, checkpoint)
