@@ -40,6 +40,29 @@ extension EndToEnd {
             #expect(try await house.dlctl(nil, ["stop"]).status == 0)
         }
 
+        /// Who stops a daemon does not want it back because somebody still waits.
+        @Test(.timeLimit(.minutes(3))) func aDaemonThatIsStoppedStaysStopped() async throws {
+            let house = try UserHouse()
+            let origin = try MisbehavingOrigin()
+            origin.serve("/file", .good(Resource(Content(seed: 5, size: 1 << 20)), rate: 1000))
+            let adding = ["add", "-o", house.folder.file("file"), origin.url("/file")]
+            #expect(try await house.dlctl(nil, adding).status == 0)
+            let first = try #require(house.holder)
+            let output = house.folder.file("output")
+            let follower = try Program(
+                [try Binaries.path("dlctl"), "wait", "1"], environment: house.environment(nil), output: output)
+            let isFollowing = await eventually(within: 30) {
+                guard let text = try? Files.text(output) else { return false }
+                return text.contains("1 file: running") || !follower.isRunning
+            }
+            #expect(isFollowing)
+            #expect(try await house.dlctl(nil, ["stop"]).status == 0)
+            #expect(try await follower.waitForEnd(within: 120) == 3)
+            let text = try Files.text(output)
+            #expect(text.contains("trying for 60 s") && text.contains("dlctl start"), "\(text)")
+            #expect(house.holder == first && !text.contains("starting dld"), "\(text)")
+        }
+
         /// No number is missing or comes twice.
         private func expectEveryEvent(_ text: String) throws {
             let events = try text.split(separator: "\n").filter { $0.hasPrefix("{") }.map {

@@ -30,7 +30,7 @@ struct StopCommand: DaemonCommand {
         abstract: "Stop the daemon: transfers pause where they are, and go on when it is started again.",
         discussion: """
             Waits until the daemon has written down where its transfers are, and has ended. The next command that needs a daemon \
-            starts one again, as do add -w, wait and watch that are running. The system's daemon is stopped with systemctl.
+            starts one again; add -w, wait and watch that are running do not. The system's daemon is stopped with systemctl.
             """)
 
     @OptionGroup(title: "Global options") var global: GlobalOptions

@@ -1,3 +1,4 @@
+import Glibc
 import TransferClient
 
 /// Finds the daemon, starts it where nobody answers and that is allowed, and translates what goes wrong.
@@ -59,14 +60,14 @@ struct DaemonAccess: Sendable {
     /// - Throws: `CommandFailure.noDaemon` where this user is kept out.
     func connectToRunning() async throws -> DaemonClient? { try await look(own + shared).found }
 
-    /// Looks once for a daemon that was lost, and starts this user's own where nobody else does.
+    /// Looks once for a daemon that was lost, and starts this user's own again if it died and nobody else does.
     /// - Parameter place: where it was; the tasks of one daemon are not another's.
     /// - Returns: nil where it is to be looked for again.
     /// - Throws: `CommandFailure.noDaemon` where it did not come back, could not be started, or keeps this user out.
     func reconnect(to place: String, _ outage: Outage) async throws -> DaemonClient? {
         let isOwn = own.contains(place)
         // Another daemon may be behind a path that was named, with a state folder that is not known here.
-        let isToBeStarted = isOwn && mayStart && !isExplicit
+        let isToBeStarted = isOwn && mayStart && !isExplicit && own.contains(where: Self.isLeftBehind)
         if outage.attempts == 1, !isToBeStarted {
             remark(
                 "the daemon at \(Printable.text(place)) is gone; trying for \(Self.longestOutage.components.seconds) s")
@@ -77,10 +78,13 @@ struct DaemonAccess: Sendable {
         return found
     }
 
+    /// Whether a daemon left its socket there. One that is stopped removes it, and is to stay stopped.
+    private static func isLeftBehind(_ socket: String) -> Bool { access(socket, F_OK) == 0 }
+
     private func lost(_ place: String, _ reasons: [String]) -> CommandFailure {
         let advice =
             DaemonClient.systemSocketPaths.contains(place)
-            ? "systemctl status dld.service says why" : "start one with: dld"
+            ? "systemctl status dld.service says why" : "start one with: \(isExplicit ? "dld" : "dlctl start")"
         return .noDaemon(
             "the daemon at \(Printable.text(place)) did not come back within \(Self.longestOutage.components.seconds) s; "
                 + "its tasks continue when it does (\(advice))\n" + reasons.joined(separator: "\n"))
