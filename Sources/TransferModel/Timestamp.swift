@@ -20,8 +20,14 @@ public struct Timestamp: RawRepresentable, Hashable, Comparable, Sendable, Custo
             let date = (try? plain.parse(text))
                 ?? (try? Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(text))
         else { return nil }
-        rawValue = Int64((date.timeIntervalSince1970 * 1000).rounded())
+        // An offset, a leap second or rounding may lead out of the years that can be written.
+        let milliseconds = Int64((date.timeIntervalSince1970 * 1000).rounded())
+        guard Self.written.contains(milliseconds) else { return nil }
+        rawValue = milliseconds
     }
+
+    /// The years 1 to 9999, which RFC 3339 has digits for (section 5.6). The formatter has the Julian calendar before 1582.
+    private static let written: ClosedRange<Int64> = -62_135_769_600_000...253_402_300_799_999
 
     /// Whether `yyyy-mm-ddThh` is well-formed and names a day and an hour that exist.
     private static func isOnTheCalendar(_ text: Substring.UTF8View) -> Bool {
@@ -50,7 +56,9 @@ public struct Timestamp: RawRepresentable, Hashable, Comparable, Sendable, Custo
     /// Wall time from `earlier` to this one, negative where the clock went back.
     public func since(_ earlier: Timestamp) -> Seconds { Seconds((Double(rawValue) - Double(earlier.rawValue)) / 1000) }
 
+    /// RFC 3339 in UTC, with milliseconds; a time beyond the years 1 to 9999 as the nearest one that can be written.
     public var description: String {
+        let rawValue = min(max(rawValue, Self.written.lowerBound), Self.written.upperBound)
         if let plain = PlainTime.text(rawValue) { return plain }
         // The style cuts off what is below a millisecond, and a binary fraction may lie just below one.
         return Date(timeIntervalSince1970: (Double(rawValue) + 0.5) / 1000)

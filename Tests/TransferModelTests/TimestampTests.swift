@@ -31,6 +31,31 @@ struct TimestampTests {
         }
     }
 
+    /// What one request may say must not be unreadable once it is stored.
+    @Test(arguments: [
+        "9999-12-31T23:59:60Z", "9999-12-31T23:59:59.9995Z", "9999-12-31T23:59:59.9999Z", "9999-12-31T23:30:00-01:00",
+        "9999-12-31T23:59:59.9994Z", "9999-12-31T23:59:59Z", "0001-01-01T00:00:00Z", "0001-01-01T00:00:00+01:00",
+        "0000-12-31T23:59:59Z", "0000-12-31T23:59:59-01:00", "1599-12-31T23:59:59.5Z", "1582-10-10T00:00:00Z",
+        "2016-12-31T23:59:60Z",
+    ])
+    func whatIsReadCanBeWrittenAndReadAgain(_ text: String) {
+        guard let time = Timestamp(text) else { return #expect(!text.hasPrefix("0001-01-01T00:00:00Z"), "\(text)") }
+        #expect(Timestamp(time.description) == time, "\(text) became \(time)")
+    }
+
+    @Test func timesOutOfReachAreRefused() {
+        for text in ["9999-12-31T23:59:60Z", "9999-12-31T23:59:59.9995Z", "9999-12-31T23:30:00-01:00"] {
+            #expect(Timestamp(text) == nil, "\(text)")
+        }
+    }
+
+    @Test(arguments: [Int64.min, -62_135_769_600_001, 253_402_300_800_000, .max])
+    func timesThatNobodyCanWriteAreTheNearestOnes(_ milliseconds: Int64) throws {
+        let text = Timestamp(milliseconds: milliseconds).description
+        #expect(text == (milliseconds < 0 ? "0001-01-01T00:00:00.000Z" : "9999-12-31T23:59:59.999Z"))
+        #expect(Timestamp(text) != nil)
+    }
+
     @Test func arithmetic() {
         let time = Timestamp(milliseconds: 1000)
         #expect(time.advanced(by: 1.5) == Timestamp(milliseconds: 2500))

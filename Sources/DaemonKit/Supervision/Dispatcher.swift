@@ -217,7 +217,8 @@ actor Dispatcher {
             let decision = decide(candidates.tasks, active, SlotLimits(settings, sessions), now)
             preempt(decision)
             if !decision.start.isEmpty { return try await start(decision.start, sessions, now) }
-            turnEnd.withLock { $0 = decision.nextLook }
+            // A look further sees other tasks, and other turns.
+            turnEnd.withLock { $0 = [$0, decision.nextLook].compactMap(\.self).min() }
             guard decision.preempt.isEmpty, candidates.hasMoreLanes, !candidates.tasks.isEmpty,
                 active.count < limits.maximumConcurrentTasks || decision.leavesOwnerWithout && decision.nextLook == nil
             else { return false }

@@ -17,13 +17,13 @@ final class DispatcherStage: Sendable {
     let dispatcher: Dispatcher
 
     init(_ fixture: SupervisionFixture, closedUntil: Timestamp? = nil) {
-        let (runs, started, settings, calls) = (runs, started, settings, calls)
+        let (runs, started, settings, calls, time) = (runs, started, settings, calls, fixture.time)
         dispatcher = Dispatcher(
             store: fixture.store, runs: runs, transitions: fixture.transitions, time: fixture.time,
             settings: { settings.withLock { $0 } }, logger: Logger(label: "test"),
             closedUntil: { _, _ in closedUntil },
             begin: { record, _ in
-                runs.insert(TransferRun(record, directHost: nil) {})
+                runs.insert(TransferRun(record, startedAt: time.reading().boot, directHost: nil) {})
                 started.withLock { $0.append(record) }
             },
             nextLookChanged: { calls.withLock { $0 += 1 } })

@@ -208,6 +208,35 @@ import TransferStore
         #expect(stage.runs.all.filter(\.isAborting).isEmpty)
     }
 
+    /// Its host's slots are all another owner's, whose queue is longer than one look; the daemon has slots to spare.
+    @Test func anotherOwnersTaskGetsASlotOfAFullHostWhenATurnIsOver() async throws {
+        let fixture = try SupervisionFixture()
+        let hosts = ["full", "b", "c"].flatMap { Array(repeating: $0, count: 48) }
+        let greedy = try await fixture.add(hosts: hosts)
+        let stage = DispatcherStage(fixture)
+        await stage.dispatcher.kick()
+        #expect(stage.startedIDs.count == 18)
+        // They would begin again from 0: none is stopped before it has had its turn.
+        for run in stage.runs.all { run.sends(canResume: false) }
+        try await fixture.store.write { transaction in
+            _ = try transaction.insert(
+                NewTask(
+                    session: SessionKey(owner: UserID(fixture.key.owner.rawValue + 1), identifier: "shared"),
+                    spec: greedy[0].spec,
+                    status: TaskStatus(state: .queued, createdAt: fixture.time.reading().wall),
+                    host: greedy[0].host))
+        }
+        fixture.time.advance(1)
+        await stage.dispatcher.kick()
+        #expect(stage.runs.all.filter(\.isAborting).isEmpty)
+        let next = try #require(stage.dispatcher.nextLook())
+        let now = fixture.time.reading().boot
+        #expect(next > now && next <= now + SchedulingPolicy().turn.milliseconds)
+        fixture.time.advance(Seconds(Double(next - now) / 1000))
+        await stage.dispatcher.kick()
+        #expect(stage.runs.all.filter(\.isAborting).map(\.host) == [greedy[0].host])
+    }
+
     @Test func theLimitOfAUserHolds() async throws {
         let fixture = try SupervisionFixture()
         _ = try await fixture.add(hosts: (0..<9).map { "h\($0)" })
