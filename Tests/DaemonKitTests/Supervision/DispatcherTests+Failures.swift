@@ -1,0 +1,118 @@
+import Glibc
+import TestSupport
+import Testing
+import Threading
+import TransferCore
+import TransferModel
+import TransferStore
+
+@testable import DaemonKit
+
+/// Hosts that fail and come back, and a store that fails.
+extension DispatcherTests {
+    @Test func aHostThatFailsIsProbedByOneTaskAtATime() async throws {
+        let fixture = try SupervisionFixture()
+        let tasks = try await fixture.add(hosts: Array(repeating: "dead", count: 6))
+        let stage = DispatcherStage(fixture)
+        for task in tasks.prefix(5) {
+            stage.report(.failed, host: task.host, task: TaskID(task.id.rawValue + 100))
+        }
+        await stage.dispatcher.kick()
+        #expect(stage.startedIDs.isEmpty)
+        let probe = try #require(stage.dispatcher.nextLook())
+        #expect(probe > fixture.time.reading().boot)
+        fixture.time.advance(3600)
+        await stage.dispatcher.kick()
+        #expect(stage.startedIDs.count == 1)
+    }
+
+    /// While the host was held its tasks were in no lane that is read: the store seemed to have none.
+    @Test func aHostThatAnswersItsProbeGetsItsTasksBack() async throws {
+        let fixture = try SupervisionFixture()
+        let tasks = try await fixture.add(hosts: Array(repeating: "back", count: 4))
+        let stage = DispatcherStage(fixture)
+        let probe = try await stage.probe(tasks, fixture)
+        stage.report(.answered, host: probe.host, task: probe.id)
+        stage.runs.remove(try #require(stage.runs[probe.id]))
+        await stage.dispatcher.kick(isChange: false)
+        #expect(Set(stage.startedIDs) == Set(tasks.map(\.id)))
+    }
+
+    /// The probe may be a transfer of hours.
+    @Test func aHostThatAnswersItsProbeGetsItsTasksBackBeforeTheProbeEnds() async throws {
+        let fixture = try SupervisionFixture()
+        let tasks = try await fixture.add(hosts: Array(repeating: "back", count: 4))
+        let stage = DispatcherStage(fixture)
+        let probe = try await stage.probe(tasks, fixture)
+        stage.dispatcher.hostAnswered(probe.host, task: probe.id, startedAt: 0)
+        #expect(await eventually(within: 20) { Set(stage.startedIDs) == Set(tasks.map(\.id)) })
+    }
+
+    /// While the database is aside the store can be read and takes nothing.
+    private func setDatabaseAside(_ fixture: SupervisionFixture) throws {
+        let path = fixture.store.folderPath + "/dld.sqlite"
+        try #require(rename(path, path + ".aside") == 0)
+    }
+
+    private func putDatabaseBack(_ fixture: SupervisionFixture) throws {
+        let path = fixture.store.folderPath + "/dld.sqlite"
+        try #require(rename(path + ".aside", path) == 0)
+    }
+
+    /// What can be read has no task of theirs, so that nothing fails, and nothing else may ever happen.
+    @Test func hostsThatCannotBeReleasedAreReleasedLater() async throws {
+        let fixture = try SupervisionFixture()
+        let tasks = try await fixture.add(hosts: Array(repeating: "back", count: 4))
+        let stage = DispatcherStage(fixture)
+        let probe = try await stage.probe(tasks, fixture)
+        stage.report(.answered, host: probe.host, task: probe.id)
+        stage.runs.remove(try #require(stage.runs[probe.id]))
+        let (key, calls) = (fixture.key, stage.calls.withLock { $0 })
+        try setDatabaseAside(fixture)
+        await stage.dispatcher.kick()
+        #expect(stage.startedIDs == [probe.id])
+        #expect(stage.dispatcher.nextLook() == fixture.time.reading().boot + 5000)
+        #expect(stage.calls.withLock { $0 } == calls + 1)
+        #expect(try await fixture.store.read { try $0.counts(session: key)[.queued] } == 3)
+        try putDatabaseBack(fixture)
+        fixture.time.advance(5)
+        await stage.dispatcher.kick()
+        #expect(Set(stage.startedIDs) == Set(tasks.map(\.id)))
+        #expect(stage.dispatcher.nextLook() == nil)
+    }
+
+    @Test func marksThatCannotBeForgottenAreForgottenLater() async throws {
+        let fixture = try SupervisionFixture()
+        let task = try await fixture.add(hosts: ["a"])[0]
+        try await holdAllLanes(fixture)
+        let stage = DispatcherStage(fixture)
+        try setDatabaseAside(fixture)
+        await stage.dispatcher.kick()
+        #expect(stage.startedIDs.isEmpty)
+        #expect(stage.dispatcher.nextLook() == fixture.time.reading().boot + 5000)
+        #expect(stage.calls.withLock { $0 } == 1)
+        try putDatabaseBack(fixture)
+        fixture.time.advance(5)
+        await stage.dispatcher.kick()
+        #expect(stage.startedIDs == [task.id])
+    }
+
+    /// A claim that the store could not keep is made again, although nothing else ever happens.
+    @Test func aStoreThatFailsIsAskedAgain() async throws {
+        let fixture = try SupervisionFixture()
+        _ = try await fixture.add(hosts: ["a"])
+        let stage = DispatcherStage(fixture)
+        #expect(stage.dispatcher.nextLook() == nil)
+        fixture.store.close()
+        await stage.dispatcher.kick()
+        #expect(stage.startedIDs.isEmpty)
+        let first = try #require(stage.dispatcher.nextLook())
+        #expect(first > fixture.time.reading().boot)
+        #expect(stage.calls.withLock { $0 } == 1)
+        // It fails again: whoever looked then has to know of the next time.
+        fixture.time.advance(10)
+        await stage.dispatcher.kick()
+        #expect(try #require(stage.dispatcher.nextLook()) == first + 10_000)
+        #expect(stage.calls.withLock { $0 } == 2)
+    }
+}
