@@ -149,8 +149,11 @@ package struct DiskMonitor: Sendable {
         let descriptor = openat(folder.fileDescriptor, ".", DLD_O_TMPFILE | O_WRONLY | O_CLOEXEC, 0o600)
         if descriptor < 0 {
             let code = errno
-            // No inode is free, or the quota allows no further file.
-            if code == ENOSPC || code == EDQUOT { throw .destination(errno: code, "create a file in", folder.path) }
+            // No inode is free, the quota allows no further file, or the file system found a fault in itself, which statvfs does
+            // not tell on newer kernels.
+            if [ENOSPC, EDQUOT, EROFS, EIO].contains(code) {
+                throw .destination(errno: code, "create a file in", folder.path)
+            }
             // Not every file system has unnamed files; then the next attempt finds out.
             return
         }
