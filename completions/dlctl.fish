@@ -201,7 +201,7 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "d
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" tls-min' -l 'tls-min' -d 'Lowest TLS version.' -rfka '1.0 1.1 1.2 1.3'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" http-version' -l 'http-version' -d 'HTTP version.' -rfka '1.1 2'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" socket' -l 'socket' -d 'Talk to the daemon at this socket, and to no other.' -rF
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own; with --socket, it listens there.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" json' -l 'json' -d 'Print JSON: one value, or one a line where results come one by one.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" q quiet' -l 'quiet' -s 'q' -d 'Print results only, no remarks and no progress.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" no-start' -l 'no-start' -d 'Do not start a daemon where none runs.'
@@ -250,7 +250,7 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "d
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" tls-min' -l 'tls-min' -d 'Lowest TLS version.' -rfka '1.0 1.1 1.2 1.3'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" http-version' -l 'http-version' -d 'HTTP version.' -rfka '1.1 2'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" socket' -l 'socket' -d 'Talk to the daemon at this socket, and to no other.' -rF
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own; with --socket, it listens there.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" json' -l 'json' -d 'Print JSON: one value, or one a line where results come one by one.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" q quiet' -l 'quiet' -s 'q' -d 'Print results only, no remarks and no progress.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" no-start' -l 'no-start' -d 'Do not start a daemon where none runs.'
@@ -289,7 +289,7 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "d
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" tls-min' -l 'tls-min' -d 'Lowest TLS version.' -rfka '1.0 1.1 1.2 1.3'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" http-version' -l 'http-version' -d 'HTTP version.' -rfka '1.1 2'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" socket' -l 'socket' -d 'Talk to the daemon at this socket, and to no other.' -rF
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own; with --socket, it listens there.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" json' -l 'json' -d 'Print JSON: one value, or one a line where results come one by one.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" q quiet' -l 'quiet' -s 'q' -d 'Print results only, no remarks and no progress.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" no-start' -l 'no-start' -d 'Do not start a daemon where none runs.'
@@ -318,7 +318,7 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "d
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl update" netrc' -l 'netrc' -d 'Take user and password from ~/.netrc.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl update" netrc-file' -l 'netrc-file' -d 'Take user and password from this netrc file.' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl update" socket' -l 'socket' -d 'Talk to the daemon at this socket, and to no other.' -rF
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl update" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl update" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own; with --socket, it listens there.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl update" json' -l 'json' -d 'Print JSON: one value, or one a line where results come one by one.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl update" q quiet' -l 'quiet' -s 'q' -d 'Print results only, no remarks and no progress.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl update" no-start' -l 'no-start' -d 'Do not start a daemon where none runs.'
@@ -331,21 +331,21 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "d
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl list" limit n' -s 'n' -l 'limit' -d 'At most this many tasks.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl list" owner' -l 'owner' -d 'Another user\'s (administrators only): a user id, or \'all\'.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl list" socket' -l 'socket' -d 'Talk to the daemon at this socket, and to no other.' -rF
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl list" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl list" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own; with --socket, it listens there.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl list" json' -l 'json' -d 'Print JSON: one value, or one a line where results come one by one.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl list" q quiet' -l 'quiet' -s 'q' -d 'Print results only, no remarks and no progress.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl list" no-start' -l 'no-start' -d 'Do not start a daemon where none runs.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl list" version' -l 'version' -d 'Show the version.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl list" h help' -s 'h' -l 'help' -d 'Show help information.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl show" socket' -l 'socket' -d 'Talk to the daemon at this socket, and to no other.' -rF
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl show" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl show" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own; with --socket, it listens there.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl show" json' -l 'json' -d 'Print JSON: one value, or one a line where results come one by one.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl show" q quiet' -l 'quiet' -s 'q' -d 'Print results only, no remarks and no progress.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl show" no-start' -l 'no-start' -d 'Do not start a daemon where none runs.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl show" version' -l 'version' -d 'Show the version.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl show" h help' -s 'h' -l 'help' -d 'Show help information.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl explain" socket' -l 'socket' -d 'Talk to the daemon at this socket, and to no other.' -rF
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl explain" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl explain" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own; with --socket, it listens there.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl explain" json' -l 'json' -d 'Print JSON: one value, or one a line where results come one by one.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl explain" q quiet' -l 'quiet' -s 'q' -d 'Print results only, no remarks and no progress.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl explain" no-start' -l 'no-start' -d 'Do not start a daemon where none runs.'
@@ -353,7 +353,7 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "d
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl explain" h help' -s 'h' -l 'help' -d 'Show help information.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl watch" owner' -l 'owner' -d 'Another user\'s (administrators only): a user id, or \'all\'.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl watch" socket' -l 'socket' -d 'Talk to the daemon at this socket, and to no other.' -rF
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl watch" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl watch" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own; with --socket, it listens there.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl watch" json' -l 'json' -d 'Print JSON: one value, or one a line where results come one by one.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl watch" q quiet' -l 'quiet' -s 'q' -d 'Print results only, no remarks and no progress.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl watch" no-start' -l 'no-start' -d 'Do not start a daemon where none runs.'
@@ -362,7 +362,7 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "d
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl wait" all' -l 'all' -d 'All tasks that are not over or paused.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl wait" s session' -l 'session' -s 's' -d 'All such tasks of this session.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl wait" socket' -l 'socket' -d 'Talk to the daemon at this socket, and to no other.' -rF
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl wait" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl wait" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own; with --socket, it listens there.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl wait" json' -l 'json' -d 'Print JSON: one value, or one a line where results come one by one.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl wait" q quiet' -l 'quiet' -s 'q' -d 'Print results only, no remarks and no progress.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl wait" no-start' -l 'no-start' -d 'Do not start a daemon where none runs.'
@@ -379,7 +379,7 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "d
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl events" forget' -l 'forget' -d 'Forget the durable name given with --subscriber, and end.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl events" owner' -l 'owner' -d 'Another user\'s (administrators only): a user id, or \'all\'.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl events" socket' -l 'socket' -d 'Talk to the daemon at this socket, and to no other.' -rF
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl events" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl events" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own; with --socket, it listens there.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl events" json' -l 'json' -d 'Print JSON: one value, or one a line where results come one by one.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl events" q quiet' -l 'quiet' -s 'q' -d 'Print results only, no remarks and no progress.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl events" no-start' -l 'no-start' -d 'Do not start a daemon where none runs.'
@@ -390,7 +390,7 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "d
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl pause"' -l 'state' -d 'Of those, only tasks in this state; may be repeated.' -rfka 'queued running waiting paused completed failed cancelled'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl pause" owner' -l 'owner' -d 'Another user\'s (administrators only): a user id, or \'all\'.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl pause" socket' -l 'socket' -d 'Talk to the daemon at this socket, and to no other.' -rF
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl pause" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl pause" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own; with --socket, it listens there.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl pause" json' -l 'json' -d 'Print JSON: one value, or one a line where results come one by one.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl pause" q quiet' -l 'quiet' -s 'q' -d 'Print results only, no remarks and no progress.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl pause" no-start' -l 'no-start' -d 'Do not start a daemon where none runs.'
@@ -401,7 +401,7 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "d
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl resume"' -l 'state' -d 'Of those, only tasks in this state; may be repeated.' -rfka 'queued running waiting paused completed failed cancelled'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl resume" owner' -l 'owner' -d 'Another user\'s (administrators only): a user id, or \'all\'.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl resume" socket' -l 'socket' -d 'Talk to the daemon at this socket, and to no other.' -rF
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl resume" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl resume" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own; with --socket, it listens there.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl resume" json' -l 'json' -d 'Print JSON: one value, or one a line where results come one by one.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl resume" q quiet' -l 'quiet' -s 'q' -d 'Print results only, no remarks and no progress.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl resume" no-start' -l 'no-start' -d 'Do not start a daemon where none runs.'
@@ -414,7 +414,7 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "d
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cancel" keep-partial' -l 'keep-partial' -d 'Keep the partial file, so that \'retry\' goes on from it.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cancel" resume-data' -l 'resume-data' -d 'Write what \'add --resume-data\' needs to take the download up again, and keep the partial file; one task.' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cancel" socket' -l 'socket' -d 'Talk to the daemon at this socket, and to no other.' -rF
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cancel" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cancel" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own; with --socket, it listens there.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cancel" json' -l 'json' -d 'Print JSON: one value, or one a line where results come one by one.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cancel" q quiet' -l 'quiet' -s 'q' -d 'Print results only, no remarks and no progress.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl cancel" no-start' -l 'no-start' -d 'Do not start a daemon where none runs.'
@@ -425,7 +425,7 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "d
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl retry"' -l 'state' -d 'Of those, only tasks in this state; may be repeated.' -rfka 'queued running waiting paused completed failed cancelled'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl retry" owner' -l 'owner' -d 'Another user\'s (administrators only): a user id, or \'all\'.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl retry" socket' -l 'socket' -d 'Talk to the daemon at this socket, and to no other.' -rF
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl retry" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl retry" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own; with --socket, it listens there.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl retry" json' -l 'json' -d 'Print JSON: one value, or one a line where results come one by one.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl retry" q quiet' -l 'quiet' -s 'q' -d 'Print results only, no remarks and no progress.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl retry" no-start' -l 'no-start' -d 'Do not start a daemon where none runs.'
@@ -437,7 +437,7 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "d
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl remove" owner' -l 'owner' -d 'Another user\'s (administrators only): a user id, or \'all\'.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl remove" delete' -l 'delete' -d 'Delete the downloaded file too, unless it was changed or replaced since.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl remove" socket' -l 'socket' -d 'Talk to the daemon at this socket, and to no other.' -rF
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl remove" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl remove" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own; with --socket, it listens there.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl remove" json' -l 'json' -d 'Print JSON: one value, or one a line where results come one by one.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl remove" q quiet' -l 'quiet' -s 'q' -d 'Print results only, no remarks and no progress.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl remove" no-start' -l 'no-start' -d 'Do not start a daemon where none runs.'
@@ -452,7 +452,7 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl s
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl session" -eq 1' -fa 'finish' -d 'Take no more tasks; end when the last one is done.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl session" -eq 1' -fa 'invalidate' -d 'Cancel its tasks and end it.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session open" socket' -l 'socket' -d 'Talk to the daemon at this socket, and to no other.' -rF
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session open" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session open" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own; with --socket, it listens there.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session open" json' -l 'json' -d 'Print JSON: one value, or one a line where results come one by one.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session open" q quiet' -l 'quiet' -s 'q' -d 'Print results only, no remarks and no progress.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session open" no-start' -l 'no-start' -d 'Do not start a daemon where none runs.'
@@ -460,35 +460,35 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "d
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session open" h help' -s 'h' -l 'help' -d 'Show help information.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session list" owner' -l 'owner' -d 'Another user\'s (administrators only): a user id, or \'all\'.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session list" socket' -l 'socket' -d 'Talk to the daemon at this socket, and to no other.' -rF
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session list" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session list" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own; with --socket, it listens there.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session list" json' -l 'json' -d 'Print JSON: one value, or one a line where results come one by one.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session list" q quiet' -l 'quiet' -s 'q' -d 'Print results only, no remarks and no progress.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session list" no-start' -l 'no-start' -d 'Do not start a daemon where none runs.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session list" version' -l 'version' -d 'Show the version.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session list" h help' -s 'h' -l 'help' -d 'Show help information.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session show" socket' -l 'socket' -d 'Talk to the daemon at this socket, and to no other.' -rF
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session show" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session show" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own; with --socket, it listens there.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session show" json' -l 'json' -d 'Print JSON: one value, or one a line where results come one by one.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session show" q quiet' -l 'quiet' -s 'q' -d 'Print results only, no remarks and no progress.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session show" no-start' -l 'no-start' -d 'Do not start a daemon where none runs.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session show" version' -l 'version' -d 'Show the version.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session show" h help' -s 'h' -l 'help' -d 'Show help information.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session set" socket' -l 'socket' -d 'Talk to the daemon at this socket, and to no other.' -rF
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session set" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session set" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own; with --socket, it listens there.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session set" json' -l 'json' -d 'Print JSON: one value, or one a line where results come one by one.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session set" q quiet' -l 'quiet' -s 'q' -d 'Print results only, no remarks and no progress.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session set" no-start' -l 'no-start' -d 'Do not start a daemon where none runs.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session set" version' -l 'version' -d 'Show the version.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session set" h help' -s 'h' -l 'help' -d 'Show help information.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session finish" socket' -l 'socket' -d 'Talk to the daemon at this socket, and to no other.' -rF
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session finish" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session finish" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own; with --socket, it listens there.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session finish" json' -l 'json' -d 'Print JSON: one value, or one a line where results come one by one.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session finish" q quiet' -l 'quiet' -s 'q' -d 'Print results only, no remarks and no progress.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session finish" no-start' -l 'no-start' -d 'Do not start a daemon where none runs.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session finish" version' -l 'version' -d 'Show the version.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session finish" h help' -s 'h' -l 'help' -d 'Show help information.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session invalidate" socket' -l 'socket' -d 'Talk to the daemon at this socket, and to no other.' -rF
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session invalidate" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session invalidate" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own; with --socket, it listens there.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session invalidate" json' -l 'json' -d 'Print JSON: one value, or one a line where results come one by one.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session invalidate" q quiet' -l 'quiet' -s 'q' -d 'Print results only, no remarks and no progress.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl session invalidate" no-start' -l 'no-start' -d 'Do not start a daemon where none runs.'
@@ -499,7 +499,7 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "d
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl limit" tasks' -l 'tasks' -d 'Tasks that run at the same time.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl limit" per-host' -l 'per-host' -d 'Tasks that run at the same time on one host.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl limit" socket' -l 'socket' -d 'Talk to the daemon at this socket, and to no other.' -rF
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl limit" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl limit" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own; with --socket, it listens there.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl limit" json' -l 'json' -d 'Print JSON: one value, or one a line where results come one by one.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl limit" q quiet' -l 'quiet' -s 'q' -d 'Print results only, no remarks and no progress.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl limit" no-start' -l 'no-start' -d 'Do not start a daemon where none runs.'
@@ -507,35 +507,35 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "d
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl limit" h help' -s 'h' -l 'help' -d 'Show help information.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl settings" -ge 1' -fka 'maximumConcurrentTasks maximumConcurrentTasksPerHost maximumConcurrentTasksPerUser maximumQueuedTasksPerUser downloadRateLimit uploadRateLimit minimumFreeSpace historyRetention eventRetention eventRetentionCount progressInterval diskPollInterval'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl settings" socket' -l 'socket' -d 'Talk to the daemon at this socket, and to no other.' -rF
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl settings" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl settings" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own; with --socket, it listens there.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl settings" json' -l 'json' -d 'Print JSON: one value, or one a line where results come one by one.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl settings" q quiet' -l 'quiet' -s 'q' -d 'Print results only, no remarks and no progress.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl settings" no-start' -l 'no-start' -d 'Do not start a daemon where none runs.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl settings" version' -l 'version' -d 'Show the version.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl settings" h help' -s 'h' -l 'help' -d 'Show help information.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl stats" socket' -l 'socket' -d 'Talk to the daemon at this socket, and to no other.' -rF
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl stats" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl stats" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own; with --socket, it listens there.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl stats" json' -l 'json' -d 'Print JSON: one value, or one a line where results come one by one.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl stats" q quiet' -l 'quiet' -s 'q' -d 'Print results only, no remarks and no progress.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl stats" no-start' -l 'no-start' -d 'Do not start a daemon where none runs.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl stats" version' -l 'version' -d 'Show the version.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl stats" h help' -s 'h' -l 'help' -d 'Show help information.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl info" socket' -l 'socket' -d 'Talk to the daemon at this socket, and to no other.' -rF
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl info" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl info" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own; with --socket, it listens there.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl info" json' -l 'json' -d 'Print JSON: one value, or one a line where results come one by one.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl info" q quiet' -l 'quiet' -s 'q' -d 'Print results only, no remarks and no progress.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl info" no-start' -l 'no-start' -d 'Do not start a daemon where none runs.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl info" version' -l 'version' -d 'Show the version.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl info" h help' -s 'h' -l 'help' -d 'Show help information.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl start" socket' -l 'socket' -d 'Talk to the daemon at this socket, and to no other.' -rF
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl start" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl start" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own; with --socket, it listens there.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl start" json' -l 'json' -d 'Print JSON: one value, or one a line where results come one by one.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl start" q quiet' -l 'quiet' -s 'q' -d 'Print results only, no remarks and no progress.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl start" no-start' -l 'no-start' -d 'Do not start a daemon where none runs.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl start" version' -l 'version' -d 'Show the version.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl start" h help' -s 'h' -l 'help' -d 'Show help information.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl stop" socket' -l 'socket' -d 'Talk to the daemon at this socket, and to no other.' -rF
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl stop" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl stop" system' -l 'system' -d 'Talk to the system\'s daemon, not the user\'s own; with --socket, it listens there.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl stop" json' -l 'json' -d 'Print JSON: one value, or one a line where results come one by one.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl stop" q quiet' -l 'quiet' -s 'q' -d 'Print results only, no remarks and no progress.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl stop" no-start' -l 'no-start' -d 'Do not start a daemon where none runs.'

@@ -12,7 +12,7 @@ struct GlobalOptions: ParsableArguments {
         completion: .file())
     var socket: String?
 
-    @Flag(help: "Talk to the system's daemon, not the user's own.")
+    @Flag(help: "Talk to the system's daemon, not the user's own; with --socket, it listens there.")
     var system = false
 
     @Flag(help: "Print JSON: one value, or one a line where results come one by one.")
@@ -23,10 +23,6 @@ struct GlobalOptions: ParsableArguments {
 
     @Flag(help: "Do not start a daemon where none runs.")
     var noStart = false
-
-    func validate() throws {
-        if system, socket != nil { throw ValidationError("Say one of --socket and --system.") }
-    }
 }
 
 /// A command that talks to the daemon.

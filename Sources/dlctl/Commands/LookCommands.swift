@@ -55,7 +55,8 @@ struct ListCommand: DaemonCommand {
         print(tasks, session.console)
     }
 
-    private func present(_ query: ListTasks.Parameters, _ client: any DaemonCalling) async throws -> [TaskView] {
+    /// Two answers: a task that ended between them is in both, and the second has its newest state.
+    func present(_ query: ListTasks.Parameters, _ client: any DaemonCalling) async throws -> [TaskView] {
         var query = query
         query.states = Self.unfinished
         let open = try await TaskPages.all(query, client, atMost: limit ?? Self.defaultLimit)
@@ -63,7 +64,8 @@ struct ListCommand: DaemonCommand {
         query.order = .newest
         query.limit = min(Self.recent, limit ?? Self.recent)
         let ended = try await client.call(ListTasks.self, query).tasks
-        let both = Array(ended.reversed()) + open
+        let over = Set(ended.map(\.id))
+        let both = Array(ended.reversed()) + open.filter { !over.contains($0.id) }
         return limit.map { Array(both.suffix($0)) } ?? both
     }
 

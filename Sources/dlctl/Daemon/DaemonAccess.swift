@@ -98,10 +98,30 @@ struct DaemonAccess: Sendable {
                 "no daemon answers, and none can listen there: \(explicit.name) has \(explicit.path.utf8.count) bytes, but a "
                     + "socket's path has at most \(Self.longestPath); name a shorter one")
         }
+        if let explicit, let path, path != ofState, let owner = Self.otherOwner(of: path) {
+            throw CommandFailure.noDaemon(
+                "no daemon answers at \(explicit.name) \(Printable.text(explicit.path)), and none is started there: \(owner); "
+                    + "start the daemon that belongs there, or name a socket in a folder of your own")
+        }
         let launcher = DaemonLauncher(environment: environment, socket: path, program: program)
         remark("starting dld")
         DaemonLauncher.keepDescriptorsFromChildren()
         return try await launcher.start { try await look(own).found }
+    }
+
+    /// Why a socket is not this user's to listen at. A daemon of one's own in its place would keep the one out that others use.
+    private static func otherOwner(of socket: String) -> String? {
+        if DaemonClient.systemSocketPaths.contains(socket) { return "it is the system daemon's" }
+        let folder = PathText.folder(of: socket)
+        var status = stat()
+        guard stat(folder, &status) == 0 else { return nil }
+        // Such as /tmp.
+        if status.st_mode & 0o1002 == 0o1002 { return nil }
+        if status.st_uid != geteuid() { return "\(Printable.text(folder)) belongs to another user" }
+        if status.st_mode & 0o070 != 0, status.st_gid != getegid() {
+            return "\(Printable.text(folder)) is shared with another group"
+        }
+        return nil
     }
 
     /// `sun_path` less its terminating NUL; unix(7).

@@ -171,7 +171,13 @@ extension ManualPage {
         Part(
             title: "ENVIRONMENT",
             entries: [
-                ("DLD_SOCKET", "Socket of the daemon, where --socket does not say it."),
+                (
+                    "DLD_SOCKET",
+                    """
+                    Socket of the daemon, where --socket does not say it. A daemon is started at a socket that is named only \
+                    if its folder is missing, everybody's (/tmp), or your own without rights for a group that is not yours.
+                    """
+                ),
                 (
                     "XDG_RUNTIME_DIR",
                     "A socket of the user's daemon is dld/dld.sock below it, unless it is another user's or too long."

@@ -38,7 +38,6 @@ import Testing
         ["wait", "1", "--all"],
         ["pause"], ["cancel", "--all", "--resume-data", "f"], ["show", "x"], ["show", "0"], ["update", "1"],
         ["list", "--state", "asleep"], ["events", "--after", "-5"], ["events", "--forget"],
-        ["list", "--system", "--socket", "/x"],
         ["session"], ["upload"], ["upload", "https://a/"], ["upload", "--field", "nope", "f", "https://a/"],
         ["upload", "--send-checksum", "crc", "f", "https://a/"], ["fetch"], ["fetch", "https://a/", "https://b/"],
     ])

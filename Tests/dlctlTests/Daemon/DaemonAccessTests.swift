@@ -1,3 +1,4 @@
+import Glibc
 import TestSupport
 import Testing
 
@@ -62,6 +63,44 @@ import Testing
         let named = access(variables: ["DLD_SOCKET": long])
         let other = await #expect(throws: CommandFailure.self) { try await named.connect() }
         #expect(other?.message?.contains("DLD_SOCKET has \(long.utf8.count) bytes") == true, "\(other?.message ?? "")")
+    }
+
+    /// A private daemon in the place of the system's would keep everybody else out.
+    @Test(
+        .enabled(if: geteuid() == 0, "only root gives folders away"),
+        arguments: [
+            Folder(owner: 0, group: 0, mode: 0o750, starts: true),
+            Folder(owner: 0, group: 65_534, mode: 0o700, starts: true),
+            Folder(owner: 0, group: 65_534, mode: 0o750, starts: false),
+            Folder(owner: 65_534, group: 0, mode: 0o755, starts: false),
+            Folder(owner: 65_534, group: 0, mode: 0o1777, starts: true),
+        ])
+    func aDaemonIsStartedInOnesOwnFolderOnly(_ sample: Folder) async throws {
+        let place = folder.file("s")
+        try #require(chown(folder.path, sample.owner, sample.group) == 0 && chmod(folder.path, sample.mode) == 0)
+        defer { _ = chown(folder.path, 0, 0) }
+        let failure = await #expect(throws: CommandFailure.self) {
+            try await access(place, program: "absent-dld").connect()
+        }
+        #expect(failure?.status == .noDaemon)
+        #expect(remarks.all == (sample.starts ? ["starting dld"] : []))
+        #expect(failure?.message?.contains("none is started there") == !sample.starts, "\(failure?.message ?? "")")
+    }
+
+    struct Folder: Sendable {
+        var owner: uid_t
+        var group: gid_t
+        var mode: mode_t
+        var starts: Bool
+    }
+
+    /// Its folder may be missing while it is stopped.
+    @Test func noneIsStartedAtTheSystemsSocket() async throws {
+        let failure = await #expect(throws: CommandFailure.self) {
+            try await access("/var/lib/dld/dld.sock", program: "absent-dld").connect()
+        }
+        #expect(failure?.message?.contains("it is the system daemon's") == true, "\(failure?.message ?? "")")
+        #expect(remarks.all.isEmpty)
     }
 
     @Test func anOutageGrows() {

@@ -17,6 +17,7 @@ final class ScriptedDaemon: DaemonCalling {
         var calls: [String] = []
         var continuation: Stream.Continuation?
         var isGone = false
+        var later: [TaskView] = []
     }
 
     let socketPath = "/scripted"
@@ -36,6 +37,9 @@ final class ScriptedDaemon: DaemonCalling {
     var calls: [String] { state.withLock { $0.calls } }
 
     func set(_ view: TaskView) { state.withLock { $0.tasks[view.id] = view } }
+
+    /// Changes a task after the next list was answered.
+    func setAfterList(_ view: TaskView) { state.withLock { $0.later.append(view) } }
 
     func send(_ event: EventView) {
         _ = state.withLock { $0.continuation }?.yield(event)
@@ -60,7 +64,10 @@ final class ScriptedDaemon: DaemonCalling {
             }
             answer = view
         case let query as ListTasks.Parameters:
-            let tasks = state.withLock { $0.tasks.values.sorted { $0.id < $1.id } }
+            let tasks = state.withLock { state in
+                defer { state.later.forEach { state.tasks[$0.id] = $0 } }
+                return state.tasks.values.sorted { $0.id < $1.id }
+            }
             answer = ListTasks.Result(tasks: tasks.filter { query.states?.contains($0.state) ?? true })
         default: throw TransferError(.unsupported, "not scripted: \(M.name)")
         }
