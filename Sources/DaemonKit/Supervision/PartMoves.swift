@@ -84,7 +84,8 @@ final class PartMoves: Sendable {
 
     /// Removes what the task's part has left behind; nobody else may touch it meanwhile.
     private func clean(_ id: TaskID) async throws {
-        let (parts, record) = try await patience.store.read { (try $0.leftParts(of: id), try $0.task(id)) }
+        // A database that cannot be read for a moment is not to leave the part there until the next sweep.
+        let (parts, record) = try await patience.persistently { (try $0.leftParts(of: id), try $0.task(id)) }
         guard !parts.isEmpty else { return }
         var own: Set<String> = []
         if let record, record.isTaken, let plan = try? DestinationPlan(record.spec.destination, directory: nil) {

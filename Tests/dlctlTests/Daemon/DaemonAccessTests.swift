@@ -42,6 +42,10 @@ import Testing
         #expect(try await access().reconnect(to: place, outage(3, .milliseconds(1750))) == nil)
         #expect(remarks.all.isEmpty)
         let reach = access(program: "absent-dld")
+        // A daemon that was stopped took its socket away; one that died left it.
+        #expect(try await reach.reconnect(to: place, outage(4, .milliseconds(3750))) == nil)
+        for name in ["/.local", "/.local/state", "/.local/state/dld"] { #expect(mkdir(folder.path + name, 0o700) == 0) }
+        try Files.write(place, "")
         let failure = await #expect(throws: CommandFailure.self) {
             try await reach.reconnect(to: place, outage(4, .milliseconds(3750)))
         }
