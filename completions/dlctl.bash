@@ -186,7 +186,7 @@ _dlctl() {
 
 _dlctl_add() {
     repeating_flags=()
-    non_repeating_flags=(-w --wait --preserve-time --paused --password-stdin --netrc --system --json --quiet -q --no-start --version -h --help)
+    non_repeating_flags=(-g --globoff -w --wait --preserve-time --paused --password-stdin --netrc --system --json --quiet -q --no-start --version -h --help)
     repeating_options=(-i --input --metalink --mirror --tag -H --header)
     non_repeating_options=(-o --output -d --directory --on-conflict --checksum -x --connections --resume-data --session -s --priority --limit --at --deadline --retry --timeout --max-time --description --client-token -A --user-agent --referer -u --user --password-file --bearer-file --bearer-env --netrc-file --proxy --proxy-file --ca-file --cert --key --tls-min --http-version --socket)
     __dlctl_offer_flags_options -1
@@ -227,6 +227,7 @@ _dlctl_add() {
         return
         ;;
     '--session'|'-s')
+        __dlctl_add_completions -W "$(__dlctl_custom_complete ---completion add -- --session "${COMP_CWORD}" "$(__dlctl_cursor_index_in_current_word)")"
         return
         ;;
     '--priority')
@@ -330,6 +331,7 @@ _dlctl_upload() {
     # Offer option value completions
     case "${prev}" in
     '--protocol')
+        __dlctl_add_completions -W 'auto'$'\n''put'$'\n''post'$'\n''multipart'$'\n''tus'$'\n''resumable'$'\n''contentRange'$'\n''s3Multipart'
         return
         ;;
     '-X'|'--method')
@@ -354,6 +356,7 @@ _dlctl_upload() {
         return
         ;;
     '--send-checksum')
+        __dlctl_add_completions -W 'md5'$'\n''sha-1'$'\n''sha-256'$'\n''sha-384'$'\n''sha-512'
         return
         ;;
     '--s3')
@@ -361,6 +364,7 @@ _dlctl_upload() {
         return
         ;;
     '--session'|'-s')
+        __dlctl_add_completions -W "$(__dlctl_custom_complete ---completion upload -- --session "${COMP_CWORD}" "$(__dlctl_cursor_index_in_current_word)")"
         return
         ;;
     '--priority')
@@ -464,7 +468,7 @@ _dlctl_upload() {
 
 _dlctl_fetch() {
     repeating_flags=()
-    non_repeating_flags=(--paused --password-stdin --netrc --system --json --quiet -q --no-start --version -h --help)
+    non_repeating_flags=(-f --fail --paused --password-stdin --netrc --system --json --quiet -q --no-start --version -h --help)
     repeating_options=(--tag -H --header)
     non_repeating_options=(-X --method -d --data -o --output --session -s --priority --limit --at --deadline --retry --timeout --max-time --description --client-token -A --user-agent --referer -u --user --password-file --bearer-file --bearer-env --netrc-file --proxy --proxy-file --ca-file --cert --key --tls-min --http-version --socket)
     __dlctl_offer_flags_options 1
@@ -483,6 +487,7 @@ _dlctl_fetch() {
         return
         ;;
     '--session'|'-s')
+        __dlctl_add_completions -W "$(__dlctl_custom_complete ---completion fetch -- --session "${COMP_CWORD}" "$(__dlctl_cursor_index_in_current_word)")"
         return
         ;;
     '--priority')
@@ -574,18 +579,30 @@ _dlctl_fetch() {
         return
         ;;
     esac
+
+    # Offer positional completions
+    case "${positional_number}" in
+    1)
+        __dlctl_add_completions -W "$(__dlctl_custom_complete ---completion fetch -- positional@0 "${COMP_CWORD}" "$(__dlctl_cursor_index_in_current_word)")"
+        return
+        ;;
+    esac
 }
 
 _dlctl_update() {
     repeating_flags=()
     non_repeating_flags=(--password-stdin --netrc --system --json --quiet -q --no-start --version -h --help)
     repeating_options=(--mirror -H --header)
-    non_repeating_options=(--url -o --output -d --directory --on-conflict --checksum --proxy --ca-file --priority --limit --description --at --deadline --position -u --user --password-file --bearer-file --bearer-env --netrc-file --socket)
-    __dlctl_offer_flags_options 1
+    non_repeating_options=(--url --s3 -o --output -d --directory --on-conflict --checksum --proxy --ca-file --priority --limit --description --at --deadline --position -u --user --password-file --bearer-file --bearer-env --netrc-file --socket)
+    __dlctl_offer_flags_options -1
 
     # Offer option value completions
     case "${prev}" in
     '--url')
+        return
+        ;;
+    '--s3')
+        __dlctl_add_completions -f
         return
         ;;
     '--mirror')
@@ -657,6 +674,14 @@ _dlctl_update() {
         return
         ;;
     esac
+
+    # Offer positional completions
+    case "${positional_number}" in
+    *)
+        __dlctl_add_completions -W "$(__dlctl_custom_complete ---completion update -- positional@0 "${COMP_CWORD}" "$(__dlctl_cursor_index_in_current_word)")"
+        return
+        ;;
+    esac
 }
 
 _dlctl_list() {
@@ -664,7 +689,7 @@ _dlctl_list() {
     non_repeating_flags=(--all --system --json --quiet -q --no-start --version -h --help)
     repeating_options=(--state)
     non_repeating_options=(--session -s --match -n --limit --owner --socket)
-    __dlctl_offer_flags_options 0
+    __dlctl_offer_flags_options -1
 
     # Offer option value completions
     case "${prev}" in
@@ -673,6 +698,7 @@ _dlctl_list() {
         return
         ;;
     '--session'|'-s')
+        __dlctl_add_completions -W "$(__dlctl_custom_complete ---completion list -- --session "${COMP_CWORD}" "$(__dlctl_cursor_index_in_current_word)")"
         return
         ;;
     '--match')
@@ -689,6 +715,14 @@ _dlctl_list() {
         return
         ;;
     esac
+
+    # Offer positional completions
+    case "${positional_number}" in
+    *)
+        __dlctl_add_completions -W "$(__dlctl_custom_complete ---completion list -- positional@0 "${COMP_CWORD}" "$(__dlctl_cursor_index_in_current_word)")"
+        return
+        ;;
+    esac
 }
 
 _dlctl_show() {
@@ -696,12 +730,20 @@ _dlctl_show() {
     non_repeating_flags=(--system --json --quiet -q --no-start --version -h --help)
     repeating_options=()
     non_repeating_options=(--socket)
-    __dlctl_offer_flags_options 1
+    __dlctl_offer_flags_options -1
 
     # Offer option value completions
     case "${prev}" in
     '--socket')
         __dlctl_add_completions -f
+        return
+        ;;
+    esac
+
+    # Offer positional completions
+    case "${positional_number}" in
+    *)
+        __dlctl_add_completions -W "$(__dlctl_custom_complete ---completion show -- positional@0 "${COMP_CWORD}" "$(__dlctl_cursor_index_in_current_word)")"
         return
         ;;
     esac
@@ -712,12 +754,20 @@ _dlctl_explain() {
     non_repeating_flags=(--system --json --quiet -q --no-start --version -h --help)
     repeating_options=()
     non_repeating_options=(--socket)
-    __dlctl_offer_flags_options 1
+    __dlctl_offer_flags_options -1
 
     # Offer option value completions
     case "${prev}" in
     '--socket')
         __dlctl_add_completions -f
+        return
+        ;;
+    esac
+
+    # Offer positional completions
+    case "${positional_number}" in
+    *)
+        __dlctl_add_completions -W "$(__dlctl_custom_complete ---completion explain -- positional@0 "${COMP_CWORD}" "$(__dlctl_cursor_index_in_current_word)")"
         return
         ;;
     esac
@@ -740,6 +790,14 @@ _dlctl_watch() {
         return
         ;;
     esac
+
+    # Offer positional completions
+    case "${positional_number}" in
+    *)
+        __dlctl_add_completions -W "$(__dlctl_custom_complete ---completion watch -- positional@0 "${COMP_CWORD}" "$(__dlctl_cursor_index_in_current_word)")"
+        return
+        ;;
+    esac
 }
 
 _dlctl_wait() {
@@ -752,10 +810,19 @@ _dlctl_wait() {
     # Offer option value completions
     case "${prev}" in
     '--session'|'-s')
+        __dlctl_add_completions -W "$(__dlctl_custom_complete ---completion wait -- --session "${COMP_CWORD}" "$(__dlctl_cursor_index_in_current_word)")"
         return
         ;;
     '--socket')
         __dlctl_add_completions -f
+        return
+        ;;
+    esac
+
+    # Offer positional completions
+    case "${positional_number}" in
+    *)
+        __dlctl_add_completions -W "$(__dlctl_custom_complete ---completion wait -- positional@0 "${COMP_CWORD}" "$(__dlctl_cursor_index_in_current_word)")"
         return
         ;;
     esac
@@ -777,13 +844,15 @@ _dlctl_events() {
         return
         ;;
     '--type')
-        __dlctl_add_completions -W 'task.added'$'\n''task.started'$'\n''task.redirected'$'\n''task.response'$'\n''task.resumed'$'\n''task.restarted'$'\n''task.progress'$'\n''task.waiting'$'\n''task.paused'$'\n''task.queued'$'\n''task.updated'$'\n''task.completed'$'\n''task.failed'$'\n''task.cancelled'$'\n''task.removed'$'\n''session.opened'$'\n''session.drained'$'\n''session.invalidated'$'\n''settings.changed'$'\n''events.lagged'
+        __dlctl_add_completions -W 'task.added'$'\n''task.started'$'\n''task.redirected'$'\n''task.response'$'\n''task.resumed'$'\n''task.restarted'$'\n''task.progress'$'\n''task.waiting'$'\n''task.paused'$'\n''task.queued'$'\n''task.updated'$'\n''task.completed'$'\n''task.failed'$'\n''task.cancelled'$'\n''task.removed'$'\n''session.opened'$'\n''session.paused'$'\n''session.resumed'$'\n''session.drained'$'\n''session.invalidated'$'\n''settings.changed'$'\n''events.lagged'
         return
         ;;
     '--task')
+        __dlctl_add_completions -W "$(__dlctl_custom_complete ---completion events -- --task "${COMP_CWORD}" "$(__dlctl_cursor_index_in_current_word)")"
         return
         ;;
     '--session'|'-s')
+        __dlctl_add_completions -W "$(__dlctl_custom_complete ---completion events -- --session "${COMP_CWORD}" "$(__dlctl_cursor_index_in_current_word)")"
         return
         ;;
     '-n'|'--limit')
@@ -809,6 +878,7 @@ _dlctl_pause() {
     # Offer option value completions
     case "${prev}" in
     '--session'|'-s')
+        __dlctl_add_completions -W "$(__dlctl_custom_complete ---completion pause -- --session "${COMP_CWORD}" "$(__dlctl_cursor_index_in_current_word)")"
         return
         ;;
     '--state')
@@ -820,6 +890,14 @@ _dlctl_pause() {
         ;;
     '--socket')
         __dlctl_add_completions -f
+        return
+        ;;
+    esac
+
+    # Offer positional completions
+    case "${positional_number}" in
+    *)
+        __dlctl_add_completions -W "$(__dlctl_custom_complete ---completion pause -- positional@0 "${COMP_CWORD}" "$(__dlctl_cursor_index_in_current_word)")"
         return
         ;;
     esac
@@ -835,6 +913,7 @@ _dlctl_resume() {
     # Offer option value completions
     case "${prev}" in
     '--session'|'-s')
+        __dlctl_add_completions -W "$(__dlctl_custom_complete ---completion resume -- --session "${COMP_CWORD}" "$(__dlctl_cursor_index_in_current_word)")"
         return
         ;;
     '--state')
@@ -846,6 +925,14 @@ _dlctl_resume() {
         ;;
     '--socket')
         __dlctl_add_completions -f
+        return
+        ;;
+    esac
+
+    # Offer positional completions
+    case "${positional_number}" in
+    *)
+        __dlctl_add_completions -W "$(__dlctl_custom_complete ---completion resume -- positional@0 "${COMP_CWORD}" "$(__dlctl_cursor_index_in_current_word)")"
         return
         ;;
     esac
@@ -861,6 +948,7 @@ _dlctl_cancel() {
     # Offer option value completions
     case "${prev}" in
     '--session'|'-s')
+        __dlctl_add_completions -W "$(__dlctl_custom_complete ---completion cancel -- --session "${COMP_CWORD}" "$(__dlctl_cursor_index_in_current_word)")"
         return
         ;;
     '--state')
@@ -879,11 +967,19 @@ _dlctl_cancel() {
         return
         ;;
     esac
+
+    # Offer positional completions
+    case "${positional_number}" in
+    *)
+        __dlctl_add_completions -W "$(__dlctl_custom_complete ---completion cancel -- positional@0 "${COMP_CWORD}" "$(__dlctl_cursor_index_in_current_word)")"
+        return
+        ;;
+    esac
 }
 
 _dlctl_retry() {
     repeating_flags=()
-    non_repeating_flags=(--all --system --json --quiet -q --no-start --version -h --help)
+    non_repeating_flags=(--all --source-changed --system --json --quiet -q --no-start --version -h --help)
     repeating_options=(--state)
     non_repeating_options=(--session -s --owner --socket)
     __dlctl_offer_flags_options -1
@@ -891,6 +987,7 @@ _dlctl_retry() {
     # Offer option value completions
     case "${prev}" in
     '--session'|'-s')
+        __dlctl_add_completions -W "$(__dlctl_custom_complete ---completion retry -- --session "${COMP_CWORD}" "$(__dlctl_cursor_index_in_current_word)")"
         return
         ;;
     '--state')
@@ -902,6 +999,14 @@ _dlctl_retry() {
         ;;
     '--socket')
         __dlctl_add_completions -f
+        return
+        ;;
+    esac
+
+    # Offer positional completions
+    case "${positional_number}" in
+    *)
+        __dlctl_add_completions -W "$(__dlctl_custom_complete ---completion retry -- positional@0 "${COMP_CWORD}" "$(__dlctl_cursor_index_in_current_word)")"
         return
         ;;
     esac
@@ -917,6 +1022,7 @@ _dlctl_remove() {
     # Offer option value completions
     case "${prev}" in
     '--session'|'-s')
+        __dlctl_add_completions -W "$(__dlctl_custom_complete ---completion remove -- --session "${COMP_CWORD}" "$(__dlctl_cursor_index_in_current_word)")"
         return
         ;;
     '--state')
@@ -928,6 +1034,14 @@ _dlctl_remove() {
         ;;
     '--socket')
         __dlctl_add_completions -f
+        return
+        ;;
+    esac
+
+    # Offer positional completions
+    case "${positional_number}" in
+    *)
+        __dlctl_add_completions -W "$(__dlctl_custom_complete ---completion remove -- positional@0 "${COMP_CWORD}" "$(__dlctl_cursor_index_in_current_word)")"
         return
         ;;
     esac
@@ -945,13 +1059,13 @@ _dlctl_session() {
     unset 'unparsed_words[0]'
     unparsed_words=("${unparsed_words[@]}")
     case "${subcommand}" in
-    open|list|show|set|finish|invalidate)
+    open|list|show|set|pause|resume|finish|invalidate)
         # Offer subcommand argument completions
         "_dlctl_session_${subcommand}"
         ;;
     *)
         # Offer subcommand completions
-        COMPREPLY+=($(compgen -W 'open list show set finish invalidate' -- "${cur}"))
+        COMPREPLY+=($(compgen -W 'open list show set pause resume finish invalidate' -- "${cur}"))
         ;;
     esac
 }
@@ -967,6 +1081,14 @@ _dlctl_session_open() {
     case "${prev}" in
     '--socket')
         __dlctl_add_completions -f
+        return
+        ;;
+    esac
+
+    # Offer positional completions
+    case "${positional_number}" in
+    1)
+        __dlctl_add_completions -W "$(__dlctl_custom_complete ---completion session open -- positional@0 "${COMP_CWORD}" "$(__dlctl_cursor_index_in_current_word)")"
         return
         ;;
     esac
@@ -1005,6 +1127,14 @@ _dlctl_session_show() {
         return
         ;;
     esac
+
+    # Offer positional completions
+    case "${positional_number}" in
+    1)
+        __dlctl_add_completions -W "$(__dlctl_custom_complete ---completion session show -- positional@0 "${COMP_CWORD}" "$(__dlctl_cursor_index_in_current_word)")"
+        return
+        ;;
+    esac
 }
 
 _dlctl_session_set() {
@@ -1013,6 +1143,46 @@ _dlctl_session_set() {
     repeating_options=()
     non_repeating_options=(--socket)
     __dlctl_offer_flags_options -1
+
+    # Offer option value completions
+    case "${prev}" in
+    '--socket')
+        __dlctl_add_completions -f
+        return
+        ;;
+    esac
+
+    # Offer positional completions
+    case "${positional_number}" in
+    1)
+        __dlctl_add_completions -W "$(__dlctl_custom_complete ---completion session set -- positional@0 "${COMP_CWORD}" "$(__dlctl_cursor_index_in_current_word)")"
+        return
+        ;;
+    esac
+}
+
+_dlctl_session_pause() {
+    repeating_flags=()
+    non_repeating_flags=(--system --json --quiet -q --no-start --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--socket)
+    __dlctl_offer_flags_options 1
+
+    # Offer option value completions
+    case "${prev}" in
+    '--socket')
+        __dlctl_add_completions -f
+        return
+        ;;
+    esac
+}
+
+_dlctl_session_resume() {
+    repeating_flags=()
+    non_repeating_flags=(--system --json --quiet -q --no-start --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--socket)
+    __dlctl_offer_flags_options 1
 
     # Offer option value completions
     case "${prev}" in
@@ -1037,6 +1207,14 @@ _dlctl_session_finish() {
         return
         ;;
     esac
+
+    # Offer positional completions
+    case "${positional_number}" in
+    1)
+        __dlctl_add_completions -W "$(__dlctl_custom_complete ---completion session finish -- positional@0 "${COMP_CWORD}" "$(__dlctl_cursor_index_in_current_word)")"
+        return
+        ;;
+    esac
 }
 
 _dlctl_session_invalidate() {
@@ -1050,6 +1228,14 @@ _dlctl_session_invalidate() {
     case "${prev}" in
     '--socket')
         __dlctl_add_completions -f
+        return
+        ;;
+    esac
+
+    # Offer positional completions
+    case "${positional_number}" in
+    1)
+        __dlctl_add_completions -W "$(__dlctl_custom_complete ---completion session invalidate -- positional@0 "${COMP_CWORD}" "$(__dlctl_cursor_index_in_current_word)")"
         return
         ;;
     esac

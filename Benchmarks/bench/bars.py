@@ -30,6 +30,7 @@ LARGE_HTTPS_CURL = at_most(1.0)
 ANSWER_UNDER_LOAD = at_most(5, "ms")
 SMALL_WALL = {"relaxed": at_most(1.5), "full": at_most(2.2)}
 SMALL_H2_WALL = at_most(1.5)
+SMALL_INSTRUCTIONS = at_most(700_000)
 SLOW_ARIA2 = at_most(0.5)
 SLOW_MEMORY = at_most(60, "MB")
 LIMITED_IDEAL = at_most(1.1)

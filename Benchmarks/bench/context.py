@@ -57,11 +57,11 @@ class Context:
         after a removal of thousands of files many times slower."""
         return self.scratch("files", "out")
 
-    def start(self, build, tasks=None, environment=None, **settings):
+    def start(self, build, tasks=None, environment=None, wrapper=(), **settings):
         """A daemon of one build on a new state folder, with room for so many tasks at one time."""
         if tasks:
             settings.update(maximumConcurrentTasks=tasks, maximumConcurrentTasksPerHost=tasks)
-        daemon = Daemon(build.folder / "dld", self.scratch(build.name), settings, environment)
+        daemon = Daemon(build.folder / "dld", self.scratch(build.name), settings, environment, wrapper=wrapper)
         self.daemons.append(daemon)
         return daemon
 

@@ -22,10 +22,11 @@ class Daemon:
     #: What it logs.
     level = "error"
 
-    def __init__(self, program, folder, settings=None, environment=None, state=None, starts=True):
+    def __init__(self, program, folder, settings=None, environment=None, state=None, starts=True,
+                 wrapper=()):
         """`settings` are written to the configuration file, `environment` is added to ours; `state` is a state folder
-        outside of `folder`."""
-        self.program = str(program)
+        outside of `folder`; `wrapper` is the command that runs it, such as a profiler's."""
+        self.program, self.wrapper = str(program), list(wrapper)
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.state = pathlib.Path(state or self.folder / "state")
@@ -52,7 +53,7 @@ class Daemon:
             begun = time.monotonic()
             with open(self.folder / "log", "ab") as log:
                 self.process = children.start(
-                    [self.program, "--config", str(configuration), "--state-dir", str(self.state),
+                    [*self.wrapper, self.program, "--config", str(configuration), "--state-dir", str(self.state),
                      "--socket", self.path, "--log-level", self.level], stdout=log, stderr=log,
                     env={**os.environ, **self.environment, "NOTIFY_SOCKET": address})
             self.await_ready(notices, begun + START_LIMIT)

@@ -30,6 +30,13 @@ int64_t dld_free_space(int fd) {
     return __builtin_mul_overflow(status.f_bavail, status.f_frsize, &bytes) ? INT64_MAX : bytes;
 }
 
+int64_t dld_total_space(int fd) {
+    struct statvfs status;
+    int64_t bytes;
+    if (fstatvfs(fd, &status) != 0 || status.f_blocks == 0) return INT64_MAX;
+    return __builtin_mul_overflow(status.f_blocks, status.f_frsize, &bytes) ? INT64_MAX : bytes;
+}
+
 int dld_copies_on_write(int fd) {
     struct statfs status;
     if (fstatfs(fd, &status) != 0) return 0;

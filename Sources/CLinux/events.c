@@ -90,6 +90,19 @@ int dld_names_watch(int names, const char *path, int is_folder) {
     return inotify_add_watch(names, path, is_folder ? ends | IN_ONLYDIR : ends | IN_ATTRIB | IN_DONT_FOLLOW);
 }
 
+int dld_names_watch_content(int names, const char *path, int is_folder) {
+    uint32_t written = IN_CLOSE_WRITE | IN_MODIFY;
+    uint32_t named = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
+    return inotify_add_watch(names, path, is_folder ? written | named : written);
+}
+
+int dld_names_drain(int names) {
+    char buffer[4096];
+    int found = 0;
+    while (names >= 0 && read(names, buffer, sizeof buffer) > 0) found = 1;
+    return found;
+}
+
 int dld_mounts_open(void) { return open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC); }
 
 void dld_names_wait(int names, int mounts, int wake, int milliseconds) {

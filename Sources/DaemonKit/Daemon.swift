@@ -22,11 +22,12 @@ package final class Daemon: Sendable {
 
     // MARK: Entry points
 
-    /// `--check-config`: prints every mistake with its place; 0 where there is none.
+    /// `--check-config`: prints every mistake with its place, also of what the configuration names; 0 if there is none.
     package static func checkConfiguration(_ arguments: DaemonArguments) -> Int32 {
         do {
-            let configuration = try ConfigurationLoader.load(
-                arguments: arguments, environment: ProcessEnvironment.variables)
+            let configuration = try ConfigurationLoader(
+                arguments: arguments, environment: ProcessEnvironment.variables
+            ).tried()
             let files = configuration.files
             print(
                 files.isEmpty
@@ -119,6 +120,7 @@ package final class Daemon: Sendable {
                 error, stateFolder: first.stateDirectory, isSystem: isSystem, environment: environment)
         }
         self.store = store
+        Self.report(store, to: logger)
         let settings = try SettingsRegistry(loader: loader, runtime: try await store.read { try $0.settings() })
         self.settings = settings
         for warning in settings.current.warnings { logger.warning("\(warning)") }
@@ -133,10 +135,10 @@ package final class Daemon: Sendable {
         let pool = BlockingPool()
         let runner = LaunchRunner(
             mode: isSystem ? .system(allowedUnits: Set(first.settings.allowedUnits)) : .user,
-            environment: environment, socket: sockets.sockets.first?.path ?? first.socket, logger: logger)
+            environment: environment, socket: sockets.sockets.first?.path ?? first.socket)
         let subscribers = Subscribers()
         launches = LaunchService(
-            store: store, runner: runner, time: time, logger: logger, isConnected: subscribers.isConnected,
+            store: store, programs: runner, time: time, logger: logger, isConnected: subscribers.isConnected,
             defaults: { settings.current.settings.session })
         let supervisor = Supervisor(
             store: store, engine: engine, access: access, pool: pool,
@@ -164,7 +166,7 @@ package final class Daemon: Sendable {
         let listening = Guarded<[String]>([])
         let services = Services(
             tasks: supervisor, sessions: supervisor, store: store, feed: feed,
-            settings: SettingsService(registry: settings, store: store, time: time, logger: logger) {
+            settings: SettingsService(registry: settings, store: store, time: time, pool: pool, logger: logger) {
                 supervisor.settingsChanged()
             },
             facts: DaemonFacts(
@@ -176,8 +178,10 @@ package final class Daemon: Sendable {
         var limits = RPCLimits()
         limits.connections = first.settings.maximumConnections
         limits.connectionsPerUser = first.settings.maximumConnectionsPerUser
+        let descriptors = DescriptorWatch(logger: logger)
         server = RPCServer(
-            limits: limits, handler: RequestRouter(services: services, peers: peers, logger: logger))
+            limits: limits, handler: RequestRouter(services: services, peers: peers, logger: logger)
+        ) { descriptors.failed(errno: $0) }
         let adopted = sockets.sockets.first
         do {
             listeners = try await Listeners(
@@ -191,6 +195,25 @@ package final class Daemon: Sendable {
         } catch {
             await server.stop()
             throw error
+        }
+    }
+
+    /// The troubles of the state folder, once each.
+    private static func report(_ store: TransferStore, to logger: Logger) {
+        let path = Logger.MetadataValue(stringLiteral: store.folderPath)
+        store.onTrouble { news in
+            switch news {
+            case .began(.full, let error):
+                logger.warning(
+                    "the state folder is full: adds are refused",
+                    metadata: ["state": path, "error": "\(error.message)"])
+            case .began(.unusable, let error):
+                logger.warning(
+                    "the state database fails: it is tried again",
+                    metadata: ["state": path, "error": "\(error.message)"])
+            case .ended(.full): logger.notice("the state folder has room again", metadata: ["state": path])
+            case .ended(.unusable): logger.notice("the state database works again", metadata: ["state": path])
+            }
         }
     }
 
@@ -221,11 +244,21 @@ package final class Daemon: Sendable {
         notifier.ready(status: "Serving \(places)")
         Footprint.settle()
         let heartbeat = Task { await beat() }
+        let logging = Task { [log] in
+            while !Task.isCancelled {
+                try? await Task.sleep(for: Self.logInterval)
+                log.writeDue()
+            }
+        }
         let status = await waitForEnd(signals)
         heartbeat.cancel()
+        logging.cancel()
         await stop()
         return status
     }
+
+    /// How late the end of a storm of like log lines may be told.
+    private static let logInterval = Duration.seconds(30)
 
     /// What the daemon waits for while it serves.
     private enum Word: Sendable {
@@ -266,6 +299,7 @@ package final class Daemon: Sendable {
         feed.stop()
         await server.stop()
         store.close()
+        log.writeLast()
         logger.notice("stopped")
     }
 

@@ -127,13 +127,7 @@ enum GroupMembership {
     static func holds(
         of uid: UInt32, primary: UInt32, in groupName: String, entry: Int = 65536, groups: Int = 256
     ) -> Bool {
-        let asked = reading(from: entry) { buffer, size -> (code: Int32, value: gid_t?) in
-            var found = group()
-            var result: UnsafeMutablePointer<group>?
-            let code = getgrnam_r(groupName, &found, buffer, size, &result)
-            return (code, result == nil ? nil : found.gr_gid)
-        }
-        guard let wanted = asked else { return false }
+        guard let wanted = number(of: groupName, entry: entry) else { return false }
         if primary == wanted { return true }
         let isMember = reading(from: entry) { buffer, size -> (code: Int32, value: Bool?) in
             var user = passwd()
@@ -144,6 +138,17 @@ enum GroupMembership {
             return (0, hasGroup(wanted, name: name, primary: user.pw_gid, from: groups))
         }
         return isMember ?? false
+    }
+
+    static func exists(_ groupName: String) -> Bool { number(of: groupName, entry: 65536) != nil }
+
+    private static func number(of groupName: String, entry: Int) -> gid_t? {
+        reading(from: entry) { buffer, size -> (code: Int32, value: gid_t?) in
+            var found = group()
+            var result: UnsafeMutablePointer<group>?
+            let code = getgrnam_r(groupName, &found, buffer, size, &result)
+            return (code, result == nil ? nil : found.gr_gid)
+        }
     }
 
     /// What `look` finds with a buffer that is doubled while it says ERANGE; nil where it finds nothing or fails.

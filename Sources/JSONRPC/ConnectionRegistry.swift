@@ -6,8 +6,13 @@ final class ConnectionRegistry: Sendable {
         var connections: [Int: RPCConnection] = [:]
         var perUser: [UInt32: Int] = [:]
         var borrowed = 0
+        var borrowedByUser: [UInt32: Int] = [:]
         var nextID = 0
+        var farewells = 0
     }
+
+    /// Refused connections that are open at the same time until their clients have read why.
+    private static let mostFarewells = 64
 
     let limits: RPCLimits
     private let state = NIOLockedValueBox(State())
@@ -31,8 +36,7 @@ final class ConnectionRegistry: Sendable {
             guard state.connections.count < limits.connections else {
                 return .limitReached("The daemon serves at most \(limits.connections) connections; close some.")
             }
-            let isExempt = uid == 0 && !limits.limitsRoot
-            guard isExempt || state.perUser[uid, default: 0] < limits.connectionsPerUser else {
+            guard isExempt(uid) || state.perUser[uid, default: 0] < limits.connectionsPerUser else {
                 return .limitReached("One user has at most \(limits.connectionsPerUser) connections; close some.")
             }
             state.connections[connection.id] = connection
@@ -49,13 +53,38 @@ final class ConnectionRegistry: Sendable {
         }
     }
 
-    func borrow(_ bytes: Int) -> Bool {
+    /// - Returns: false if the refused connection is to be closed at once. Each true needs its `endFarewell`.
+    func beginFarewell() -> Bool {
         state.withLockedValue { state in
-            guard state.borrowed + bytes <= limits.unfinishedLines else { return false }
-            state.borrowed += bytes
+            guard state.farewells < Self.mostFarewells else { return false }
+            state.farewells += 1
             return true
         }
     }
 
-    func repay(_ bytes: Int) { state.withLockedValue { $0.borrowed -= bytes } }
+    func endFarewell() { state.withLockedValue { $0.farewells -= 1 } }
+
+    private func isExempt(_ uid: UInt32) -> Bool { uid == 0 && !limits.limitsRoot }
+
+    /// Takes room for unfinished lines from what all share, and from what one user may have of it.
+    func borrow(_ bytes: Int, for uid: UInt32) -> Bool {
+        state.withLockedValue { state in
+            let own = state.borrowedByUser[uid, default: 0] + bytes
+            guard state.borrowed + bytes <= limits.unfinishedLines,
+                isExempt(uid) || own <= limits.unfinishedLinesPerUser
+            else { return false }
+            state.borrowed += bytes
+            state.borrowedByUser[uid] = own
+            return true
+        }
+    }
+
+    func repay(_ bytes: Int, of uid: UInt32) {
+        guard bytes > 0 else { return }
+        state.withLockedValue { state in
+            state.borrowed -= bytes
+            let left = state.borrowedByUser[uid, default: 0] - bytes
+            state.borrowedByUser[uid] = left > 0 ? left : nil
+        }
+    }
 }

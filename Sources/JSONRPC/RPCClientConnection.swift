@@ -32,34 +32,46 @@ package final class RPCClientConnection: Sendable {
         var refusal: Refusal?
     }
 
+    /// One thread serves every connection; the process ends where that cannot have its three descriptors.
+    private static let loops = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+
     private let state = NIOLockedValueBox(State())
     private let channel: any Channel
 
     private init(channel: any Channel) { self.channel = channel }
 
     /// - Parameters:
+    ///   - longestLine: bytes of an answer; the connection ends at a longer one.
     ///   - notified: gets each notification's method and parameters (JSON text), in order, on the event loop.
     ///   - closed: called once, with the reason, when the connection has ended.
-    /// - Throws: the system's error of connect(2).
+    /// - Throws: the system's error of connect(2) as `IOError`; another error if the connection was made and lost again.
     package static func connect(
-        to path: String, notified: @escaping @Sendable (String, [UInt8]) -> Void,
+        to path: String, longestLine: Int = 256 << 20, notified: @escaping @Sendable (String, [UInt8]) -> Void,
         closed: @escaping @Sendable (String) -> Void
     ) async throws -> RPCClientConnection {
-        let channel = try await open(path)
-        let connection = RPCClientConnection(channel: channel)
-        try await channel.eventLoop.submit {
-            let handler = ClientChannelHandler(connection: connection, notified: notified, closed: closed)
-            try channel.pipeline.syncOperations.addHandler(handler)
-        }.get()
-        try await channel.setOption(.autoRead, value: true).get()
+        let made = NIOLockedValueBox<RPCClientConnection?>(nil)
+        _ = try await open(path) { channel in
+            let connection = RPCClientConnection(channel: channel)
+            made.withLockedValue { $0 = connection }
+            return channel.eventLoop.makeCompletedFuture {
+                let handler = ClientChannelHandler(
+                    connection: connection, longestLine: longestLine, notified: notified, closed: closed)
+                try channel.pipeline.syncOperations.addHandler(handler)
+            }
+        }
+        guard let connection = made.withLockedValue({ $0 }) else { throw ChannelError.inappropriateOperationForState }
         return connection
     }
 
-    private static func open(_ path: String) async throws -> any Channel {
+    /// - Parameter prepare: adds the handler before the socket connects: a daemon may refuse the connection and close it
+    ///   at once.
+    private static func open(
+        _ path: String, _ prepare: @escaping @Sendable (any Channel) -> EventLoopFuture<Void>
+    ) async throws -> any Channel {
         guard let place = SocketAddressPath(path) else { throw IOError(errnoCode: errno, reason: "open") }
         defer { place.close() }
-        return try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .channelOption(.autoRead, value: false)
+        return try await ClientBootstrap(group: loops)
+            .channelInitializer(prepare)
             .connect(unixDomainSocketPath: place.text).get()
     }
 
@@ -126,13 +138,14 @@ private final class ClientChannelHandler: ChannelInboundHandler {
     private let connection: RPCClientConnection
     private let notified: @Sendable (String, [UInt8]) -> Void
     private let closed: @Sendable (String) -> Void
-    private var framer = LineFramer(limit: 256 << 20)
+    private var framer: LineFramer
     private var reason = "the daemon closed the connection"
 
     init(
-        connection: RPCClientConnection, notified: @escaping @Sendable (String, [UInt8]) -> Void,
+        connection: RPCClientConnection, longestLine: Int, notified: @escaping @Sendable (String, [UInt8]) -> Void,
         closed: @escaping @Sendable (String) -> Void
     ) {
+        framer = LineFramer(limit: longestLine)
         self.connection = connection
         self.notified = notified
         self.closed = closed
@@ -141,11 +154,14 @@ private final class ClientChannelHandler: ChannelInboundHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         framer.append(unwrapInboundIn(data))
         while let piece = framer.next() {
-            guard case .line(let line) = piece, dispatch(line) else {
+            switch piece {
+            case .line(let line):
+                if dispatch(line) { continue }
                 reason = "the daemon sent what is no JSON-RPC"
-                context.close(promise: nil)
-                return
+            case .overlong:
+                reason = "the daemon's answer is longer than \(framer.limit) bytes; ask for less at once"
             }
+            return context.close(promise: nil)
         }
     }
 

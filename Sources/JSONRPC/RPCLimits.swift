@@ -9,7 +9,7 @@ package struct RPCLimits: Sendable {
     /// Connections at the same time, and those of one user among them.
     package var connections = 1024
     package var connectionsPerUser = 768
-    /// Whether root is held to `connectionsPerUser` too.
+    /// Whether root is held to what one user may have too.
     package var limitsRoot = false
     /// Bytes that wait to be sent on one connection; beyond it the client is dropped.
     package var outgoing = 8 << 20
@@ -17,6 +17,8 @@ package struct RPCLimits: Sendable {
     package var outgoingHighWater = 256 << 10
     /// Bytes of unfinished lines on all connections together, beyond the first 64 KiB of each.
     package var unfinishedLines = 256 << 20
+    /// Those of one user's connections among them: others must find room for lines of full length.
+    package var unfinishedLinesPerUser = 64 << 20
 
     package init() {}
 }

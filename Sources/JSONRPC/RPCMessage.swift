@@ -66,9 +66,16 @@ package struct RPCLine: Sendable {
         var version: String?
         var method: String?
         var parameters: [UInt8]?
+        var names: Set<String> = []
         for member in members {
             let value = Array(line[member.value])
-            switch RPCText.string(line[member.name]) {
+            let name = RPCText.string(line[member.name])
+            if let name, !names.insert(name).inserted {
+                let isID = name == "id"
+                return .invalid(
+                    id: isID ? nil : id, .invalidRequest("`\(name.prefix(40))` is there twice; say it once"))
+            }
+            switch name {
             case "id": id = value
             case "jsonrpc": version = RPCText.string(line[member.value])
             case "method": method = RPCText.string(line[member.value])

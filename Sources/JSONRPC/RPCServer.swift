@@ -17,11 +17,17 @@ package final class RPCServer: Sendable {
     private let group: MultiThreadedEventLoopGroup
     private let registry: ConnectionRegistry
     private let handler: any RequestHandler
+    private let acceptFailed: @Sendable (_ errno: Int32) -> Void
     private let listeners = NIOLockedValueBox<[RPCListener]>([])
     private let isStopped = NIOLockedValueBox(false)
 
     /// Serves nobody until it listens somewhere.
-    package init(limits: RPCLimits = RPCLimits(), handler: any RequestHandler) {
+    /// - Parameter acceptFailed: hears of each accept(2) that fails; they come once a second.
+    package init(
+        limits: RPCLimits = RPCLimits(), handler: any RequestHandler,
+        acceptFailed: @escaping @Sendable (_ errno: Int32) -> Void = { _ in }
+    ) {
+        self.acceptFailed = acceptFailed
         // One thread moves the bytes of 50,000 requests a second; decoding and answering happen elsewhere.
         group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         registry = ConnectionRegistry(limits: limits)
@@ -102,13 +108,15 @@ package final class RPCServer: Sendable {
     }
 
     private func bootstrap() -> ServerBootstrap {
-        let (registry, handler) = (registry, handler)
+        let (registry, handler, acceptFailed) = (registry, handler, acceptFailed)
         return ServerBootstrap(group: group)
             // Without descriptors accept(2) fails at once, again and again, while somebody waits: a second's rest between.
             .serverChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(
-                        AcceptBackoffHandler(shouldForwardIOErrorCaught: false))
+                    try channel.pipeline.syncOperations.addHandlers([
+                        AcceptBackoffHandler(shouldForwardIOErrorCaught: true),
+                        AcceptFailureHandler(failed: acceptFailed),
+                    ])
                 }
             }
             .childChannelOption(.allowRemoteHalfClosure, value: true)
@@ -118,7 +126,7 @@ package final class RPCServer: Sendable {
                     let connection = RPCConnection(
                         id: registry.nextID(), peer: peer, channel: channel, limits: registry.limits, handler: handler)
                     if let refusal = registry.add(connection) {
-                        return Self.refuse(channel, with: refusal)
+                        return Self.refuse(channel, with: refusal, registry)
                     }
                     handler.opened(connection)
                     return channel.eventLoop.makeCompletedFuture {
@@ -129,10 +137,13 @@ package final class RPCServer: Sendable {
             }
     }
 
-    private static func refuse(_ channel: any Channel, with error: RPCError) -> EventLoopFuture<Void> {
+    private static func refuse(
+        _ channel: any Channel, with error: RPCError, _ registry: ConnectionRegistry
+    ) -> EventLoopFuture<Void> {
         let line = RPCText.answer(id: nil, error: error) + [UInt8(ascii: "\n")]
         return channel.eventLoop.makeCompletedFuture {
-            try channel.pipeline.syncOperations.addHandler(FarewellHandler(line: ByteBuffer(bytes: line)))
+            try channel.pipeline.syncOperations.addHandler(
+                FarewellHandler(line: ByteBuffer(bytes: line), registry: registry))
         }
     }
 }
@@ -160,18 +171,55 @@ package final class RPCListener: Sendable {
     }
 }
 
+/// Tells of an accept(2) that failed, and keeps it from ending the listener.
+private final class AcceptFailureHandler: ChannelInboundHandler {
+    typealias InboundIn = Channel
+
+    private let failed: @Sendable (Int32) -> Void
+
+    init(failed: @escaping @Sendable (Int32) -> Void) { self.failed = failed }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        if let error = error as? IOError { failed(error.errnoCode) } else { context.fireErrorCaught(error) }
+    }
+}
+
 /// Says one line to a client over the limit and closes.
+///
+/// The client may be sending its first request meanwhile. With a closed socket in front of it the request would fail before
+/// the line is read, so only the sending side is closed until the client has closed its own.
 private final class FarewellHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    private let line: ByteBuffer
+    private static let patience = TimeAmount.seconds(1)
 
-    init(line: ByteBuffer) { self.line = line }
+    private let line: ByteBuffer
+    private let registry: ConnectionRegistry
+    private var lingers = false
+
+    init(line: ByteBuffer, registry: ConnectionRegistry) {
+        self.line = line
+        self.registry = registry
+    }
 
     func channelActive(context: ChannelHandlerContext) {
-        context.writeAndFlush(wrapOutboundOut(line)).assumeIsolated().whenComplete { _ in context.close(promise: nil) }
+        lingers = registry.beginFarewell()
+        let mode: CloseMode = lingers ? .output : .all
+        let channel = context.channel
+        context.writeAndFlush(wrapOutboundOut(line)).whenComplete { _ in channel.close(mode: mode, promise: nil) }
+        if lingers { context.eventLoop.scheduleTask(in: Self.patience) { channel.close(promise: nil) } }
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {}
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if event as? ChannelEvent == .inputClosed { context.close(promise: nil) }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        if lingers { registry.endFarewell() }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 }

@@ -45,7 +45,7 @@ final class ServerChannelHandler: ChannelDuplexHandler {
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        registry.repay(borrowed)
+        registry.repay(borrowed, of: connection.peer.uid)
         registry.remove(connection)
         connection.channelClosed()
         context.fireChannelInactive()
@@ -64,9 +64,9 @@ final class ServerChannelHandler: ChannelDuplexHandler {
     private func borrow() {
         let wanted = max(0, framer.heldBytes - (64 << 10))
         guard wanted != borrowed else { return }
-        registry.repay(borrowed)
+        registry.repay(borrowed, of: connection.peer.uid)
         borrowed = 0
-        if registry.borrow(wanted) {
+        if registry.borrow(wanted, for: connection.peer.uid) {
             borrowed = wanted
         } else if !isRefused {
             framer = LineFramer(limit: registry.limits.line)

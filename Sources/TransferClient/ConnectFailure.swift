@@ -4,7 +4,8 @@ import NIOCore
 /// Says in words why a socket could not be connected to.
 enum ConnectFailure {
     static func error(_ error: any Error, at socket: String) -> ClientError {
-        guard let error = error as? IOError else { return .noDaemon(socket: socket, reason: "\(error)") }
+        // Somebody listens there.
+        guard let error = error as? IOError else { return .connectionLost("\(error)") }
         switch error.errnoCode {
         case ENOENT: return .noDaemon(socket: socket, reason: "there is no such socket")
         case ECONNREFUSED: return .noDaemon(socket: socket, reason: "nobody listens there")

@@ -219,6 +219,8 @@ package struct ExchangeOutcome: Sendable {
     package var delimited: Bool
     /// HTTP status of a proxy's refusal to CONNECT, where there was one.
     package var proxyStatus: Int?
+    /// Host and port of the proxy that the exchange went through, or was to go through; never its credentials.
+    package var proxy: String?
     /// Payload bytes handed to the network and not known to be lost, framing included; counted anew after a redirect
     /// or a challenge.
     package var sent: ByteCount = 0

@@ -14,19 +14,16 @@ extension SpecRules {
         for (index, mirror) in mirrors.enumerated() { try checkMirror(mirror, "mirrors[\(index)]") }
     }
 
-    /// Digests of pieces that one task may name: no more fit into a line.
-    package static let pieceLimit = 65_536
-
     func checkPieces(_ spec: TaskSpec) throws(TransferError) {
-        if let size = spec.size {
-            guard spec.kind == .download else { throw bad("size", "only downloads have one.") }
-            guard size >= .zero else { throw bad("size", "a number of bytes.") }
-        }
+        if let size = spec.size, size < .zero { throw bad("size", "a number of bytes.") }
         guard let pieces = spec.pieces else { return }
-        guard spec.kind == .download else { throw bad("pieces", "only downloads have them.") }
         guard pieces.length > .zero else { throw bad("pieces.length", "at least one byte.") }
-        guard (1...Self.pieceLimit).contains(pieces.values.count) else {
-            throw bad("pieces.values", "from 1 to \(Self.pieceLimit) digests.")
+        let most = min(Bounds.pieces, Bounds.pieceDigits / pieces.algorithm.hexLength)
+        guard (1...most).contains(pieces.values.count) else {
+            throw bad("pieces.values", "from 1 to \(most) digests of \(pieces.algorithm.rawValue).")
+        }
+        guard Bounds.allows(pieces) else {
+            throw bad("pieces.length", "several pieces have at least \(Bounds.leastPiece) bytes each.")
         }
         if let size = spec.size, (try? PieceMap(pieces, of: size)) == nil {
             throw bad(

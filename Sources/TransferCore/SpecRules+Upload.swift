@@ -5,7 +5,7 @@ extension SpecRules {
     func checkUpload(_ spec: TaskSpec) throws(TransferError) {
         switch spec.kind {
         case .upload: try checkSource(spec)
-        case .download, .data: try checkNoUploadFields(spec)
+        case .download, .data: try checkUses(spec, nil)
         }
         if spec.kind == .data, let text = spec.url {
             let scheme = try? URLRules.parse(text).scheme
@@ -14,6 +14,8 @@ extension SpecRules {
         try checkFile(spec.source?.path, "source.path")
         try checkText(spec.contentType, "contentType")
         try checkText(spec.fileName, "fileName")
+        try checkText(spec.formField, "formField")
+        try checkFormFields(spec.formFields)
         if let interop = spec.interopVersion, !ResumableFields.versions.contains(interop) {
             throw bad("interopVersion", "use 3, 5, 6 or 8.")
         }
@@ -37,6 +39,7 @@ extension SpecRules {
             if let name = spec.uploadProtocol, name != "auto" {
                 throw bad("uploadProtocol", "\(name) is for http and https; leave it out here.")
             }
+            try checkUses(spec, .file)
             if spec.uploadChecksum != nil { throw bad("uploadChecksum", "FTP and SFTP have no place for it.") }
             return
         }
@@ -51,23 +54,20 @@ extension SpecRules {
 
     /// - Parameter kind: nil for auto.
     private func check(_ spec: TaskSpec, _ kind: UploadProtocol?) throws(TransferError) {
-        if kind != .multipart {
-            if spec.formField != nil { throw bad("formField", "only multipart has form fields.") }
-            if spec.formFields != nil { throw bad("formFields", "only multipart has form fields.") }
-        }
+        try checkUses(spec, kind)
         if let method = spec.method?.uppercased(), ["GET", "HEAD", "CONNECT", "TRACE"].contains(method) {
             throw bad("method", "\(method) carries no file.")
         }
         try checkDigest(spec.uploadChecksum, kind)
-        guard kind == .s3Multipart else {
-            if spec.s3 != nil { throw bad("s3", "goes with uploadProtocol s3Multipart.") }
-            return
-        }
+        guard kind == .s3Multipart else { return }
         guard let s3 = spec.s3 else { throw bad("s3", "s3Multipart needs partURLs, partSize and completeURL.") }
         guard s3.partSize > 0 else { throw bad("s3.partSize", "at least 1.") }
-        guard (1...10_000).contains(s3.partURLs.count) else { throw bad("s3.partURLs", "1 to 10000 of them.") }
+        guard (1...Bounds.s3Parts).contains(s3.partURLs.count) else {
+            throw bad("s3.partURLs", "1 to \(Bounds.s3Parts) of them.")
+        }
         for (index, url) in s3.partURLs.enumerated() { try checkHTTP(url, "s3.partURLs[\(index)]") }
         try checkHTTP(s3.completeURL, "s3.completeURL")
+        if let url = s3.abortURL { try checkHTTP(url, "s3.abortURL") }
     }
 
     /// RFC 9530 section 5 calls only two algorithms active; tus servers offer what they offer.
@@ -83,28 +83,31 @@ extension SpecRules {
         }
     }
 
-    private func checkNoUploadFields(_ spec: TaskSpec) throws(TransferError) {
-        let given: [(String, Bool)] = [
-            ("source", spec.source != nil), ("uploadProtocol", spec.uploadProtocol != nil),
-            ("formField", spec.formField != nil), ("formFields", spec.formFields != nil),
-            ("fileName", spec.fileName != nil), ("uploadMetadata", spec.uploadMetadata != nil),
-            ("interopVersion", spec.interopVersion != nil), ("uploadCreation", spec.uploadCreation != nil),
-            ("uploadChecksum", spec.uploadChecksum != nil), ("s3", spec.s3 != nil),
-        ]
-        if let (field, _) = given.first(where: { $0.1 }) {
-            throw bad(field, "goes with kind upload; this task is a \(spec.kind.rawValue).")
+    private func checkText(_ text: String?, _ field: String) throws(TransferError) {
+        guard let text else { return }
+        guard !text.isEmpty, text.utf8.count <= Bounds.text, URLRules.firstControl(text) == nil else {
+            throw bad(field, "1 to \(Bounds.text) bytes without control characters.")
         }
     }
 
-    private func checkText(_ text: String?, _ field: String) throws(TransferError) {
-        guard let text else { return }
-        guard !text.isEmpty, text.utf8.count <= 1024, URLRules.firstControl(text) == nil else {
-            throw bad(field, "1 to 1024 bytes without control characters.")
+    private func checkFormFields(_ fields: [String: String]?) throws(TransferError) {
+        guard let fields else { return }
+        guard fields.count <= Bounds.formFields, Self.bytes(of: fields) <= Bounds.formFieldBytes else {
+            throw bad(
+                "formFields",
+                "at most \(Bounds.formFields), with \(Bounds.formFieldBytes) bytes of names and values in all.")
         }
+    }
+
+    private static func bytes(of texts: [String: String]) -> Int {
+        texts.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
     }
 
     /// Keys of Upload-Metadata are ASCII without blank and comma.
     private func checkMetadata(_ metadata: [String: String]?) throws(TransferError) {
+        guard Self.bytes(of: metadata ?? [:]) <= Bounds.metadataBytes else {
+            throw bad("uploadMetadata", "at most \(Bounds.metadataBytes) bytes of names and values in all.")
+        }
         for key in (metadata ?? [:]).keys.sorted() {
             guard !key.isEmpty, key.utf8.allSatisfy({ $0 > 32 && $0 < 127 && $0 != 44 }) else {
                 throw bad("uploadMetadata", "\"\(key.prefix(40))\" is no key: ASCII without blank and comma.")

@@ -15,11 +15,12 @@ package struct SpecRules: Sendable {
     @discardableResult
     package func check(_ spec: TaskSpec) throws(TransferError) -> ParsedURL? {
         let url = spec.resumeData == nil ? try parsed(spec.url) : nil
-        try checkRequest(spec)
         try checkUpload(spec)
+        try checkRequest(spec)
+        try checkCredentials(spec, url)
         try checkMirrors(spec)
         try checkPieces(spec)
-        try checkDestination(spec.destination)
+        try checkDestination(spec)
         try checkChecksum(spec.checksum)
         try checkTexts(spec)
         try checkNumbers(spec)
@@ -29,6 +30,9 @@ package struct SpecRules: Sendable {
         try checkFile(spec.clientCertificate?.certificate, "clientCertificate.certificate")
         try checkFile(spec.clientCertificate?.key, "clientCertificate.key")
         try checkRetry(spec.retry)
+        if let begin = spec.earliestBeginAt, let deadline = spec.deadlineAt, begin > deadline {
+            throw bad("earliestBeginAt", "is after deadlineAt: the task would fail before it may begin.")
+        }
         return url
     }
 
@@ -44,7 +48,7 @@ package struct SpecRules: Sendable {
 
     /// - Throws: `request.bad_field`.
     package func check(_ configuration: SessionConfiguration) throws(TransferError) {
-        try checkHeaders(configuration.httpAdditionalHeaders, "httpAdditionalHeaders")
+        try checkHeaders(configuration.httpAdditionalHeaders, "httpAdditionalHeaders", owned: RequestHeaders.owned)
         try checkProxy(configuration.proxy)
         try checkFile(configuration.caFile, "caFile")
         try checkFile(configuration.clientCertificate?.certificate, "clientCertificate.certificate")
@@ -56,17 +60,30 @@ package struct SpecRules: Sendable {
         try checkConnections(configuration.connectionsPerDownload, "connectionsPerDownload")
         try atLeast(configuration.downloadRateLimit.map { Double($0.rawValue) }, 0, "downloadRateLimit")
         try atLeast(configuration.uploadRateLimit.map { Double($0.rawValue) }, 0, "uploadRateLimit")
-        if let interval = configuration.launchInterval, !(interval.rawValue >= 0 && interval.rawValue <= 366 * 86400) {
-            throw bad("launchInterval", "a number of seconds from 0 to 31622400, a year.")
+        if let interval = configuration.launchInterval, !Bounds.launchInterval.contains(interval.rawValue) {
+            throw bad("launchInterval", "\(Bounds.words(Bounds.launchInterval)) seconds.")
         }
         try checkTimeouts(configuration.timeoutIntervalForRequest, configuration.timeoutIntervalForResource)
         if let launch = configuration.launch {
             guard (launch.unit == nil) != (launch.argv == nil) else {
                 throw bad("launch", "say either unit or argv.")
             }
+            if let unit = launch.unit, !Self.unitSuffixes.contains(where: { unit.hasSuffix(".\($0)") }) {
+                throw bad("launch.unit", "write the whole name with its suffix, as in \(unit.prefix(40)).service.")
+            }
             if let argv = launch.argv, argv.first?.hasPrefix("/") != true {
                 throw bad("launch.argv", "begin with the program's absolute path.")
             }
+            if let argv = launch.argv, argv.count > Bounds.arguments || Self.bytes(argv) > Bounds.argumentBytes {
+                throw bad(
+                    "launch.argv", "at most \(Bounds.arguments) arguments of \(Bounds.argumentBytes) bytes in all.")
+            }
+            if let unit = launch.unit, unit.utf8.count > Bounds.name {
+                throw bad("launch.unit", "at most \(Bounds.name) bytes.")
+            }
+        }
+        guard configuration.schedule?.count ?? 0 <= Bounds.scheduleWindows else {
+            throw bad("schedule", "at most \(Bounds.scheduleWindows) windows; one may name several days.")
         }
         for (index, window) in (configuration.schedule ?? []).enumerated() {
             for (field, text) in [("from", window.from), ("to", window.to)] where Self.minutes(text) == nil {
@@ -77,6 +94,11 @@ package struct SpecRules: Sendable {
             }
         }
     }
+
+    /// Of units that systemctl starts.
+    private static let unitSuffixes = [
+        "service", "target", "socket", "timer", "path", "mount", "automount", "swap", "slice",
+    ]
 
     /// Minutes after midnight of `HH:MM`, or nil.
     package static func minutes(_ text: String) -> Int? {
@@ -96,11 +118,13 @@ extension SpecRules {
         TransferError(.badField, "\(name(field)): \(message)", details: ["field": .string(name(field))])
     }
 
+    private static func bytes(_ texts: [String]) -> Int { texts.reduce(0) { $0 + $1.utf8.count } }
+
     private func checkRequest(_ spec: TaskSpec) throws(TransferError) {
-        if let method = spec.method, !HeaderField.isToken(method) {
+        if let method = spec.method, !HeaderField.isToken(method) || method.utf8.count > Bounds.method {
             throw bad("method", "\"\(method.prefix(40))\" is not an HTTP method.")
         }
-        try checkHeaders(spec.headers, "headers")
+        try checkHeaders(spec.headers, "headers", owned: Self.ownedHeaders(of: spec.kind))
         if let body = spec.body {
             if let method = spec.method?.uppercased(), method == "HEAD" || method == "TRACE" {
                 throw bad("body", "a \(method) request has none (RFC 9110 section 9.3).")
@@ -114,7 +138,16 @@ extension SpecRules {
         }
     }
 
-    private func checkHeaders(_ headers: [HeaderField]?, _ field: String) throws(TransferError) {
+    /// - Parameter owned: names that dld sets itself.
+    private func checkHeaders(
+        _ headers: [HeaderField]?, _ field: String, owned: Set<String>
+    ) throws(TransferError) {
+        let length = (headers ?? []).reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count }
+        guard headers?.count ?? 0 <= Bounds.headers, length <= Bounds.headerBytes else {
+            throw bad(
+                field,
+                "at most \(Bounds.headers) headers, with \(Bounds.headerBytes) bytes of names and values in all.")
+        }
         for (index, header) in (headers ?? []).enumerated() {
             guard HeaderField.isToken(header.name) else {
                 throw bad("\(field)[\(index)]", "\"\(header.name.prefix(40))\" is not a header name.")
@@ -122,11 +155,14 @@ extension SpecRules {
             guard !header.value.utf8.contains(where: { $0 == 13 || $0 == 10 || $0 == 0 }) else {
                 throw bad("\(field)[\(index)]", "the value must not contain CR, LF or NUL.")
             }
+            guard !owned.contains(header.name.lowercased()) else {
+                throw bad("\(field)[\(index)]", "dld sets \(header.name) itself; leave it out.")
+            }
         }
     }
 
-    private func checkDestination(_ destination: Destination?) throws(TransferError) {
-        guard let destination else { return }
+    private func checkDestination(_ spec: TaskSpec) throws(TransferError) {
+        guard let destination = spec.destination else { return }
         if destination.path != nil, destination.directory != nil || destination.filename != nil {
             throw bad("destination", "say either path, or directory and filename.")
         }
@@ -142,7 +178,7 @@ extension SpecRules {
         try checkFile(destination.path, "destination.path", code: .destinationBadPath)
         try checkFile(destination.directory, "destination.directory", code: .destinationBadPath)
         if let filename = destination.filename {
-            guard !filename.isEmpty, filename != ".", filename != "..", filename.utf8.count <= 255,
+            guard !filename.isEmpty, filename != ".", filename != "..", filename.utf8.count <= Bounds.fileName,
                 !filename.utf8.contains(where: { $0 == 47 || $0 == 0 })
             else {
                 throw TransferError(
@@ -157,7 +193,7 @@ extension SpecRules {
         _ path: String?, _ field: String, code: ErrorCode = .badField
     ) throws(TransferError) {
         guard let path else { return }
-        guard path.hasPrefix("/"), !path.utf8.contains(0), path.utf8.count < 4096 else {
+        guard path.hasPrefix("/"), !path.utf8.contains(0), path.utf8.count <= Bounds.path else {
             throw TransferError(
                 code, "\(name(field)): give an absolute path below 4096 bytes without NUL.",
                 details: ["field": .string(name(field))])
@@ -180,17 +216,22 @@ extension SpecRules {
     }
 
     private func checkTexts(_ spec: TaskSpec) throws(TransferError) {
-        if let token = spec.clientToken, !(1...255).contains(token.utf8.count) {
+        if let token = spec.clientToken, !(1...Bounds.name).contains(token.utf8.count) {
             throw bad("clientToken", "use 1 to 255 bytes.")
         }
-        if let text = spec.description, text.utf8.count > 4096 { throw bad("description", "at most 4096 bytes.") }
-        if let tags = spec.tags, tags.count > 64 || tags.contains(where: { $0.isEmpty || $0.utf8.count > 255 }) {
-            throw bad("tags", "at most 64 tags of 1 to 255 bytes.")
+        if let text = spec.description, text.utf8.count > Bounds.description {
+            throw bad("description", "at most \(Bounds.description) bytes.")
+        }
+        if let tags = spec.tags,
+            tags.count > Bounds.tags || tags.contains(where: { $0.isEmpty || $0.utf8.count > Bounds.name })
+        {
+            throw bad("tags", "at most \(Bounds.tags) tags of 1 to \(Bounds.name) bytes.")
         }
         for (field, value) in [("username", spec.username), ("password", spec.password), ("bearer", spec.bearer)] {
             if let value, value.utf8.contains(where: { $0 == 0 || $0 == 10 || $0 == 13 }) {
                 throw bad(field, "must not contain CR, LF or NUL.")
             }
+            if let value, value.utf8.count > Bounds.secret { throw bad(field, "at most \(Bounds.secret) bytes.") }
         }
         if spec.username?.utf8.contains(58) == true {
             throw bad("username", "must not contain \":\" (RFC 7617 section 2).")
@@ -210,7 +251,7 @@ extension SpecRules {
 
     private func checkTimeouts(_ request: Seconds?, _ resource: Seconds?) throws(TransferError) {
         for (field, value) in [("timeoutIntervalForRequest", request), ("timeoutIntervalForResource", resource)] {
-            if let value, !(value.rawValue > 0 && value.rawValue <= 10 * 366 * 86400) {
+            if let value, !(value.rawValue > 0 && value.rawValue <= Bounds.longestTimeout) {
                 throw bad(field, "a number of seconds above 0, at most ten years.")
             }
         }
@@ -219,9 +260,12 @@ extension SpecRules {
     private func checkRetry(_ retry: RetryPolicySpec?) throws(TransferError) {
         try atLeast(retry?.attempts.map(Double.init), 0, "retry.attempts")
         for (field, value) in [("retry.firstDelay", retry?.firstDelay), ("retry.longestDelay", retry?.longestDelay)] {
-            if let value, !(value.rawValue > 0 && value.rawValue <= 86400) {
-                throw bad(field, "a number of seconds above 0, at most 86400.")
+            if let value, !(value.rawValue > 0 && value.rawValue <= Bounds.longestDelay) {
+                throw bad(field, "a number of seconds above 0, at most \(Int(Bounds.longestDelay)).")
             }
+        }
+        if let first = retry?.firstDelay, let longest = retry?.longestDelay, first > longest {
+            throw bad("retry.firstDelay", "at most longestDelay, which is \(longest) s.")
         }
     }
 
@@ -230,7 +274,9 @@ extension SpecRules {
     }
 
     private func checkProxy(_ proxy: String?) throws(TransferError) {
-        guard let proxy, !proxy.isEmpty, !ProxyRules.accepts(proxy) else { return }
+        guard let proxy, !proxy.isEmpty else { return }
+        guard proxy.utf8.count <= Bounds.url else { throw bad("proxy", "at most \(Bounds.url) bytes.") }
+        guard !ProxyRules.accepts(proxy) else { return }
         throw bad("proxy", "\(ProxyRules.accepted); user:password@ before the host is percent-encoded.")
     }
 }

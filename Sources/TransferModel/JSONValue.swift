@@ -16,6 +16,7 @@ public enum JSONValue: Hashable, Sendable {
     public var integerValue: Int64? { if case .integer(let value) = self { value } else { nil } }
     public var boolValue: Bool? { if case .bool(let value) = self { value } else { nil } }
     public var arrayValue: [JSONValue]? { if case .array(let value) = self { value } else { nil } }
+    public var objectValue: [String: JSONValue]? { if case .object(let value) = self { value } else { nil } }
     public var numberValue: Double? {
         switch self {
         case .integer(let value): Double(value)

@@ -46,6 +46,26 @@ package enum QuantityText {
 
     private static func bounded(_ seconds: Double) -> Double? { seconds <= 1e10 ? seconds : nil }
 
+    private static let roundedUnits = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]
+
+    /// For people: `0 B`, `512 B`, `1.5 KiB`, `99.9 MiB`, `100 MiB`, `1.0 GiB`.
+    package static func rounded(bytes: Int64) -> String {
+        var value = Double(max(0, bytes))
+        var unit = 0
+        // 1023.95 would print as 1024.0: the next unit begins where this one rounds up to it.
+        while unit < roundedUnits.count - 1, value >= (unit == 0 ? 1024 : 1023.5) {
+            value /= 1024
+            unit += 1
+        }
+        return (unit == 0 ? String(Int64(value)) : rounded(value)) + " " + roundedUnits[unit]
+    }
+
+    /// One decimal below 99.95, none above.
+    package static func rounded(_ value: Double) -> String {
+        let tenths = Int64((value * 10).rounded())
+        return tenths < 1000 ? "\(tenths / 10).\(tenths % 10)" : String(Int64(value.rounded()))
+    }
+
     /// The shortest text that `bytes(_:)` reads back as the same number.
     package static func text(bytes: Int64) -> String {
         for (power, unit) in byteUnits.enumerated().reversed() {

@@ -68,7 +68,7 @@ public struct SessionConfiguration: Hashable, Sendable {
     /// Durable name that acknowledges for this session.
     public var subscriber: String?
     public var launch: LaunchSpec?
-    /// At most one launch in this time; 60 s unless set.
+    /// At most one launch in this time, of `Bounds.launchInterval`; 60 s unless set.
     public var launchInterval: Seconds?
     /// Folder of downloads without a destination.
     public var directory: String?

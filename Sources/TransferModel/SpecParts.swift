@@ -130,17 +130,20 @@ public struct S3Upload: Hashable, Sendable {
     public var partSize: ByteCount
     /// CompleteMultipartUpload.
     public var completeURL: String
+    /// AbortMultipartUpload.
+    public var abortURL: String?
 
-    public init(partURLs: [String], partSize: ByteCount, completeURL: String) {
+    public init(partURLs: [String], partSize: ByteCount, completeURL: String, abortURL: String? = nil) {
         self.partURLs = partURLs
         self.partSize = partSize
         self.completeURL = completeURL
+        self.abortURL = abortURL
     }
 }
 
 extension S3Upload: Codable {
     public enum CodingKeys: String, CodingKey, CaseIterable {
-        case partURLs, partSize, completeURL
+        case partURLs, partSize, completeURL, abortURL
     }
 
     public init(from decoder: any Decoder) throws {
@@ -148,6 +151,7 @@ extension S3Upload: Codable {
         partURLs = try fields.required(.partURLs)
         partSize = try fields.required(.partSize)
         completeURL = try fields.required(.completeURL)
+        abortURL = try fields.value(.abortURL)
     }
 }
 

@@ -21,9 +21,10 @@ public enum WaitReason: String, Word {
 }
 
 /// What a queued task waits for. All slots of the daemon (`slots`), its owner (`user`), its session (`session`) or its host
-/// (`hostSlots`) are taken; or the host does not answer or asked for a pause (`host`).
+/// (`hostSlots`) are taken; the host does not answer or asked for a pause (`host`); or the session is paused
+/// (`sessionPaused`).
 public enum QueueReason: String, Word {
-    case slots, user, session, hostSlots, host
+    case slots, user, session, hostSlots, host, sessionPaused
 }
 
 public enum TaskKind: String, Word {
@@ -95,6 +96,8 @@ public enum EventType: String, Word {
     case taskCancelled = "task.cancelled"
     case taskRemoved = "task.removed"
     case sessionOpened = "session.opened"
+    case sessionPaused = "session.paused"
+    case sessionResumed = "session.resumed"
     case sessionDrained = "session.drained"
     case sessionInvalidated = "session.invalidated"
     case settingsChanged = "settings.changed"

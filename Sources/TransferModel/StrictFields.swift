@@ -26,9 +26,12 @@ public struct StrictFields<Key: CodingKey & CaseIterable> {
         let present = try decoder.container(keyedBy: AnyKey.self).allKeys
         for key in present where Key(stringValue: key.stringValue) == nil {
             let path = fieldPath(decoder.codingPath + [key])
+            let known = Key.allCases.filter { ($0 as? any PartlyBuilt)?.isBuilt ?? true }.map(\.stringValue).sorted()
             throw TransferError(
                 .unknownField,
-                "\(path): no such field. Known here: \(Key.allCases.map(\.stringValue).sorted().joined(separator: ", ")).",
+                known.isEmpty
+                    ? "\(path): no such field; there are none here."
+                    : "\(path): no such field. Known here: \(known.joined(separator: ", ")).",
                 details: ["field": .string(path)]
             )
         }

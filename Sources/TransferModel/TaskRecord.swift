@@ -159,6 +159,19 @@ public struct EventRecord: Hashable, Sendable {
     }
 }
 
+/// Whether a session is paused, and what time its tasks have not been charged for it.
+public struct SessionPause: Hashable, Sendable {
+    /// Boot clock (milliseconds) at which it was paused; nil while it is not.
+    public var since: Int64?
+    /// Milliseconds of earlier pauses.
+    public var time: Int64
+
+    public init(since: Int64? = nil, time: Int64 = 0) {
+        self.since = since
+        self.time = time
+    }
+}
+
 /// A stored session.
 public struct SessionRecord: Hashable, Sendable {
     public var key: SessionKey
@@ -166,6 +179,7 @@ public struct SessionRecord: Hashable, Sendable {
     public var state: SessionState
     @Boxed public var configuration: SessionConfiguration
     public var createdAt: Timestamp
+    public var pause = SessionPause()
 
     public init(
         key: SessionKey, kind: SessionKind = .background, state: SessionState = .active,

@@ -8,6 +8,7 @@ public enum ErrorCode: String, Codable, Sendable, CaseIterable {
     case unknownField = "request.unknown_field"
     case tooLarge = "request.too_large"
     case unsupported = "request.unsupported"
+    case tokenReused = "request.token_reused"
     case sessionNotFound = "session.not_found"
     case sessionInvalidated = "session.invalidated"
     case taskNotFound = "task.not_found"
@@ -52,11 +53,30 @@ extension ErrorCode {
         case .diskFull, .diskQuota, .diskIO, .networkDNS, .networkConnect, .networkLost, .networkTimeout,
             .limitReached, .shuttingDown, .validatorChanged, .integrityLength:
             true
-        case .badURL, .badField, .unknownField, .tooLarge, .unsupported, .sessionNotFound, .sessionInvalidated,
+        case .badURL, .badField, .unknownField, .tooLarge, .unsupported, .tokenReused, .sessionNotFound,
+            .sessionInvalidated,
             .taskNotFound, .taskWrongState, .permissionDenied, .destinationExists, .destinationNotWritable,
             .destinationBadPath, .sourceUnreadable, .sourceChanged, .tlsUntrusted, .tlsFailed, .httpStatus,
             .httpRedirectLimit, .httpProtocol, .authRequired, .authFailed, .integrityChecksum, .rpcMalformed,
             .rpcUnknownMethod, .deadlineExceeded, .cancelled, .plaintextRefused, .internal:
+            false
+        }
+    }
+
+    /// Whether errors of this code differ in that, and each says for itself: a status of 503 passes, one of 404 does not, and a POST whose
+    /// answer was lost is not sent twice.
+    /// `retryable` is then what holds of one that does not say.
+    public var mayVary: Bool {
+        switch self {
+        case .httpStatus, .httpProtocol, .sourceUnreadable, .networkDNS, .networkConnect, .networkLost,
+            .networkTimeout, .tlsFailed, .integrityLength, .diskIO, .limitReached, .internal:
+            true
+        case .badURL, .badField, .unknownField, .tooLarge, .unsupported, .tokenReused, .sessionNotFound,
+            .sessionInvalidated, .taskNotFound, .taskWrongState, .permissionDenied, .destinationExists,
+            .destinationNotWritable, .destinationBadPath, .sourceChanged, .diskFull, .diskQuota, .tlsUntrusted,
+            .httpRedirectLimit, .authRequired, .authFailed, .validatorChanged,
+            .integrityChecksum, .rpcMalformed, .rpcUnknownMethod, .deadlineExceeded, .cancelled, .plaintextRefused,
+            .shuttingDown:
             false
         }
     }
@@ -69,12 +89,13 @@ extension ErrorCode {
         case .unknownField: "a field that this method does not know"
         case .tooLarge: "the message or a part of it is over its limit"
         case .unsupported: "a name of the contract that this version has not built yet"
+        case .tokenReused: "the `clientToken` added another specification within the last 24 h"
         case .sessionNotFound: "no such session of this owner"
         case .sessionInvalidated: "the session takes no more tasks"
         case .taskNotFound: "no such task of this owner"
         case .taskWrongState: "the task's state does not allow this"
         case .permissionDenied: "the peer may not do this, or not with this file"
-        case .destinationExists: "a file already has the final name and the policy is `fail`"
+        case .destinationExists: "a file already has the final name and the policy is `fail`; tasks fail with it"
         case .destinationNotWritable: "the folder cannot be written"
         case .destinationBadPath: "the destination is not a usable path"
         case .sourceUnreadable: "a local file cannot be read"
@@ -93,14 +114,16 @@ extension ErrorCode {
         case .httpProtocol: "the server's answer breaks the protocol"
         case .authRequired: "the server or proxy wants credentials that were not given or not accepted"
         case .authFailed: "the credentials could not be used"
-        case .validatorChanged: "the resource changed; the download restarted from 0"
+        case .validatorChanged:
+            "nothing proves that the server still has the version held here, or it has another; the download restarted from 0"
         case .integrityChecksum: "the bytes do not match the digest"
         case .integrityLength: "the body has not the length it was announced with"
-        case .rpcMalformed: "the message is not a JSON-RPC 2.0 request"
+        case .rpcMalformed:
+            "the message is not a JSON-RPC 2.0 request; if the line is not JSON at all, the integer is -32700"
         case .rpcUnknownMethod: "no method has this name"
         case .deadlineExceeded: "the task's deadline or its time for the resource has passed"
         case .cancelled: "the task was cancelled"
-        case .plaintextRefused: "the session or task forbids unencrypted transfers"
+        case .plaintextRefused: "the task, or its session where the task does not say, forbids unencrypted transfers"
         case .limitReached: "a limit of this daemon is reached"
         case .shuttingDown: "the daemon is stopping"
         case .internal: "a defect of dld; please report it"
@@ -114,7 +137,8 @@ extension ErrorCode {
         case .rpcUnknownMethod: -32601
         case .badURL, .badField, .unknownField: -32602
         case .internal: -32603
-        case .tooLarge, .unsupported, .sessionNotFound, .sessionInvalidated, .taskNotFound, .taskWrongState,
+        case .tooLarge, .unsupported, .tokenReused, .sessionNotFound, .sessionInvalidated, .taskNotFound,
+            .taskWrongState,
             .permissionDenied, .destinationExists, .destinationNotWritable, .destinationBadPath, .sourceUnreadable,
             .sourceChanged, .diskFull, .diskQuota, .diskIO, .networkDNS, .networkConnect, .networkLost,
             .networkTimeout, .tlsUntrusted, .tlsFailed, .httpStatus, .httpRedirectLimit, .httpProtocol, .authRequired,
@@ -129,19 +153,36 @@ extension ErrorCode {
 public struct TransferError: Error, Hashable, Sendable, CustomStringConvertible {
     public var code: ErrorCode
     public var message: String
-    public var retryable: Bool
+    public var retryable: Bool {
+        didSet { if !code.mayVary { retryable = code.retryable } }
+    }
     public var details: [String: JSONValue]
 
+    /// - Parameter retryable: counts where errors of this code may differ in it (`ErrorCode.mayVary`).
     public init(
         _ code: ErrorCode, _ message: String, retryable: Bool? = nil, details: [String: JSONValue] = [:]
     ) {
         self.code = code
         self.message = message
-        self.retryable = retryable ?? code.retryable
+        self.retryable = code.mayVary ? retryable ?? code.retryable : code.retryable
         self.details = details
     }
 
     public var description: String { "\(code.rawValue): \(message)" }
+}
+
+/// What is wrong with a certificate; in the details of `tls.untrusted`, where that is known.
+public enum CertificateFault: String, Sendable, CaseIterable {
+    case notYetValid = "not_yet_valid"
+    case expired
+    case revoked
+    case wrongName = "wrong_name"
+    case selfSigned = "self_signed"
+    case unknownIssuer = "unknown_issuer"
+    case weak
+
+    /// The member of `TransferError.details`.
+    public static let member = "certificate"
 }
 
 extension TransferError {

@@ -2,8 +2,9 @@ import TransferModel
 
 /// Every method of the protocol, in the order of the reference.
 public let allMethods: [any RPCMethod.Type] = [
-    DaemonInfo.self, DaemonStats.self, GetSettings.self, SetSettings.self, Discover.self,
-    OpenSession.self, GetSession.self, ListSessions.self, FinishSession.self, InvalidateSession.self,
+    DaemonInfo.self, DaemonStats.self, GetSettings.self, ListSettings.self, SetSettings.self, Discover.self,
+    OpenSession.self, GetSession.self, ListSessions.self, PauseSession.self, ResumeSession.self,
+    FinishSession.self, InvalidateSession.self,
     AddTasks.self, GetTask.self, ListTasks.self,
     PauseTasks.self, ResumeTasks.self, CancelTasks.self, RetryTasks.self, RemoveTasks.self,
     UpdateTask.self, TakeResumeData.self, ReadBody.self,

@@ -3,13 +3,10 @@ import TransferModel
 /// Names of the contract that this version has not built: refused by name, and left out of the reference.
 public enum UnbuiltNames {
     /// Fields of a task that are refused whatever they say.
-    public static let task: Set<TaskSpec.CodingKeys> = [.requestCachePolicy]
+    public static let task = Set(TaskSpec.CodingKeys.allCases.filter { !$0.isBuilt })
 
     /// Fields of a session's configuration that are refused whatever they say.
-    public static let session: Set<SessionConfiguration.CodingKeys> = [
-        .requestCachePolicy, .httpCookieAcceptPolicy, .httpShouldSetCookies, .isDiscretionary,
-        .allowsExpensiveNetworkAccess, .allowsConstrainedNetworkAccess,
-    ]
+    public static let session = Set(SessionConfiguration.CodingKeys.allCases.filter { !$0.isBuilt })
 
     /// Fields that are known but take one value only, and the reason.
     static let sessionKinds: Set<SessionKind> = [.background]

@@ -15,7 +15,7 @@ public enum WireCoding {
     public static func parameters<M: RPCMethod>(of _: M.Type, from text: [UInt8]) throws(TransferError) -> M.Parameters
     {
         do {
-            return try JSONCoding.decode(StrictParameters<M.Parameters>.self, from: text).value
+            return try JSONCoding.decode(StrictParameters<M.Parameters>.self, from: text, refusesDuplicates: true).value
         } catch {
             throw TransferError(decoding: error)
         }

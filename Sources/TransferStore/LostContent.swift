@@ -1,38 +1,63 @@
 import Foundation
 import TransferModel
 
-/// Tells a database that lost its content from one that never had any. SQLite takes both for new ones, and removes the log that
-/// lies beside an empty file, with the changes in it.
+/// Tells a database that was lost from one that never was. SQLite takes both for new ones, and removes the log that lies
+/// beside a file that is missing or empty, with the changes in it.
 enum LostContent {
-    /// - Throws: `disk.io` where the database is empty, and what lies beside it is made only after the database has content.
+    /// What became of the database.
+    private enum Loss: String {
+        case missing = "is missing"
+        case empty = "is empty"
+        case tables = "holds no tables"
+    }
+
+    /// - Throws: `disk.io` if the database is missing or empty, and beside it lies what is made only after the database has
+    ///   content.
     static func refuse(_ folder: StateFolder) throws {
-        guard isEmpty(folder.database) else { return }
+        guard let loss = loss(folder.database) else { return }
         let log = folder.database + "-wal"
-        if isLog(log) {
-            throw refusal(
-                folder, proof: log,
-                "holds changes of its queue; nothing was changed. Restore \(folder.database) from a backup, together with its log. "
-                    + "To begin with an empty queue, move both away.")
-        }
-        for proof in [folder.journal, folder.reserve] where hasContent(proof) {
-            throw refusal(
-                folder, proof: proof,
-                "shows that there was a queue; nothing was changed. Restore \(folder.database) from a backup. To begin with an empty "
-                    + "queue, move it away.")
-        }
+        try refuse(folder, loss, proofs: (isLog(log) ? [log] : []) + followers(folder))
     }
 
-    private static func refusal(_ folder: StateFolder, proof: String, _ rest: String) -> TransferError {
-        TransferError(
-            .diskIO, "\(folder.database) is empty, but \(proof) \(rest)", retryable: false,
-            details: ["path": .string(folder.database), "proof": .string(proof)])
+    /// For a database that can be read and has no tables: they were in its log, which is missing. A log that is there is of
+    /// a first start that was cut off.
+    static func refuseWithoutTables(_ folder: StateFolder) throws {
+        try refuse(folder, .tables, proofs: followers(folder))
     }
 
-    /// Without a byte, or of zeros alone.
-    private static func isEmpty(_ path: String) -> Bool {
+    /// What is made once the database has its tables.
+    private static func followers(_ folder: StateFolder) -> [String] {
+        [folder.reserve, folder.journal].filter(hasContent)
+    }
+
+    private static func refuse(_ folder: StateFolder, _ loss: Loss, proofs: [String]) throws {
+        guard let proof = proofs.first else { return }
+        let log = folder.database + "-wal"
+        let restore =
+            switch loss {
+            case .tables: "Its tables were in \(log): put that back beside it, or restore both from a backup."
+            case .missing where proof == log, .empty where proof == log:
+                "Put back the \(folder.database) that the log belongs to, or restore both from a backup."
+            case .missing, .empty: "Restore \(folder.database) from a backup, together with its log if it had one."
+            }
+        let rest = (loss == .missing ? [] : [folder.database]) + proofs
+        throw TransferError(
+            .diskIO,
+            "\(folder.database) \(loss.rawValue), but \(list(proofs)) \(proofs.count == 1 ? "shows" : "show") that there was a "
+                + "queue; nothing was changed. \(restore) To begin with an empty queue, move away \(list(rest)).",
+            retryable: false, details: ["path": .string(folder.database), "proof": .string(proof)])
+    }
+
+    private static func list(_ paths: [String]) -> String {
+        paths.count < 2 ? paths.joined() : paths.dropLast().joined(separator: ", ") + " and " + (paths.last ?? "")
+    }
+
+    /// Nil if the file has content; zeros alone are none.
+    private static func loss(_ path: String) -> Loss? {
         var info = stat()
-        guard stat(path, &info) == 0, info.st_mode & S_IFMT == S_IFREG else { return false }
-        return info.st_size == 0 || BlankDatabase.isBlank(path)
+        guard stat(path, &info) == 0 else { return errno == ENOENT ? .missing : nil }
+        guard info.st_mode & S_IFMT == S_IFREG else { return nil }
+        return info.st_size == 0 || BlankDatabase.isBlank(path) ? .empty : nil
     }
 
     private static func hasContent(_ path: String) -> Bool {

@@ -10,7 +10,7 @@ enum StoreOpening {
         do {
             try folder.requireFiles()
             try LostContent.refuse(folder)
-            try inspect(folder.database)
+            try inspect(folder)
             try folder.prepareDatabaseFile()
             if folder.copiesOnWrite { keepIndexInMemory() }
             let pool = try DatabasePool(path: folder.database, configuration: configuration)
@@ -42,7 +42,8 @@ enum StoreOpening {
     }
 
     /// Reads the schema through a read-only connection, which neither checkpoints nor deletes the WAL.
-    private static func inspect(_ path: String) throws {
+    private static func inspect(_ folder: StateFolder) throws {
+        let path = folder.database
         var info = stat()
         let hasLog = FileManager.default.fileExists(atPath: path + "-wal")
         guard stat(path, &info) == 0, info.st_size > 0 || hasLog else { return }
@@ -53,7 +54,9 @@ enum StoreOpening {
         do {
             let queue = try DatabaseQueue(path: path, configuration: configuration)
             defer { try? queue.close() }
-            try queue.read { try Schema.verify($0, path: path) }
+            guard try queue.read({ try Schema.verify($0, path: path) }) else {
+                return try LostContent.refuseWithoutTables(folder)
+            }
         } catch let error as DatabaseError
             where error.extendedResultCode == .SQLITE_READONLY_ROLLBACK && RollbackJournal.isOfNewDatabase(path)
         {

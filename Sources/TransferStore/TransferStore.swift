@@ -24,6 +24,7 @@ package final class TransferStore: Sendable {
     private let folder: StateFolder
     private let lock: InstanceLock
     private let reserve: Reserve
+    private let health = StoreHealth()
     private let place: DatabasePlace
     private let committer: GroupCommitter
     let checkpointing: Checkpointing
@@ -41,13 +42,13 @@ package final class TransferStore: Sendable {
         folder = StateFolder(path: path)
         try folder.create()
         lock = try InstanceLock(path: folder.lock)
-        reserve = Reserve(path: folder.reserve)
+        reserve = Reserve(path: folder.reserve, health: health)
         (pool, identifier) = try StoreOpening.open(folder)
         reserve.restore()
         checkpointing = try StoreOpening.checkpoints(folder, of: pool)
         place = try DatabasePlace(folder.database)
         committer = GroupCommitter(
-            pool: pool, place: place, reserve: reserve, checkpointing: checkpointing,
+            pool: pool, place: place, reserve: reserve, health: health, checkpointing: checkpointing,
             hasThread: !inPlace)
         tidying = Tidying(committer, checkpointing: checkpointing)
         guard !inPlace else { return }
@@ -55,6 +56,14 @@ package final class TransferStore: Sendable {
         committer.start()
         // What the last daemon did not come to.
         if try pool.read({ try StoreSnapshot($0).freePages() }) > Tidying.kept { tidying.note() }
+    }
+
+    /// Whether a store could be opened there, as far as that is seen without making anything.
+    /// - Throws: `TransferError` as `init`.
+    package static func check(folder path: String) throws {
+        let folder = StateFolder(path: path)
+        try folder.check()
+        try LostContent.refuse(folder)
     }
 
     deinit {
@@ -79,8 +88,13 @@ package final class TransferStore: Sendable {
         _ body: @escaping @Sendable (StoreSnapshot) throws -> Value
     ) async throws -> Value {
         do {
-            guard isInPlace else { return try await pool.read { try body(StoreSnapshot($0)) } }
+            guard isInPlace else {
+                let value = try await pool.read { try body(StoreSnapshot($0)) }
+                health.succeeded()
+                return value
+            }
         } catch {
+            failed(error)
             throw StoreFailure.transferError(error)
         }
         await Turn.pass()
@@ -90,11 +104,23 @@ package final class TransferStore: Sendable {
     /// As `read`, on the caller's thread.
     package func readHere<Value>(_ body: (StoreSnapshot) throws -> Value) throws -> Value {
         do {
-            return try pool.read { try body(StoreSnapshot($0)) }
+            let value = try pool.read { try body(StoreSnapshot($0)) }
+            health.succeeded()
+            return value
         } catch {
+            failed(error)
             throw StoreFailure.transferError(error)
         }
     }
+
+    /// A page that was damaged when it was read is not to stay in memory: the file may be well again.
+    private func failed(_ error: any Error) {
+        if health.failed(error), !isInPlace { releaseMemory() }
+    }
+
+    /// Calls `body` once when the store cannot work, and once when it can again; at once for what holds already. It is
+    /// called on whichever thread finds out, and must not use the store.
+    package func onTrouble(_ body: @escaping @Sendable (StoreNews) -> Void) { health.observe(body) }
 
     /// Calls `body` after each commit that appended events, in commit order and before the writers are resumed, on the
     /// writer's thread: it must be quick and must not wait for a write. Set before the first write.
@@ -122,7 +148,8 @@ package final class TransferStore: Sendable {
     /// Writes down beside the lock where this daemon listens: a second one that is refused says so.
     package func note(sockets: [String]) { lock.note(sockets: sockets) }
 
-    /// Performs the queued writes, closes the database and gives the lock back. Further calls do nothing.
+    /// Performs the queued writes, copies the log into the database, closes it and gives the lock back. Further calls do
+    /// nothing.
     package func close() {
         let first = isClosed.withLock { closed in
             defer { closed = true }
@@ -131,9 +158,9 @@ package final class TransferStore: Sendable {
         guard first else { return }
         tidying.stop()
         committer.close()
-        checkpointing.close()
-        // A reader that still runs keeps its connection; SQLite then leaves the WAL for the next start.
+        // A reader that still runs keeps its connection; the log then stays for the next start.
         try? pool.close()
+        checkpointing.close()
         lock.release()
     }
 }

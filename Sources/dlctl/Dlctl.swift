@@ -54,11 +54,24 @@ struct Dlctl: AsyncParsableCommand {
     )
 
     static func main() async {
+        // What cannot be written is said (setrlimit(2), RLIMIT_FSIZE).
+        signal(SIGXFSZ, SIG_IGN)
+        // Another file would be in its place, and be written into.
+        for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
+            _ = open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)
+        }
         // Swift's own list has them repaired, and a repaired path is another.
         let raw = UnsafeBufferPointer(start: CommandLine.unsafeArgv, count: Int(CommandLine.argc))
         let garbled = raw.firstIndex { $0.map { String(validatingCString: $0) == nil } ?? false }
         let arguments = GlobalPlacement.moved(Array(CommandLine.arguments.dropFirst()), commands: Dlctl.self)
-        let status = if let garbled { Entry.refuse(garbled, arguments) } else { await Entry.run(arguments) }
+        let status =
+            if arguments.first == "---completion" {
+                await Entry.complete(garbled == nil ? arguments : [])
+            } else if let garbled {
+                Entry.refuse(garbled, arguments)
+            } else {
+                await Entry.run(arguments)
+            }
         Glibc.exit(status.rawValue)
     }
 }
@@ -68,7 +81,7 @@ enum Entry {
     static func run(_ arguments: [String]) async -> ExitStatus {
         var command: any ParsableCommand
         do {
-            command = try Dlctl.parseAsRoot(arguments)
+            command = try await Dlctl.asyncParseAsRoot(arguments)
         } catch {
             return report(parsing: error, arguments)
         }
@@ -94,12 +107,35 @@ enum Entry {
         }
     }
 
+    /// Answers the shell's completion script; a line that is not complete is no reason to say anything.
+    static func complete(_ arguments: [String]) async -> ExitStatus {
+        do {
+            _ = try await Dlctl.asyncParseAsRoot(arguments)
+        } catch  where Dlctl.exitCode(for: error) == .success {
+            return report(parsing: error, arguments)
+        } catch {
+            return .usage
+        }
+        return .done
+    }
+
     private static var plainConsole: Console { Console(json: false, quiet: false, environment: [:]) }
 
     /// Help and version go to standard output with status 0; anything else is a wrong use, told as JSON where the line,
     /// which could not be read, seems to ask for that.
     private static func report(parsing error: any Error, _ arguments: [String]) -> ExitStatus {
         let text = Dlctl.fullMessage(for: error)
+        if Dlctl.exitCode(for: error) != .success, let word = UnknownCommand(arguments, of: Dlctl.self) {
+            return refuse(word.message, arguments)
+        }
+        if Dlctl.exitCode(for: error) != .success, arguments.contains(where: { $0.hasPrefix("--") }),
+            let option = UnknownOption(arguments, toolInfo: Dlctl._dumpHelp())
+        {
+            return refuse(option.message, arguments)
+        }
+        if Dlctl.exitCode(for: error) != .success, let reason = WrongValue.reason(arguments) {
+            return refuse(reason, arguments)
+        }
         if Dlctl.exitCode(for: error) == .success {
             plainConsole.raw(text.isEmpty || text.hasSuffix("\n") ? text : text + "\n")
             return .done
@@ -151,7 +187,7 @@ enum GlobalPlacement {
 }
 
 extension ParsableCommand {
-    fileprivate static func isNamed(_ word: String) -> Bool {
+    static func isNamed(_ word: String) -> Bool {
         configuration.commandName == word || configuration.aliases.contains(word)
     }
 }

@@ -36,7 +36,9 @@ struct DaemonCommand: AsyncParsableCommand {
         help: ArgumentHelp("Set any setting of the configuration file; repeatable.", valueName: "name=value"))
     var settings: [String] = []
 
-    @Flag(name: .customLong("check-config"), help: "Check the configuration, print what is wrong with it, and exit.")
+    @Flag(
+        name: .customLong("check-config"),
+        help: "Check the configuration and the files, folders and groups that it names, print what is wrong, and exit.")
     var checkConfig = false
 
     func validate() throws {

@@ -137,7 +137,7 @@ extension EndToEnd {
         /// Causes of refusals, which no task fails for; what goes on by itself; what has to be added again, or reported.
         private static let withoutRetry: Set<ErrorCode> = [
             .badField, .unknownField, .tooLarge, .unsupported, .sessionNotFound, .sessionInvalidated, .taskNotFound,
-            .taskWrongState, .sourceChanged, .diskFull, .diskQuota, .diskIO, .validatorChanged, .rpcMalformed,
+            .taskWrongState, .tokenReused, .diskFull, .diskQuota, .diskIO, .validatorChanged, .rpcMalformed,
             .rpcUnknownMethod, .limitReached, .shuttingDown, .internal,
         ]
 

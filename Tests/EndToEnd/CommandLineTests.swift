@@ -42,6 +42,64 @@ extension EndToEnd {
             #expect(scene.origin.requests("/file").isEmpty)
         }
 
+        @Test(.timeLimit(.minutes(1)))
+        func aPatternFetchesEachOfItsFiles() async throws {
+            let scene = try await Scene()
+            for path in ["/a/08", "/a/09", "/a/10", "/b/08", "/b/09", "/b/10"] {
+                scene.origin.serve(path, .good(resource))
+            }
+            let (status, output) = try await scene.daemon.dlctl([
+                "add", "-w", "-d", scene.folder.path, "-o", "#1-#2.bin", scene.origin.url("/{a,b}/[08-10]"),
+            ])
+            #expect(status == 0, "\(output)")
+            #expect(
+                scene.names.sorted() == ["a-08.bin", "a-09.bin", "a-10.bin", "b-08.bin", "b-09.bin", "b-10.bin"])
+            scene.origin.serve("/[1]", .good(resource))
+            let literal = try await scene.daemon.dlctl([
+                "add", "-w", "-g", "-o", scene.file("one"), scene.origin.url("/[1]"),
+            ])
+            #expect(literal.status == 0, "\(literal)")
+            let bad = try await scene.daemon.dlctl(["add", scene.origin.url("/[1]")])
+            #expect(bad.status == 2 && bad.output.contains("'[1]' is not a range"), "\(bad)")
+            let standardOutput = try await scene.daemon.dlctl(["add", "-o", "-", scene.origin.url("/a/08")])
+            #expect(standardOutput.status == 2 && standardOutput.output.contains("dlctl fetch URL"))
+            #expect(try await scene.probe.call("task.list")["tasks"]?.arrayValue?.count == 7)
+        }
+
+        /// Tasks 1 to 6, of which 3 was removed, 1 is over and the others are paused.
+        @Test(.timeLimit(.minutes(1)))
+        func rangesNameWhatExists() async throws {
+            let scene = try await Scene()
+            scene.origin.serve("/file", .good(resource))
+            try await scene.probe.wait(for: try await scene.add(), "completed")
+            for name in 2...6 { _ = try await scene.add("/file", to: "\(name)", ["startPaused": true]) }
+            func run(_ words: String...) async throws -> (status: Int32, output: String) {
+                try await scene.daemon.dlctl(words)
+            }
+            #expect(try await run("cancel", "3").status == 0)
+            #expect(try await run("remove", "3-3") == (0, "removed 3\n"))
+            let listed = try await run("list", "1-4", "6")
+            #expect(listed.status == 0 && listed.output.contains("no such tasks: 3\n"))
+            #expect(listed.output.split(separator: "\n").count == 6, "\(listed)")
+            #expect(try await run("show", "2-4").output.contains("\n\nid "))
+            #expect(try await run("explain", "5-6").output.contains("paused by a client"))
+            #expect(
+                try await run("events", "--task", "3-4", "--type", "task.removed").output.contains("  3  task.removed"))
+            #expect(try await run("update", "2-4", "--limit", "1M") == (0, "updated 2\nupdated 4\nno such tasks: 3\n"))
+            #expect(try await run("update", "99", "6", "--limit", "1M").status == 4)
+            #expect(try await scene.probe.task(6)["rateLimit"] == 1_048_576)
+            let resumed = try await run("resume", "1-5", "6", "99")
+            #expect(resumed.status == 4 && resumed.output.hasPrefix("resumed 6\nresumed 2, 4-5\nleft as they are: 1\n"))
+            #expect(resumed.output.contains("no such tasks: 3\n"))
+            #expect(resumed.output.contains("99: refused (task.not_found)"))
+            #expect(try await run("wait", "1-9223372036854775807").status == 0)
+            #expect(try await run("watch", "1-6").status == 0)
+            let nothing = try await run("cancel", "50-60")
+            #expect(nothing.status == 4 && nothing.output.contains("There is no task from 50 to 60."))
+            #expect(try await run("show", "50-60").status == 4)
+            #expect(try await run("remove", "1-1000000") == (0, "removed 1-2, 4-6\nno such tasks: 3, 7-1000000\n"))
+        }
+
         /// Two files of one document: one whose first mirror is gone, one of which a piece is wrong at the first.
         @Test(.timeLimit(.minutes(1)))
         func aMetalinkBringsMirrorsAndDigests() async throws {

@@ -71,7 +71,7 @@ extension EndToEnd {
             for id in ids { #expect(try await scene.probe.control("remove", id, ["deleteFile": true])) }
             #expect(Set(scene.names) == ["replaced", "linked", "folder"])
             #expect(try Files.text(scene.file("replaced")) == "mine")
-            #expect(scene.daemon.log.ranges(of: "a file stays").count == 3)
+            #expect(await eventually { scene.daemon.log.ranges(of: "a file stays").count == 3 })
         }
 
         private func removed(_ scene: Scene, _ id: Int64) async throws -> JSONValue? {

@@ -47,7 +47,7 @@ extension EndToEnd {
             let fetching = try Program(
                 [
                     try Binaries.path("dlctl"), "--socket", scene.daemon.socket, "--no-start", "fetch",
-                    "http://127.0.0.1:\(nobody)/",
+                    "--retry", "0", "http://127.0.0.1:\(nobody)/",
                 ], output: output)
             let said = { (try? Files.text(output)) ?? "" }
             #expect(await eventually { said().contains("network.connect: ") })
@@ -67,10 +67,32 @@ extension EndToEnd {
             #expect(fetched.status == 1)
             #expect(fetched.output.contains("http.status: "))
             #expect(fetched.output.hasSuffix("there is no x\n"))
+            // The same into a file, as curl has it.
+            let saved = try await scene.daemon.dlctl(["fetch", "-o", scene.file("x"), scene.origin.url("/x")])
+            #expect(saved.status == 1 && saved.output.hasPrefix("dlctl: http.status: "), "\(saved)")
+            #expect(!saved.output.contains("there is no x"))
+            #expect(try Files.text(scene.file("x")) == "there is no x\n")
+            for words in [["-f"], ["--fail", "-o", scene.file("y")]] {
+                let silent = try await scene.daemon.dlctl(["fetch"] + words + [scene.origin.url("/x")])
+                #expect(silent.status == 1 && !silent.output.contains("there is no x"), "\(silent)")
+            }
+            #expect(!scene.names.contains("y"))
             let nobody = try ListeningSocket.freePort()
-            let refused = try await scene.daemon.dlctl(["fetch", "--retry", "1", "http://127.0.0.1:\(nobody)/"])
-            #expect(refused.status == 1)
-            #expect(refused.output.contains("network.connect: "))
+            let refused = try await scene.daemon.dlctl([
+                "fetch", "-o", scene.file("z"), "http://127.0.0.1:\(nobody)/",
+            ])
+            #expect(refused.status == 1 && refused.output.hasPrefix("dlctl: network.connect: "), "\(refused)")
+            #expect(!scene.names.contains("z"))
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func itTriesOnceUnlessToldOtherwise() async throws {
+            let scene = try await Scene()
+            scene.origin.serve("/busy", .status(503, [], body: "later\n"))
+            #expect(try await scene.daemon.dlctl(["fetch", scene.origin.url("/busy")]).status == 1)
+            #expect(scene.origin.requests("/busy").count == 1)
+            #expect(try await scene.daemon.dlctl(["fetch", "--retry", "2", scene.origin.url("/busy")]).status == 1)
+            #expect(scene.origin.requests("/busy").count == 3)
         }
     }
 }

@@ -48,7 +48,8 @@ extension EndToEnd {
             #expect(try await scene.probe.call("daemon.info")["name"] == "dld")
             gate.withLock { $0 = true }
             try await scene.probe.wait(for: id, "completed")
-            #expect(Self.descriptors(scene.daemon) <= before + 1024 + 16)
+            // Beside those that are served some that were refused stay until their clients have read why.
+            #expect(Self.descriptors(scene.daemon) <= before + 1024 + 64 + 16)
             let refusals = await crowd.refusals()
             #expect(refusals.count >= 10_000 - 1024)
             #expect(refusals.allSatisfy { $0.contains("\"limit.reached\"") }, "\(refusals.first ?? "")")
@@ -108,6 +109,10 @@ extension EndToEnd {
             crowd.close()
             gate.withLock { $0 = true }
             for id in [running, queued] { try await probe.wait(for: id, "completed") }
+            #expect(await eventually { daemon.log.contains("there are descriptors again") })
+            #expect(
+                daemon.log.ranges(of: "no descriptor is left").count
+                    == daemon.log.ranges(of: "are descriptors again").count)
             #expect(Self.resource.content.matches(folder.file("file")))
             #expect(Self.resource.content.matches(folder.file("later")))
             #expect(origin.requests("/file").count == 1)
@@ -200,7 +205,7 @@ extension EndToEnd {
             Line(
                 text: request("daemon.info", "{}", id: "\"\(String(repeating: "i", count: 5000))\""),
                 code: "rpc.malformed", id: .null),
-            Line(text: "{\"jsonrpc\":\"2.0\",\"id\":1,\"id\":2,\"method\":\"daemon.info\"}", code: nil, id: 2),
+            Line(text: "{\"jsonrpc\":\"2.0\",\"id\":1,\"id\":2,\"method\":\"daemon.info\"}", code: "rpc.malformed", id: .null),
             Line(
                 text: request("task.get", "{\"id\":9223372036854775808}"), code: "request.bad_field"),
             Line(text: request("task.get", "{\"id\":1e400}"), code: "request.bad_field"),
@@ -216,7 +221,7 @@ extension EndToEnd {
                 code: "request.bad_field", field: "tasks[0].rateLimit"),
             Line(
                 text: request("task.add", "{\"tasks\":[{\"resumeData\":\"e30=\"}]}"), code: "request.bad_field",
-                field: "resumeData"),
+                field: "tasks[0].resumeData"),
             Line(
                 text: request("task.add", "{\"tasks\":[{\"a\":\(String(repeating: "[", count: 80))"),
                 code: "rpc.malformed", id: .null),

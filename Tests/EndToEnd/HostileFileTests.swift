@@ -217,13 +217,43 @@ extension EndToEnd {
             let before = try scene.daemon.residentMemory()
             let id = try await scene.probe.add(scene.origin.url("/bomb"), to: disk.path + "/bomb")
             let task = try await scene.probe.wait(for: id, "waiting")
-            #expect(task.errorCode == "disk.full")
+            #expect(task.errorCode == "disk.full" && task["reason"] == "disk")
+            #expect(task["error", "details", "unfolded"]?.integerValue == 64 << 20)
             // What it had unfolded is gone: others have their room.
             let other = try await scene.probe.add(scene.origin.url("/file"), to: disk.path + "/file", Scene.quickRetry)
             try await scene.probe.wait(for: other, "completed")
             try await scene.probe.control("cancel", id)
             #expect(await eventually { Files.names(in: disk.path) == ["file"] }, "\(Files.names(in: disk.path))")
             #expect(try scene.daemon.peakMemory() - before < 32 << 20)
+        }
+
+        /// Of a body without a length and without a validator nothing could be asked for again.
+        @Test(
+            .timeLimit(.minutes(1)), .enabled(if: Requirements.mayAdministrate, "mounts need root"),
+            arguments: [false, true])
+        func whatUnfoldsBeyondTheDiskWaitsForItsRoomAndIsNotFetchedAgain(isSmall: Bool) async throws {
+            let scene = try await Scene()
+            let disk = try SmallDisk(size: "32m")
+            try disk.fill("ballast", bytes: 20 << 20)
+            var plain = [UInt8](repeating: 0, count: 20 << 20)
+            if !isSmall { for place in plain.indices where place % 64 == 0 { plain[place] = .random(in: 0...255) } }
+            try Files.write(scene.file("plain"), plain)
+            try await Program.require(["gzip", "-n", "-k", scene.file("plain")])
+            let coded = Resource(Content(bytes: try Files.read(scene.file("plain.gz"))), etag: nil)
+            scene.origin.serve("/file", .coded(coded, "gzip"))
+            try await scene.probe.call("settings.set", ["diskPollInterval": 0.1])
+            let id = try await scene.probe.add(scene.origin.url("/file"), to: disk.path + "/file", Scene.quickRetry)
+            let task = try await scene.probe.wait(for: id, "waiting")
+            #expect(task["reason"] == "disk" && task.errorCode == "disk.full")
+            #expect(task["error", "details", "unfolded"]?.integerValue == 20 << 20)
+            // A look at once finds what the last one found.
+            try await scene.probe.control("retry", id)
+            let again = try await scene.probe.wait(for: id, "waiting")
+            #expect(again["reason"] == "disk")
+            unlink(disk.path + "/ballast")
+            try await scene.probe.wait(for: id, "completed")
+            #expect(try Files.read(disk.path + "/file") == plain)
+            #expect(scene.origin.requests("/file").count == 1)
         }
     }
 }

@@ -94,6 +94,30 @@ extension EndToEnd {
             #expect(stopped.status == 0 && stopped.output.contains("until process \(daemon.pid) "), "\(stopped.output)")
         }
 
+        /// It hangs while they follow, and tells nothing more.
+        @Test(.timeLimit(.minutes(3))) func aDaemonThatHangsLaterIsNamedToo() async throws {
+            let house = try UserHouse()
+            let daemon = try await house.start(nil)
+            defer { daemon.signal(SIGCONT) }
+            let origin = try MisbehavingOrigin()
+            origin.serve("/file", .good(Resource(Content(seed: 5, size: 1 << 20)), rate: 1000))
+            let adding = ["add", "-o", house.folder.file("file"), origin.url("/file")]
+            #expect(try await house.dlctl(nil, adding).status == 0)
+            let output = house.folder.file("output")
+            let followers = try [["wait", "1"], ["watch"], ["events", "--follow"]].map {
+                try Program([try Binaries.path("dlctl")] + $0, environment: house.environment(nil), output: output)
+            }
+            let areFollowing = await eventually(within: 30) {
+                let text = (try? Files.text(output)) ?? ""
+                return text.ranges(of: "1 file: running").count >= 2 && text.contains("task.progress")
+            }
+            #expect(areFollowing)
+            daemon.signal(SIGSTOP)
+            for follower in followers { #expect(try await follower.waitForEnd(within: 120) == 3) }
+            let text = try Files.text(output)
+            #expect(text.ranges(of: "accepts connections but has not answered").count == followers.count, "\(text)")
+        }
+
         enum Fate: CaseIterable { case moved, removed, replaced, served }
 
         /// Clients would talk to a daemon whose queue is elsewhere.

@@ -22,6 +22,43 @@ extension EndToEnd {
             #expect((2...3).contains(other.peak))
         }
 
+        /// Also behind, and before, what is added later.
+        @Test(.timeLimit(.minutes(1)))
+        func firstAndLastHoldForLaterTasks() async throws {
+            let scene = try await Scene()
+            scene.origin.serveEverything(.good(.version(1, size: 100)))
+            try await scene.probe.call("settings.set", ["maximumConcurrentTasks": 1])
+            func add(_ names: String...) async throws -> [Int64] {
+                try await scene.probe.add(
+                    names.map { name in
+                        [
+                            "url": .string(scene.origin.url("/" + name)), "startPaused": true,
+                            "destination": ["path": .string(scene.file(name))],
+                        ]
+                    })
+            }
+            let ids = try await add("a", "b", "c", "d")
+            for (id, place) in [(ids[0], "last"), (ids[1], "last"), (ids[3], "first")] {
+                #expect(try await scene.daemon.dlctl(["update", "\(id)", "--position", place]).status == 0)
+            }
+            let later = try await add("e")
+            try await scene.probe.call("task.resume", ["ids": .array((ids + later).map { .integer($0) })])
+            for id in ids + later { try await scene.probe.wait(for: id, "completed") }
+            #expect(scene.origin.requests().map(\.request.path) == ["/d", "/c", "/e", "/a", "/b"])
+        }
+
+        /// It is not the host that is dead.
+        @Test(.timeLimit(.minutes(1)))
+        func aDeadProxyIsNamedAndItsPasswordIsNot() async throws {
+            let scene = try await Scene()
+            let proxy: JSONValue = "http://me:secret@127.0.0.1:9"
+            let id = try await scene.add("/file", to: "file", ["proxy": proxy])
+            try await scene.probe.wait(for: id, "waiting")
+            let told = try await scene.daemon.dlctl(["explain", "\(id)"]).output
+            #expect(told.contains("The proxy 127.0.0.1:9 does not accept connections"), "\(told)")
+            #expect(!told.contains("secret") && !told.contains("task.update"), "\(told)")
+        }
+
         @Test(.timeLimit(.minutes(1)))
         func aHostThatFailsDoesNotHoldTheOthersUp() async throws {
             let scene = try await Scene()

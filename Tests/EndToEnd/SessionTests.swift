@@ -59,6 +59,40 @@ extension EndToEnd {
         }
 
         @Test(.timeLimit(.minutes(1)))
+        func theNameOfAnInvalidatedSessionOpensANewOne() async throws {
+            let scene = try await Scene()
+            try await scene.probe.call(
+                "session.open", ["id": "s", "configuration": ["conflictPolicy": "fail", "maximumConcurrentTasks": 2]])
+            try await scene.probe.call("session.pause", ["id": "s"])
+            try await scene.probe.call("session.invalidate", ["id": "s"])
+            let refused = try await scene.daemon.dlctl(["session", "set", "s", "maximumConcurrentTasks=3"])
+            #expect(refused.status != 0 && refused.output.contains("is over"), "\(refused)")
+            #expect(try await scene.probe.call("session.get", ["id": "s"])["state"] == "invalidated")
+            let again = try await scene.probe.call(
+                "session.open", ["id": "s", "configuration": ["durability": "relaxed"]])
+            #expect(again["state"] == "active" && again["paused"] == nil)
+            #expect(again["configuration"]?["durability"] == "relaxed")
+            #expect(again["configuration"]?["conflictPolicy"] == nil)
+            #expect(again["configuration"]?["maximumConcurrentTasks"] == nil)
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func aProgramThatCannotBeStartedIsRefused() async throws {
+            let scene = try await Scene()
+            let plain = scene.file("plain")
+            try Files.write(plain, [1])
+            for program in [plain, scene.file("none"), scene.folder.path] {
+                do {
+                    try await scene.probe.call(
+                        "session.open", ["id": "l", "configuration": ["launch": ["argv": [.string(program)]]]])
+                    Issue.record("\(program) was taken")
+                } catch let failure as RPCFailure {
+                    #expect(failure.code == "request.bad_field" && failure.message.contains(program))
+                }
+            }
+        }
+
+        @Test(.timeLimit(.minutes(1)))
         func drainedComesOnceAfterTheLastOfSeveralTasks() async throws {
             let scene = try await Scene()
             scene.origin.serveEverything(.good(resource))

@@ -17,7 +17,9 @@ extension EndToEnd {
 
         @Test(
             .timeLimit(.minutes(10)),
-            arguments: ["splice", "forget", "unname", "stuck", "misplace", "skip", "overtake", "sick", "greed"])
+            arguments: [
+                "splice", "forget", "unname", "stuck", "misplace", "skip", "overtake", "sick", "greed", "relaunch",
+            ])
         func aPlantedDefectIsFound(_ plant: String) async throws {
             // The rarest shows in one world of thirty; what is found ends the run.
             let (status, output) = try await simulate("--seeds", "200", "--plant", plant)

@@ -57,6 +57,56 @@ extension EndToEnd.UploadServers {
             try await expectStored(object, restarted)
         }
 
+        /// What waited for so long that its URLs have expired goes on with others, from the parts that are there.
+        @Test(.timeLimit(.minutes(1)))
+        func partsStayUnderURLsThatAreSignedAnew() async throws {
+            let server = try SharedServer<S3Server>.current
+            let scene = try await Scene()
+            let object = try await server.presign("fresh", parts: 5)
+            let id = try await scene.upload(
+                content, to: object.put, parts(object).merging(["rateLimit": 8_000_000]) { $1 })
+            try await scene.wait(for: id, sent: 2 * Self.partSize + (1 << 20))
+            let fresh = object.fresh
+            try await scene.probe.call(
+                "task.update",
+                [
+                    "id": .integer(id), "rateLimit": 0,
+                    "s3": [
+                        "partURLs": fresh["parts"] ?? [], "partSize": .integer(Int64(Self.partSize)),
+                        "completeURL": fresh["complete"] ?? "", "abortURL": fresh["abort"] ?? "",
+                    ],
+                ])
+            try await scene.probe.wait(for: id, "completed")
+            let parts = server.parts(of: "fresh").filter { $0.status == 200 }
+            #expect(parts.map(\.number).sorted() == [1, 2, 3, 4, 5])
+            let signed = server.requests.filter {
+                $0.target.hasPrefix("/bucket/fresh?") && $0.target.contains("X-Amz-Expires=7200") && $0.status == 200
+            }
+            // Three parts, and the completion.
+            #expect(signed.count == 4)
+            try await expectStored(object, scene)
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func aCancelledUploadIsEndedAtTheStore() async throws {
+            let server = try SharedServer<S3Server>.current
+            let scene = try await Scene()
+            let object = try await server.presign("ended", parts: 5)
+            var members = parts(object).merging(["rateLimit": 8_000_000]) { $1 }
+            guard case .object(var s3)? = members["s3"] else { return }
+            s3["abortURL"] = .string(object.abort)
+            members["s3"] = .object(s3)
+            let id = try await scene.upload(content, to: object.put, members)
+            try await scene.wait(for: id, sent: Self.partSize + (1 << 20))
+            try await scene.probe.control("cancel", id)
+            #expect(
+                await eventually {
+                    server.requests.contains {
+                        $0.method == "DELETE" && $0.target.hasPrefix("/bucket/ended?") && $0.status == 204
+                    }
+                })
+        }
+
         /// S3 may begin its answer before it knows how the completion ends. moto does not, so a proxy says 200 for it.
         @Test(.timeLimit(.minutes(1)), .enabled(if: Requirements.has("haproxy")))
         func anErrorUnderA200IsNoSuccess() async throws {

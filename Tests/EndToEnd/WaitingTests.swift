@@ -153,6 +153,9 @@ extension EndToEnd {
             let task = try await scene.probe.wait(for: id, "waiting")
             #expect(task["reason"] == "disk")
             #expect(task.errorCode == "disk.full")
+            let message = task["error", "message"]?.stringValue ?? ""
+            #expect(message.contains("\(disk.path) has ") && message.contains(" are needed"), "\(message)")
+            #expect(task["error", "details", "free"]?.integerValue != nil)
             let taken = scene.origin.bytesSent("/file")
             unlink(disk.path + "/ballast")
             try await scene.probe.wait(for: id, "completed")
@@ -282,6 +285,9 @@ extension EndToEnd {
             }
             #expect(refused == "disk.full")
             #expect(try await probe.state(before) == "paused")
+            // Told once when it begins, however often it is met, and once when it is over.
+            #expect(daemon.log.ranges(of: "the state folder is full").count == 1, "\(daemon.log.suffix(2000))")
+            #expect(!daemon.log.contains("the state folder has room again"))
             unlink(disk.path + "/ballast")
             var last = ""
             let recovered = await eventually(within: 30, every: 0.2) {
@@ -294,6 +300,7 @@ extension EndToEnd {
                 }
             }
             #expect(recovered, "\(last) \(daemon.log.suffix(2000))")
+            #expect(daemon.log.ranges(of: "the state folder has room again").count == 1)
             try await probe.control("resume", before)
             try await probe.wait(for: before, "completed")
         }

@@ -7,7 +7,6 @@ import Testing
     private static let wallClock: [String: String] = [
         "Sources/TransferModel/Timestamp.swift": "the one place that asks",
         "Sources/DaemonKit/Supervision/TimeSource.swift": "what supervision is handed",
-        "Sources/DaemonKit/Logging/DaemonLogHandler.swift": "lines of the log",
         "Sources/DaemonKit/Events/EventFeed.swift": "progress events, which nobody stores",
         "Sources/DaemonKit/Events/Subscription.swift": "events.lagged, likewise",
         "Sources/TransferStore/StoreOpening.swift": "when a store was made, for people",

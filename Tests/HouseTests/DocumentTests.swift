@@ -45,6 +45,34 @@ import Testing
         }
     }
 
+    /// Commands, options, settings and fields of the journal.
+    @Test func theOperationsDocumentNamesWhatThereIs() throws {
+        let document = try Checkout.text("docs/operations.md")
+        let manual = try Checkout.text("docs/man/dlctl.1").split(separator: "\\").joined()
+        let commands = document.matches(of: /dlctl (?:--system )?([a-z]+)((?: [^`\n#|]*)?)/)
+        #expect(commands.count > 10)
+        for command in commands {
+            #expect(manual.contains("dlctl \(command.1)"), "operations.md: dlctl \(command.1)")
+            for option in command.2.matches(of: /--[a-z-]+/) {
+                #expect(manual.contains(option.0), "operations.md: \(command.0)")
+            }
+        }
+        let fields =
+            try Checkout.text("Sources/DaemonKit/Supervision/Supervisor+Log.swift")
+            + Checkout.text("Sources/DaemonKit/Logging/DaemonLogHandler.swift")
+        for name in document.matches(of: /DLD_([A-Z]+)/) {
+            #expect(fields.contains("\"\(name.1.lowercased())\""), "operations.md: \(name.0)")
+        }
+        for name in fields.matches(of: /(?:fields|metadata)\["([a-z]+)"\] =/) {
+            #expect(document.contains("DLD_\(name.1.uppercased())"), "operations.md lacks \(name.1)")
+        }
+        let settings = try Checkout.text("docs/configuration.md")
+        for name in document.matches(of: /`((?:session\.)?(?:maximum|history|event|download|upload|minimum)[A-Za-z]+)`/)
+        {
+            #expect(settings.contains("`\(name.1)`"), "operations.md: \(name.1)")
+        }
+    }
+
     @Test func decisionsAreNumberedWithoutAGap() {
         let numbers = Checkout.files(below: "docs/decisions", suffix: ".md").compactMap { path in
             path.split(separator: "/").last.flatMap { Int($0.prefix(4)) }

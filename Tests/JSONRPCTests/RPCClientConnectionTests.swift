@@ -60,6 +60,25 @@ struct RPCClientConnectionTests {
         }
     }
 
+    @Test func anAnswerThatIsTooLongIsCalledThat() async throws {
+        try await withServer { socket, _, _ in
+            let client = try await RPCClientConnection.connect(to: socket, longestLine: 1000) { _, _ in
+            } closed: { _ in
+            }
+            let text = Array("[\"\(String(repeating: "a", count: 1000))\"]".utf8)
+            do throws(RPCClientConnection.Failure) {
+                _ = try await client.request("echo", text)
+                Issue.record("answered")
+            } catch {
+                guard case .connectionLost(let reason) = error else {
+                    Issue.record("\(error)")
+                    return
+                }
+                #expect(reason == "the daemon's answer is longer than 1000 bytes; ask for less at once")
+            }
+        }
+    }
+
     @Test func refusesWhatIsNoJSONRPC() async throws {
         try await withServer { socket, _, _ in
             let reasons = NIOLockedValueBox([String]())

@@ -73,8 +73,14 @@ final class Checker: @unchecked Sendable {
         try world.fairness.check(snapshot)
     }
 
-    /// Whose end was acknowledged takes no tasks; once everything had its time there is nothing left of it.
+    /// Whose pause was acknowledged runs nothing. Whose end was acknowledged takes no tasks; once everything had its time there is nothing left of it.
     private func checkSessions(_ snapshot: StoreSnapshot) throws {
+        for (name, known) in world.client.sessions where known.isPaused {
+            let running = TaskSelector(owner: Client.user, session: name, states: [.running])
+            if let task = try snapshot.select(running, limit: 1).first {
+                throw Violation("task \(task) runs, and its session \"\(name)\" was acknowledged to be paused")
+            }
+        }
         for (name, known) in world.client.sessions where known.isOver {
             let state = try snapshot.session(Client.key(name))?.state
             guard state == .invalidated || state == .finishing && !world.hasSettled else {

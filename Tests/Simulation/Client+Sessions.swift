@@ -17,6 +17,10 @@ extension Client {
         var isOver = false
         /// Times that somebody asked to open it.
         var openings = 0
+        /// Requests that may pause it, or let it go on.
+        var pauseRequests = 0
+        /// It was acknowledged to be paused, and nobody has asked for anything else since.
+        var isPaused = false
     }
 
     static func key(_ session: String) -> SessionKey { SessionKey(owner: user, identifier: session) }
@@ -25,8 +29,10 @@ extension Client {
         sessions[session, default: KnownSession()].open += 1
         sessions[session]?.isOver = false
         sessions[session]?.openings += 1
+        askToPause(session)
         defer { sessions[session]?.open -= 1 }
-        _ = try await daemon.supervisor.open(Self.key(session), configuration: nil, by: Self.peer)
+        _ = try await daemon.supervisor.open(
+            Self.key(session), configuration: SimulatedPrograms.configuration, by: Self.peer)
     }
 
     /// Ends one that was opened once, with its tasks or when they have ended.
@@ -37,6 +43,7 @@ extension Client {
         let cancels = world.random.chance(400)
         sessions[name]?.open += 1
         sessions[name]?.wasEnded = true
+        askToPause(name)
         let own = cancels ? tasks.filter { $0.value.session == name }.keys.sorted() : []
         for id in own { begin(.cancel(keepPartial: false), id) }
         world.note("\(cancels ? "invalidate" : "finish") \(name)")
@@ -52,6 +59,44 @@ extension Client {
                 // One whose opening was not answered may not be there.
                 if (error as? TransferError)?.code != .sessionNotFound { refused("end of \(name)", error) }
             }
+        }
+    }
+
+    /// Pauses a session that was opened once, or lets it go on: what was acknowledged holds over every death.
+    func pauseSession(_ daemon: SimulatedDaemon) {
+        let names = sessions.keys.sorted()
+        guard !names.isEmpty else { return }
+        let name = names[world.random.below(names.count)]
+        let pauses = sessions[name]?.isPaused == false && world.random.chance(600)
+        let number = askToPause(name)
+        world.note("\(pauses ? "pause" : "resume") session \(name)")
+        Task {
+            do {
+                let (key, supervisor) = (Self.key(name), daemon.supervisor)
+                _ = try await pauses ? supervisor.pause(key) : supervisor.resume(key)
+                if sessions[name]?.pauseRequests == number { sessions[name]?.isPaused = pauses }
+                world.note("\(name) is \(pauses ? "paused" : "resumed")")
+            } catch {
+                let code = (error as? TransferError)?.code
+                if code != .sessionNotFound, code != .sessionInvalidated { refused("pause of \(name)", error) }
+            }
+        }
+    }
+
+    @discardableResult
+    private func askToPause(_ name: String) -> Int? {
+        sessions[name]?.pauseRequests += 1
+        sessions[name]?.isPaused = false
+        return sessions[name]?.pauseRequests
+    }
+
+    /// Nothing is paused any more.
+    func resumeSessions(_ daemon: SimulatedDaemon) async throws {
+        for name in sessions.keys.sorted() {
+            askToPause(name)
+            do {
+                _ = try await daemon.supervisor.resume(Self.key(name))
+            } catch let error as TransferError where [.sessionNotFound, .sessionInvalidated].contains(error.code) {}
         }
     }
 

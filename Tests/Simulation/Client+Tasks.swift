@@ -78,7 +78,7 @@ extension Client {
     func noteRenewal(_ action: TaskAction, _ id: TaskID) {
         guard let target = tasks[id]?.target.flatMap({ world.server.targets[$0] }) else { return }
         switch action {
-        case .retry, .cancel, .remove: target.renewals += 1
+        case .retry, .resend, .cancel, .remove: target.renewals += 1
         case .pause, .resume: break
         }
     }

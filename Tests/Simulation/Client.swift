@@ -98,6 +98,7 @@ final class Client: @unchecked Sendable {
         if made < Self.mostTasks, kind < 4 || tasks.isEmpty { return add(1 + world.random.below(3), daemon) }
         guard world.hazards.contains(.client) else { return }
         if world.random.chance(world.odds.sessionEnd) { return endSession(daemon) }
+        if world.random.chance(world.odds.sessionPause) { return pauseSession(daemon) }
         if world.random.chance(world.odds.resumeData) { return handOver(daemon) }
         if world.random.chance(world.odds.update) { return update(daemon) }
         let ids = tasks.keys.sorted()
@@ -120,6 +121,7 @@ final class Client: @unchecked Sendable {
                 do {
                     while tasks.values.contains(where: { $0.open > 0 }) { try await Task.sleep(for: .seconds(1)) }
                     for id in tasks.keys { tasks[id]?.promised = nil }
+                    try await resumeSessions(daemon)
                     _ = try await daemon.supervisor.control(.resume, ControlTarget(scope: .all, owner: .everyone))
                     return
                 } catch {
@@ -146,7 +148,7 @@ final class Client: @unchecked Sendable {
                 switch action {
                 case .pause: promise(.paused, id, number)
                 case .cancel: if promise(.cancelled, id, number) { gaveUp(id) }
-                case .resume, .retry, .remove: break
+                case .resume, .retry, .resend, .remove: break
                 }
                 world.note("\(action) \(id) done")
             } catch {

@@ -8,10 +8,10 @@ final class EventLedger {
     /// As they are told; made when the first subscriber is.
     private var texts: [[UInt8]?] = []
     private(set) var trail = TaskTrail()
-    /// Of what was still there when somebody looked last.
-    private var firstKept: SequenceNumber = SequenceNumber(1)
-    /// Everything up to here was said to be gone.
-    private var claimedGone: SequenceNumber = .zero
+    /// Of each owner: events of the whole log, and the first one still there when somebody looked last.
+    private var owners: [UserID: (count: Int, firstKept: SequenceNumber)] = [:]
+    /// Whoever asks for these owners' events was told that everything up to here is gone.
+    private var claimedGone: [OwnerScope: SequenceNumber] = [:]
     /// Events that are kept, whatever comes; nil = all.
     let retention: Int?
 
@@ -29,6 +29,7 @@ final class EventLedger {
             if sequence.rawValue != head.rawValue + 1 { throw Violation("event \(sequence) follows \(head)") }
             events.append(event)
             texts.append(nil)
+            owners[event.session.owner, default: (0, SequenceNumber(1))].count += 1
         }
         try trail.follow(new)
     }
@@ -57,38 +58,54 @@ final class EventLedger {
 
     // MARK: What is kept
 
-    /// Somebody was told that retention has taken everything up to `number`.
-    func claimGone(upTo number: SequenceNumber) { claimedGone = max(claimedGone, number) }
+    /// Whoever asks for these owners' events was told that retention has taken everything up to `number`.
+    func claimGone(upTo number: SequenceNumber, of scope: OwnerScope) {
+        claimedGone[scope] = max(claimedGone[scope] ?? .zero, number)
+    }
 
     /// Nobody was told, and still the events that are selected among these were left out.
     func claimGone(_ selector: EventSelector, after number: SequenceNumber, upTo last: SequenceNumber) {
         guard number < last else { return }
         for gone in ((number.rawValue + 1)...last.rawValue).reversed()
         where selector.selects(self[SequenceNumber(gone)]) {
-            return claimGone(upTo: SequenceNumber(gone))
+            return claimGone(upTo: SequenceNumber(gone), of: selector.owner)
         }
     }
 
-    /// Retention takes what it may, and has taken what subscribers were told.
-    /// - Parameter first: number of the first event still in the store.
-    func check(first: SequenceNumber) throws {
-        if first < firstKept { throw Violation("event \(first) is there again") }
-        firstKept = first
-        if claimedGone >= first { throw Violation("a subscriber was not told event \(claimedGone), which is kept") }
-        let needed = retention.map { max(0, head.rawValue - Int64($0)) } ?? 0
-        if first.rawValue > needed + 1 { throw Violation("event \(needed + 1) is dropped too early") }
+    /// Retention has taken no more than it may, from those who have the most, and has taken what subscribers were told.
+    func check(_ snapshot: StoreSnapshot) throws {
+        let counts = try snapshot.eventCounts()
+        let kept = counts.values.reduce(0, +)
+        if kept < min(events.count, retention ?? .max) { throw Violation("\(kept) of \(events.count) events are kept") }
+        for (owner, before) in owners {
+            let first = try snapshot.firstEventKept(of: owner)
+            if first < before.firstKept { throw Violation("event \(first) of \(owner) is there again") }
+            owners[owner]?.firstKept = first
+            // An equal share only gets smaller: no owner loses all events.
+            let (count, share) = (counts[owner] ?? 0, (retention ?? .max) / owners.count)
+            if count < min(before.count, share) {
+                throw Violation("\(count) of \(before.count) events of \(owner) are kept")
+            }
+        }
+        for (scope, claimed) in claimedGone {
+            let first = try snapshot.firstEventKept(of: scope.owner)
+            if claimed >= first { throw Violation("a subscriber was not told event \(claimed), which is kept") }
+        }
     }
 
-    /// The store's log must be what was said to be durable.
-    func check(_ stored: [EventRecord], first: SequenceNumber) throws {
-        try check(first: first)
-        guard stored.count == events.count - Int(first.rawValue) + 1 else {
-            throw Violation("\(stored.count) events are kept from \(first) on; the last one durable is \(head)")
+    /// The store's log must be what was said to be durable, but for the oldest events of owners who had too many.
+    func check(_ stored: [EventRecord], in snapshot: StoreSnapshot) throws {
+        try check(snapshot)
+        let kept = events.filter { event in
+            event.sequence.map { $0 >= owners[event.session.owner]?.firstKept ?? .zero } ?? false
         }
-        for (event, number) in zip(stored, first.rawValue...) where event != events[Int(number) - 1] {
+        guard stored.map(\.sequence) == kept.map(\.sequence) else {
+            throw Violation("\(stored.count) events are kept, not the last \(kept.count) up to \(head)")
+        }
+        for (event, expected) in zip(stored, kept) where event != expected {
             // A whole number comes back without its fraction.
-            guard JSONWriter.members(of: event) == text(of: SequenceNumber(number)) else {
-                throw Violation("event \(number) has changed since it was durable")
+            guard let number = event.sequence, JSONWriter.members(of: event) == text(of: number) else {
+                throw Violation("event \(event.sequence ?? .zero) has changed since it was durable")
             }
         }
     }

@@ -5,7 +5,7 @@ import TransferRPC
 
 /// Which events a simulated subscriber asks for; what that means is said here once more, by other means than the daemon's.
 struct EventSelector {
-    private var owner: OwnerScope = .user(Client.user)
+    private(set) var owner: OwnerScope = .user(Client.user)
     private var sessions: [String]?
     private var tasks: [TaskID]?
     private var types: [EventType]?

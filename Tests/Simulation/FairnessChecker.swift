@@ -8,7 +8,16 @@ import TransferStore
 final class FairnessChecker: @unchecked Sendable {
     private unowned let world: World
     /// Until when a host may hold its tasks back (nanoseconds since boot): it was silent, or asked for a pause.
-    private var heldUntil: [String: Int64] = [:]
+    private var heldUntil: [Held: Int64] = [:]
+    /// Silence holds everybody's tasks, a pause those of the owner who was asked for it.
+    private struct Held: Hashable {
+        var host: String
+        var owner: UserID?
+
+        func has(_ task: TaskRecord) -> Bool {
+            task.host.contains("//" + host) && owner.map { $0 == task.session.owner } ?? true
+        }
+    }
     /// Since when a task could have begun, and an owner with such a task has had no slot.
     private var tasks: [TaskID: Int64] = [:]
     private var owners: [UserID: Int64] = [:]
@@ -22,13 +31,15 @@ final class FairnessChecker: @unchecked Sendable {
     init(_ world: World) { self.world = world }
 
     /// An exchange with the host got no answer.
-    func silent(_ host: String) { hold(host, seconds: 70) }
+    func silent(_ host: String) { hold(Held(host: host, owner: nil), seconds: 70) }
 
-    /// The host asked for a pause.
-    func throttled(_ host: String, seconds: Int64) { hold(host, seconds: seconds) }
+    /// The host asked a task of `owner` for a pause.
+    func throttled(_ host: String, _ owner: UserID, seconds: Int64) {
+        hold(Held(host: host, owner: owner), seconds: seconds)
+    }
 
-    private func hold(_ host: String, seconds: Int64) {
-        heldUntil[host] = max(heldUntil[host] ?? 0, sim_now() + seconds * Self.second)
+    private func hold(_ held: Held, seconds: Int64) {
+        heldUntil[held] = max(heldUntil[held] ?? 0, sim_now() + seconds * Self.second)
     }
 
     /// Nobody waits.
@@ -44,9 +55,10 @@ final class FairnessChecker: @unchecked Sendable {
         guard world.daemon?.hasStarted == true, !world.hasDiskTrouble else { return forget() }
         let queued = try snapshot.select(TaskSelector(states: [.queued]), after: nil, limit: 100)
         if queued.isEmpty { return forget() }
+        let paused = try snapshot.pausedSessions()
         let ready = try snapshot.tasks(queued).filter { task in
-            let held = heldUntil.first { task.host.contains("//" + $0.key) }?.value ?? 0
-            return held < now
+            if paused.contains(task.session) { return false }
+            return heldUntil.allSatisfy { $0.value < now || !$0.key.has(task) }
         }
         if ready.isEmpty { return forget() }
         let running = try snapshot.heads(

@@ -15,6 +15,7 @@ struct Odds {
     /// Of 1,000 things that a client does.
     let resumeData: Int
     let sessionEnd: Int
+    let sessionPause: Int
     let update: Int
 
     private static let range = 1600
@@ -34,6 +35,7 @@ struct Odds {
         }
         resumeData = often(100, [0, 400])
         sessionEnd = often(60, [0, 200])
+        sessionPause = often(60, [0, 300])
         traits = Traits(sick: often(50, [0, 400]), slow: often(50, [0, 700]))
         update = often(150, [0, 500])
     }

@@ -42,6 +42,8 @@ enum Plant: String, CaseIterable, ExpressibleByArgument {
     case sick
     /// No owner ever gives a slot up.
     case greed
+    /// No program is found to run.
+    case relaunch
 }
 
 /// One world, completely: what a failure is replayed from.

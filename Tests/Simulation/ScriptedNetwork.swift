@@ -68,7 +68,7 @@ final class ScriptedNetwork: ExchangePerforming, @unchecked Sendable {
             outcome = await exchanged(exchange, part, segment, context)
             world.note("exchange of \(context.task): \(outcome.end), offset \(outcome.offset)")
         }
-        noteHost(of: exchange, outcome)
+        noteHost(of: exchange, outcome, context.session.owner)
         segment?.bound.close()
         active[context.task, default: 0] -= 1
         if active[context.task] == 0 { active[context.task] = nil }
@@ -76,7 +76,7 @@ final class ScriptedNetwork: ExchangePerforming, @unchecked Sendable {
     }
 
     /// What the host may be held back for.
-    private func noteHost(of exchange: Exchange, _ outcome: ExchangeOutcome) {
+    private func noteHost(of exchange: Exchange, _ outcome: ExchangeOutcome, _ owner: UserID) {
         let host = exchange.url.split(separator: "/").dropFirst().first.map(String.init) ?? ""
         // The daemon is to believe that it was silence, which it was not.
         let isPlanted = world.plant == .sick && isSick(exchange)
@@ -85,7 +85,7 @@ final class ScriptedNetwork: ExchangePerforming, @unchecked Sendable {
         case .finished, .stopped, .local, .overrun, .refusedRedirect, .aborted: break
         }
         if let status = outcome.head?.status, status == 429 || status == 503 {
-            world.fairness.throttled(host, seconds: 100)
+            world.fairness.throttled(host, owner, seconds: 100)
         }
     }
 

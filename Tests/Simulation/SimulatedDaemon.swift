@@ -11,16 +11,11 @@ final class SimulatedDaemon: @unchecked Sendable {
     let supervisor: Supervisor
     let network: ScriptedNetwork
     let log: SimulatedLog
+    private let launches: LaunchService
     let feed: EventFeed
     private(set) var hasStarted = false
     /// The disk failed while it started: somebody has to start it again.
     private(set) var hasFailed = false
-
-    /// Nobody is started.
-    private struct NoLaunches: LaunchServing {
-        func finalEvent(in session: SessionKey) {}
-        func check(_ configuration: SessionConfiguration) throws(TransferError) {}
-    }
 
     static let mostRunning = 4
 
@@ -47,11 +42,14 @@ final class SimulatedDaemon: @unchecked Sendable {
         let (access, pool) = (FileAccess(mode: .user), BlockingPool(width: 0))
         let configuration = try world.configuration.get()
         let logger = Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() }
+        launches = LaunchService(
+            store: store, programs: world.programs, time: SystemTime(), logger: logger, isConnected: { _, _ in false },
+            defaults: { configuration.settings.session })
         supervisor = Supervisor(
             store: store, engine: network, access: access, pool: pool,
             conditions: Conditions(
                 network: NetworkMonitor(watches: false), disk: DiskMonitor(access: access, pool: pool)),
-            launches: NoLaunches(), configuration: { configuration }, scheduling: Self.scheduling(world.plant),
+            launches: launches, configuration: { configuration }, scheduling: Self.scheduling(world.plant),
             logger: logger)
         log = SimulatedLog(store, world)
         feed = EventFeed(
@@ -69,6 +67,7 @@ final class SimulatedDaemon: @unchecked Sendable {
                 try await feed.start()
                 try await supervisor.recover()
                 try await supervisor.start()
+                await launches.start()
                 hasStarted = true
             } catch {
                 hasFailed = world.hasDiskTrouble

@@ -130,7 +130,7 @@ final class Subscriber: @unchecked Sendable {
             let first = SequenceNumber(first)
             let last = SequenceNumber(first.rawValue - 1)
             guard last > place.lowest, last <= ledger.head else { return wrong("that it lags behind \(first)") }
-            ledger.claimGone(upTo: last)
+            ledger.claimGone(upTo: last, of: selector.owner)
             following?.place = Place(lowest: last, highest: max(last, place.highest))
             world.note("subscriber \(number) lags behind \(first)")
             return .lagged(first: first)

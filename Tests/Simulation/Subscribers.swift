@@ -226,7 +226,7 @@ final class Subscribers: @unchecked Sendable {
 
     /// What must hold at any moment.
     func check(_ snapshot: StoreSnapshot) throws {
-        try world.ledger.check(first: try snapshot.firstEventKept())
+        try world.ledger.check(snapshot)
         let counts = try snapshot.counts()
         if counts != world.ledger.trail.counts {
             throw Violation("events tell of \(world.ledger.trail.counts) tasks; there are \(counts)")
@@ -245,9 +245,6 @@ final class Subscribers: @unchecked Sendable {
 
     /// The log must still be there, as it was told.
     func checkLog() throws {
-        let (events, first) = try world.read { snapshot in
-            (try snapshot.events(EventQuery(limit: .max)), try snapshot.firstEventKept())
-        }
-        try world.ledger.check(events, first: first)
+        try world.read { try world.ledger.check(try $0.events(EventQuery(limit: .max)), in: $0) }
     }
 }

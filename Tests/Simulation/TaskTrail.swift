@@ -1,7 +1,8 @@
 import TransferModel
 
 /// What events alone say of tasks and sessions: each state follows from one that may precede it, each end comes once, and
-/// `session.drained` exactly when a session's last unfinished task has ended, and nothing goes on in a session that is over.
+/// `session.drained` exactly when a session's last unfinished task has ended, and nothing goes on in a session that is over, or begins in one
+/// that is paused.
 struct TaskTrail {
     private struct Entry {
         var state: TaskState
@@ -14,6 +15,7 @@ struct TaskTrail {
     private var unfinished: [SessionKey: Int] = [:]
     /// Sessions that have ended and were not opened again.
     private var over: Set<SessionKey> = []
+    private var paused: Set<SessionKey> = []
 
     func state(of task: TaskID) -> TaskState? { tasks[task]?.state }
 
@@ -51,7 +53,16 @@ struct TaskTrail {
         let session = event.session
         switch event.type {
         case .sessionOpened: over.remove(session)
+        case .sessionPaused:
+            guard paused.insert(session).inserted else {
+                throw Violation("event session.paused of \"\(session.identifier)\", which was paused")
+            }
+        case .sessionResumed:
+            guard paused.remove(session) != nil else {
+                throw Violation("event session.resumed of \"\(session.identifier)\", which was not paused")
+            }
         case .sessionInvalidated:
+            paused.remove(session)
             guard over.insert(session).inserted, unfinished[session, default: 0] == 0 else {
                 throw Violation("event session.invalidated of \"\(session.identifier)\", which has tasks or was over")
             }
@@ -69,6 +80,9 @@ struct TaskTrail {
         guard let (next, origins) = Self.move(event.type) else { return false }
         guard origins.contains(old.state) else {
             throw Violation("event \(event.type.rawValue) of task \(task), which was \(old.state.rawValue)")
+        }
+        if next == .running, paused.contains(old.session) {
+            throw Violation("task \(task) began in a session that is paused")
         }
         tasks[task] = next.map { Entry(state: $0, session: old.session) }
         if next == nil { removed.insert(task) }
@@ -107,7 +121,8 @@ struct TaskTrail {
         case .taskCancelled: return (.cancelled, open)
         case .taskRemoved: return (nil, [.completed, .failed, .cancelled])
         case .taskRedirected, .taskResponse, .taskResumed, .taskRestarted, .taskProgress, .taskUpdated,
-            .sessionOpened, .sessionDrained, .sessionInvalidated, .settingsChanged, .eventsLagged:
+            .sessionOpened, .sessionPaused, .sessionResumed, .sessionDrained, .sessionInvalidated, .settingsChanged,
+            .eventsLagged:
             return nil
         }
     }

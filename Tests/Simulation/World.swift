@@ -24,6 +24,9 @@ final class World: @unchecked Sendable {
     /// Everything has come to its end.
     private(set) var hasSettled = false
     private(set) lazy var client = Client(self)
+    private(set) lazy var programs = SimulatedPrograms(self)
+    /// The wall clock jumped at some time.
+    private(set) var hasShiftedClock = false
     private(set) lazy var server = UploadServer(self)
     private(set) lazy var ledger = EventLedger(retention: random.chance(300) ? 10 + random.below(60) : nil)
     private(set) lazy var subscribers = Subscribers(self)
@@ -135,6 +138,7 @@ final class World: @unchecked Sendable {
         case .client? where hasStarted: return client.act()
         case .clock? where hazards.contains(.clock):
             note("the wall clock jumps")
+            hasShiftedClock = true
             return sim_shift_wall(Int64(random.below(7200) - 3600) * 1_000_000_000)
         case .disk? where hazards.contains(.disk): return breakDisk()
         case .version? where hazards.contains(.version): return try client.changeSource()

@@ -16,6 +16,15 @@ struct ConnectFailureTests {
         #expect(error(ENOTDIR) == .noDaemon(socket: "/s", reason: "Not a directory"))
     }
 
+    /// It was lost again, so somebody is there.
+    @Test func aConnectionThatWasMadeIsNoAbsence() {
+        let error = ConnectFailure.error(ChannelError.ioOnClosedChannel, at: "/s")
+        guard case .connectionLost = error else {
+            Issue.record("\(error)")
+            return
+        }
+    }
+
     @Test func saysWhomTheSystemsDaemonServes() {
         guard case .notPermitted(let socket, let reason) = error(EACCES, at: DaemonClient.systemSocketPath) else {
             Issue.record("\(error(EACCES))")

@@ -27,6 +27,24 @@ struct DaemonClientTests {
         }
     }
 
+    /// However soon the daemon closes, and whatever the client has sent by then.
+    @Test func aRefusedConnectionSaysWhy() async throws {
+        let folder = try TemporaryFolder()
+        let daemon = FakeDaemon()
+        var limits = RPCLimits()
+        limits.connections = 0
+        let server = try await RPCServer.start(
+            on: .path(try SocketPath(folder.file("s"))), limits: limits, handler: daemon)
+        daemon.serve(server)
+        for _ in 0..<300 {
+            let client = try await DaemonClient.connect(to: folder.file("s"))
+            let error = await #expect(throws: TransferError.self) { try await client.call(GetSettings.self, .init()) }
+            #expect(error?.code == .limitReached)
+            await client.close()
+        }
+        await daemon.stop()
+    }
+
     @Test func saysWhenAnAnswerIsNotUnderstood() async throws {
         try await withDaemon { client, _ in
             let error = await #expect(throws: ClientError.self) { try await client.call(GetSettings.self, .init()) }
@@ -88,11 +106,11 @@ struct DaemonClientTests {
 
     /// It accepts, and answers on no connection.
     @Test func aSilentDaemonIsGivenUp() async throws {
-        try await withDaemon(patience: .milliseconds(200)) { client, daemon in
+        try await withDaemon(patience: .seconds(2)) { client, daemon in
             let error = await #expect(throws: ClientError.self) { try await client.call(DaemonInfo.self, .init()) }
-            #expect(error == .noAnswer(socket: client.socketPath, method: "daemon.info", seconds: 0))
+            #expect(error == .noAnswer(socket: client.socketPath, method: "daemon.info", seconds: 3))
             #expect(error?.description.contains(client.socketPath) == true)
-            #expect(daemon.requests.count == 2)
+            #expect(await eventually { daemon.requests.count == 2 })
         }
     }
 

@@ -29,7 +29,7 @@ struct SpecRulesMirrorsTests {
     @Test func piecesAreCheckedByName() {
         func refused(_ change: (inout PieceDigests) -> Void) -> TransferError? {
             var pieces = PieceDigests(
-                algorithm: .md5, length: 1024, values: Array(repeating: String(repeating: "aF", count: 16), count: 3))
+                algorithm: .md5, length: 16_384, values: Array(repeating: String(repeating: "aF", count: 16), count: 3))
             change(&pieces)
             return refusal { $0.pieces = pieces }
         }
@@ -38,7 +38,15 @@ struct SpecRulesMirrorsTests {
         #expect(refused { $0.values = [] }?.details["field"] == "tasks[3].pieces.values")
         #expect(refused { $0.values[2] = "ab" }?.details["field"] == "tasks[3].pieces.values[2]")
         #expect(refused { $0.algorithm = .sha1 }?.details["field"] == "tasks[3].pieces.values[0]")
-        #expect(refused { $0.values = Array(repeating: $0.values[0], count: SpecRules.pieceLimit + 1) } != nil)
+        #expect(refused { $0.values = Array(repeating: $0.values[0], count: Bounds.pieces + 1) } != nil)
+        #expect(refused { $0.length = 16_383 }?.details["field"] == "tasks[3].pieces.length")
+        #expect(refused { $0 = .init(algorithm: .md5, length: 1, values: [$0.values[0]]) } == nil, "one is the file")
+        let long = String(repeating: "0", count: 128)
+        func many(_ count: Int) -> TransferError? {
+            refused { $0 = .init(algorithm: .sha512, length: 1_048_576, values: Array(repeating: long, count: count)) }
+        }
+        #expect(many(16_384) == nil)
+        #expect(many(16_385)?.details["field"] == "tasks[3].pieces.values")
         #expect(refusal { $0.size = -1 }?.details["field"] == "tasks[3].size")
         #expect(refusal { $0.size = 0 } == nil)
         let odd = refusal { spec in

@@ -20,6 +20,35 @@ struct SpecRulesTests {
             } == nil)
     }
 
+    @Test func whatIsReadForEachTaskHasABound() {
+        func headers(_ count: Int, _ length: Int) -> [HeaderField] {
+            Array(repeating: HeaderField("A", String(repeating: "b", count: length - 1)), count: count)
+        }
+        #expect(refusal { $0.headers = headers(100, 655) } == nil)
+        #expect(refusal { $0.headers = headers(101, 2) }?.details["field"] == "tasks[3].headers")
+        #expect(refusal { $0.headers = headers(2, 32_769) }?.details["field"] == "tasks[3].headers")
+        #expect(
+            refusal { $0.bearer = String(repeating: "b", count: 8193) }?.details["field"] == "tasks[3].bearer")
+        #expect(refusal { $0.method = String(repeating: "M", count: 65) }?.details["field"] == "tasks[3].method")
+        var configuration = SessionConfiguration()
+        configuration.schedule = Array(repeating: ScheduleWindow(from: "01:00", to: "02:00"), count: 64)
+        #expect(refusal(of: configuration) == nil)
+        configuration.schedule?.append(ScheduleWindow(from: "01:00", to: "02:00"))
+        #expect(refusal(of: configuration)?.details["field"] == "configuration.schedule")
+        configuration = SessionConfiguration()
+        configuration.httpAdditionalHeaders = headers(101, 2)
+        #expect(refusal(of: configuration)?.details["field"] == "configuration.httpAdditionalHeaders")
+    }
+
+    private func refusal(of configuration: SessionConfiguration) -> TransferError? {
+        do throws(TransferError) {
+            try SpecRules(path: "configuration").check(configuration)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
     @Test func refusalsNameTheField() {
         #expect(refusal { $0.url = nil }?.details["field"] == "tasks[3].url")
         #expect(refusal { $0.url = "x" }?.code == .badURL)
@@ -33,6 +62,63 @@ struct SpecRulesTests {
         #expect(refusal { $0.caFile = "relative" }?.code == .badField)
         #expect(refusal { $0.proxy = "ftp://h" }?.code == .badField)
         #expect(refusal { $0.username = "a:b" }?.code == .badField)
+    }
+
+    @Test func credentialsAreSaidInOneWay() {
+        func field(_ change: (inout TaskSpec) -> Void) -> JSONValue? { refusal(change)?.details["field"] }
+        #expect(field { $0.password = "p" } == "tasks[3].password")
+        #expect(field { ($0.username, $0.password) = ("u", "p") } == nil)
+        #expect(field { ($0.url, $0.password) = ("https://u@example.org/f", "p") } == nil)
+        #expect(field { ($0.username, $0.bearer) = ("u", "t") } == "tasks[3].username")
+        let header = [HeaderField("authorization", "Basic x")]
+        #expect(field { ($0.bearer, $0.headers) = ("t", header) } == "tasks[3].bearer")
+        #expect(field { $0.headers = header } == nil)
+    }
+
+    @Test(arguments: ["Range", "if-range", "Content-Length", "Transfer-Encoding", "Accept-Encoding", "Connection"])
+    func headersOfItsOwnAreRefused(_ name: String) throws {
+        let headers = [HeaderField("Host", "h"), HeaderField(name, "x")]
+        let refused = refusal { $0.headers = headers }
+        #expect(refused?.code == .badField && refused?.details["field"] == "tasks[3].headers[1]")
+        #expect(refused?.message.contains("dld sets \(name) itself") == true)
+        var session = SessionConfiguration()
+        session.httpAdditionalHeaders = headers
+        let error = #expect(throws: TransferError.self) { try SpecRules(path: "c").check(session) }
+        #expect(error?.details["field"] == "c.httpAdditionalHeaders[1]")
+        // A data task asks for what it likes.
+        let isFraming = !["Range", "if-range", "Accept-Encoding"].contains(name)
+        #expect((refusal { ($0.kind, $0.headers) = (.data, headers) } != nil) == isFraming)
+    }
+
+    @Test func timesThatContradictAreRefused() {
+        var retry = RetryPolicySpec()
+        (retry.firstDelay, retry.longestDelay) = (10, 1)
+        let wrong = retry
+        #expect(refusal { $0.retry = wrong }?.details["field"] == "tasks[3].retry.firstDelay")
+        (retry.firstDelay, retry.longestDelay) = (10, 10)
+        let right = retry
+        #expect(refusal { $0.retry = right } == nil)
+        let (early, late) = (Timestamp(milliseconds: 1000), Timestamp(milliseconds: 2000))
+        #expect(
+            refusal { ($0.earliestBeginAt, $0.deadlineAt) = (late, early) }?.details["field"]
+                == "tasks[3].earliestBeginAt")
+        #expect(refusal { ($0.earliestBeginAt, $0.deadlineAt) = (early, late) } == nil)
+    }
+
+    @Test func launchUnitsHaveTheirWholeNames() {
+        func refused(_ unit: String) -> JSONValue? {
+            var session = SessionConfiguration()
+            session.launch = LaunchSpec()
+            session.launch?.unit = unit
+            do {
+                try SpecRules(path: "").check(session)
+                return nil
+            } catch {
+                return error.details["field"]
+            }
+        }
+        #expect(refused("app") == "launch.unit" && refused("app.conf") == "launch.unit")
+        #expect(refused("app@1.service") == nil && refused("app.target") == nil)
     }
 
     @Test(arguments: [

@@ -15,6 +15,16 @@ struct TransferErrorTests {
         }
     }
 
+    /// Of one table: docs/errors.md prints it, and no error says otherwise.
+    @Test(arguments: ErrorCode.allCases, [true, false])
+    func retryableIsWhatTheTableSays(_ code: ErrorCode, _ wanted: Bool) {
+        var error = TransferError(code, "x", retryable: wanted)
+        #expect(error.retryable == (code.mayVary ? wanted : code.retryable))
+        error.retryable = !wanted
+        #expect(error.retryable == (code.mayVary ? !wanted : code.retryable))
+        #expect(TransferError(code, "x").retryable == code.retryable)
+    }
+
     @Test func errorsSurviveARoundTrip() throws {
         let error = TransferError(.httpStatus, "Gone.", retryable: true, details: ["status": 503, "a": [1, "b", nil]])
         let again = try JSONDecoder().decode(TransferError.self, from: JSONEncoder().encode(error))

@@ -18,6 +18,7 @@ struct FieldDocumentationTests {
         try expectCoded(Samples.subscribe, encodes: Set(Subscribe.Parameters.fields.map(\.name)))
         try expectCoded(Samples.listEvents, encodes: Set(ListEvents.Parameters.fields.map(\.name)))
         try expectCoded(Samples.cancel, encodes: Set(CancelTasks.Parameters.fields.map(\.name)))
+        try expectCoded(Samples.retry, encodes: Set(RetryTasks.Parameters.fields.map(\.name)))
         try expectCoded(Samples.remove, encodes: Set(RemoveTasks.Parameters.fields.map(\.name)))
         try expectCoded(Samples.open, encodes: Set(OpenSession.Parameters.fields.map(\.name)))
     }
@@ -83,7 +84,7 @@ enum Samples {
         spec.username = "user"
         spec.password = "s3cret"
         spec.bearer = "s3cret"
-        spec.clientToken = "s3cret"
+        spec.clientToken = "job-7"
         spec.resumeData = "s3cret"
         var certificate = ClientCertificate(certificate: "/c.pem")
         certificate.password = "s3cret"
@@ -107,7 +108,9 @@ enum Samples {
     static var taskView: TaskView { TaskView(record) }
 
     static var sessionView: SessionView {
-        SessionView(SessionRecord(key: key, createdAt: time), tasks: [.queued: 2], unacknowledgedEvents: 1)
+        var record = SessionRecord(key: key, createdAt: time)
+        record.pause.since = 1
+        return SessionView(record, tasks: [.queued: 2], unacknowledgedEvents: 1)
     }
 
     static var info: DaemonInfo.Result {
@@ -125,6 +128,8 @@ enum Samples {
 
     static var update: UpdateTask.Parameters {
         var update = UpdateTask.Parameters(id: TaskID(1))
+        update.s3 = S3Upload(
+            partURLs: ["https://s/1"], partSize: 5, completeURL: "https://s/c", abortURL: "https://s/a")
         update.priority = .high
         update.rateLimit = 5
         update.url = "https://example.org"
@@ -147,16 +152,19 @@ enum Samples {
     }
 
     static let list = ListTasks.Parameters(
-        session: "s", states: [.queued], kinds: [.download], match: "m", order: .newest, cursor: "c", limit: 5,
-        owner: .everyone)
+        session: "s", states: [.queued], kinds: [.download], ids: [TaskID(1)],
+        range: TaskRange(TaskID(3)...TaskID(7)), tags: ["t"], clientTokens: ["k"], match: "m", order: .newest,
+        cursor: "c", limit: 5, owner: .everyone)
     static let subscribe = Subscribe.Parameters(
         after: .after(SequenceNumber(4)), subscriber: "n", sessions: ["s"], tasks: [TaskID(1)], types: [.taskAdded],
         progressInterval: 1, owner: .user(UserID(5)))
     static let listEvents = ListEvents.Parameters(
         after: .start, sessions: ["s"], tasks: [TaskID(1)], types: [.taskAdded], limit: 3, owner: .everyone)
     static let selection = ControlSelection(
-        ids: [TaskID(1)], session: "s", all: true, states: [.paused], owner: .everyone)
+        ids: [TaskID(1)], range: TaskRange(TaskID(3)...TaskID(7)), session: "s", all: true, states: [.paused],
+        owner: .everyone)
     static let cancel = CancelTasks.Parameters(selection, keepPartial: true)
+    static let retry = RetryTasks.Parameters(selection, sourceChanged: true)
     static let remove = RemoveTasks.Parameters(selection, deleteFile: true)
     static let open = OpenSession.Parameters(
         id: "s", kind: .background, configuration: SessionConfiguration(), owner: UserID(1))

@@ -6,7 +6,7 @@ import TransferRPC
 struct ListedTaskViewTests {
     /// Members that are never handed on as text.
     private static let hidden: Set<TaskSpec.CodingKeys> = [
-        .headers, .body, .formFields, .s3, .pieces, .password, .bearer, .clientToken, .resumeData, .clientCertificate,
+        .headers, .body, .formFields, .s3, .pieces, .password, .bearer, .resumeData, .clientCertificate,
     ]
 
     /// What a client reads of the task: by itself, and on a page as the handler makes it.
@@ -26,9 +26,9 @@ struct ListedTaskViewTests {
         #expect((shared == nil) == (text == nil))
         let listed =
             members.map { ListedTaskView(bare, members: $0, response: shared) } ?? ListedTaskView(TaskView(record))
-        let page = try WireCoding.encode(ListedPage(tasks: [listed, listed], nextCursor: "next"))
+        let page = try WireCoding.encode(ListedPage(tasks: [listed, listed], total: 7, nextCursor: "next"))
         let view = TaskView(record)
-        let expected = ListTasks.Result(tasks: [view, view], nextCursor: "next")
+        let expected = ListTasks.Result(tasks: [view, view], total: 7, nextCursor: "next")
         #expect(try WireCoding.decode(ListTasks.Result.self, from: page) == expected)
         #expect(
             try WireCoding.decode(JSONValue.self, from: page)
@@ -79,7 +79,7 @@ struct ListedTaskViewTests {
     }
 
     @Test func emptyPagesAndLastOnesHaveNoCursor() throws {
-        let page = try WireCoding.encode(ListedPage(tasks: [], nextCursor: nil))
+        let page = try WireCoding.encode(ListedPage(tasks: [], total: nil, nextCursor: nil))
         #expect(String(decoding: page, as: UTF8.self) == #"{"tasks":[]}"#)
     }
 }

@@ -38,6 +38,30 @@ struct UnbuiltNamesTests {
         #expect(error.message.hasPrefix("configuration.\(member.split(separator: "\"")[0]): "))
     }
 
+    @Test func refusalsNameWhatIsBuiltOnly() {
+        func message(_ body: () throws -> Void) -> String {
+            do {
+                try body()
+                return ""
+            } catch {
+                return (error as? TransferError)?.message ?? "\(error)"
+            }
+        }
+        let task = message {
+            _ = try WireCoding.parameters(of: AddTasks.self, from: Array(#"{"tasks":[{"url":"x","uri":"y"}]}"#.utf8))
+        }
+        #expect(task.contains("Known here: ") && task.contains("retry") && !task.contains("requestCachePolicy"))
+        let session = message {
+            _ = try WireCoding.parameters(
+                of: OpenSession.self, from: Array(#"{"id":"s","configuration":{"x":1}}"#.utf8))
+        }
+        #expect(session.contains("launch") && !session.contains("isDiscretionary"))
+        let none = message { _ = try WireCoding.parameters(of: GetSettings.self, from: Array(#"{"x":1}"#.utf8)) }
+        #expect(none == "x: no such field; there are none here.")
+        let order = message { _ = try WireCoding.parameters(of: ListTasks.self, from: Array(#"{"order":"x"}"#.utf8)) }
+        #expect(order == "order: say one of oldest, newest, queue, finished, activity.")
+    }
+
     @Test func refusesOtherKindsOfSessions() {
         #expect(throws: TransferError.self) { try UnbuiltNames.check(.ephemeral, path: "kind") }
         #expect(throws: TransferError.self) { try UnbuiltNames.check(.default, path: "kind") }

@@ -28,7 +28,9 @@ import TransferModel
             let error = await transferError { _ = try fixture.open() }
             #expect(error?.code == .diskIO && error?.retryable == false)
             #expect(error?.message.hasPrefix("\(fixture.database) is empty, but \(fixture.database)-wal") == true)
-            #expect(error?.message.contains("Restore") == true && error?.message.contains("move both away") == true)
+            #expect(
+                error?.message.contains("Put back") == true
+                    && error?.message.contains("move away \(fixture.database) and \(fixture.database)-wal") == true)
         }
         #expect(
             (before?.count ?? 0) > 32 && FileManager.default.contents(atPath: fixture.database + "-wal") == before)
@@ -46,8 +48,46 @@ import TransferModel
         let error = await transferError { _ = try fixture.open() }
         #expect(error?.details["proof"] == .string("\(fixture.folder)/\(proof)"), "\(error?.message ?? "")")
         #expect(FileManager.default.contents(atPath: fixture.database)?.count == length)
-        #expect(unlink(fixture.database) == 0)
+        #expect(unlink(fixture.database) == 0 && unlink("\(fixture.folder)/\(proof)") == 0)
         try await fixture.open().add(newTask())
+    }
+
+    @Test(arguments: ["dld.sqlite-wal", "reserve", "offsets.journal"])
+    func aMissingDatabaseBesideWhatFollowsItIsRefused(_ proof: String) async throws {
+        try await leaveLog()
+        try Data([1]).write(to: URL(fileURLWithPath: fixture.folder + "/offsets.journal"))
+        for name in ["dld.sqlite", "dld.sqlite-wal", "dld.sqlite-shm", "reserve", "offsets.journal"] where name != proof
+        {
+            unlink("\(fixture.folder)/\(name)")
+        }
+        let before = FileManager.default.contents(atPath: "\(fixture.folder)/\(proof)")
+        for _ in 0..<2 {
+            let error = await transferError { _ = try fixture.open() }
+            #expect(error?.code == .diskIO && error?.retryable == false)
+            #expect(
+                error?.message.hasPrefix("\(fixture.database) is missing, but \(fixture.folder)/\(proof) shows") == true
+            )
+        }
+        #expect(FileManager.default.contents(atPath: "\(fixture.folder)/\(proof)") == before)
+        #expect(!FileManager.default.fileExists(atPath: fixture.database))
+    }
+
+    /// Its tables are in the log until the first checkpoint.
+    @Test(arguments: ["reserve", "offsets.journal"], [false, true])
+    func aCopyWithoutItsLogIsRefused(_ proof: String, _ hasEmptyLog: Bool) async throws {
+        try await leaveLog()
+        try Data([1]).write(to: URL(fileURLWithPath: fixture.folder + "/offsets.journal"))
+        for name in ["dld.sqlite-wal", "dld.sqlite-shm", "reserve", "offsets.journal"] where name != proof {
+            unlink("\(fixture.folder)/\(name)")
+        }
+        if hasEmptyLog { try Data().write(to: URL(fileURLWithPath: fixture.database + "-wal")) }
+        let before = FileManager.default.contents(atPath: fixture.database)
+        #expect(before?.count == 4096)
+        let error = await transferError { _ = try fixture.open() }
+        #expect(error?.message.hasPrefix("\(fixture.database) holds no tables, but") == true, "\(error?.message ?? "")")
+        #expect(error?.message.contains("put that back beside it") == true)
+        #expect(error?.details["proof"] == .string("\(fixture.folder)/\(proof)"))
+        #expect(FileManager.default.contents(atPath: fixture.database) == before)
     }
 
     /// Before its first write it has made these.

@@ -38,6 +38,18 @@ import TransferModel
         #expect(reopened.identifier == store.identifier)
     }
 
+    @Test func afterACleanStopTheDatabaseAloneIsTheQueue() async throws {
+        let store = try fixture.open()
+        let id = try await store.add(newTask())
+        store.close()
+        let log = FileManager.default.contents(atPath: fixture.database + "-wal")
+        #expect(log.map(\.isEmpty) ?? true)
+        let copy = Fixture()
+        try FileManager.default.createDirectory(atPath: copy.folder, withIntermediateDirectories: false)
+        try FileManager.default.copyItem(atPath: fixture.database, toPath: copy.database)
+        #expect(try await copy.open().read { try $0.task(id) }?.status.state == .queued)
+    }
+
     @Test func idsGoOnAfterReopening() async throws {
         var store = try fixture.open()
         let first = try await store.add(newTask())

@@ -13,6 +13,9 @@ int dld_reserve(int fd, int64_t offset, int64_t length);
 /// (tune2fs(8), -m) is kept for the system, not for transfers of root, and some kernels keep it from root too.
 int64_t dld_free_space(int fd);
 
+/// Bytes of the whole file system; INT64_MAX where it does not say.
+int64_t dld_total_space(int fd);
+
 /// Whether the file system writes a changed page to another place, as btrfs does: there a mapped file (mmap(2)) needs room
 /// each time it is written, and a full disk answers with SIGBUS, whatever fallocate(2) reserved.
 int dld_copies_on_write(int fd);

@@ -36,6 +36,10 @@ void dld_timerfd_drain(int fd);
 int dld_names_create(void);
 /// Watches the file itself, or the folder that `path` leads to.
 int dld_names_watch(int names, const char *path, int is_folder);
+/// Watches a folder for names that come, go or change, or the file that `path` leads to for writing.
+int dld_names_watch_content(int names, const char *path, int is_folder);
+/// Drops what has been told: 1 if there was something, else 0.
+int dld_names_drain(int names);
 /// Becomes ready (DLD_ERROR) when something is mounted or unmounted; proc(5), mountinfo.
 int dld_mounts_open(void);
 /// Waits until one of the descriptors is ready, at most so long; descriptors below 0 are passed over. Drains the first.

@@ -228,7 +228,11 @@ package final class PartSink: @unchecked Sendable {
         // fallocate takes what there is before it fails: a file that cannot fit must not fill the disk for everybody.
         let reserved = max(0, Int64(status.st_blocks) * 512 - start)
         let free = dld_free_space(part.fileDescriptor)
-        guard free < 0 || free >= end - start - reserved else { return fail(LocalFailure("fallocate", errno: ENOSPC)) }
+        guard free < 0 || free >= end - start - reserved else {
+            // No room that anybody could free would be enough.
+            let isTooLong = end > dld_total_space(part.fileDescriptor)
+            return fail(LocalFailure("fallocate", errno: isTooLong ? EFBIG : ENOSPC))
+        }
         if dld_reserve(part.fileDescriptor, start, end - start) != 0, [ENOSPC, EDQUOT, EFBIG, EIO].contains(errno) {
             fail(LocalFailure("fallocate"))
         }

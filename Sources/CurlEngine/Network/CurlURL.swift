@@ -51,7 +51,7 @@ struct CurlURL: Hashable, Sendable {
     }
 
     /// For errors that clients see.
-    var shown: String { URLRules.withoutCredentials(text) }
+    var shown: String { URLRules.withoutSecrets(text) }
 
     func hasSameOrigin(as other: CurlURL) -> Bool {
         scheme == other.scheme && host == other.host && port == other.port

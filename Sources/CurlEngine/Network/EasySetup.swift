@@ -55,14 +55,21 @@ struct EasySetup {
     /// Answers to requests are short.
     private static let slowBuffer = 16 << 10
 
+    /// Of what is limited no more is read at a time than passes in a quarter of a second; libcurl takes 1 KiB at least.
+    private static func bufferSize(of transfer: Transfer) -> Int {
+        guard let rate = transfer.limits.map(\.bucket.rate).min() else {
+            return transfer.exchange.kind == .download ? fastBuffer : slowBuffer
+        }
+        return min(slowBuffer, max(1 << 10, Int(clamping: rate.rawValue / 4)))
+    }
+
     private mutating func common(_ transfer: Transfer) {
         let network = transfer.exchange.network
         set(CURLOPT_URL, transfer.request.url.text)
         set(CURLOPT_NOSIGNAL, 1)
         // Without it removing a handle waits for an unanswered name server.
         set(CURLOPT_QUICK_EXIT, 1)
-        let isFast = transfer.exchange.kind == .download && transfer.limits.isEmpty
-        set(CURLOPT_BUFFERSIZE, isFast ? Self.fastBuffer : Self.slowBuffer)
+        set(CURLOPT_BUFFERSIZE, Self.bufferSize(of: transfer))
         set(CURLOPT_CONNECTTIMEOUT_MS, max(1, Int(network.connectTimeout.milliseconds)))
         set(CURLOPT_FOLLOWLOCATION, 0)
         set(CURLOPT_PROTOCOLS_STR, "http,https,ftp,ftps,sftp")

@@ -7,12 +7,24 @@ final class SharedBucket {
     init(_ bucket: TokenBucket) { self.bucket = bucket }
 
     /// Waits are long enough to save up this much time's bytes, so that fast limits do not cost a wake-up per chunk.
-    private static let shortestWait = 0.004
+    static let shortestWait: Int64 = 4_000_000
+    /// Slow limits send pieces worth so many seconds, of so many bytes at most.
+    private static let pieceTime = 0.25
+    private static let longestPiece = 4096.0
 
-    /// When reading may go on, where it may not now. What was read is spent afterwards, into debt where need be.
+    /// Takes `count` bytes that are at hand out of the bucket.
+    /// - Returns: when they may pass: once the bucket has made good for them.
+    func charge(_ count: Int, at now: Int64) -> Int64 {
+        bucket.spend(ByteCount(Int64(count)), at: now)
+        return bucket.nextAvailable(.zero, at: now)
+    }
+
+    /// When sending may go on, if it may not now.
     func wait(at now: Int64) -> Int64? {
         guard bucket.allowance(at: now) == .zero else { return nil }
-        return bucket.nextAvailable(ByteCount(Int64(Double(bucket.rate.rawValue) * Self.shortestWait) + 1), at: now)
+        let rate = Double(bucket.rate.rawValue)
+        let piece = max(rate * Double(Self.shortestWait) * 1e-9, min(rate * Self.pieceTime, Self.longestPiece))
+        return bucket.nextAvailable(ByteCount(Int64(piece) + 1), at: now)
     }
 }
 

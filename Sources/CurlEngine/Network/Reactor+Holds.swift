@@ -61,21 +61,39 @@ extension Reactor {
 
     // MARK: Rates
 
-    /// Whether all limits of the transfer allow reading now; where not, it is woken when they do.
-    func mayRead(_ transfer: Transfer) -> Bool { may(transfer, transfer.limits) }
+    /// Whether all limits of the transfer let `count` bytes that arrived pass now; if not, it is woken when they do, and the
+    /// same bytes come again. They are charged once, when they are seen first: what waits longest passes first.
+    func mayRead(_ transfer: Transfer, _ count: Int) -> Bool {
+        guard !transfer.limits.isEmpty else { return true }
+        let time = rateClock()
+        let missing = count - transfer.charged
+        if missing > 0 {
+            for limit in transfer.limits { transfer.dueAt = max(transfer.dueAt, limit.charge(missing, at: time)) }
+            transfer.charged = count
+        }
+        guard transfer.dueAt > time else { return true }
+        holdBack(transfer, until: max(transfer.dueAt, time + SharedBucket.shortestWait))
+        return false
+    }
 
-    /// Whether all limits of the transfer allow sending now; where not, it is woken when they do.
-    func maySend(_ transfer: Transfer) -> Bool { may(transfer, transfer.sendLimits) }
-
-    private func may(_ transfer: Transfer, _ limits: [SharedBucket]) -> Bool {
-        guard !limits.isEmpty else { return true }
+    /// How many bytes all limits of the transfer allow to be sent now; if none, it is woken when they do.
+    func maySend(_ transfer: Transfer) -> Int {
+        guard !transfer.sendLimits.isEmpty else { return .max }
         let time = rateClock()
         var wake = time
-        for limit in limits { wake = max(wake, limit.wait(at: time) ?? time) }
-        guard wake > time else { return true }
+        var allowance = ByteCount(.max)
+        for limit in transfer.sendLimits {
+            wake = max(wake, limit.wait(at: time) ?? time)
+            allowance = min(allowance, limit.bucket.allowance(at: time))
+        }
+        guard wake > time else { return Int(clamping: allowance.rawValue) }
+        holdBack(transfer, until: wake)
+        return 0
+    }
+
+    private func holdBack(_ transfer: Transfer, until wake: Int64) {
         rateWaiters.append(transfer)
         rateDeadline = min(rateDeadline ?? .max, wake)
-        return false
     }
 
     /// Accounts for bytes that have passed.
@@ -96,6 +114,9 @@ extension Reactor {
 
     func setLimits(_ transfer: Transfer) {
         transfer.limits = limiter.buckets(of: transfer.context)
+        let time = rateClock()
+        transfer.dueAt =
+            transfer.charged > 0 ? transfer.limits.map { $0.bucket.nextAvailable(.zero, at: time) }.max() ?? 0 : 0
         transfer.sendLimits = sendLimiter.buckets(of: transfer.context)
     }
 

@@ -72,19 +72,15 @@ struct RequestState: Sendable {
     var origin: String { "\(url.scheme)://\(url.host):\(url.port)" }
 
     /// Goes to where a response with `status` and `location` points.
-    /// - Throws: http.redirect_limit, http.protocol (no http or https target, a body that may not be sent twice),
-    ///   policy.plaintext_refused.
+    /// - Throws: http.redirect_limit, request.bad_url (no usable target), http.protocol (no http or https target, a body that
+    ///   may not be sent twice), policy.plaintext_refused.
     mutating func follow(status: Int, location: String) throws(TransferError) {
         guard redirects < redirectLimit else {
             throw TransferError(
                 .httpRedirectLimit, "The server redirected more than \(redirectLimit) times; check the URL.",
                 details: ["url": .string(url.shown)])
         }
-        guard let target = url.resolving(location), target.isHTTP else {
-            throw TransferError(
-                .httpProtocol, "The server redirects to something that is neither http nor https.",
-                details: ["url": .string(url.shown)])
-        }
+        let target = try target(of: location)
         guard allowsPlaintext || !target.isPlaintext else { throw Self.plaintextRefused(target) }
         redirects += 1
         rewriteMethod(status)
@@ -106,6 +102,34 @@ struct RequestState: Sendable {
         url = target
         url.user = nil
         url.password = nil
+    }
+
+    private func target(of location: String) throws(TransferError) -> CurlURL {
+        if URLRules.firstControl(location) != nil { throw unusable("with a control character") }
+        let target = url.resolving(location)
+        if target == nil, Self.scheme(of: location).map({ ["http", "https"].contains($0) }) ?? true {
+            throw unusable("that cannot be read")
+        }
+        guard let target, target.isHTTP else {
+            throw TransferError(
+                .httpProtocol, "The server redirects to something that is neither http nor https.",
+                details: ["url": .string(url.shown)])
+        }
+        // libcurl would take it for a host that refuses connections.
+        if target.port == "0" { throw unusable("with port 0") }
+        return target
+    }
+
+    /// nil for a relative reference (RFC 3986 section 4.2).
+    private static func scheme(of reference: String) -> String? {
+        guard let end = reference.firstIndex(where: { ":/?#".contains($0) }), reference[end] == ":" else { return nil }
+        return reference[..<end].lowercased()
+    }
+
+    private func unusable(_ what: String) -> TransferError {
+        TransferError(
+            .badURL, "The server redirects to a URL \(what); give another URL, or report it to the server's operator.",
+            details: ["url": .string(url.shown)])
     }
 
     /// RFC 9110 sections 15.4.2 to 15.4.4: 301 and 302 turn POST into GET, 303 everything but HEAD.

@@ -8,7 +8,8 @@ import TransferModel
 extension Transfer {
     /// A header line. Returns how many bytes were taken; another number than given ends the transfer.
     func headerLine(_ bytes: UnsafeRawPointer, _ count: Int, reactor: Reactor) -> Int {
-        lastActivity = reactor.now
+        // A line of a head is no progress, its end is: a server that drips lines would hold its slot for ever.
+        if !request.url.isHTTP { lastActivity = reactor.now }
         let line = UnsafeRawBufferPointer(start: bytes, count: count)
         headLength += count
         guard headLength <= Self.longestHead else {
@@ -25,11 +26,18 @@ extension Transfer {
         switch parser.line(line) {
         case .none: return count
         case .interimEnded:
+            interimCount += 1
+            if interimCount <= Self.patientInterims { lastActivity = reactor.now }
             interimEnded()
             return count
-        case .headEnded: return headEnded(reactor) ? count : 0
+        case .headEnded:
+            lastActivity = reactor.now
+            return headEnded(reactor) ? count : 0
         }
     }
+
+    /// Interim answers (RFC 9110 section 15.2) of one request that let it wait for the final one as long again.
+    private static let patientInterims = 10
 
     /// Heads, interim ones included, and trailers of one request, in bytes. libcurl bounds heads below that, trailers
     /// not.
@@ -161,8 +169,8 @@ extension Transfer {
             use = .discard(left: left - count)
             return left >= count ? count : 0
         case .count, .capture:
-            guard reactor.mayRead(self) else { return pause(.rate) }
-            reactor.spend(count, of: limits)
+            guard reactor.mayRead(self, count) else { return pause(.rate) }
+            charged = 0
             return take(bytes, count)
         case .undecided:
             return pause(.restart)
@@ -186,7 +194,7 @@ extension Transfer {
 
     private func store(_ bytes: UnsafeRawPointer, _ count: Int, _ reactor: Reactor) -> Int {
         if !holds.isDisjoint(with: .receiving) { return pause(.receiving.intersection(holds)) }
-        guard reactor.mayRead(self) else { return pause(.rate) }
+        guard reactor.mayRead(self, count) else { return pause(.rate) }
         let announced = remaining.map { Int(min($0, Int64(count))) } ?? count
         let wanted = permitted(announced)
         guard hasRoom(for: wanted, reactor), let buffer else { return pause(.writer) }
@@ -196,7 +204,7 @@ extension Transfer {
         received += Int64(wanted)
         remaining = remaining.map { $0 - Int64(wanted) }
         if lowWater > 1 { setLowWater(isCrowded: true) }
-        reactor.spend(wanted, of: limits)
+        charged = 0
         if endsSegment(wanted, of: announced) {
             ending = .finished
             return 0

@@ -92,6 +92,9 @@ final class Transfer: @unchecked Sendable {
     var isSendPaused = false
     var limits: [SharedBucket] = []
     var sendLimits: [SharedBucket] = []
+    /// Bytes of the answer that the limits were charged for and that have not passed yet, and when they may (rate clock).
+    var charged = 0
+    var dueAt: Int64 = 0
     /// When the exchange began, and when anything last moved.
     var began: Int64 = 0
     var lastActivity: Int64 = 0
@@ -112,6 +115,8 @@ final class Transfer: @unchecked Sendable {
     /// The server refused the question (417): the request goes out once more without.
     var isQuestionRefused = false
     var interim: [ResponseHead] = []
+    /// Interim answers to the current request.
+    var interimCount = 0
     var captured: [UInt8] = []
     var isCaptureTruncated = false
     var continueRefused = false
@@ -169,6 +174,7 @@ final class Transfer: @unchecked Sendable {
     func resetForRequest() {
         parser = HeadParser()
         headLength = 0
+        interimCount = 0
         holds = []
         isPaused = false
         isSendPaused = false
@@ -212,6 +218,7 @@ final class Transfer: @unchecked Sendable {
             end: end, head: head, trailers: parser.trailers, offset: exchange.startOffset,
             received: ByteCount(received), delimited: isDelimited,
             proxyStatus: proxyStatus(connectCode: connectCode))
+        outcome.proxy = proxy(of: end)
         outcome.sent = ByteCount(sent)
         outcome.body = captured
         outcome.isBodyTruncated = isCaptureTruncated
@@ -242,6 +249,13 @@ final class Transfer: @unchecked Sendable {
             }
             report(final)
         }
+    }
+
+    private func proxy(of end: ExchangeOutcome.End) -> String? {
+        if let named = exchange.network.proxy { return ProxyRules.address(named) }
+        guard case .transport(_, let message) = end else { return nil }
+        return ProxyRules.address(
+            inEnvironment: { getenv($0).map { String(cString: $0) } }, scheme: request.url.scheme, concerning: message)
     }
 
     private func isWhole(_ end: ExchangeOutcome.End) -> Bool {

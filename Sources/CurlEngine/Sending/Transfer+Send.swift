@@ -16,8 +16,9 @@ extension Transfer {
     /// The next bytes of the body, a pause, or the end of the transfer.
     func send(into target: UnsafeMutableRawPointer, _ room: Int, _ reactor: Reactor) -> Int {
         guard let feed, ending == nil, isPlaced() else { return DLD_READ_ABORT }
-        guard reactor.maySend(self) else { return pauseSending(.sendRate) }
-        switch feed.read(into: target, sendLimits.isEmpty ? room : min(room, Self.limitedPiece)) {
+        let allowance = reactor.maySend(self)
+        guard allowance > 0 else { return pauseSending(.sendRate) }
+        switch feed.read(into: target, sendLimits.isEmpty ? room : min(room, Self.limitedPiece, allowance)) {
         case .bytes(let count):
             if count > 0 { bodyBegins(reactor) }
             reactor.spend(count, of: sendLimits)

@@ -1,10 +1,17 @@
 import TransferModel
 
+/// What one origin says of a setting.
+package struct SettingStatement: Hashable, Sendable {
+    package var origin: SettingOrigin
+    package var place: ConfigurationProblem.Place
+    package var value: JSONValue
+}
+
 /// The configuration in force: typed values, and which origin each came from.
 package struct Configuration: Hashable, Sendable {
     package let settings: DaemonSettings
-    /// By setting name; absent = default.
-    package let origins: [String: SettingOrigin]
+    /// What was said of each setting, by its name; the last is in force. Absent = default.
+    package let statements: [String: [SettingStatement]]
     /// Files that were read, strongest first.
     package let files: [String]
     /// What was left out without stopping the start, such as a stored value that is no longer accepted.
@@ -17,7 +24,7 @@ package struct Configuration: Hashable, Sendable {
 
     package var global: GlobalSettings { settings.global }
 
-    package func origin(of name: String) -> SettingOrigin { origins[name] ?? .default }
+    package func origin(of name: String) -> SettingOrigin { statements[name]?.last?.origin ?? .default }
 
     /// Absolute path of the known_hosts file.
     package var knownHosts: String { settings.knownHosts.map(paths.expanded) ?? paths.knownHosts }
@@ -34,6 +41,21 @@ package struct Configuration: Hashable, Sendable {
         defaults.directory = findsDirectory ? downloadDirectory : nil
         defaults.caFile = defaults.caFile.map(paths.expanded)
         return defaults.filling(session)
+    }
+
+    /// What holds for settings whose default is no fixed value.
+    package func settled(_ setting: Setting) -> JSONValue {
+        let value = setting.read(settings)
+        guard value == .null else { return value }
+        let path: String? =
+            switch setting.name {
+            case "socket": socket
+            case "stateDirectory": stateDirectory
+            case "knownHosts": knownHosts
+            case "session.directory": downloadDirectory
+            default: nil
+            }
+        return path.map { .string($0) } ?? .null
     }
 
     /// Every global setting as `settings.get` shows it.

@@ -18,6 +18,8 @@ package struct ConfigurationProblem: Hashable, Sendable, CustomStringConvertible
         case flag(String)
         /// A value stored by `settings.set`.
         case runtime
+        /// Nobody says anything else.
+        case byDefault
     }
 
     package var place: Place
@@ -33,6 +35,7 @@ package struct ConfigurationProblem: Hashable, Sendable, CustomStringConvertible
         case .environment(let variable): "\(variable): \(subject)"
         case .flag(let flag): "\(flag): \(subject)"
         case .runtime: "settings.set: \(subject)"
+        case .byDefault: "default: \(subject)"
         }
     }
 }

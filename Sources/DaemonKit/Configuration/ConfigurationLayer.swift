@@ -4,6 +4,8 @@ import TransferModel
 struct ConfigurationLayer: Sendable {
     let origin: SettingOrigin
     private(set) var values: [String: JSONValue] = [:]
+    /// Where each of `values` is said.
+    private(set) var places: [String: ConfigurationProblem.Place] = [:]
     private(set) var problems: [ConfigurationProblem] = []
 
     init(origin: SettingOrigin) { self.origin = origin }
@@ -15,6 +17,7 @@ struct ConfigurationLayer: Sendable {
             return
         }
         values[setting.name] = value
+        places[setting.name] = place
     }
 
     /// Takes a value that is JSON already, or notes why not.
@@ -24,6 +27,7 @@ struct ConfigurationLayer: Sendable {
             return
         }
         values[setting.name] = value
+        places[setting.name] = place
     }
 
     mutating func note(_ problem: ConfigurationProblem) { problems.append(problem) }

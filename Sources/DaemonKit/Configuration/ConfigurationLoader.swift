@@ -24,6 +24,9 @@ package struct ConfigurationLoader: Sendable {
         paths = Paths(system: arguments.system, environment: environment)
     }
 
+    /// The strongest file, whether it exists or not.
+    var file: String { arguments.configFile ?? (arguments.system ? systemFile : paths.userFile) }
+
     package static func load(
         arguments: DaemonArguments, environment: [String: String], runtime: [String: JSONValue] = [:]
     ) throws(ConfigurationErrors) -> Configuration {
@@ -46,19 +49,21 @@ package struct ConfigurationLoader: Sendable {
         var problems = layers.filter { $0.origin != .runtime }.flatMap(\.problems)
 
         var settings = DaemonSettings()
-        var origins: [String: SettingOrigin] = [:]
+        var statements: [String: [SettingStatement]] = [:]
         settings.session.maximumsAreCeilings = arguments.system
         let binding = bindingNames(layers)
         var unheard: [ConfigurationProblem] = []
         for layer in layers {
             for (name, value) in layer.values.sorted(by: { $0.key < $1.key }) {
-                guard let setting = SettingsTable.setting(named: name) else { continue }
+                guard let setting = SettingsTable.setting(named: name), let place = layer.places[name] else { continue }
+                let statement = SettingStatement(origin: layer.origin, place: place, value: value)
                 if layer.origin != .systemFile, binding.contains(name) {
-                    unheard.append(unheardProblem(name, in: layer))
+                    unheard.append(unheardProblem(name, at: place))
+                    statements[name]?.insert(statement, at: 0)
                     continue
                 }
                 setting.write(value, &settings)
-                origins[name] = layer.origin
+                statements[name, default: []].append(statement)
             }
         }
         problems += contradictions(settings)
@@ -66,13 +71,29 @@ package struct ConfigurationLoader: Sendable {
         let socket = settings.socket.map(paths.expanded) ?? paths.socket(stateDirectory: stateDirectory)
         // In the state folder the programs reach a longer one too; whoever names a path means it for others as well.
         if socket != "\(stateDirectory)/\(ListeningPlaces.stateName)", let fault = Paths.socketPathFault(socket) {
-            problems.append(ConfigurationProblem(place: place(of: "socket", origins), name: "socket", message: fault))
+            let place = statements["socket"]?.last?.place ?? .environment("XDG_RUNTIME_DIR")
+            problems.append(ConfigurationProblem(place: place, name: "socket", message: fault))
         }
         guard problems.isEmpty else { throw ConfigurationErrors(problems) }
         return Configuration(
-            settings: settings, origins: origins, files: files.map(\.path).reversed(),
+            settings: settings, statements: statements, files: files.map(\.path).reversed(),
             warnings: stored.problems + unheard + ConfigurationLayer.mistyped(environment) + passedOver(settings),
             paths: paths, stateDirectory: stateDirectory, socket: socket)
+    }
+
+    /// Also tries what the configuration names, as a start would use it; changes nothing.
+    /// - Throws: every mistake at once.
+    package func tried() throws(ConfigurationErrors) -> Configuration {
+        let files = readFiles()
+        let configuration = try load(runtime: [:], files: files)
+        let layers = files.map(\.layer) + [.environment(environment), .flags(arguments)]
+        let problems = ConfigurationTrial(configuration: configuration).problems().map { name, message in
+            let origin = configuration.origin(of: name)
+            let place = layers.last { $0.origin == origin }?.places[name]
+            return ConfigurationProblem(place: place ?? .byDefault, name: name, message: message)
+        }
+        guard problems.isEmpty else { throw ConfigurationErrors(problems) }
+        return configuration
     }
 
     /// The layers of the files that exist, weakest first.
@@ -110,10 +131,9 @@ package struct ConfigurationLoader: Sendable {
         return Set(names.filter { SettingsTable.setting(named: $0)?.sharedFileBindsUsers ?? false })
     }
 
-    private func unheardProblem(_ name: String, in layer: ConfigurationLayer) -> ConfigurationProblem {
+    private func unheardProblem(_ name: String, at place: ConfigurationProblem.Place) -> ConfigurationProblem {
         ConfigurationProblem(
-            place: place(of: name, [name: layer.origin]), name: name,
-            message: "is not used: \(systemFile) sets it for all users.")
+            place: place, name: name, message: "is not used: \(systemFile) sets it for all users.")
     }
 
     private func passedOver(_ settings: DaemonSettings) -> [ConfigurationProblem] {
@@ -136,15 +156,5 @@ package struct ConfigurationLoader: Sendable {
                 place: .file(arguments.configFile ?? paths.userFile, line: nil), name: "session.retry.firstDelay",
                 message: "is \(first), longer than session.retry.longestDelay (\(longest)); make it at most that.")
         ]
-    }
-
-    private func place(of name: String, _ origins: [String: SettingOrigin]) -> ConfigurationProblem.Place {
-        switch origins[name] ?? .default {
-        case .flag: .flag(arguments.settings[name] == nil ? "--\(name)" : "--set")
-        case .environment, .default: .environment(SettingsTable.setting(named: name)?.environmentName ?? name)
-        case .runtime: .runtime
-        case .userFile: .file(arguments.configFile ?? paths.userFile, line: nil)
-        case .systemFile: .file(systemFile, line: nil)
-        }
     }
 }

@@ -46,13 +46,14 @@ package enum ConfigurationReference {
             lower; of a higher one the ceiling is what holds. All other settings of `session` are defaults that a session
             or task can change.
 
-            | setting | type, unit | default | example | changes | meaning |
-            |---|---|---|---|---|---|
+            | setting | type, unit | accepts | default | example | changes | meaning |
+            |---|---|---|---|---|---|---|
 
             """
         for setting in SettingsTable.all {
             let cells = [
-                "`\(setting.name)`<br>`\(setting.environmentName)`", typeAndUnit(setting), setting.defaultDescription,
+                "`\(setting.name)`<br>`\(setting.environmentName)`", typeAndUnit(setting), setting.kind.accepts,
+                setting.defaultDescription,
                 "`\(setting.example)`", effect(setting), joined(setting.documentation),
             ]
             text += "| \(cells.map { $0.split(separator: "|").joined(separator: "\\|") }.joined(separator: " | ")) |\n"

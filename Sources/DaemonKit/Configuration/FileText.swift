@@ -14,6 +14,10 @@ enum FileText {
             return errno == ENOENT || errno == ENOTDIR ? .missing : .failed(String(cString: strerror(errno)))
         }
         defer { close(descriptor) }
+        // A FIFO without a writer, and /dev/null, would read as an empty file; others might never end.
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { return .failed(String(cString: strerror(errno))) }
+        guard status.st_mode & S_IFMT == S_IFREG else { return .failed("it is not a regular file") }
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 16384)
         while true {

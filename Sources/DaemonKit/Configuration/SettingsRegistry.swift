@@ -104,6 +104,14 @@ package final class SettingsRegistry: Sendable {
         }
     }
 
+    /// What would be in force if the daemon read its files now and started anew. Reads the files: blocks.
+    package func edited() throws(ConfigurationErrors) -> Configuration {
+        try loader.load(runtime: state.withLock { $0.runtime }, files: loader.readFiles())
+    }
+
+    /// The file that is edited most.
+    package var file: String { loader.file }
+
     private func pin(_ origin: SettingOrigin, _ setting: Setting) -> String? {
         switch origin {
         case .flag: "the daemon's command line"
@@ -140,13 +148,13 @@ extension Configuration {
     /// This configuration with the values and origins of `settings` from `next`.
     func adopting(_ next: Configuration, settings adopted: [Setting]) -> Configuration {
         var values = settings
-        var origins = origins
+        var statements = statements
         for setting in adopted {
             setting.write(setting.read(next.settings), &values)
-            origins[setting.name] = next.origins[setting.name]
+            statements[setting.name] = next.statements[setting.name]
         }
         return Configuration(
-            settings: values, origins: origins, files: next.files, warnings: next.warnings, paths: paths,
+            settings: values, statements: statements, files: next.files, warnings: next.warnings, paths: paths,
             stateDirectory: stateDirectory, socket: socket)
     }
 }

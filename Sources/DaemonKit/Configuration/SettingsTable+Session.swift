@@ -57,8 +57,9 @@ extension SettingsTable {
             "session.allowsArbitraryLoads", .boolean, .boolean(\.session.allowsArbitraryLoads), example: "false",
             "False refuses plain http and ftp, also as the target of a redirect (policy.plaintext_refused)."),
         Setting(
-            "session.launchInterval", .duration(1...86400), .duration(\.session.launchInterval), example: "10m",
-            "Shortest time between two starts of a session's `launch`."),
+            "session.launchInterval", .duration(Bounds.launchInterval), .duration(\.session.launchInterval),
+            example: "10m",
+            "Shortest time between two starts of a session's `launch`; longer while the program fails (services.md)."),
         Setting(
             "session.proxy", .proxy, .optionalText(\.session.proxy), example: "socks5h://127.0.0.1:1080",
             default: "the environment: https_proxy, http_proxy, all_proxy, no_proxy",

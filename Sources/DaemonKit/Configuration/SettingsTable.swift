@@ -114,20 +114,23 @@ package enum SettingsTable {
         Setting(
             "historyRetention", .duration(0...century), .duration(\.global.historyRetention), example: "7d",
             runtime: .historyRetention,
-            "How long completed, failed and cancelled tasks are kept in the list; delivered files stay."),
+            "How long completed, failed and cancelled tasks are kept in the list; 0 = for ever. Delivered files stay."),
         Setting(
             "eventRetention", .duration(0...century), .duration(\.global.eventRetention), example: "90d",
             runtime: .eventRetention,
-            "How long events are kept for subscribers that are away."),
+            "How long events are kept for subscribers that are away; 0 = until `eventRetentionCount` takes them."),
         Setting(
-            "eventRetentionCount", .integer(1...100_000_000), .integer(\.global.eventRetentionCount),
+            "eventRetentionCount", .integer(0...100_000_000), .integer(\.global.eventRetentionCount),
             example: "100000", runtime: .eventRetentionCount,
-            "How many events are kept at most; the oldest go first."),
+            """
+            How many events are kept at most, of all users together; 0 = no limit. The oldest events of the user with the
+            most go first: nobody loses one who has less than an equal share.
+            """),
     ]
 
     private static let pace: [Setting] = [
         Setting(
-            "progressInterval", .duration(0.05...3600), .duration(\.global.progressInterval), example: "2s",
+            "progressInterval", .duration(Bounds.progressInterval), .duration(\.global.progressInterval), example: "2s",
             runtime: .progressInterval,
             "Shortest time between two progress events of one task."),
         Setting(

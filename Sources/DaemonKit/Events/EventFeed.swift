@@ -15,7 +15,7 @@ package final class EventFeed: Sendable {
         package var page = 100
         /// A subscription that is further behind is paced by its client's reading instead of being dropped.
         package var pacedBehind: Int64 = 100
-        package var subscriptionsPerClient = 64
+        package var subscriptionsPerClient = Bounds.subscriptions
         /// A client that takes no byte for so long is dropped.
         package var stall: Duration = .seconds(60)
         /// How often such clients are looked for at least.
@@ -222,7 +222,8 @@ extension EventFeed {
         case .taskWaiting, .taskPaused, .taskQueued, .taskCompleted, .taskFailed, .taskCancelled, .taskRemoved:
             ended.insert(task)
         case .taskAdded, .taskRedirected, .taskResponse, .taskResumed, .taskRestarted, .taskProgress, .taskUpdated,
-            .sessionOpened, .sessionDrained, .sessionInvalidated, .settingsChanged, .eventsLagged:
+            .sessionOpened, .sessionPaused, .sessionResumed, .sessionDrained, .sessionInvalidated, .settingsChanged,
+            .eventsLagged:
             break
         }
     }

@@ -7,13 +7,13 @@ struct EventPage: Sendable {
     var events: [TailEvent]
     /// Everything up to here was looked at.
     var cursor: SequenceNumber
-    /// First number still kept, where events between the cursor and it are gone.
+    /// First number from which on all are kept, if events between the cursor and it are gone.
     var lost: SequenceNumber?
 }
 
 /// What the feed reads from the store.
 package protocol EventLog: Sendable {
-    /// Matching events after `after`, the head, and the first number still kept: all of one moment.
+    /// Matching events after `after`, the head, and the number from which on all are kept: all of one moment.
     func events(
         _ filter: EventFilter, after: SequenceNumber, limit: Int
     ) async throws -> (events: [EventRecord], head: SequenceNumber, first: SequenceNumber)
@@ -29,7 +29,7 @@ extension TransferStore: EventLog {
     ) async throws -> (events: [EventRecord], head: SequenceNumber, first: SequenceNumber) {
         try await read { snapshot in
             let events = try snapshot.events(filter.query(after: after, limit: limit))
-            return (events, try snapshot.eventHead(), try snapshot.firstEventKept())
+            return (events, try snapshot.eventHead(), try snapshot.firstEventKept(of: filter.owner.owner))
         }
     }
 
@@ -46,6 +46,11 @@ extension TransferStore: EventLog {
     }
 
     package func forget(_ name: String, owner: UserID) async throws -> Bool {
-        try await write { try $0.forget(name, owner: owner) }
+        try await write { transaction in
+            guard try transaction.forget(name, owner: owner) else { return false }
+            // Every event would count as unseen from now on.
+            try transaction.endLaunches(for: name, owner: owner)
+            return true
+        }
     }
 }

@@ -21,14 +21,11 @@ package struct SubscriptionRequest: Sendable {
         self.progressInterval = progressInterval
     }
 
-    /// Shortest interval between two progress events of a task.
-    package static let shortestInterval: Seconds = 0.1
-
     /// Between two progress events; nil where none are wanted.
     func interval(default setting: Seconds) -> Duration? {
         guard filter.types?.contains(.taskProgress) ?? true else { return nil }
         let wanted = progressInterval ?? setting
-        return wanted == 0 ? nil : max(wanted, Self.shortestInterval).duration
+        return wanted == 0 ? nil : wanted.duration
     }
 
     /// Where it begins, exclusive; nil = at the head of the moment it is registered. Makes the durable name known.
@@ -39,12 +36,7 @@ package struct SubscriptionRequest: Sendable {
         let cursor: SequenceNumber?
         switch after {
         case .after(let sequence):
-            let head = feed.head
-            guard sequence <= head else {
-                throw TransferError(
-                    .badField, "after: the log ends at \(head); this number is of another store.",
-                    details: ["field": "after", "head": .integer(head.rawValue)])
-            }
+            try sequence.requireUpTo(feed.head)
             cursor = sequence
         case .start:
             let (_, head, first) = try await feed.log.events(filter, after: .zero, limit: 1)
@@ -56,5 +48,15 @@ package struct SubscriptionRequest: Sendable {
         let first = cursor ?? feed.head
         try await feed.log.acknowledge(subscriber, owner: peer, first)
         return first
+    }
+}
+
+extension SequenceNumber {
+    /// - Throws: `request.bad_field` where events begin beyond the head.
+    func requireUpTo(_ head: SequenceNumber) throws(TransferError) {
+        guard self > head else { return }
+        throw TransferError(
+            .badField, "after: the log ends at \(head); this number is of another store.",
+            details: ["field": "after", "head": .integer(head.rawValue)])
     }
 }

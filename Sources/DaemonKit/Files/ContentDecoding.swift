@@ -13,7 +13,8 @@ package struct ContentDecoding: Sendable {
     /// Decodes `coded` into `plain`, which is truncated first. Blocks; run it in a `BlockingPool`.
     /// - Returns: bytes written.
     /// - Throws: `integrity.length` where the coded data ends early, `http.protocol` where it is not of that coding,
-    ///   `cancelled`, `disk.*`.
+    ///   `cancelled`, `disk.*`. If the file system has no room, `plain` is emptied at once, and the error's details say how
+    ///   much is needed (`neededMember`).
     package func decode(
         coded: Int32, into plain: Int32, path: String, isCancelled: @escaping () -> Bool = { false }
     ) throws(TransferError) -> ByteCount {
@@ -25,8 +26,12 @@ package struct ContentDecoding: Sendable {
         guard layers.isComplete else {
             throw TransferError(.integrityLength, "The coded body ends before its end mark.")
         }
+        if let refusal = layers.sink.refusal { throw refusal }
         return layers.sink.written
     }
+
+    /// Member of an error's details: bytes that must be free before another attempt at the decoding makes sense.
+    package static let neededMember = "unfolded"
 }
 
 /// What one layer decodes goes to the next at once: of content that was packed twice nothing lies anywhere but the end.
@@ -60,16 +65,48 @@ private struct DecodedSink {
     /// A few bytes may become very many: the one who waits for them may have had enough.
     let isCancelled: () -> Bool
     var written: ByteCount = 0
+    /// The room ended, and after how many bytes: what follows is only counted.
+    private var full: (errno: Int32, at: ByteCount)?
+
+    /// What is counted beyond the room: some tens of seconds of work.
+    private static let longestCount = ByteCount(64 << 30)
+
+    init(file: Int32, path: String, isCancelled: @escaping () -> Bool) {
+        self.file = file
+        self.path = path
+        self.isCancelled = isCancelled
+    }
 
     mutating func write(_ bytes: UnsafeRawBufferPointer) throws(TransferError) {
         if isCancelled() { throw TransferError(.cancelled, "The decoding was stopped.") }
         var rest = bytes
         while !rest.isEmpty {
+            if let full {
+                written += ByteCount(Int64(rest.count))
+                if written - full.at > Self.longestCount, let refusal { throw refusal }
+                return
+            }
             let (count, code) = retrying { pwrite(file, rest.baseAddress, rest.count, off_t(written.rawValue)) }
+            if count < 0, code == ENOSPC || code == EDQUOT {
+                full = (code, written)
+                // Others have their room while the rest is counted.
+                _ = ftruncate(file, 0)
+                continue
+            }
             guard count > 0 else { throw .destination(errno: count == 0 ? EIO : code, "write", path) }
             written += ByteCount(Int64(count))
             rest = UnsafeRawBufferPointer(rebasing: rest[count...])
         }
+    }
+
+    /// Why nothing was kept.
+    var refusal: TransferError? {
+        guard let full else { return nil }
+        var error = TransferError.destination(errno: full.errno, "write", path)
+        // There was not quite room for as much as was written.
+        let needed = max(written, full.at + DiskMonitor.leastRoom)
+        error.details[ContentDecoding.neededMember] = .integer(needed.rawValue)
+        return error
     }
 }
 

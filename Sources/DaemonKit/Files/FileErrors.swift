@@ -1,4 +1,5 @@
 import Glibc
+import TransferCore
 import TransferModel
 
 extension TransferError {
@@ -18,8 +19,8 @@ extension TransferError {
         case EFBIG:
             return TransferError(
                 .destinationNotWritable,
-                "Cannot \(action) \(path): \(reason). Its file system, or the daemon's file-size limit (ulimit -f, "
-                    + "LimitFSIZE=), allows no file this long.",
+                "Cannot \(action) \(path): \(reason). "
+                    + FileSizeLimit.sentence(otherwise: "choose another destination (task.update), then task.retry."),
                 details: details)
         case ENOENT, ENOTDIR, EISDIR, ELOOP, ENAMETOOLONG, EINVAL, EXDEV, EILSEQ:
             return TransferError(

@@ -35,6 +35,15 @@ package final class Folder: Sendable {
         return nil
     }
 
+    /// - Throws: `disk.io` if the folder was removed since it was opened.
+    func requirePresent() throws(TransferError) {
+        guard let status = DaemonKit.status(of: fileDescriptor), status.st_nlink == 0 else { return }
+        throw TransferError(
+            .diskIO,
+            "The folder \(path) was removed during the download, and what had arrived with it. Make it again, and the task "
+                + "goes on by itself; or choose another destination (task.update).", details: ["path": .string(path)])
+    }
+
     /// Removes names that must not come back with the next boot; a disk that cannot promise that keeps nobody from
     /// going on.
     func unlinkDurably(_ names: [String]) {

@@ -15,7 +15,9 @@ struct ControlHandlers {
         }
         table.add(PauseTasks.self) { try await perform(.pause, $0, $1) }
         table.add(ResumeTasks.self) { try await perform(.resume, $0, $1) }
-        table.add(RetryTasks.self) { try await perform(.retry, $0, $1) }
+        table.add(RetryTasks.self) {
+            try await perform($0.sourceChanged == true ? .resend : .retry, $0.selection, $1)
+        }
         table.add(CancelTasks.self) {
             try await perform(.cancel(keepPartial: $0.keepPartial ?? false), $0.selection, $1)
         }
@@ -44,15 +46,24 @@ struct ControlHandlers {
     private static let losesAll =
         "It cannot continue from what it has done so far: after resume it begins again from 0."
 
-    /// - Throws: `request.bad_field` but for exactly one of ids, session and all; `permission.denied`.
+    /// - Throws: `request.bad_field` but for exactly one of ids, range, session and all; `request.too_large` for too many
+    ///   ids; `permission.denied`.
     static func target(_ selection: ControlSelection, _ context: RequestContext) throws(TransferError) -> ControlTarget
     {
         var scopes: [ControlTarget.Scope] = []
-        if let ids = selection.ids { scopes.append(.ids(ids)) }
+        if let ids = selection.ids {
+            guard ids.count <= Bounds.ids else {
+                throw TransferError(
+                    .tooLarge, "ids: at most \(Bounds.ids) in one call.", details: ["field": "ids"])
+            }
+            var known: Set<TaskID> = []
+            scopes.append(.ids(ids.filter { known.insert($0).inserted }))
+        }
+        if let range = selection.range { scopes.append(.range(range.range)) }
         if let session = selection.session { scopes.append(.session(session)) }
         if selection.all == true { scopes.append(.all) }
         guard let scope = scopes.first, scopes.count == 1 else {
-            throw TransferError(.badField, "Say exactly one of ids, session and all (true).")
+            throw TransferError(.badField, "Say exactly one of ids, range, session and all (true).")
         }
         var owner = try context.scope(selection.owner)
         // An id names one task, whosever it is; only wider selections mean one's own.

@@ -51,17 +51,29 @@ struct EventHandlers {
         case .start: after = .zero
         case .now: after = try await services.feed.log.head()
         }
-        let (events, head, first) = try await services.feed.log.events(filter, after: after, limit: limit)
-        return ListEvents.Result(events: events.map { EventView($0) }, first: first, head: head)
+        var query = filter.query(after: after, limit: limit)
+        query.bytes = Bounds.pageBytes
+        let wanted = query
+        let (page, head, first) = try await services.store.read {
+            (try $0.eventPage(wanted), try $0.eventHead(), try $0.firstEventKept(of: filter.owner.owner))
+        }
+        try after.requireUpTo(head)
+        return ListEvents.Result(
+            events: page.events.map { EventView($0) }, nextAfter: page.isCut ? page.events.last?.sequence : nil,
+            first: first, head: head)
     }
 
     private static func request(
         _ parameters: Subscribe.Parameters, _ context: RequestContext
     ) throws(TransferError) -> SubscriptionRequest {
         if let name = parameters.subscriber { try SessionHandlers.check(name: name, field: "subscriber") }
-        if let interval = parameters.progressInterval, !(0...86400).contains(interval.rawValue) {
+        if let interval = parameters.progressInterval, interval != 0,
+            !Bounds.progressInterval.contains(interval.rawValue)
+        {
             throw TransferError(
-                .badField, "progressInterval: from 0 to 86400 seconds.", details: ["field": "progressInterval"])
+                .badField,
+                "progressInterval: \(Bounds.words(Bounds.progressInterval)) seconds, or 0 for no progress.",
+                details: ["field": "progressInterval"])
         }
         try checkLength(parameters.sessions, parameters.tasks)
         let filter = EventFilter(
@@ -73,7 +85,7 @@ struct EventHandlers {
     }
 
     /// Most sessions or tasks that a filter names: each is looked at for every event.
-    private static let longestFilter = 10_000
+    private static let longestFilter = Bounds.ids
 
     private static func checkLength(_ sessions: [String]?, _ tasks: [TaskID]?) throws(TransferError) {
         for (field, count) in [("sessions", sessions?.count ?? 0), ("tasks", tasks?.count ?? 0)]

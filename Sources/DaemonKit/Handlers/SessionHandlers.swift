@@ -31,10 +31,23 @@ struct SessionHandlers {
         }
         table.add(ListSessions.self) { parameters, context in
             let owner = try context.scope(parameters.owner).owner
+            let limit = try TaskHandlers.pageSize(
+                parameters.limit, default: ListSessions.largestLimit, largest: ListSessions.largestLimit)
+            let last = try parameters.cursor.map { try Self.position($0) }
             return try await services.store.read { snapshot in
-                ListSessions.Result(
-                    sessions: try snapshot.sessions(owner: owner).map { try Self.view($0, snapshot) })
+                let page = try snapshot.sessionPage(owner: owner, after: last, limit: limit)
+                let cursor = page.isCut ? page.sessions.last.map { "\($0.key.owner).\($0.key.identifier)" } : nil
+                return ListSessions.Result(
+                    sessions: try page.sessions.map { try Self.view($0, snapshot) }, nextCursor: cursor)
             }
+        }
+        table.add(PauseSession.self) { parameters, context in
+            let key = SessionKey(owner: try context.owner(parameters.owner), identifier: parameters.id)
+            return try await Self.view(try await services.sessions.pause(key), services)
+        }
+        table.add(ResumeSession.self) { parameters, context in
+            let key = SessionKey(owner: try context.owner(parameters.owner), identifier: parameters.id)
+            return try await Self.view(try await services.sessions.resume(key), services)
         }
         table.add(FinishSession.self) { parameters, context in
             let key = SessionKey(owner: try context.owner(parameters.owner), identifier: parameters.id)
@@ -47,7 +60,18 @@ struct SessionHandlers {
     }
 
     /// Longest identifier, bytes.
-    static let longestName = 255
+    static let longestName = Bounds.name
+
+    /// The session that a cursor names: it says where a page begins, not whose sessions it has.
+    /// - Throws: `request.bad_field`.
+    private static func position(_ cursor: String) throws(TransferError) -> SessionKey {
+        let parts = cursor.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, let owner = UInt32(parts[0]) else {
+            throw TransferError(
+                .badField, "cursor: pass `nextCursor` of the page before unchanged.", details: ["field": "cursor"])
+        }
+        return SessionKey(owner: UserID(owner), identifier: String(parts[1]))
+    }
 
     /// - Throws: `request.bad_field`.
     static func check(identifier: String) throws(TransferError) { try check(name: identifier, field: "id") }

@@ -1,13 +1,14 @@
 import TransferModel
 import TransferRPC
 
-/// settings.get and settings.set.
+/// settings.get, settings.list and settings.set.
 struct SettingsHandlers {
     let services: Services
 
     func register(in table: inout HandlerTable) {
         let services = services
         table.add(GetSettings.self) { _, _ in Self.view(services) }
+        table.add(ListSettings.self) { _, _ in await services.settings.list() }
         table.add(SetSettings.self) { parameters, context in
             try Self.checkMayChange(context.peer, services)
             let changes = parameters.values.map { ($0.key.rawValue, $0.value) }

@@ -13,14 +13,20 @@ struct TaskHandlers {
                 throw TransferError(.badField, "tasks: name at least one task.", details: ["field": "tasks"])
             }
             let added = try await services.tasks.add(parameters.tasks, session: parameters.session, by: context.peer)
-            return AddTasks.Result(tasks: added.map { .init(id: $0.id, state: $0.state) })
+            return AddTasks.Result(
+                tasks: added.map {
+                    .init(
+                        id: $0.id, state: $0.state, existing: $0.isExisting ? true : nil,
+                        removed: $0.isRemoved ? true : nil, duplicateOf: $0.duplicateOf)
+                })
         }
         table.add(GetTask.self) { parameters, context in
             let record = try await services.tasks.record(parameters.id, for: context.peer)
             let isRunning = record.status.state == .running
             let segments = isRunning ? services.tasks.segments(record.id) : []
             let queueing = record.status.state == .queued ? await services.tasks.queueing(of: record) : nil
-            return Self.view(record, services).with(queueing).with(
+            let trouble = isRunning ? await services.tasks.silentDisk(of: record) : nil
+            return Self.view(record, services).with(queueing).with(trouble: trouble).with(
                 segments: segments.map {
                     SegmentView($0.range, received: $0.received, active: $0.isActive, url: $0.url)
                 }, of: record
@@ -29,7 +35,18 @@ struct TaskHandlers {
         table.add(ListTasks.self, writing: ListedPage.self) { parameters, context in
             let query = try Self.query(parameters, scope: try context.scope(parameters.owner))
             let page = try await services.store.read { try $0.page(query) }
-            return ListedPage(tasks: try page.tasks.map { try Self.listed($0, services) }, nextCursor: page.nextCursor)
+            var views: [ListedTaskView] = []
+            views.reserveCapacity(page.tasks.count)
+            for task in page.tasks {
+                do {
+                    views.append(try Self.listed(task, services))
+                } catch let error as TransferError where error.code == .internal {
+                    // It cannot be read: looked at by itself it is set aside.
+                    let record = try await services.tasks.record(task.record.id, for: context.peer)
+                    views.append(ListedTaskView(Self.view(record, services)))
+                }
+            }
+            return ListedPage(tasks: views, total: page.total, nextCursor: page.nextCursor)
         }
         table.add(UpdateTask.self) { parameters, context in
             Self.view(try await services.tasks.update(parameters, by: context.peer), services)
@@ -85,11 +102,15 @@ struct TaskHandlers {
         var query = TaskQuery(owner: scope.owner, session: parameters.session)
         query.states = parameters.states.map { Set($0) }
         query.kinds = parameters.kinds.map { Set($0) }
+        query.range = parameters.range?.range
         if let match = parameters.match, match.utf8.count > longestMatch {
             throw TransferError(
                 .badField, "match: at most \(longestMatch) bytes.", details: ["field": "match"])
         }
         query.match = parameters.match
+        query.ids = try selection(parameters.ids, "ids")
+        query.tags = try selection(parameters.tags, "tags", most: ListTasks.mostTags)
+        query.clientTokens = try selection(parameters.clientTokens, "clientTokens")
         query.cursor = parameters.cursor
         query.limit = try pageSize(
             parameters.limit, default: ListTasks.defaultLimit, largest: ListTasks.largestLimit)
@@ -98,11 +119,25 @@ struct TaskHandlers {
         case .newest: query.order = .newest
         case .queue: query.order = .queue
         case .finished: query.order = .finished
+        case .activity: query.order = .activity
+        }
+        if query.namesTasks, ![.oldest, .newest].contains(query.order) {
+            throw TransferError(
+                .badField, "order: with ids, tags or clientTokens say oldest or newest.", details: ["field": "order"])
         }
         return query
     }
 
-    private static let longestMatch = 4096
+    /// - Throws: `request.bad_field` for more than a call may name.
+    private static func selection<Value>(
+        _ values: [Value]?, _ field: String, most: Int = ListTasks.largestSelection
+    ) throws(TransferError) -> [Value]? {
+        guard let values, values.count > most else { return values }
+        throw TransferError(
+            .badField, "\(field): at most \(most) in one call.", details: ["field": .string(field)])
+    }
+
+    private static let longestMatch = Bounds.match
 
     /// - Throws: `request.bad_field`.
     static func pageSize(_ asked: Int?, default standard: Int, largest: Int) throws(TransferError) -> Int {

@@ -1,5 +1,6 @@
 import Logging
 import Threading
+import TransferCore
 import TransferModel
 
 /// swift-log's way to standard error: journal lines under systemd, readable ones else.
@@ -26,9 +27,7 @@ package struct DaemonLogHandler: LogHandler {
         if let provided = metadataProvider?.get() { all.merge(provided) { _, new in new } }
         if let own = event.metadata { all.merge(own) { _, new in new } }
         if let error = event.error { all["error"] = "\(error)" }
-        let format = destination.format
-        destination.sink.write(
-            format.line(level: event.level, message: event.message.description, metadata: all, at: .now()))
+        destination.write(level: event.level, event.message.description, all)
     }
 }
 
@@ -36,12 +35,66 @@ package struct DaemonLogHandler: LogHandler {
 package final class LogDestination: Sendable {
     package let sink: LogSink
     package let format: LogFormat
+    private let time: any TimeSource
     private let threshold: Guarded<Logger.Level>
+    private let repeats = Guarded(LogRepeats())
+    /// The journal finds a unit by the process that sent an entry; the stream on standard error outlives the process.
+    private let hasFields: Guarded<Bool>
 
-    package init(sink: LogSink, format: LogFormat, level: Logger.Level) {
+    package init(
+        sink: LogSink, format: LogFormat, level: Logger.Level, time: any TimeSource = SystemTime()
+    ) {
         self.sink = sink
         self.format = format
+        self.time = time
         threshold = Guarded(level)
+        hasFields = Guarded(format == .journal)
+    }
+
+    /// Writes the line, or counts it with those of its kind. Who asks for `debug` wants all; what ends the daemon is told
+    /// in any case.
+    func write(level: Logger.Level, _ message: String, _ metadata: Logger.Metadata) {
+        let now = time.reading()
+        guard level >= .info, level < .critical else { return put(level, message, metadata, now) }
+        let kind = LogKind(
+            level: level, message: message, code: metadata["code"]?.description,
+            owner: metadata["owner"]?.description, host: metadata["host"]?.description)
+        let (isWritten, due) = repeats.withLock { repeats in
+            let due = repeats.due(at: now.boot)
+            return (repeats.admits(kind, at: now), due)
+        }
+        for summary in due { put(summary, now) }
+        if isWritten { put(level, message, metadata, now) }
+    }
+
+    /// Tells of lines that were held back and whose window is over.
+    package func writeDue() {
+        let now = time.reading()
+        for summary in repeats.withLock({ $0.due(at: now.boot) }) { put(summary, now) }
+    }
+
+    /// Tells of everything that was held back. What comes after this goes to standard error alone.
+    package func writeLast() {
+        hasFields.withLock { $0 = false }
+        let now = time.reading()
+        for summary in repeats.withLock({ $0.all() }) { put(summary, now) }
+    }
+
+    private func put(_ summary: LogRepeats.Summary, _ now: ClockReading) {
+        guard summary.kind.level >= level else { return }
+        var metadata: Logger.Metadata = ["since": "\(summary.since)", "total": "\(summary.total)"]
+        if let code = summary.kind.code { metadata["code"] = "\(code)" }
+        if let owner = summary.kind.owner { metadata["owner"] = "\(owner)" }
+        if let host = summary.kind.host { metadata["host"] = "\(host)" }
+        if !summary.isOver { metadata["count"] = "\(summary.count)" }
+        let text = summary.isOver ? "no more of these" : "\(summary.count) more"
+        put(summary.kind.level, "\(summary.kind.message): \(text)", metadata, now)
+    }
+
+    private func put(_ level: Logger.Level, _ message: String, _ metadata: Logger.Metadata, _ now: ClockReading) {
+        var record = format.record(level: level, message: message, metadata: metadata, at: now.wall)
+        if level >= .critical || !hasFields.withLock({ $0 }) { record.entry = nil }
+        sink.write(record)
     }
 
     /// Standard error, in the form that `environment` asks for.

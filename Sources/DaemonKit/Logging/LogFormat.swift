@@ -11,16 +11,46 @@ package enum LogFormat: Hashable, Sendable {
     package func line(
         level: Logger.Level, message: String, metadata: Logger.Metadata, at time: Timestamp
     ) -> String {
-        var line =
+        let start =
             switch self {
             case .readable: "\(time) \(level.rawValue) "
             case .journal: "<\(Self.priority(of: level))>"
             }
-        line += Self.escaped(message)
-        for (key, value) in metadata.sorted(by: { $0.key < $1.key }) {
-            line += " \(Self.escaped(key))=\(Self.quoted("\(value)"))"
-        }
-        return line + "\n"
+        return start + Self.text(message, Self.fields(metadata)) + "\n"
+    }
+
+    /// The line for standard error; for the journal also the same as an entry with fields, if there are any.
+    func record(
+        level: Logger.Level, message: String, metadata: Logger.Metadata, at time: Timestamp
+    ) -> LogRecord {
+        var record = LogRecord(line: line(level: level, message: message, metadata: metadata, at: time))
+        guard self == .journal, !metadata.isEmpty else { return record }
+        let fields = Self.fields(metadata)
+        record.entry = JournalEntry(
+            fields: [
+                ("MESSAGE", Self.text(message, fields)), ("PRIORITY", String(Self.priority(of: level))),
+                ("SYSLOG_IDENTIFIER", "dld"),
+            ] + fields.map { (JournalEntry.fieldName(of: $0.key), $0.value) })
+        return record
+    }
+
+    private static func text(_ message: String, _ fields: [(key: String, value: String)]) -> String {
+        fields.reduce(bounded(escaped(message), longestMessage)) { "\($0) \($1.key)=\(quoted($1.value))" }
+    }
+
+    /// In the order of their keys, without anything that could forge or steer.
+    private static func fields(_ metadata: Logger.Metadata) -> [(key: String, value: String)] {
+        metadata.sorted { $0.key < $1.key }.map { (escaped($0.key), bounded(escaped("\($0.value)"), longestValue)) }
+    }
+
+    /// Bytes. The journal cuts lines on standard error at 48 KiB (LineMax=, journald.conf(5)), and what comes after a cut
+    /// would have a priority of its own.
+    private static let longestValue = 4096
+    private static let longestMessage = 16384
+
+    private static func bounded(_ text: String, _ limit: Int) -> String {
+        guard text.utf8.count > limit else { return text }
+        return String(decoding: text.utf8.prefix(limit), as: UTF8.self) + "…"
     }
 
     /// syslog(3).
@@ -35,12 +65,12 @@ package enum LogFormat: Hashable, Sendable {
         }
     }
 
-    private static func quoted(_ text: String) -> String {
-        let plain = escaped(text)
-        let isMarked = text.utf8.contains { byte in
+    /// - Parameter plain: escaped already.
+    private static func quoted(_ plain: String) -> String {
+        let isMarked = plain.utf8.contains { byte in
             byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "=")
         }
-        guard text.isEmpty || isMarked else { return plain }
+        guard plain.isEmpty || isMarked else { return plain }
         let parts = plain.split(separator: "\"", omittingEmptySubsequences: false)
         return "\"\(parts.joined(separator: "\\\""))\""
     }
@@ -64,7 +94,7 @@ package enum LogFormat: Hashable, Sendable {
 
     private static func isHarmful(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
-        case 0..<0x20, 0x7f..<0xa0, 0x2028...0x202e, 0x2066...0x2069: true
+        case 0..<0x20, 0x7f..<0xa0, 0x61c, 0x200e...0x200f, 0x2028...0x202e, 0x2066...0x2069: true
         default: false
         }
     }

@@ -1,36 +1,55 @@
 import Glibc
 import Threading
 
+/// One log line, and the same as an entry with fields for a journal that takes them.
+struct LogRecord: Sendable {
+    var line: String
+    var entry: JournalEntry?
+}
+
 /// Takes log lines to a file descriptor on a thread of its own, so that a terminal or pipe that nobody reads never
 /// stops a transfer: past a bound, lines are dropped and counted.
 package final class LogSink: Sendable {
     private struct State {
-        var pending: [UInt8] = []
+        var pending: [LogRecord] = []
+        /// Bytes of `pending`.
+        var size = 0
         var dropped = 0
         var isWriting = false
     }
 
     private let descriptor: Int32
     private let limit: Int
+    private let journal: JournalSocket?
     private let state = ConditionLock(State())
 
     /// - Parameter limit: bytes that may wait to be written.
-    package init(descriptor: Int32, limit: Int = 1 << 20) {
+    package convenience init(descriptor: Int32, limit: Int = 1 << 20) {
+        self.init(descriptor: descriptor, limit: limit, journal: nil)
+    }
+
+    /// - Parameter journal: takes the records that have fields.
+    init(descriptor: Int32, limit: Int = 1 << 20, journal: JournalSocket?) {
         self.descriptor = descriptor
         self.limit = limit
+        self.journal = journal
         // The thread keeps the sink alive: a sink lives as long as its process.
         _ = NamedThread.start("dld-log") { self.run() }
     }
 
     /// Standard error, for the whole life of the process.
-    package static let standardError = LogSink(descriptor: STDERR_FILENO)
+    package static let standardError = LogSink(descriptor: STDERR_FILENO, journal: JournalSocket())
 
-    package func write(_ line: String) {
+    package func write(_ line: String) { write(LogRecord(line: line)) }
+
+    func write(_ record: LogRecord) {
+        let size = record.line.utf8.count
         state.withLock { state in
-            if state.pending.count + line.utf8.count > limit {
+            if state.size + size > limit {
                 state.dropped += 1
             } else {
-                state.pending.append(contentsOf: line.utf8)
+                state.pending.append(record)
+                state.size += size
             }
         }
         state.broadcast()
@@ -43,14 +62,12 @@ package final class LogSink: Sendable {
 
     private func run() {
         while true {
-            let (lines, dropped) = state.wait { state -> ([UInt8], Int)? in
+            let (records, dropped) = state.wait { state -> ([LogRecord], Int)? in
                 guard !state.pending.isEmpty else { return nil }
                 defer { state = State(isWriting: true) }
                 return (state.pending, state.dropped)
             }
-            var bytes = lines
-            if dropped > 0 { bytes += Array("\(dropped) log lines were dropped because nobody read them\n".utf8) }
-            writeAll(bytes)
+            writeAll(records, dropped: dropped)
             state.withLock { $0.isWriting = false }
             state.broadcast()
             // Lines that come in quick succession are written together, without a wake-up for each.
@@ -60,6 +77,21 @@ package final class LogSink: Sendable {
 
     /// Microseconds that a line may wait for others.
     private static let gathering: UInt32 = 5000
+
+    /// Lines that follow each other are written together.
+    private func writeAll(_ records: [LogRecord], dropped: Int) {
+        var bytes: [UInt8] = []
+        for record in records {
+            if let entry = record.entry, let journal {
+                writeAll(bytes)
+                bytes.removeAll(keepingCapacity: true)
+                if journal.send(entry) { continue }
+            }
+            bytes += record.line.utf8
+        }
+        if dropped > 0 { bytes += Array("\(dropped) log lines were dropped because nobody read them\n".utf8) }
+        writeAll(bytes)
+    }
 
     /// A descriptor that is closed or broken takes nothing: the lines are lost, the daemon goes on.
     private func writeAll(_ bytes: [UInt8]) {

@@ -1,17 +1,65 @@
 import CLinux
 import Glibc
+import Threading
 import TransferModel
+import TransferStore
 
 /// posix_spawn(3) for a program that has nothing to do with the daemon: its own session, no signals blocked or
 /// ignored, no descriptors but three: input empty, standard output joined to the error output (the journal).
-enum ChildProcess {
-    /// - Parameter argv: the program is searched in the daemon's PATH where it has no slash.
+///
+/// The process waits before it becomes the program, so that its number can be stored first: a daemon that dies before
+/// `begin` leaves nothing behind.
+final class ChildProcess: Sendable {
+    let pid: pid_t
+    /// A shell waits for a line at the other end; without one it ends.
+    private let gate: Guarded<Descriptor?>
+
+    /// The shell becomes the program: number and start time stay.
+    private static let waiting = "read -r go && exec \"$0\" \"$@\" </dev/null"
+
+    /// - Parameter argv: the program is searched in the PATH of `environment` where it has no slash.
     /// - Throws: `request.bad_field` where the program cannot be started.
-    static func spawn(_ argv: [String], environment: [String: String]) throws(TransferError) -> pid_t {
+    init(_ argv: [String], environment: [String: String]) throws(TransferError) {
+        try Self.requireProgram(argv[0])
+        var (reader, writer): (Int32, Int32) = (-1, -1)
+        guard dld_pipe(&reader, &writer) == 0 else { throw Self.failure(argv[0], errno) }
+        defer { close(reader) }
+        gate = Guarded(Descriptor(writer))
+        // A shell that reads gets no EAGAIN.
+        _ = fcntl(reader, F_SETFL, 0)
+        pid = try Self.spawn(["/bin/sh", "-c", Self.waiting] + argv, input: reader, environment: environment)
+    }
+
+    /// Lets the process become the program.
+    func begin() {
+        gate.withLock { gate in
+            if let writer = gate?.rawValue { _ = write(writer, "\n", 1) }
+            gate = nil
+        }
+    }
+
+    /// Lets the process end instead; `wait` reaps it.
+    func abandon() { gate.withLock { $0 = nil } }
+
+    /// What the shell could only tell the log.
+    private static func requireProgram(_ program: String) throws(TransferError) {
+        guard program.contains("/") else { return }
+        guard access(program, X_OK) == 0 else { throw failure(program, errno) }
+        var status = stat()
+        if stat(program, &status) == 0, status.st_mode & S_IFMT == S_IFDIR { throw failure(program, EISDIR) }
+    }
+
+    private static func failure(_ program: String, _ code: Int32) -> TransferError {
+        TransferError(.badField, "Cannot start \(program): \(errorText(code)).")
+    }
+
+    private static func spawn(
+        _ argv: [String], input: Int32, environment: [String: String]
+    ) throws(TransferError) -> pid_t {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_adddup2(&actions, input, 0)
         posix_spawn_file_actions_adddup2(&actions, 2, 1)
         // A connection that a library opened would stay open for as long as the program runs.
         dld_spawn_close_from(&actions, 3)
@@ -31,20 +79,18 @@ enum ChildProcess {
         var child: pid_t = 0
         let status = withCStrings(argv) { arguments in
             withCStrings(environment.map { "\($0.key)=\($0.value)" }.sorted()) { variables in
-                posix_spawnp(&child, argv[0], &actions, &attributes, arguments, variables)
+                posix_spawn(&child, argv[0], &actions, &attributes, arguments, variables)
             }
         }
-        guard status == 0 else {
-            throw TransferError(.badField, "Cannot start \(argv[0]): \(errorText(status)).")
-        }
+        guard status == 0 else { throw failure(argv[0], status) }
         return child
     }
 
     /// Waits for the child and returns its exit status, or 128 and the signal that ended it. Blocks.
-    static func wait(_ child: pid_t) -> Int32 {
+    func wait() -> Int32 {
         var status: Int32 = 0
-        let (result, _) = retrying { waitpid(child, &status, 0) }
-        guard result == child else { return -1 }
+        let (result, _) = retrying { waitpid(pid, &status, 0) }
+        guard result == pid else { return -1 }
         let signal = status & 0x7f
         return signal == 0 ? (status >> 8) & 0xff : 128 + signal
     }
@@ -60,5 +106,30 @@ enum ChildProcess {
             pointers.deallocate()
         }
         return body(pointers)
+    }
+}
+
+/// Processes by more than their number, which the kernel gives to others later.
+enum ProcessTable {
+    /// nil where there is no such process, or /proc does not tell.
+    static func identity(of pid: pid_t) -> ProgramIdentity? {
+        guard let boot = BootName.current, let found = look(pid) else { return nil }
+        return ProgramIdentity(pid: pid, startTime: found.startTime, boot: boot)
+    }
+
+    /// Whether the very process still runs; one that waits to be reaped does not.
+    static func isRunning(_ program: ProgramIdentity) -> Bool {
+        guard program.boot == BootName.current, let found = look(program.pid) else { return false }
+        return found.startTime == program.startTime && !["Z", "X"].contains(found.state)
+    }
+
+    /// proc_pid_stat(5): `state` is the third field, `starttime` the 22nd; the second may hold anything but ends at the last `)`.
+    private static func look(_ pid: pid_t) -> (state: String, startTime: UInt64)? {
+        guard case .text(let text) = FileText.read("/proc/\(pid)/stat", limit: 4096),
+            let end = text.lastIndex(of: ")")
+        else { return nil }
+        let fields = text[end...].split(separator: " ")
+        guard fields.count > 20, let startTime = UInt64(fields[20]) else { return nil }
+        return (String(fields[1]), startTime)
     }
 }

@@ -37,6 +37,8 @@ package struct DiskMonitor: Sendable {
     private let pool: BlockingPool
     /// File systems that have not answered yet.
     private let asked = Guarded(Set<UInt64>())
+    /// File systems that did not answer in time, and still have not.
+    private let silent = Guarded(Set<UInt64>())
 
     /// Room that must be free where nothing says how much is needed; the engine writes pieces of this size.
     static let leastRoom = ByteCount.mebibytes(1)
@@ -81,6 +83,25 @@ package struct DiskMonitor: Sendable {
     }
 
     private static let longestAnswer = Duration.seconds(2)
+
+    /// Whether the file system of `need` answers within a second. One that has not is not asked again before it has.
+    package func answers(_ need: DiskNeed) async -> Bool {
+        let device = need.device ?? 0
+        guard !silent.withLock({ $0.contains(device) }) else { return false }
+        let isAnswered = Guarded(false)
+        let answers = await pool.answers(of: [need], within: .seconds(1)) { need, _ in
+            _ = await check(need, minimumFree: .zero)
+            isAnswered.withLock { $0 = true }
+            silent.withLock { _ = $0.remove(device) }
+            return true
+        }
+        if answers.first == .some(true) { return true }
+        // It may have answered in between.
+        return isAnswered.withLock { isAnswered in
+            if !isAnswered { silent.withLock { _ = $0.insert(device) } }
+            return isAnswered
+        }
+    }
 
     /// - Parameter needs: of one file system; not empty.
     private func ready<ID: Sendable>(
@@ -130,12 +151,20 @@ package struct DiskMonitor: Sendable {
         let wanted = max(.zero, (need.remaining ?? Self.leastRoom) - reserved(in: folder, by: need)) + minimumFree
         guard free >= wanted else {
             throw TransferError(
-                .diskFull, "\(folder.path): \(free) bytes are free and \(wanted) are needed. Free some.",
+                .diskFull,
+                "\(folder.path) has \(QuantityText.rounded(bytes: free.rawValue)) free, and "
+                    + "\(QuantityText.rounded(bytes: wanted.rawValue)) are needed\(kept(minimumFree)). Free some; the task "
+                    + "goes on by itself.",
                 details: [
                     "path": .string(folder.path), "free": .integer(free.rawValue), "needed": .integer(wanted.rawValue),
                 ])
         }
         if wanted > minimumFree { try tryAllocation(in: folder) }
+    }
+
+    private func kept(_ minimumFree: ByteCount) -> String {
+        minimumFree > .zero
+            ? ", with \(QuantityText.rounded(bytes: minimumFree.rawValue)) that others are kept (minimumFreeSpace)" : ""
     }
 
     /// Blocks beyond the size that preallocation holds for the part.

@@ -1,14 +1,36 @@
 import CLinux
 import Glibc
-import Logging
 import Threading
 import TransferModel
+import TransferStore
+
+/// How the programs of sessions are started; simulations have a way of their own.
+package protocol ProgramStarting: Sendable {
+    /// Refuses what `session.open` may not configure.
+    /// - Throws: `request.bad_field`, `permission.denied`.
+    func validate(_ launch: LaunchSpec) throws(TransferError)
+
+    /// Makes the process, which does nothing before `begin`.
+    /// - Throws: where it cannot be started.
+    func prepare(
+        _ launch: LaunchSpec, for session: SessionKey, subscriber: String
+    ) throws(TransferError) -> any PreparedProgram
+
+    /// Whether the program runs, whichever daemon started it.
+    func isRunning(_ program: ProgramIdentity) -> Bool
+}
+
+/// A process that is not yet what it is to become. It ends where its daemon dies first.
+package protocol PreparedProgram: Sendable {
+    var identity: ProgramIdentity { get }
+    /// - Parameter ended: is told the exit status, or 128 and the signal that ended it; -1 where that is not known.
+    func begin(ended: @escaping @Sendable (Int32) -> Void)
+    func abandon()
+}
 
 /// Starts what a session configured to be started when its events wait and nobody is connected: a systemd unit, or in
 /// user mode a command.
-///
-/// Nothing waits for it: the child is watched by a thread of its own that reaps it.
-package actor LaunchRunner {
+package struct LaunchRunner: ProgramStarting {
     package enum Mode: Sendable, Hashable {
         /// `systemctl --user start`, or a command.
         case user
@@ -16,27 +38,18 @@ package actor LaunchRunner {
         case system(allowedUnits: Set<String>)
     }
 
-    private struct Launch {
-        /// Boot clock, in milliseconds.
-        var startedAt: Int64
-        var isRunning: Bool
-    }
-
     private let mode: Mode
     private let environment: [String: String]
     private let systemctl: String
-    private let logger: Logger
-    private var launches: [SessionKey: Launch] = [:]
 
     /// - Parameters:
     ///   - environment: of the daemon; only what a program of the user needs is handed on.
     ///   - socket: the daemon's, for the child's `DLD_SOCKET`.
     ///   - systemctl: searched in PATH where it has no slash.
     package init(
-        mode: Mode, environment: [String: String], socket: String?, logger: Logger, systemctl: String = "systemctl"
+        mode: Mode, environment: [String: String], socket: String?, systemctl: String = "systemctl"
     ) {
         self.mode = mode
-        self.logger = logger
         self.systemctl = systemctl
         var handedOn = environment.filter { Self.handedOn.contains($0.key) || $0.key.hasPrefix("LC_") }
         handedOn["PATH"] = handedOn["PATH"] ?? "/usr/local/bin:/usr/bin:/bin"
@@ -50,45 +63,33 @@ package actor LaunchRunner {
         "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY",
     ]
 
-    /// Refuses what `session.open` may not configure.
-    /// - Throws: `request.bad_field`, `permission.denied`.
-    package nonisolated func validate(_ launch: LaunchSpec) throws(TransferError) {
-        _ = try command(for: launch)
-    }
+    package func validate(_ launch: LaunchSpec) throws(TransferError) { _ = try command(for: launch) }
 
-    /// Starts the session's program, unless it did so less than `interval` ago or the last one still runs.
-    /// - Parameter now: boot clock, in milliseconds.
-    /// - Returns: whether it was started.
-    @discardableResult
-    package func launch(_ spec: LaunchSpec, for session: SessionKey, interval: Seconds, now: Int64) -> Bool {
-        if let last = launches[session], last.isRunning || now - last.startedAt < interval.milliseconds { return false }
-        let note: Logger.Metadata = ["session": "\(session)"]
-        do {
-            let argv = try command(for: spec)
-            var variables = environment
-            variables["DLD_SESSION"] = session.identifier
-            let child = try ChildProcess.spawn(argv, environment: variables)
-            launches[session] = Launch(startedAt: now, isRunning: true)
-            logger.info("launched", metadata: note.merging(["command": "\(argv[0])", "pid": "\(child)"]) { $1 })
-            reap(child, for: session)
-            return true
-        } catch {
-            launches[session] = Launch(startedAt: now, isRunning: false)
-            logger.warning("cannot launch", metadata: note.merging(["error": "\(error)"]) { $1 })
-            return false
+    package func prepare(
+        _ launch: LaunchSpec, for session: SessionKey, subscriber: String
+    ) throws(TransferError) -> any PreparedProgram {
+        var variables = environment
+        variables["DLD_SESSION"] = session.identifier
+        variables["DLD_SUBSCRIBER"] = subscriber
+        let child = try ChildProcess(try command(for: launch), environment: variables)
+        guard let identity = ProcessTable.identity(of: child.pid) else {
+            child.abandon()
+            _ = child.wait()
+            throw TransferError(.internal, "Cannot tell process \(child.pid) from others: /proc does not show it.")
         }
+        return PreparedChild(child: child, identity: identity)
     }
 
-    /// True while the session's last program runs.
-    package func isRunning(_ session: SessionKey) -> Bool { launches[session]?.isRunning ?? false }
+    package func isRunning(_ program: ProgramIdentity) -> Bool { ProcessTable.isRunning(program) }
 
-    private nonisolated func command(for launch: LaunchSpec) throws(TransferError) -> [String] {
+    private func command(for launch: LaunchSpec) throws(TransferError) -> [String] {
         switch (launch.unit, launch.argv) {
         case (let unit?, nil):
             try requireUnit(unit)
             switch mode {
-            case .user: return [systemctl, "--user", "--no-block", "start", "--", unit]
-            case .system: return [systemctl, "--no-block", "--no-ask-password", "start", "--", unit]
+            // Waits until the unit is inactive again, and tells whether it failed.
+            case .user: return [systemctl, "--user", "--wait", "start", "--", unit]
+            case .system: return [systemctl, "--wait", "--no-ask-password", "start", "--", unit]
             }
         case (nil, let argv?):
             guard mode == .user else {
@@ -103,13 +104,18 @@ package actor LaunchRunner {
         }
     }
 
-    private nonisolated func requireUnit(_ unit: String) throws(TransferError) {
-        let allowed = unit.utf8.allSatisfy { byte in
+    /// systemd.unit(5); no path and no option.
+    static func isUnitName(_ unit: String) -> Bool {
+        let isPlain = unit.utf8.allSatisfy { byte in
             UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte || UInt8(ascii: "A")...UInt8(ascii: "Z") ~= byte
                 || UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte || ":-_.\\@".utf8.contains(byte)
         }
-        guard allowed, unit.utf8.first.map({ $0 != UInt8(ascii: "-") }) ?? false, unit.utf8.count <= 255 else {
-            throw Self.refused(.badField, "unit", "that is no name of a systemd unit.")
+        return isPlain && unit.utf8.first.map { $0 != UInt8(ascii: "-") } ?? false && unit.utf8.count <= 255
+    }
+
+    private func requireUnit(_ unit: String) throws(TransferError) {
+        guard Self.isUnitName(unit) else {
+            throw Self.refused(.badField, "unit", "that is not the name of a systemd unit.")
         }
         if case .system(let units) = mode, !units.contains(unit) {
             throw Self.refused(.permissionDenied, "unit", "the administrator has not allowed \(unit).")
@@ -121,24 +127,24 @@ package actor LaunchRunner {
         let field = "configuration.launch" + (member.map { ".\($0)" } ?? "")
         return TransferError(code, "\(field): \(reason)", details: ["field": .string(field)])
     }
+}
 
-    private func reap(_ child: pid_t, for session: SessionKey) {
-        let started = NamedThread.start("dld-launch") { [weak self] in
-            let status = ChildProcess.wait(child)
-            guard let self else { return }
-            Task { await self.ended(child, status, session) }
-        }
-        // Without a thread the child stays a zombie until the daemon ends; the session must not be blocked by it.
-        if !started { launches[session]?.isRunning = false }
+private struct PreparedChild: PreparedProgram {
+    let child: ChildProcess
+    let identity: ProgramIdentity
+
+    func begin(ended: @escaping @Sendable (Int32) -> Void) {
+        child.begin()
+        reap(ended)
     }
 
-    private func ended(_ child: pid_t, _ status: Int32, _ session: SessionKey) {
-        launches[session]?.isRunning = false
-        let note: Logger.Metadata = ["session": "\(session)", "pid": "\(child)", "status": "\(status)"]
-        if status == 0 {
-            logger.debug("launched program ended", metadata: note)
-        } else {
-            logger.warning("launched program failed", metadata: note)
-        }
+    func abandon() {
+        child.abandon()
+        reap { _ in }
+    }
+
+    /// Without a thread the child stays a zombie until the daemon ends, which counts as not running.
+    private func reap(_ ended: @escaping @Sendable (Int32) -> Void) {
+        if !NamedThread.start("dld-launch", { [child] in ended(child.wait()) }) { ended(-1) }
     }
 }

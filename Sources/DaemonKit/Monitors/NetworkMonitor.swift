@@ -37,37 +37,47 @@ package struct NetworkState: Hashable, Sendable {
     }
 }
 
-/// Watches the kernel's route messages (rtnetlink(7)) and tells when links, addresses or routes change.
+/// Watches the kernel's route messages (rtnetlink(7)) and tells when links, addresses or routes change, and when names are
+/// resolved in another way.
 ///
-/// One thread of its own waits on the socket; a burst of messages becomes one change.
+/// One thread of its own waits for both; a burst of messages becomes one change.
 package final class NetworkMonitor: Sendable {
     /// The state after each change. One consumer; a change that nobody took yet is replaced by the next.
     package let changes: AsyncStream<NetworkState>
-    private let continuation: AsyncStream<NetworkState>.Continuation
+    /// Comes after each change of the files that say how names are resolved. One consumer.
+    package let resolverChanges: AsyncStream<Void>
     private let latest: Guarded<NetworkState>
     private let wake: Descriptor?
+    private let watcher: NetworkWatcher?
 
-    /// Starts to watch. Without a route socket (a sandbox may forbid it) there are no changes and `state` is read afresh.
+    /// Starts to watch. Without a route socket (a sandbox may forbid it) `state` is read afresh, and links tell nothing.
     /// - Parameter watches: false where nobody wants to hear of changes.
-    package init(watches: Bool = true) {
-        (changes, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    package convenience init(watches: Bool = true) { self.init(watches: watches, resolver: .ofSystem) }
+
+    init(watches: Bool = true, resolver: ResolverFiles) {
+        let (changes, continuation) = AsyncStream.makeStream(
+            of: NetworkState.self, bufferingPolicy: .bufferingNewest(1))
+        let (names, nameContinuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        (self.changes, resolverChanges) = (changes, names)
         latest = Guarded(NetworkState.current())
-        let route = watches ? dld_route_socket() : -1
         var (reader, writer): (Int32, Int32) = (-1, -1)
-        guard route >= 0, dld_pipe(&reader, &writer) == 0 else {
-            if route >= 0 { close(route) }
-            wake = nil
+        guard watches, dld_pipe(&reader, &writer) == 0 else {
+            (wake, watcher) = (nil, nil)
             continuation.finish()
+            nameContinuation.finish()
             return
         }
         wake = Descriptor(writer)
-        let watcher = RouteWatcher(
-            route: Descriptor(route), stop: Descriptor(reader), latest: latest, continuation: continuation)
-        if !NamedThread.start("dld-routes", { watcher.run() }) { continuation.finish() }
+        let route = dld_route_socket()
+        let watcher = NetworkWatcher(
+            route: route >= 0 ? Descriptor(route) : nil, stop: Descriptor(reader), resolver: resolver, latest: latest,
+            links: continuation, names: nameContinuation)
+        self.watcher = watcher
+        if !NamedThread.start("dld-network", { watcher.run() }) { watcher.finish() }
     }
 
     /// Closing the pipe's end makes the thread leave.
-    deinit { continuation.finish() }
+    deinit { watcher?.finish() }
 
     package var state: NetworkState {
         let fresh = NetworkState.current()
@@ -80,38 +90,72 @@ package final class NetworkMonitor: Sendable {
     package func isReachable(host: String) -> Bool { state.isReachable(host: host) }
 }
 
-private struct RouteWatcher: Sendable {
-    let route: Descriptor
+private struct NetworkWatcher: Sendable {
+    let route: Descriptor?
     let stop: Descriptor
+    let resolver: ResolverFiles
     let latest: Guarded<NetworkState>
-    let continuation: AsyncStream<NetworkState>.Continuation
-    /// Messages of one change (link, address, routes) come within this time of each other.
+    let links: AsyncStream<NetworkState>.Continuation
+    let names: AsyncStream<Void>.Continuation
+    /// Messages of one change (link, address, routes; a file that is written in pieces) come within this time of each other.
     static let settleMilliseconds: Int32 = 100
 
+    func finish() {
+        links.finish()
+        names.finish()
+    }
+
     func run() {
-        while waitForChange(timeout: -1) == .changed {
-            var outcome = Wait.changed
-            while outcome == .changed {
-                guard dld_route_drain(route.rawValue) >= 0 else { return continuation.finish() }
-                outcome = waitForChange(timeout: Self.settleMilliseconds)
+        var watch = resolver.watch()
+        defer { if watch >= 0 { close(watch) } }
+        // Read after the watch began, so that nothing falls between.
+        var content = resolver.content
+        var seen = Change()
+        while true {
+            let news = wait(watch, timeout: seen.isNone ? -1 : Self.settleMilliseconds)
+            if news.isOver { return finish() }
+            seen.links = seen.links || news.links
+            seen.files = seen.files || news.files
+            guard news.isNone, !seen.isNone else { continue }
+            if seen.links {
+                let state = NetworkState.current()
+                latest.withLock { $0 = state }
+                links.yield(state)
             }
-            if outcome == .stopped { return }
-            let state = NetworkState.current()
-            latest.withLock { $0 = state }
-            continuation.yield(state)
+            if seen.files {
+                // Links may lead elsewhere by now.
+                if watch >= 0 { close(watch) }
+                watch = resolver.watch()
+                let now = resolver.content
+                if now != content { names.yield() }
+                content = now
+            }
+            seen = Change()
         }
     }
 
-    private enum Wait { case changed, quiet, stopped }
+    private struct Change {
+        var links = false
+        var files = false
+        var isOver = false
+        var isNone: Bool { !links && !files && !isOver }
+    }
 
-    private func waitForChange(timeout: Int32) -> Wait {
-        var watched = [
-            pollfd(fd: route.rawValue, events: Int16(POLLIN), revents: 0),
-            pollfd(fd: stop.rawValue, events: Int16(POLLIN), revents: 0),
-        ]
+    /// What happened first within the time; nothing where none did.
+    private func wait(_ watch: Int32, timeout: Int32) -> Change {
+        var watched = [route?.rawValue ?? -1, stop.rawValue, watch].map {
+            pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
+        }
         let (count, _) = retrying { poll(&watched, nfds_t(watched.count), timeout) }
-        if count < 0 || watched[1].revents != 0 { return .stopped }
-        return count == 0 ? .quiet : .changed
+        var change = Change()
+        change.isOver = count < 0 || watched[1].revents != 0
+        guard count > 0, !change.isOver else { return change }
+        if let route, watched[0].revents != 0 {
+            change.links = true
+            change.isOver = dld_route_drain(route.rawValue) < 0
+        }
+        if watched[2].revents != 0 { change.files = dld_names_drain(watch) == 1 }
+        return change
     }
 }
 

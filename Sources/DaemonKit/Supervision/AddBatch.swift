@@ -6,6 +6,7 @@ import TransferStore
 /// together, so that the one thread that writes does little but bind and step.
 struct AddBatch: Sendable {
     let key: SessionKey
+    let tokens: ClientTokens
     /// Of the session, as it was when the batch was made ready.
     let configuration: SessionConfiguration
     let now: ClockReading
@@ -17,21 +18,29 @@ struct AddBatch: Sendable {
         /// Its client token added it before.
         case known(AddedTask)
         case new(Int)
+        /// As the one before: the call has its token twice.
+        case again(Int)
     }
 
     private var tasks: [NewTask] = []
+    /// For each of `tasks` its place in the call.
+    private var callPlaces: [Int] = []
     /// In order.
     private var events: [EventRecord] = []
+    /// For each event its payload as it is stored; nil if it could not be written.
+    private var payloads: [StoredPayload?] = []
     /// For each event the index of its task.
     private var authors: [Int] = []
     /// nil where each of `tasks` is new and stands where the call has it.
     private var places: [Place]?
 
     init(
-        _ admitted: [AdmittedTask], key: SessionKey, configuration: SessionConfiguration, now: ClockReading,
+        _ admitted: [AdmittedTask], key: SessionKey, tokens: ClientTokens, configuration: SessionConfiguration,
+        now: ClockReading,
         transitions: TaskTransitions, storeID: String
     ) {
         self.key = key
+        self.tokens = tokens
         self.configuration = configuration
         self.now = now
         self.transitions = transitions
@@ -39,24 +48,47 @@ struct AddBatch: Sendable {
         tasks.reserveCapacity(admitted.count)
         events.reserveCapacity(admitted.count)
         authors.reserveCapacity(admitted.count)
+        payloads.reserveCapacity(admitted.count)
         var births = Births(batch: self)
-        for task in admitted { take(task, births.birth(of: task.spec)) }
+        let isSought = Self.areSought(admitted)
+        for task in admitted { take(task, births.birth(of: task.spec), isSought: isSought) }
     }
 
-    private mutating func take(_ task: AdmittedTask, _ birth: Birth) {
+    private mutating func take(_ task: AdmittedTask, _ birth: Birth, isSought: Bool) {
         var new = NewTask(session: key, spec: task.$spec, status: birth.status, host: task.host)
         new.specText = task.specText
         new.destinationDevice = task.destinationDevice
         new.checkpoint = task.checkpoint
         new.source = task.source
+        if task.spec.s3 != nil { new.upload = task.spec.s3Progress(of: task.source, at: now.wall) }
         new.requestBody = task.requestBody
+        new.isSought = isSought && task.spec.url?.utf8.count ?? 0 <= Self.longestSoughtURL
         new.resourceTimeoutAt = birth.expiry
-        for event in birth.events {
+        new.specDigest = tokens.digests[task.index]
+        callPlaces.append(task.index)
+        for var event in birth.events {
+            if TaskTransitions.tellsIdentity(event.type) {
+                event.payload.merge(EventPayload.identity(of: task.spec)) { own, _ in own }
+            }
+            payloads.append(try? StoredPayload(event.payload))
             events.append(event)
             authors.append(tasks.count)
         }
         tasks.append(new)
     }
+
+    /// Whether tasks of a call are to be found by their URLs later on. Each one goes into an index that is sorted by them:
+    /// a long list of URLs in no order would write a page of it for each task, and take twice as long to add.
+    private static func areSought(_ admitted: [AdmittedTask]) -> Bool {
+        guard admitted.count > longestUnsorted else { return true }
+        let urls = admitted.map { $0.spec.url ?? "" }
+        let ascending = zip(urls, urls.dropFirst()).count { $0 <= $1 }
+        return max(ascending, urls.count - 1 - ascending) * 10 >= urls.count * 9
+    }
+
+    private static let longestUnsorted = 100
+    /// Bytes; longer ones are rare, and would fill the index.
+    private static let longestSoughtURL = 2048
 
     /// - Parameter check: whether tasks are taken that are not there yet; asked before any is stored.
     /// - Returns: one entry for each task of the call, in order.
@@ -71,13 +103,15 @@ struct AddBatch: Sendable {
         }
         let ids = try transaction.insert(batch.tasks)
         for index in batch.events.indices { batch.events[index].task = ids[batch.authors[index]] }
-        try transaction.append(batch.events)
+        try transaction.append(batch.events, stored: batch.payloads)
         func added(_ index: Int) -> AddedTask { AddedTask(id: ids[index], state: batch.tasks[index].status.state) }
         guard let places = batch.places else { return ids.indices.map(added) }
         return places.map { place in
             switch place {
             case .known(let task): task
             case .new(let index): added(index)
+            case .again(let index):
+                AddedTask(id: ids[index], state: batch.tasks[index].status.state, isExisting: true)
             }
         }
     }
@@ -94,19 +128,18 @@ struct AddBatch: Sendable {
         var places: [Place] = []
         var kept: [Int] = []
         /// Places of the tokens that this call brought itself.
-        var tokens: [String: Int] = [:]
-        let clientTokens = ClientTokens(owner: key.owner, now: now.wall)
+        var seen: [String: Int] = [:]
         for index in tasks.indices {
             if let token = tasks[index].spec.clientToken {
-                if let place = tokens[token] {
-                    places.append(.new(place))
+                if let place = seen[token] {
+                    places.append(.again(place))
                     continue
                 }
-                if let known = try clientTokens.task(token, in: transaction) {
+                if let known = try tokens.task(token, at: callPlaces[index], in: transaction) {
                     places.append(.known(known))
                     continue
                 }
-                tokens[token] = kept.count
+                seen[token] = kept.count
             }
             places.append(.new(kept.count))
             kept.append(index)
@@ -115,7 +148,9 @@ struct AddBatch: Sendable {
         let moved = Dictionary(uniqueKeysWithValues: kept.enumerated().map { ($1, $0) })
         let told = events.indices.filter { moved[authors[$0]] != nil }
         tasks = kept.map { tasks[$0] }
+        callPlaces = kept.map { callPlaces[$0] }
         events = told.map { events[$0] }
+        payloads = told.map { payloads[$0] }
         authors = told.compactMap { moved[authors[$0]] }
     }
 
@@ -162,12 +197,13 @@ private struct Births {
             timeout: spec.timeoutIntervalForResource)
         if let birth = known[kind] { return birth }
         let (status, effects) = TaskMachine.added(
-            startPaused: kind.startPaused, earliestBeginAt: kind.earliestBeginAt, at: batch.now)
+            startPaused: kind.startPaused, earliestBeginAt: kind.earliestBeginAt,
+            at: batch.transitions.clocks.reading(batch.now, of: batch.key))
         let events = effects.compactMap { effect -> EventRecord? in
             guard case .publish(let type, let payload) = effect else { return nil }
             return EventRecord(time: batch.now.wall, type: type, session: batch.key, payload: payload)
         }
-        let expiry = batch.transitions.expiry(of: spec, status, batch.configuration, at: batch.now)
+        let expiry = batch.transitions.expiry(of: spec, status, batch.configuration, in: batch.key, at: batch.now)
         let birth = Birth(status: status, events: events, expiry: expiry)
         known[kind] = birth
         return birth

@@ -5,15 +5,8 @@ import TransferRPC
 /// Checks a changed task as `task.add` would check it.
 extension Admission {
     /// - Parameter spec: with the change.
-    /// - Throws: `request.*`, `policy.plaintext_refused`, `source.unreadable`, `permission.denied`.
+    /// - Throws: `request.*`, `source.unreadable`, `permission.denied`.
     func check(_ spec: TaskSpec, changedBy change: UpdateTask.Parameters, of record: TaskRecord) async throws {
-        switch spec.kind {
-        case .download: break
-        case .upload, .data:
-            try Self.refuse("destination", change.destination != nil, spec.kind)
-            try Self.refuse("checksum", change.checksum != nil, spec.kind)
-            try Self.refuse("conflictPolicy", change.conflictPolicy != nil, spec.kind)
-        }
         var judged = spec.namingKeptBody
         judged.destination = change.destination ?? spec.destination
         guard let url = try SpecRules(path: "").check(judged) else { return }
@@ -27,12 +20,5 @@ extension Admission {
         _ = try StrategyRegistry.strategy(
             for: StrategyRequest(
                 spec: spec.namingKeptBody, now: session.createdAt, source: record.source, nonce: ""), url)
-    }
-
-    private static func refuse(_ field: String, _ isGiven: Bool, _ kind: TaskKind) throws(TransferError) {
-        guard isGiven else { return }
-        throw TransferError(
-            .badField, "\(field): goes with downloads; this task is of kind \(kind.rawValue).",
-            details: ["field": .string(field)])
     }
 }

@@ -40,7 +40,7 @@ struct Admission {
             do {
                 tasks[index].destinationDevice = try look.get()
             } catch {
-                throw Self.naming(Self.path(tasks[index].index), error)
+                throw Self.naming("\(Self.path(tasks[index].index)).destination", error)
             }
         }
         return tasks
@@ -94,11 +94,15 @@ struct Admission {
 
     private static func path(_ index: Int) -> String { "tasks[\(index)]" }
 
-    /// The refusal of one task of the call, unless it names its field already.
+    /// The refusal of one task of the call, by the path of the field at fault: what checks a task by itself names its
+    /// field, and not the task.
     private static func naming(_ path: String, _ error: TransferError) -> TransferError {
-        guard error.details["field"] == nil else { return error }
+        let field = error.details["field"]?.stringValue
+        if let field, field.hasPrefix(path) { return error }
+        let isNamed = field.map { error.message.hasPrefix($0) } ?? false
         return TransferError(
-            error.code, "\(path): \(error.message)", details: error.details.merging(["field": .string(path)]) { $1 })
+            error.code, isNamed ? "\(path).\(error.message)" : "\(path): \(error.message)", retryable: error.retryable,
+            details: error.details.merging(["field": .string(field.map { "\(path).\($0)" } ?? path)]) { $1 })
     }
 
     private func admit(_ spec: TaskSpec, path: String) async throws -> AdmittedTask {

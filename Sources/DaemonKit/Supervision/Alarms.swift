@@ -81,7 +81,7 @@ final class Alarms: Sendable {
                 let next = try await ring(lastDiskLook)
                 await sleep(for: min(next, Self.longestSleep))
             } catch {
-                supervisor.logger.error("cannot read what is due", metadata: ["error": "\(error)"])
+                supervisor.logger.retried("cannot read what is due", error)
                 // What failed has asked for another round, which would fail as well.
                 state.withLock { $0.isRung = false }
                 await sleep(for: .seconds(1))

@@ -24,6 +24,30 @@ indirect enum AttemptEnding: Sendable {
         }
     }
 
+    /// The same ending with the sentence of `cause`, which has looked at the disk, if both are of one kind.
+    func explained(by cause: TransferError) -> AttemptEnding {
+        switch self {
+        case .blocked(.disk, var error) where error.code == cause.code:
+            error.message = cause.message
+            error.details.merge(cause.details) { _, new in new }
+            return .blocked(.disk, error)
+        case .failed(var failure, let notes) where failure.error.code == cause.code:
+            failure.error.message = cause.message
+            failure.error.details.merge(cause.details) { _, new in new }
+            return .failed(failure, notes)
+        case .completed, .failed, .integrityFailed, .blocked, .aborted: return self
+        }
+    }
+
+    /// What a disk is waited for because of.
+    var diskError: TransferError? {
+        switch self {
+        case .blocked(.disk, let error): error
+        case .failed(let failure, _): failure.error
+        case .blocked, .completed, .integrityFailed, .aborted: nil
+        }
+    }
+
     var waitsForDisk: Bool {
         switch self {
         case .blocked(let reason, _): reason == .disk

@@ -35,11 +35,13 @@ final class AttemptTools: Sendable {
 
     /// Tells the store, however long that takes, that a download is delivered: it must not be fetched again.
     /// - Parameters:
+    ///   - began: when the run got its slot, in milliseconds of the boot clock.
     ///   - notes: what was observed on the way and is not stored yet.
     ///   - hasCheckpoint: the store may have one of this task.
     @inline(never)  // Kept off the frames that wait.
     func complete(
-        _ record: TaskRecord, with result: TaskResult, after notes: PendingNotes? = nil, hasCheckpoint: Bool = true
+        _ record: TaskRecord, began: Int64, with result: TaskResult, after notes: PendingNotes? = nil,
+        hasCheckpoint: Bool = true
     ) async throws -> AttemptEnding {
         var notes = notes
         // Nothing is resumed any more.
@@ -47,16 +49,19 @@ final class AttemptTools: Sendable {
         return .completed(
             try await completions.store(
                 CompletedRun(
-                    record: record, result: result, duration: duration(of: record), notes: notes,
+                    record: record, result: result, duration: passed(since: began), notes: notes,
                     hasCheckpoint: hasCheckpoint)))
     }
 
     /// Tells the store, however long that takes, that an upload or a data task is done: what was sent must not be sent
     /// again.
-    /// - Parameter body: response body that `task.body` serves.
+    /// - Parameters:
+    ///   - began: when the run got its slot, in milliseconds of the boot clock.
+    ///   - body: response body that `task.body` serves.
     @inline(never)  // Kept off the frames that wait.
     func complete(
-        _ record: TaskRecord, with result: TaskResult, _ answer: UploadResult, keeping body: [UInt8]? = nil
+        _ record: TaskRecord, began: Int64, with result: TaskResult, _ answer: UploadResult,
+        keeping body: [UInt8]? = nil
     ) async throws -> AttemptEnding {
         let transitions = transitions
         var notes = PendingNotes(record: record, time: time.reading().wall)
@@ -64,7 +69,7 @@ final class AttemptTools: Sendable {
             notes.add(ResponseInfo(head, of: record, body: answer.body, isTruncated: answer.isBodyTruncated))
         }
         let run = CompletedRun(
-            record: record, result: result, duration: duration(of: record), notes: notes, hasCheckpoint: false)
+            record: record, result: result, duration: passed(since: began), notes: notes, hasCheckpoint: false)
         let outcome = try await patience.persistently { transaction in
             if let body { try transaction.setBody(record.id, .response, body) }
             guard let outcome = try transitions.complete([run], in: transaction).first else {
@@ -75,11 +80,9 @@ final class AttemptTools: Sendable {
         return .completed(outcome)
     }
 
-    /// Since the first start; where the wall clock was set meanwhile, never more than the task was not paused.
-    private func duration(of record: TaskRecord) -> Seconds {
-        let now = time.reading()
-        let passed = now.wall.since(record.status.startedAt ?? record.status.createdAt)
-        return min(max(0, passed), record.status.budgetUsed(at: now))
+    /// Of this run alone: attempts that failed, waits and pauses say nothing of how fast the rest came.
+    private func passed(since began: Int64) -> Seconds {
+        Seconds(rawValue: Double(max(0, time.reading().boot - began)) / 1000)
     }
 }
 

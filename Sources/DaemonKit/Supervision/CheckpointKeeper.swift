@@ -54,8 +54,7 @@ final class CheckpointKeeper: Sendable {
             if !changes.isEmpty { try await store.write { try $0.setCheckpoints(changes) } }
             for source in sources { source.checkpointStored(true) }
         } catch {
-            logger.warning(
-                "cannot record progress", metadata: ["tasks": "\(changes.count)", "error": "\(error)"])
+            logger.retried("cannot record progress", error, ["tasks": "\(changes.count)"])
             for source in sources { source.checkpointStored(false) }
         }
     }

@@ -1,30 +1,74 @@
+import Crypto
 import TransferModel
 import TransferStore
 
-/// What one owner's client tokens added: for a day the same token means the same task, and nothing is added.
-struct ClientTokens {
+/// What one owner's client tokens added: for a day the same token and the same specification mean the same task, and
+/// nothing is added, whatever has become of it.
+struct ClientTokens: Sendable {
     let owner: UserID
     let now: Timestamp
+    /// Of the tasks of one call, by their places in it; those without a token have none.
+    let digests: [Int: [UInt8]]
 
     /// Seconds.
     static let lifetime: Double = 86400
 
-    /// nil where the token has added nothing that is still there.
-    func task(_ token: String, in snapshot: StoreSnapshot) throws -> AddedTask? {
+    /// - Parameter specs: as the client sent them: what the daemon makes of them later does not count.
+    /// - Throws: `request.token_reused` if two of them have one token and ask for different things.
+    init(_ specs: [TaskSpec], of key: SessionKey, now: Timestamp) throws {
+        owner = key.owner
+        self.now = now
+        var digests: [Int: [UInt8]] = [:]
+        var places: [String: Int] = [:]
+        for (place, spec) in specs.enumerated() {
+            guard let token = spec.clientToken else { continue }
+            digests[place] = try Self.digest(of: spec, session: key.identifier)
+            let first = places[token] ?? place
+            places[token] = first
+            guard digests[place] == digests[first] else {
+                throw Self.reused(place, "tasks[\(first)] has it too and asks for something else", task: nil)
+            }
+        }
+        self.digests = digests
+    }
+
+    /// Of a specification and the session that it is for.
+    static func digest(of spec: TaskSpec, session: String) throws -> [UInt8] {
+        var hash = SHA256()
+        hash.update(data: try JSONCoding.canonical([session]))
+        hash.update(data: try JSONCoding.canonical(spec))
+        return Array(hash.finalize().prefix(ClientTokenUse.digestLength))
+    }
+
+    /// The task that the token added before; nil if none.
+    /// - Parameter place: of the task in the call.
+    /// - Throws: `request.token_reused` if the token added something else.
+    func task(_ token: String, at place: Int, in snapshot: StoreSnapshot) throws -> AddedTask? {
         let horizon = now.advanced(by: Seconds(-Self.lifetime))
-        guard let id = try snapshot.taskID(clientToken: token, owner: owner, notBefore: horizon),
-            let head = try snapshot.heads([id]).first
-        else { return nil }
-        return AddedTask(id: id, state: head.status.state)
+        guard let use = try snapshot.use(ofToken: token, owner: owner, notBefore: horizon) else { return nil }
+        if let known = use.digest, let asked = digests[place], known != asked {
+            throw Self.reused(place, "it added task \(use.task), which was asked for otherwise", task: use.task)
+        }
+        return AddedTask(id: use.task, state: use.state, isExisting: true, isRemoved: use.isRemoved)
     }
 
     /// The tasks of a call that were added before, by their places in it.
+    /// - Throws: `request.token_reused`.
     func tasks(of specs: [TaskSpec], in snapshot: StoreSnapshot) throws -> [Int: AddedTask] {
         var tasks: [Int: AddedTask] = [:]
-        for (index, spec) in specs.enumerated() {
+        for (place, spec) in specs.enumerated() {
             guard let token = spec.clientToken else { continue }
-            tasks[index] = try task(token, in: snapshot)
+            tasks[place] = try task(token, at: place, in: snapshot)
         }
         return tasks
+    }
+
+    private static func reused(_ place: Int, _ why: String, task: TaskID?) -> TransferError {
+        let field = "tasks[\(place)].clientToken"
+        var details: [String: JSONValue] = ["field": .string(field)]
+        details["task"] = task.map { .integer($0.rawValue) }
+        return TransferError(
+            .tokenReused, "\(field): \(why). Send the first specification again, or use a new token.",
+            details: details)
     }
 }

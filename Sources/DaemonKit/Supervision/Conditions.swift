@@ -52,25 +52,41 @@ extension Supervisor {
             }
         } catch {
             conditions.set(needsPolling: true)
-            logger.warning("cannot look at waiting tasks", metadata: ["error": "\(error)"])
+            logger.retried("cannot look at waiting tasks", error)
         }
     }
 
     /// How an attempt ended, as the monitor sees it: it would release a task that waits for a disk which looks well at once,
     /// and again with each look.
     func adjusted(_ ending: AttemptEnding, of id: TaskID) async -> AttemptEnding {
-        guard ending.waitsForDisk, let record = try? await store.read({ try $0.task(id) }), let need = need(of: record),
-            await conditions.disk.check(need, minimumFree: configuration().global.minimumFreeSpace) == .ready
+        guard ending.waitsForDisk, let record = try? await store.read({ try $0.task(id) }),
+            let need = need(of: record, ending.diskError)
         else { return ending }
-        return ending.withReadyDisk
+        switch await conditions.disk.check(need, minimumFree: configuration().global.minimumFreeSpace) {
+        case .ready: return ending.withReadyDisk
+        case .notYet(let cause): return ending.explained(by: cause)
+        }
     }
 
-    private func need(of record: TaskRecord) -> DiskNeed? {
+    /// - Parameter error: what the task waits for; its own where nil.
+    func need(of record: TaskRecord, _ error: TransferError? = nil) -> DiskNeed? {
         guard let plan = try? DestinationPlan(record.spec.destination, directory: nil) else { return nil }
         return DiskNeed(
             plan: plan, owner: record.session.owner, device: record.destinationDevice,
-            remaining: record.checkpoint.flatMap { held in held.total.map { $0 - held.held } },
+            remaining: unfolded(error ?? record.status.error)
+                ?? record.checkpoint.flatMap { held in held.total.map { $0 - held.held } } ?? announced(record),
             partName: record.checkpoint.map { TransferFiles.lastComponent($0.partPath) })
+    }
+
+    /// What a coded file takes that is here already.
+    private func unfolded(_ error: TransferError?) -> ByteCount? {
+        error?.details[ContentDecoding.neededMember]?.integerValue.map { ByteCount($0) }
+    }
+
+    /// What the server said of a file of which nothing is held.
+    private func announced(_ record: TaskRecord) -> ByteCount? {
+        guard record.checkpoint == nil, let length = record.response?.expectedLength, length > 0 else { return nil }
+        return ByteCount(length)
     }
 
     /// Follows the network until it is cancelled: what waits for it goes on, what lost it waits.
@@ -93,7 +109,30 @@ extension Supervisor {
                     return state.isReachable(host: host)
                 }
             } catch {
-                logger.warning("cannot wake tasks that wait for the network", metadata: ["error": "\(error)"])
+                logger.retried("cannot wake tasks that wait for the network", error)
+            }
+        }
+    }
+
+    /// Follows the files that say how names are resolved: tasks whose host had no address are tried at once.
+    func followResolver(_ dispatcher: Dispatcher) async {
+        for await _ in conditions.network.resolverChanges {
+            do {
+                var last: TaskID?
+                var count = 0
+                while true {
+                    let after = last
+                    let waiting = try await store.read { try $0.waiting(error: .networkDNS, after: after, limit: 500) }
+                    guard let end = waiting.last else { break }
+                    for task in waiting { _ = dispatcher.tryNow(task.id, host: task.host, owner: task.owner) }
+                    try await clear(waiting.map(\.id))
+                    count += waiting.count
+                    last = end.id
+                }
+                logger.notice("names are resolved in another way", metadata: ["tried": "\(count)"])
+                kick()
+            } catch {
+                logger.retried("cannot wake tasks whose host had no address", error)
             }
         }
     }

@@ -96,7 +96,7 @@ actor Dispatcher {
             do {
                 if try await fill() { isKicked = true }
             } catch {
-                logger.error("cannot start tasks", metadata: ["error": "\(error)"])
+                logger.retried("cannot start tasks", error)
                 ahead.forget()
                 lookAgain()
                 break
@@ -127,17 +127,19 @@ actor Dispatcher {
     /// Starts nothing from now on.
     func stop() { isStopped = true }
 
-    nonisolated func report(_ report: HostGates.Report, host: String, task: TaskID, startedAt: Int64) {
+    nonisolated func report(
+        _ report: HostGates.Report, host: String, owner: UserID, task: TaskID, startedAt: Int64
+    ) {
         let now = time.reading()
-        gates.withLock { $0.report(report, host: host, task: task, startedAt: startedAt, at: now) }
+        gates.withLock { $0.report(report, host: host, owner: owner, task: task, startedAt: startedAt, at: now) }
     }
 
     /// A transfer of `host` is answered: tasks that were held for it need not wait for the transfer's end.
-    nonisolated func hostAnswered(_ host: String, task: TaskID, startedAt: Int64) {
+    nonisolated func hostAnswered(_ host: String, owner: UserID, task: TaskID, startedAt: Int64) {
         let now = time.reading()
         let isHeld = gates.withLock { gates in
-            let isHeld = gates.hold(host: host, at: now) != nil
-            gates.report(.answered, host: host, task: task, startedAt: startedAt, at: now)
+            let isHeld = gates.hold(host: host, owner: owner, at: now) != nil
+            gates.report(.answered, host: host, owner: owner, task: task, startedAt: startedAt, at: now)
             return isHeld
         }
         if isHeld { kickLater(isChange: true) }
@@ -150,18 +152,18 @@ actor Dispatcher {
     }
 
     /// A client wants `task` to be tried now; false if its host does not hold it.
-    nonisolated func tryNow(_ task: TaskID, host: String) -> Bool {
+    nonisolated func tryNow(_ task: TaskID, host: String, owner: UserID) -> Bool {
         let now = time.reading()
-        return gates.withLock { $0.tryNow(host: host, task: task, at: now) }
+        return gates.withLock { $0.tryNow(host: host, owner: owner, task: task, at: now) }
     }
 
     /// Whether any host may be held back.
     nonisolated var mayHoldHosts: Bool { gates.withLock { !$0.isEmpty } }
 
-    /// Why `host` takes no task now.
-    nonisolated func hold(host: String) -> HostGates.Hold? {
+    /// Why `host` takes no task of `owner` now.
+    nonisolated func hold(host: String, owner: UserID) -> HostGates.Hold? {
         let now = time.reading()
-        return gates.withLock { $0.hold(host: host, at: now) }
+        return gates.withLock { $0.hold(host: host, owner: owner, at: now) }
     }
 
     /// When somebody should kick although nothing has changed (boot clock, milliseconds): a host that is held back may be
@@ -184,7 +186,7 @@ actor Dispatcher {
             ahead.forget()
         } catch {
             gates.withLock { $0.putBack(released) }
-            logger.warning("cannot release hosts", metadata: ["error": "\(error)"])
+            logger.retried("cannot release hosts", error)
             // Their tasks are in no lane that is read: what can be read may say that there is nothing to do.
             lookAgain()
         }
@@ -204,12 +206,11 @@ actor Dispatcher {
         if let started = try await startFromAhead(query, active, settings, now) { return started }
         var isFirst = true
         while true {
-            let (candidates, sessions) =
-                try await isFirst ? lookAhead(query, hasRuns: !active.isEmpty) : ask(query, !active.isEmpty)
+            let running = Set(active.map(\.session))
+            let (candidates, sessions) = try await isFirst ? lookAhead(query, running) : ask(query, running)
             isFirst = false
-            let closed = candidates.tasks.filter { candidate in
-                sessions[candidate.session].flatMap { closedUntil($0, now.wall) } != nil
-            }
+            let closedSessions = Set(sessions.values.filter { closedUntil($0, now.wall) != nil }.map(\.key))
+            let closed = candidates.tasks.filter { closedSessions.contains($0.session) }
             if !closed.isEmpty {
                 try await block(closed, now)
                 return true
@@ -232,8 +233,8 @@ actor Dispatcher {
             limit: limits.maximumConcurrentTasks + 1)
         query.excludedTasks = Set(active.map(\.task))
         query.wantedTasks = gates.withLock { $0.invitations(at: now) }
-        query.access = { [gates] host in
-            switch gates.withLock({ $0.permission(host: host, at: now) }) {
+        query.access = { [gates] session, host in
+            switch gates.withLock({ $0.permission(host: host, owner: session.owner, at: now) }) {
             case .any: .open
             case .one: .one
             case .probe: .probe
@@ -288,7 +289,9 @@ actor Dispatcher {
         guard !wanted.isEmpty else { return false }
         defer { runs.claims.leave(wanted) }
         for record in try await claim(wanted, sessions) {
-            gates.withLock { $0.attemptStarted(host: record.host, task: record.id, at: now) }
+            gates.withLock {
+                $0.attemptStarted(host: record.host, owner: record.session.owner, task: record.id, at: now)
+            }
             turns.served(record.session)
             begin(record, sessions[record.session] ?? SessionRecord(key: record.session, createdAt: now.wall))
         }
@@ -297,22 +300,21 @@ actor Dispatcher {
 
     /// Asks the store; the answer may serve later rounds too.
     private func lookAhead(
-        _ query: CandidateQuery, hasRuns: Bool
+        _ query: CandidateQuery, _ running: Set<SessionKey>
     ) async throws -> (Candidates, [SessionKey: SessionRecord]) {
         let (wide, version) = (ahead.widened(query), ahead.version)
-        let (found, sessions) = try await ask(wide, hasRuns)
+        let (found, sessions) = try await ask(wide, running)
         ahead.fill(found, sessions, at: version)
         guard wide.limit > query.limit else { return (found, sessions) }
         if version == ahead.version, let candidates = ahead.candidates(query) { return (candidates, sessions) }
-        return try await ask(query, hasRuns)
+        return try await ask(query, running)
     }
 
     private func ask(
-        _ query: CandidateQuery, _ hasRuns: Bool
+        _ query: CandidateQuery, _ running: Set<SessionKey>
     ) async throws -> (Candidates, [SessionKey: SessionRecord]) {
         let (candidates, sessions) = try await store.read { snapshot in
             let candidates = try snapshot.candidates(query)
-            let running = hasRuns ? try snapshot.sessions(owner: nil).map(\.key) : []
             let keys = Set(candidates.sessions.map(\.session)).union(running)
             let sessions = try keys.compactMap { try snapshot.session($0) }
             return (candidates, Dictionary(uniqueKeysWithValues: sessions.map { ($0.key, $0) }))
@@ -337,7 +339,7 @@ actor Dispatcher {
         try await store.write { transaction in
             var openings = SessionOpenings(after: now.wall, closedUntil: closedUntil)
             for task in tasks {
-                guard let record = try transaction.task(task.id), record.status.state == .queued,
+                guard let record = try transitions.readable(task.id, in: transaction), record.status.state == .queued,
                     let opening = try openings.opening(of: record.session, in: transaction)
                 else { continue }
                 _ = try transitions.apply(

@@ -51,7 +51,7 @@ final class DownloadAttempt: TransferAttempt {
     /// Does all that needs no answer, and puts the first exchanges on the network.
     private func begin(_ place: PartPlace) async throws -> AttemptProgress {
         if let delivered = try await tools.files.alreadyDelivered(place.plan, place.folder, record, policy) {
-            return .ended(try await tools.complete(record, with: delivered))
+            return .ended(try await tools.complete(record, began: run.startedAt, with: delivered))
         }
         try await tools.files.requireSpace(in: place.folder, leaving: tools.minimumFreeSpace())
         // A copy of what is held may take long, and others begin meanwhile.
@@ -297,7 +297,8 @@ final class DownloadAttempt: TransferAttempt {
             try await tools.files.write(bytes, to: held.part)
         }
         var digests = try await proven(whole, held.part, isCoded: !undone.isEmpty, in: folder)
-        guard let plain = try await decoded(undone, held, plan, folder) else {
+        guard let plain = try await decoded(undone, of: arrival.contentCoding, held, plan, folder, recorder)
+        else {
             return try await deliver(held.part, arrival, name, folder, digests, recorder)
         }
         defer { plain.part.close() }
@@ -334,7 +335,7 @@ final class DownloadAttempt: TransferAttempt {
         guard let placed else { return nil }
         let notes = await recorder.close()
         let ending = try await tools.complete(
-            record,
+            record, began: run.startedAt,
             with: TaskResult(
                 file: placed.delivered.path, bytes: placed.delivered.bytes,
                 sha256: earlier == nil ? digests[.sha256] : nil, verified: placed.isProven,
@@ -346,12 +347,18 @@ final class DownloadAttempt: TransferAttempt {
 
     /// - Throws: `integrity.checksum` where the coded bytes cannot be what the server meant: they are worth another fetch.
     private func decoded(
-        _ codings: [ContentCodingRules.Undoable], _ held: HeldPart, _ plan: DestinationPlan, _ folder: Folder
+        _ codings: [ContentCodingRules.Undoable], of coding: String?, _ held: HeldPart, _ plan: DestinationPlan,
+        _ folder: Folder, _ recorder: RunRecorder
     ) async throws -> (part: PartFile, bytes: ByteCount)? {
         do {
             return try await tools.files.decoded(held.part, undoing: codings, for: record, plan, in: folder)
         } catch let error as TransferError where error.code == .integrityLength || error.code == .httpProtocol {
             throw TransferError(.integrityChecksum, error.message, details: error.details)
+        } catch let error as TransferError where error.code == .diskFull || error.code == .diskQuota {
+            // What came is whole: the next attempt begins with the unfolding.
+            let size = try await tools.files.syncedSize(of: held.part)
+            try await recorder.close(holding: FileIdentity(held.part), at: held.part.path, size, coding: coding)
+            throw error
         }
     }
 
@@ -369,7 +376,7 @@ final class DownloadAttempt: TransferAttempt {
             whole, to: folder, name: name, policy,
             modificationTime: policy.preserveTime ? arrival.modificationTime : nil)
         return try await tools.complete(
-            record,
+            record, began: run.startedAt,
             with: TaskResult(
                 file: file.path, bytes: file.bytes, sha256: digests[.sha256], verified: isVerified(arrival),
                 mark: file.mark),

@@ -1,20 +1,24 @@
 import Logging
+import TransferCore
 import TransferModel
 import TransferStore
 
 /// What supervision asks of launches.
 package protocol LaunchServing: Sendable {
-    /// A task of the session is over; somebody may have to be started to hear of it.
-    func finalEvent(in session: SessionKey)
+    /// A task of the session is over, or the session has changed: its program may have to be started. Returns at once.
+    func look(at session: SessionKey)
     /// - Throws: `request.bad_field`, `permission.denied`.
     func check(_ configuration: SessionConfiguration) throws(TransferError)
 }
 
 /// Starts a session's program when its subscriber has unseen final events and no connection
-/// (`sendsLaunchEvents`), and looks again after `launchInterval` as long as that holds.
+/// (`sendsLaunchEvents`), and looks again as long as that holds.
+///
+/// When the program was started, and which process it is, is stored before the process becomes the program: another daemon
+/// starts it no earlier than this one would, and not beside itself. docs/services.md has the rules.
 package actor LaunchService: LaunchServing {
     private let store: TransferStore
-    private let runner: LaunchRunner
+    private let programs: any ProgramStarting
     private let time: any TimeSource
     private let logger: Logger
     private let isConnected: @Sendable (_ subscriber: String, _ owner: UserID) -> Bool
@@ -23,21 +27,30 @@ package actor LaunchService: LaunchServing {
     private let sleep: @Sendable (Seconds) async -> Void
     /// Sessions that are being looked at; true where something ended meanwhile, which that look may have missed.
     private var looks: [SessionKey: Bool] = [:]
-    /// Sessions that somebody looks at again after a while: one for each, however many of its tasks end.
-    private var waiting: Set<SessionKey> = []
+    /// One for each session that is looked at again after a while, however many of its tasks end.
+    private var timers: [SessionKey: Timer] = [:]
+
+    private struct Timer {
+        /// Boot clock, milliseconds.
+        var due: Int64
+        var task: Task<Void, Never>
+    }
+
+    /// How long a program that runs is left alone, unless its end is seen: one of an earlier daemon is nobody's child here.
+    private static let longestRest: Seconds = 60
 
     /// - Parameters:
     ///   - defaults: what a session that does not say its `launchInterval` has.
     ///   - unseen: how many final events the subscriber has not acknowledged; nil: as the store says.
     package init(
-        store: TransferStore, runner: LaunchRunner, time: any TimeSource, logger: Logger,
+        store: TransferStore, programs: any ProgramStarting, time: any TimeSource, logger: Logger,
         isConnected: @escaping @Sendable (_ subscriber: String, _ owner: UserID) -> Bool,
         defaults: @escaping @Sendable () -> SessionDefaults,
         unseen: (@Sendable (SessionKey, _ subscriber: String) async throws -> Int)? = nil,
         sleep: @escaping @Sendable (Seconds) async -> Void = { try? await Task.sleep(for: $0.duration) }
     ) {
         self.store = store
-        self.runner = runner
+        self.programs = programs
         self.time = time
         self.logger = logger
         self.isConnected = isConnected
@@ -53,7 +66,7 @@ package actor LaunchService: LaunchServing {
     }
 
     package nonisolated func check(_ configuration: SessionConfiguration) throws(TransferError) {
-        if let launch = configuration.launch { try runner.validate(launch) }
+        if let launch = configuration.launch { try programs.validate(launch) }
         guard configuration.sendsLaunchEvents == true else { return }
         guard configuration.subscriber?.isEmpty == false else {
             throw TransferError(
@@ -67,7 +80,7 @@ package actor LaunchService: LaunchServing {
         }
     }
 
-    package nonisolated func finalEvent(in session: SessionKey) {
+    package nonisolated func look(at session: SessionKey) {
         Task { await consider(session) }
     }
 
@@ -78,6 +91,9 @@ package actor LaunchService: LaunchServing {
             await consider(session.key)
         }
     }
+
+    /// Whether a look has begun that has not ended.
+    var isLooking: Bool { !looks.isEmpty }
 
     func consider(_ key: SessionKey) async {
         guard looks[key] == nil else {
@@ -90,33 +106,112 @@ package actor LaunchService: LaunchServing {
             next = await attempt(key)
         } while looks[key] == true
         looks[key] = nil
-        guard let again = next, waiting.insert(key).inserted else { return }
-        Task { [weak self, sleep] in
-            await sleep(again)
-            await self?.considerAgain(key)
-        }
+        if let next { lookAgain(at: key, after: next) }
     }
 
-    private func considerAgain(_ key: SessionKey) async {
-        waiting.remove(key)
+    /// An earlier look takes a later one's place.
+    private func lookAgain(at key: SessionKey, after interval: Seconds) {
+        let due = time.reading().boot + interval.milliseconds
+        if let timer = timers[key] {
+            guard due < timer.due else { return }
+            timer.task.cancel()
+        }
+        let task = Task { [weak self, sleep] in
+            await sleep(interval)
+            if !Task.isCancelled { await self?.wake(key) }
+        }
+        timers[key] = Timer(due: due, task: task)
+    }
+
+    private func wake(_ key: SessionKey) async {
+        timers[key] = nil
         await consider(key)
     }
 
-    /// Starts the program where it has to be; returns when to look again.
+    /// Starts the program if it has to be; returns when to look again.
     private func attempt(_ key: SessionKey) async -> Seconds? {
         do {
-            guard let session = try await store.read({ try $0.session(key) }),
-                session.configuration.sendsLaunchEvents == true,
+            let (found, last) = try await store.read { (try $0.session(key), try $0.launch(key)) }
+            guard let session = found, session.configuration.sendsLaunchEvents == true,
                 let launch = session.configuration.launch, let subscriber = session.configuration.subscriber
             else { return nil }
             guard try await unseen(key, subscriber) > 0 else { return nil }
-            let interval = session.configuration.launchInterval ?? defaults().launchInterval
-            guard !isConnected(subscriber, key.owner) else { return max(interval, 1) }
-            await runner.launch(launch, for: key, interval: interval, now: time.reading().boot)
-            return max(interval, 1)
+            let interval = max(session.configuration.launchInterval ?? defaults().launchInterval, 1)
+            if let program = last?.program, programs.isRunning(program) { return min(interval, Self.longestRest) }
+            let now = time.reading().wall
+            if let last {
+                let wait = LaunchPace.wait(
+                    startedAt: last.startedAt, interval: interval, failures: last.failures, now: now)
+                guard wait <= 0 else { return wait }
+            }
+            guard !isConnected(subscriber, key.owner) else { return interval }
+            let failures = last?.failures ?? 0
+            let hasStarted = try await start(launch, for: key, subscriber, at: now, failures: failures)
+            return LaunchPace.delay(interval: interval, failures: hasStarted ? failures : failures + 1)
         } catch {
-            logger.warning("cannot decide on a launch", metadata: ["session": "\(key)", "error": "\(error)"])
+            logger.retried("cannot decide on a launch", error, ["session": "\(key)"])
             return 60
         }
+    }
+
+    /// - Returns: whether there is a process.
+    /// - Throws: where that it starts cannot be stored; then it does not.
+    private func start(
+        _ launch: LaunchSpec, for key: SessionKey, _ subscriber: String, at now: Timestamp, failures: Int
+    ) async throws -> Bool {
+        var record = LaunchRecord(startedAt: now, failures: failures)
+        let process: any PreparedProgram
+        do {
+            process = try programs.prepare(launch, for: key, subscriber: subscriber)
+        } catch {
+            record.failures += 1
+            let failed = record
+            try await store.write { try $0.setLaunch(failed, of: key) }
+            logger.warning(
+                "cannot launch",
+                metadata: ["session": "\(key)", "failures": "\(failed.failures)", "error": "\(error.message)"])
+            return false
+        }
+        record.program = process.identity
+        do {
+            let begun = record
+            try await store.write { try $0.setLaunch(begun, of: key) }
+        } catch {
+            process.abandon()
+            throw error
+        }
+        let program = process.identity
+        process.begin { [weak self] status in
+            Task { await self?.ended(program, status, of: key) }
+        }
+        logger.info(
+            "launched",
+            metadata: [
+                "session": "\(key)", "command": "\(launch.unit ?? launch.argv?.first ?? "")", "pid": "\(program.pid)",
+            ])
+        return true
+    }
+
+    private func ended(_ program: ProgramIdentity, _ status: Int32, of key: SessionKey) async {
+        do {
+            let failures: Int? = try await store.write { transaction in
+                guard var record = try transaction.launch(key), record.program == program else { return nil }
+                record.program = nil
+                record.failures = status == 0 ? 0 : record.failures + 1
+                try transaction.setLaunch(record, of: key)
+                return record.failures
+            }
+            var note: Logger.Metadata = ["session": "\(key)", "pid": "\(program.pid)", "status": "\(status)"]
+            if status == 0 {
+                logger.debug("launched program ended", metadata: note)
+            } else {
+                note["failures"] = failures.map { "\($0)" }
+                logger.warning("launched program failed", metadata: note)
+            }
+        } catch {
+            // The next look sees that the process is gone.
+            logger.debug("cannot note the end of a program", metadata: ["session": "\(key)", "error": "\(error)"])
+        }
+        await consider(key)
     }
 }

@@ -73,7 +73,7 @@ struct PendingNotes: Sendable {
             .taskRestarted,
             [
                 "code": .string(ErrorCode.validatorChanged.rawValue),
-                "message": .string(ErrorCode.validatorChanged.summary),
+                "message": "The server sent the whole file in place of the rest; the download restarts from 0.",
             ])
         mustBeStored = true
     }

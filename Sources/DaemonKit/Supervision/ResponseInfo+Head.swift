@@ -11,7 +11,8 @@ extension ResponseInfo {
             case .stop: (head.size?.rawValue ?? -1, .zero)
             }
         self.init(
-            url: URLRules.withoutCredentials(head.url), status: head.status,
+            url: head.redirects > 0 ? URLRules.withoutSecrets(head.url) : URLRules.withoutCredentials(head.url),
+            status: head.status,
             statusText: head.status.map { HTTPStatus.text($0) }, headers: Self.joined(head.headers),
             mimeType: contentType.map { MediaType.essence($0) },
             textEncoding: contentType.flatMap { MediaType.parameter("charset", of: $0) },
@@ -38,7 +39,7 @@ extension ResponseInfo {
             let size = header.name.utf8.count + header.value.utf8.count + 4
             guard key != "set-cookie", size <= room else { continue }
             room -= size
-            let value = placing.contains(key) ? URLRules.withoutCredentials(header.value) : header.masked.value
+            let value = placing.contains(key) ? URLRules.withoutSecrets(header.value) : header.masked.value
             if let place = places[key] {
                 result[place].value += ", " + value
             } else {

@@ -188,7 +188,24 @@ final class RunRecorder: TransferObserver {
     ) async throws -> PendingNotes {
         let notes = await close()
         if let stored = knownCheckpoint, stored.total != nil, FileIdentity(stored) == part { return notes }
-        let size = try await size()
+        try await store(notes, replacing: whole(part, at: path, try await size(), notes))
+        return PendingNotes(record: record, time: nil)
+    }
+
+    /// No more notes come, and `part` has all of the body, which could not be unfolded: it need not be fetched again,
+    /// whatever is known of its length and version otherwise.
+    /// - Parameters:
+    ///   - size: of `part`, durable.
+    ///   - coding: that its bytes have.
+    /// - Throws: what the store does.
+    func close(holding part: FileIdentity, at path: String, _ size: ByteCount, coding: String?) async throws {
+        let notes = await close()
+        var checkpoint = whole(part, at: path, size, notes)
+        checkpoint.contentCoding = coding
+        try await store(notes, replacing: checkpoint)
+    }
+
+    private func whole(_ part: FileIdentity, at path: String, _ size: ByteCount, _ notes: PendingNotes) -> Checkpoint {
         let observed = (notes.lastCheckpoint ?? knownCheckpoint).flatMap { FileIdentity($0) == part ? $0 : nil }
         // The server's validators and digests may be of other bytes: coded ones, or of another file.
         var checkpoint =
@@ -196,8 +213,7 @@ final class RunRecorder: TransferObserver {
         checkpoint.offset = size
         checkpoint.ranges = []
         checkpoint.total = size
-        try await store(notes, replacing: checkpoint)
-        return PendingNotes(record: record, time: nil)
+        return checkpoint
     }
 
     /// Stores what is held of the part file from here on, whatever was observed before; between exchanges, when
@@ -274,7 +290,7 @@ final class RunRecorder: TransferObserver {
             }
         } catch {
             state.withLock { $0.unstored = pending }
-            logger.warning("cannot record progress", metadata: ["task": "\(record.id)", "error": "\(error)"])
+            logger.retried("cannot record progress", error, ["task": "\(record.id)"])
         }
     }
 
@@ -289,7 +305,7 @@ final class RunRecorder: TransferObserver {
             case .redirected(let url, let status):
                 pending.add(
                     .taskRedirected,
-                    ["url": .string(URLRules.withoutCredentials(url)), "status": .integer(Int64(status))])
+                    ["url": .string(URLRules.withoutSecrets(url)), "status": .integer(Int64(status))])
             case .responded(let head, let verdict): pending.add(head, verdict)
             case .reachedFile(let checkpoint, _):
                 if checkpoint.offset == .zero { pending.add(checkpoint) }

@@ -36,6 +36,8 @@ extension OwnerScope {
 
 package enum TaskAction: Sendable, Hashable {
     case pause, resume, retry
+    /// Retries with the source file as it is now.
+    case resend
     case cancel(keepPartial: Bool)
     case remove(deleteFile: Bool)
 }
@@ -44,6 +46,7 @@ package enum TaskAction: Sendable, Hashable {
 package struct ControlTarget: Sendable, Hashable {
     package enum Scope: Sendable, Hashable {
         case ids([TaskID])
+        case range(ClosedRange<TaskID>)
         case session(String)
         case all
     }
@@ -115,6 +118,8 @@ package protocol TaskServing: Sendable {
     func live(_ id: TaskID) -> LiveFigures?
     /// What a queued task waits for; nil if its turn comes as soon as the tasks before it have theirs.
     func queueing(of record: TaskRecord) async -> TaskView.Queueing?
+    /// A sentence that names the disk of a running task if it does not answer; nil otherwise.
+    func silentDisk(of record: TaskRecord) async -> String?
     /// Parts of a running download, in order; empty where there is one stream only.
     func segments(_ id: TaskID) -> [SegmentFigures]
     func control(_ action: TaskAction, _ target: ControlTarget) async throws -> ControlOutcome
@@ -131,11 +136,20 @@ package protocol TaskServing: Sendable {
 /// What `task.add` answers of a task.
 package struct AddedTask: Sendable, Hashable {
     package var id: TaskID
+    /// Of one that was removed the state that it ended in.
     package var state: TaskState
+    /// Its client token added it before.
+    package var isExisting: Bool
+    /// It was removed since.
+    package var isRemoved: Bool
+    /// An earlier task of the session that has not ended and downloads the same URL.
+    package var duplicateOf: TaskID?
 
-    package init(id: TaskID, state: TaskState) {
+    package init(id: TaskID, state: TaskState, isExisting: Bool = false, isRemoved: Bool = false) {
         self.id = id
         self.state = state
+        self.isExisting = isExisting
+        self.isRemoved = isRemoved
     }
 }
 
@@ -151,4 +165,7 @@ package protocol SessionServing: Sendable {
     func open(_ key: SessionKey, configuration: SessionConfiguration?, by peer: Peer) async throws -> SessionRecord
     func finish(_ key: SessionKey) async throws -> SessionRecord
     func invalidate(_ key: SessionKey) async throws -> SessionRecord
+    /// Durably; when it returns, no task of the session runs.
+    func pause(_ key: SessionKey) async throws -> SessionRecord
+    func resume(_ key: SessionKey) async throws -> SessionRecord
 }

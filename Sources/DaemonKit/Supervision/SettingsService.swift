@@ -1,5 +1,7 @@
 import Logging
+import TransferCore
 import TransferModel
+import TransferRPC
 import TransferStore
 
 /// Changes global settings durably and puts them in force, on running transfers too.
@@ -7,23 +9,37 @@ package final class SettingsService: Sendable {
     private let registry: SettingsRegistry
     private let store: TransferStore
     private let time: any TimeSource
+    private let pool: BlockingPool
     private let logger: Logger
     private let applied: @Sendable () -> Void
 
     /// - Parameter applied: called after each change that is in force.
     package init(
-        registry: SettingsRegistry, store: TransferStore, time: any TimeSource, logger: Logger,
+        registry: SettingsRegistry, store: TransferStore, time: any TimeSource, pool: BlockingPool, logger: Logger,
         applied: @escaping @Sendable () -> Void
     ) {
         self.registry = registry
         self.store = store
         self.time = time
+        self.pool = pool
         self.logger = logger
         self.applied = applied
     }
 
     package func values() -> [(name: SettingName, value: JSONValue, origin: SettingOrigin)] {
         registry.current.globalValues()
+    }
+
+    package func list() async -> ListSettings.Result {
+        let (registry, current) = (registry, registry.current)
+        do {
+            let edited = try await pool.run(at: registry.file) { () throws(ConfigurationErrors) in
+                try registry.edited()
+            }
+            return SettingsList.result(current, edited)
+        } catch {
+            return SettingsList.result(current, nil, problem: "\(error)")
+        }
     }
 
     /// Null removes a stored value. All or none.

@@ -1,3 +1,4 @@
+import Logging
 import TransferModel
 import TransferStore
 
@@ -20,7 +21,16 @@ struct StorePatience: Sendable {
         }
     }
 
-    private static func passes(_ code: ErrorCode) -> Bool {
+    static func passes(_ code: ErrorCode) -> Bool {
         code == .diskFull || code == .diskQuota || code == .diskIO
+    }
+}
+
+extension Logger {
+    /// Something failed that is tried again. Where the store is full or fails, the daemon says so once (`StoreHealth`), not
+    /// with each try.
+    func retried(_ message: Logger.Message, _ error: any Error, _ metadata: Logger.Metadata = [:]) {
+        let isTheStores = (error as? TransferError).map { StorePatience.passes($0.code) } ?? false
+        log(level: isTheStores ? .debug : .warning, message, metadata: metadata.merging(["error": "\(error)"]) { $1 })
     }
 }

@@ -11,9 +11,14 @@ extension Supervisor: TaskServing {
             throw TransferError(.shuttingDown, "The daemon is stopping; try again in a moment.")
         }
         let key = SessionKey(owner: peer.uid, identifier: identifier ?? SessionKey.sharedIdentifier)
-        let tokens = ClientTokens(owner: peer.uid, now: time.reading().wall)
-        let (session, known) = try await store.read { snapshot in
-            (try snapshot.session(key), try tokens.tasks(of: specs, in: snapshot))
+        let tokens = try ClientTokens(specs, of: key, now: time.reading().wall)
+        let downloads = specs.indices.filter { specs[$0].kind == .download && specs[$0].url != nil }
+        let (session, known, queued) = try await store.read { snapshot in
+            let queued = try snapshot.queued(urls: downloads.compactMap { specs[$0].url }, in: key)
+            return (
+                try snapshot.session(key), try tokens.tasks(of: specs, in: snapshot),
+                Dictionary(uniqueKeysWithValues: queued.map { (downloads[$0.key], $0.value) })
+            )
         }
         // Whatever has become of their session meanwhile, and of the files that they name.
         if !known.isEmpty, known.count == specs.count { return specs.indices.compactMap { known[$0] } }
@@ -32,10 +37,28 @@ extension Supervisor: TaskServing {
         }
         // Also where the store is full: the alarms then look for room.
         defer { kick() }
-        let added = try await insert(admitted, admission.session)
+        let added = try await insert(admitted, admission.session, tokens)
         try? await takeOverParts(admitted.indices.filter { admitted[$0].checkpoint != nil }.map { added[$0].id })
         var rest = added[...]
-        return specs.indices.compactMap { known[$0] ?? rest.popFirst() }
+        let all = specs.indices.compactMap { known[$0] ?? rest.popFirst() }
+        return Self.naming(queued, in: all, downloads.filter { known[$0] == nil }, specs)
+    }
+
+    /// Notes which tasks have the URL of one that is queued already, be it of the same call.
+    private static func naming(
+        _ queued: [Int: TaskID], in added: [AddedTask], _ downloads: [Int], _ specs: [TaskSpec]
+    ) -> [AddedTask] {
+        var added = added
+        var first: [String: TaskID] = [:]
+        first.reserveCapacity(downloads.count)
+        for index in downloads {
+            guard let url = specs[index].url else { continue }
+            let earlier = queued[index] ?? first[url]
+            if earlier == nil { first[url] = added[index].id }
+            // A client token may mean that very task.
+            if earlier != added[index].id { added[index].duplicateOf = earlier }
+        }
+        return added
     }
 
     /// Gives parts that came with resume data their tasks' names at once: under the old ones they would go with the tasks
@@ -73,14 +96,18 @@ extension Supervisor: TaskServing {
     }
 
     /// All or none, in one transaction; what a client token already added is returned as it stands.
-    private func insert(_ tasks: [AdmittedTask], _ seen: SessionRecord) async throws -> [AddedTask] {
+    private func insert(
+        _ tasks: [AdmittedTask], _ seen: SessionRecord, _ tokens: ClientTokens
+    ) async throws -> [AddedTask] {
         let (key, now, transitions, storeID) = (seen.key, time.reading(), transitions, store.identifier)
         @Sendable func batch(_ configuration: SessionConfiguration) -> AddBatch {
             AddBatch(
-                tasks, key: key, configuration: configuration, now: now, transitions: transitions, storeID: storeID)
+                tasks, key: key, tokens: tokens, configuration: configuration, now: now, transitions: transitions,
+                storeID: storeID)
         }
         let ready = batch(seen.configuration)
-        return try await store.write { transaction in
+        let isLate = tasks.contains { $0.spec.hasDeadline(by: now.wall) }
+        let (added, late) = try await store.write { transaction in
             let session: SessionRecord
             if let known = try transaction.session(key) {
                 session = known
@@ -90,9 +117,34 @@ extension Supervisor: TaskServing {
             }
             // It may have been changed since it was read.
             let isCurrent = session.configuration == ready.configuration
-            return try (isCurrent ? ready : batch(session.configuration)).store(in: transaction) {
+            let added = try (isCurrent ? ready : batch(session.configuration)).store(in: transaction) {
                 try Self.checkTakesTasks(session)
             }
+            guard isLate else { return (added, [TaskTransitions.Outcome]()) }
+            return try Self.failLate(added, transitions, at: now.wall, in: transaction)
         }
+        for outcome in late { log(outcome) }
+        if !late.isEmpty { Task { await afterwards(late) } }
+        return added
     }
+
+    /// A task whose deadline has passed is over before anything is sent for it.
+    private static func failLate(
+        _ added: [AddedTask], _ transitions: TaskTransitions, at now: Timestamp, in transaction: StoreTransaction
+    ) throws -> ([AddedTask], [TaskTransitions.Outcome]) {
+        var (added, outcomes) = (added, [TaskTransitions.Outcome]())
+        for index in added.indices {
+            guard let record = try transaction.task(added[index].id), !record.status.state.isFinal,
+                record.spec.hasDeadline(by: now)
+            else { continue }
+            let outcome = try transitions.apply(.deadlinePassed, to: record, in: transaction)
+            added[index].state = outcome.record.status.state
+            outcomes.append(outcome)
+        }
+        return (added, outcomes)
+    }
+}
+
+extension TaskSpec {
+    fileprivate func hasDeadline(by time: Timestamp) -> Bool { deadlineAt.map { $0 <= time } ?? false }
 }

@@ -6,7 +6,14 @@ import TransferStore
 /// Pause, resume, cancel, retry, remove: a machine event for each selected task, in pieces that hold nobody up.
 extension Supervisor {
     package func record(_ id: TaskID, for peer: Peer) async throws -> TaskRecord {
-        let record = try await store.read { try $0.task(id) }
+        let record: TaskRecord?
+        do {
+            record = try await store.read { try $0.task(id) }
+        } catch let error as TransferError where error.code == .internal {
+            record = try await store.write { [transitions] transaction in
+                try transitions.readable(id, in: transaction) ?? transaction.task(id)
+            }
+        }
         guard let record, peer.isAdmin || record.session.owner == peer.uid else { throw Self.notFound(id) }
         return record
     }
@@ -47,10 +54,12 @@ extension Supervisor {
             for chunk in ids.chunked(Self.chunkSize) {
                 try await control(action, chunk, target, isNamed: true, into: &outcome)
             }
+        case .range(let range):
+            try await control(action, TaskSelector(range: range), target, into: &outcome)
         case .session(let identifier):
-            try await controlSelected(action, identifier, target, into: &outcome)
+            try await control(action, TaskSelector(session: identifier), target, into: &outcome)
         case .all:
-            try await controlSelected(action, nil, target, into: &outcome)
+            try await control(action, TaskSelector(), target, into: &outcome)
         }
         if !outcome.changed.isEmpty { kick() }
         return outcome
@@ -59,14 +68,15 @@ extension Supervisor {
     /// Tasks of one transaction: some milliseconds of the writer, and each commit is progress that stays.
     private static let chunkSize = 256
 
-    private func controlSelected(
-        _ action: TaskAction, _ session: String?, _ target: ControlTarget, into outcome: inout ControlOutcome
+    private func control(
+        _ action: TaskAction, _ selector: TaskSelector, _ target: ControlTarget, into outcome: inout ControlOutcome
     ) async throws {
-        let states = target.states ?? action.natural
-        let selector = TaskSelector(owner: target.owner.owner, session: session, states: states)
+        var selector = selector
+        selector.owner = target.owner.owner
+        selector.states = target.states ?? action.natural
         var last: TaskID?
         while true {
-            let after = last
+            let (selector, after) = (selector, last)
             let ids = try await store.read { try $0.select(selector, after: after, limit: Self.chunkSize) }
             guard let end = ids.last else { return }
             try await control(action, ids, target, isNamed: false, into: &outcome)
@@ -83,8 +93,10 @@ extension Supervisor {
         var done = try await stoppingRuns(action.stopsRuns ? meant.map(\.id) : []) {
             // Parts go first: a daemon that dies in between restarts a task from 0 that was not wanted, and leaves no file.
             let parts = try await discardParts(of: meant.map(\.id), for: action)
+            let sources = action == .resend ? await sources(of: meant.map(\.id)) : [:]
             let results = try await store.write { [transitions] transaction in
-                let results = try transitions.control(action, ids, target, wasFinal: parts.wasFinal, in: transaction)
+                let results = try transitions.control(
+                    action, ids, target, wasFinal: parts.wasFinal, sources: sources, in: transaction)
                 try transaction.note(parts.left(by: results))
                 return results
             }
@@ -113,7 +125,23 @@ extension Supervisor {
                 outcome.files?.append(file)
             }
         }
-        if action.isEnding { for session in Set(changed.map(\.session)) { launches.finalEvent(in: session) } }
+        if action.isEnding { for session in Set(changed.map(\.session)) { launches.look(at: session) } }
+    }
+
+    /// The files that these tasks send, as they are now.
+    private func sources(of ids: [TaskID]) async -> [TaskID: Result<SourceIdentity, TransferError>] {
+        var sources: [TaskID: Result<SourceIdentity, TransferError>] = [:]
+        for record in (try? await store.read({ try $0.tasks(ids) })) ?? [] {
+            guard let path = record.spec.source?.path ?? record.spec.body?.file else { continue }
+            do {
+                sources[record.id] = .success(
+                    try await files.admitSource(path, field: "source.path", owner: record.session.owner))
+            } catch {
+                sources[record.id] = .failure(
+                    error as? TransferError ?? TransferError(.sourceUnreadable, "\(path): \(error)"))
+            }
+        }
+        return sources
     }
 
     /// Tries each held host at once, with the first of its tasks that were retried. A queued task can be retried if its host holds
@@ -129,15 +157,18 @@ extension Supervisor {
         }
         let hosts = try await store.read { try $0.tasks(ids) }.map { ($0.id, $0.host) }
         let hostOf = Dictionary(hosts) { first, _ in first }
-        var tried: Set<String> = []
+        var tried: Set<HostGates.Scope> = []
         return results.map { result in
             switch result {
             case .changed(let head):
-                if let host = hostOf[head.id], tried.insert(host).inserted {
-                    _ = dispatcher.tryNow(head.id, host: host)
+                let owner = head.session.owner
+                if let host = hostOf[head.id], tried.insert(.init(host: host, owner: owner)).inserted {
+                    _ = dispatcher.tryNow(head.id, host: host, owner: owner)
                 }
             case .skipped(let id, .taskWrongState):
-                if let head = queued[id], let host = hostOf[id], dispatcher.tryNow(id, host: host) {
+                if let head = queued[id], let host = hostOf[id],
+                    dispatcher.tryNow(id, host: host, owner: head.session.owner)
+                {
                     return .changed(head)
                 }
             case .skipped: break
@@ -150,7 +181,7 @@ extension Supervisor {
     private func losing(by action: TaskAction, among heads: [TaskHead]) -> Set<TaskID> {
         switch action {
         case .pause: Set(heads.map(\.id).filter { runs[$0]?.losesByStop == true })
-        case .resume, .cancel, .retry, .remove: []
+        case .resume, .cancel, .retry, .resend, .remove: []
         }
     }
 
@@ -172,7 +203,11 @@ extension Supervisor {
     private func log(_ action: TaskAction, _ changed: [TaskHead]) {
         guard let first = changed.first, let last = changed.last else { return }
         guard changed.count > Self.mostLogged else {
-            for head in changed { logger.info("\(action.loggedAs(head))", metadata: ["task": "\(head.id)"]) }
+            for head in changed {
+                logger.info(
+                    "\(action.loggedAs(head))",
+                    metadata: ["task": "\(head.id)", "owner": "\(head.session.owner)"])
+            }
             return
         }
         logger.info(
@@ -223,7 +258,7 @@ extension TaskAction {
         switch self {
         case .pause: [.queued, .running, .waiting]
         case .resume: [.paused]
-        case .retry: [.waiting, .failed, .cancelled]
+        case .retry, .resend: [.waiting, .failed, .cancelled]
         case .cancel: [.queued, .running, .waiting, .paused]
         case .remove: [.completed, .failed, .cancelled]
         }
@@ -232,7 +267,7 @@ extension TaskAction {
     var stopsRuns: Bool {
         switch self {
         case .pause, .cancel: true
-        case .resume, .retry, .remove: false
+        case .resume, .retry, .resend, .remove: false
         }
     }
 
@@ -240,7 +275,7 @@ extension TaskAction {
     fileprivate var isEnding: Bool {
         switch self {
         case .cancel: true
-        case .pause, .resume, .retry, .remove: false
+        case .pause, .resume, .retry, .resend, .remove: false
         }
     }
 
@@ -248,7 +283,7 @@ extension TaskAction {
     fileprivate var isLast: Bool {
         switch self {
         case .cancel, .remove: true
-        case .pause, .resume, .retry: false
+        case .pause, .resume, .retry, .resend: false
         }
     }
 
@@ -257,14 +292,14 @@ extension TaskAction {
         switch self {
         case .cancel(let keepPartial): !head.status.state.isFinal && !(keepPartial && head.hasCheckpoint)
         case .remove: head.status.state.isFinal
-        case .pause, .resume, .retry: false
+        case .pause, .resume, .retry, .resend: false
         }
     }
 
     fileprivate func loggedAs(_ head: TaskHead) -> String {
         switch self {
         case .remove: "removed"
-        case .pause, .resume, .retry, .cancel: head.status.state.rawValue
+        case .pause, .resume, .retry, .resend, .cancel: head.status.state.rawValue
         }
     }
 }

@@ -64,7 +64,7 @@ extension Supervisor {
             }
         } catch {
             sweepAgain()
-            logger.warning("cannot look for parts that were left", metadata: ["error": "\(error)"])
+            logger.retried("cannot look for parts that were left", error)
         }
     }
 

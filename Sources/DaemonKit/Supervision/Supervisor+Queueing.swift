@@ -5,15 +5,33 @@ import TransferRPC
 /// Says what a queued task waits for.
 extension Supervisor {
     package func queueing(of record: TaskRecord) async -> TaskView.Queueing? {
-        if let hold = dispatcher?.hold(host: record.host) { return queueing(hold, of: record) }
-        let settings = configuration().settings
         let session = try? await store.read { try $0.session(record.session) }
+        if session?.pause.since != nil {
+            return .init(
+                reason: .sessionPaused,
+                explanation: "The session \"\(record.session.identifier)\" is paused; dlctl session resume "
+                    + "\(record.session.identifier) lets its tasks run.")
+        }
+        if let hold = dispatcher?.hold(host: record.host, owner: record.session.owner) {
+            let proxy = session.flatMap { policy(of: record, in: $0).network.proxy }.flatMap(ProxyRules.address)
+            return queueing(hold, of: record, through: proxy)
+        }
+        let settings = configuration().settings
         let sessions = session.map { [$0.key: $0] } ?? [:]
         let limits = SlotLimits(settings, sessions)
         let candidate = Scheduler.Candidate(record)
         let running = runs.all.map(Scheduler.Candidate.init)
         guard let limit = Scheduler.blocking(candidate, running: running, limits: limits).first else { return nil }
         return .init(reason: limit.reason, explanation: Self.explanation(limit, limits, of: record))
+    }
+
+    /// Asks the disk of a running task that does not move.
+    package func silentDisk(of record: TaskRecord) async -> String? {
+        guard let live = live(record.id), live.rate == 0, let need = need(of: record),
+            await !conditions.disk.answers(need)
+        else { return nil }
+        return "The disk of \(need.plan.folder) does not answer. Check its device or network mount; the task goes on "
+            + "by itself when it does."
     }
 
     private static func explanation(_ limit: SlotLimit, _ limits: SlotLimits, of record: TaskRecord) -> String {
@@ -37,12 +55,15 @@ extension Supervisor {
             ? "The only slot \(whose) is taken (\(setting))." : "All \(slots) slots \(whose) are taken (\(setting))."
     }
 
-    private func queueing(_ hold: HostGates.Hold, of record: TaskRecord) -> TaskView.Queueing {
+    private func queueing(
+        _ hold: HostGates.Hold, of record: TaskRecord, through proxy: String?
+    ) -> TaskView.Queueing {
         switch hold {
         case .silent(let next):
             .init(
                 reason: .host,
-                explanation: "\(record.host) does not answer; one task at a time probes it. dlctl retry \(record.id) "
+                explanation:
+                    "\(record.host) does not answer\(proxy.map { " through the proxy \($0)" } ?? ""); one task at a time probes it. dlctl retry \(record.id) "
                     + "probes now.", nextAttemptAt: wallTime(next))
         case .paced(let next):
             .init(

@@ -13,26 +13,38 @@ extension Supervisor: SessionServing {
         let launches = launches
         let session = try await store.write { transaction in
             let known = try transaction.session(key)
-            var session = known ?? SessionRecord(key: key, createdAt: now)
-            let reopens = session.state == .invalidated
-            if reopens { session.state = .active }
+            // One that is over comes back as a new one: nothing of its configuration or pause stays.
+            let reopens = known?.state == .invalidated
+            if known == nil || reopens, try transaction.openSessionCount(of: key.owner) >= Bounds.sessions {
+                throw TransferError(
+                    .limitReached, "One user has at most \(Bounds.sessions) sessions that are not over; finish some.")
+            }
+            let new = SessionRecord(key: key, createdAt: now)
+            var session = reopens ? new : known ?? new
+            let launch = session.configuration.launch
             if let configuration {
                 session.configuration = session.configuration.changed(by: configuration)
                 try launches.check(session.configuration)
+                try transaction.introduce(session.configuration.subscriber, owner: key.owner)
             }
             if known == nil {
                 try transaction.insertSession(session)
             } else if reopens || configuration != nil {
                 try transaction.updateSession(session)
             }
+            if reopens || known != nil && session.configuration.launch != launch {
+                try transaction.forgetLaunchFailures(of: key)
+            }
             if known == nil || reopens {
                 _ = try transaction.append(EventRecord(time: now, type: .sessionOpened, session: key))
             }
             return session
         }
+        transitions.clocks.note(session)
         applyRateLimit(of: session)
         if configuration?.namesSchedule ?? false { try await reconsiderSchedules(of: key, at: now) }
         kick()
+        if configuration != nil { launches.look(at: key) }
         return session
     }
 
@@ -46,6 +58,15 @@ extension Supervisor: SessionServing {
         ]
         try await files.checkReadable(
             named.compactMap { field, path in path.map { ("configuration.\(field)", $0) } }, owner: owner)
+        if let launch = configuration.launch {
+            // Whether such a launch is allowed at all comes first: who may not have it learns nothing of the file.
+            var named = SessionConfiguration()
+            named.launch = launch
+            try launches.check(named)
+            if let program = launch.argv?.first {
+                try await files.checkExecutable(program, field: "configuration.launch.argv")
+            }
+        }
         guard let directory = configuration.directory else { return }
         let plan = try DestinationPlan(Destination(directory: directory), directory: nil)
         _ = try await files.admit(plan, owner: owner, field: "configuration.directory")
@@ -56,7 +77,7 @@ extension Supervisor: SessionServing {
     }
 
     package func invalidate(_ key: SessionKey) async throws -> SessionRecord {
-        _ = try await end(key)
+        _ = try await end(key, endsLaunches: true)
         _ = try await control(
             .cancel(keepPartial: false),
             ControlTarget(scope: .session(key.identifier), owner: .user(key.owner)))
@@ -64,7 +85,8 @@ extension Supervisor: SessionServing {
     }
 
     /// Takes no more tasks; a session without unfinished ones is over at once.
-    private func end(_ key: SessionKey) async throws -> SessionRecord {
+    /// - Parameter endsLaunches: until `session.open` asks for them again; else what ends later still starts the program.
+    private func end(_ key: SessionKey, endsLaunches: Bool = false) async throws -> SessionRecord {
         guard key.identifier != SessionKey.sharedIdentifier else {
             throw TransferError(.badField, "id: the session \"shared\" always exists; cancel its tasks instead.")
         }
@@ -72,9 +94,12 @@ extension Supervisor: SessionServing {
         let now = time.reading().wall
         return try await store.write { transaction in
             guard var session = try transaction.session(key) else { throw TransferError.noSession(key.identifier) }
-            guard session.state == .active else { return session }
-            session.state = .finishing
-            try transaction.updateSession(session)
+            let wasActive = session.state == .active
+            let stored = session
+            if endsLaunches { session.configuration.sendsLaunchEvents = nil }
+            if wasActive { session.state = .finishing }
+            if session != stored { try transaction.updateSession(session) }
+            guard wasActive else { return session }
             guard try !transaction.hasUnfinishedTasks(key) else { return session }
             try transitions.endSession(session, at: now, in: transaction)
             session.state = .invalidated

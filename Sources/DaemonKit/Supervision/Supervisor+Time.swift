@@ -22,7 +22,7 @@ extension Supervisor {
             var outcomes: [TaskTransitions.Outcome] = []
             var stops: [(run: TransferRun, event: TaskEvent)] = []
             for id in due {
-                guard let record = try transaction.task(id) else { continue }
+                guard let record = try transitions.readable(id, in: transaction) else { continue }
                 let isDeadline = record.spec.deadlineAt.map { $0 <= now.wall } ?? false
                 if !isDeadline, try transitions.postponed(record, at: now, in: transaction) { continue }
                 let event: TaskEvent = isDeadline ? .deadlinePassed : .resourceTimeoutPassed
@@ -101,13 +101,46 @@ extension Supervisor {
     /// When the session's closed time window opens next; nil while it is open.
     func closedUntil(_ session: SessionRecord, at now: Timestamp) -> Timestamp? {
         guard let windows = session.configuration.schedule, !windows.isEmpty else { return nil }
-        guard let schedule = try? ScheduleWindows(windows), !schedule.isOpen(at: now, utcOffset: LocalTime.utcOffset)
+        guard let schedule = schedules.windows(of: session.key, windows),
+            !schedule.isOpen(at: now, utcOffset: LocalTime.utcOffset)
         else { return nil }
         return schedule.nextOpening(after: now, utcOffset: LocalTime.utcOffset)
     }
 
+    /// What is older goes; nil if nothing does.
+    private static func horizon(_ retention: Seconds, at now: Timestamp) -> Timestamp? {
+        retention > 0 ? now.advanced(by: Seconds(-retention.rawValue)) : nil
+    }
+
+    /// Of a log that is longer, the oldest events of those owners go who have the most.
+    private func dropEvents(keeping limit: Int) async throws {
+        let counts = try await store.read { try $0.eventCounts() }
+        for (owner, count) in EventShares.excess(counts, keeping: limit) {
+            var left = count
+            while left > 0 {
+                let most = min(left, 1000)
+                let oldest = try await store.read { try $0.oldestEvents(of: owner, limit: most) }
+                guard !oldest.isEmpty else { break }
+                try await store.write { try $0.expireEvents(oldest, of: owner) }
+                left -= oldest.count
+            }
+        }
+    }
+
     /// Tasks that one transaction drops: some milliseconds of the writer.
     private static let retentionBatch = 256
+
+    /// The tasks; those that cannot be read are set aside before.
+    private func readable(_ ids: [TaskID]) async throws -> [TaskRecord] {
+        let records = try await store.read { try $0.tasks(ids) }
+        let missing = Set(ids).subtracting(records.map(\.id)).sorted()
+        guard !missing.isEmpty else { return records }
+        let transitions = transitions
+        try await store.write { transaction in
+            for id in missing { _ = try transitions.readable(id, in: transaction) }
+        }
+        return try await store.read { try $0.tasks(ids) }
+    }
 
     /// Retention, the reserve, and what a crash left: nothing here is urgent.
     func keepHouse() async {
@@ -117,12 +150,11 @@ extension Supervisor {
             let reading = time.reading()
             guard mayDropByAge(at: reading) else { return }
             let now = reading.wall
-            let horizon = now.advanced(by: Seconds(-settings.historyRetention.rawValue))
-            while true {
-                let old = try await store.read { try $0.history(before: horizon, limit: Self.retentionBatch) }
-                guard !old.isEmpty else { break }
+            while let horizon = Self.horizon(settings.historyRetention, at: now) {
+                let ids = try await store.read { try $0.history(before: horizon, limit: Self.retentionBatch) }
+                guard !ids.isEmpty else { break }
+                let old = try await readable(ids)
                 // Parts go first, as with what a client removes.
-                let ids = old.map(\.id)
                 try await stoppingRuns(ids) {
                     let parts = try await discardParts(of: ids, for: .remove(deleteFile: false))
                     let left = try await store.write { transaction in
@@ -135,19 +167,16 @@ extension Supervisor {
                     }
                     didNote(left)
                 }
-                if old.count < Self.retentionBatch { break }
+                if ids.count < Self.retentionBatch { break }
             }
-            let eventHorizon = now.advanced(by: Seconds(-settings.eventRetention.rawValue))
-            while true {
-                let dropped = try await store.write {
-                    try $0.expireEvents(before: eventHorizon, keeping: settings.eventRetentionCount, limit: 2000)
-                }
-                if dropped < 2000 { break }
+            if let horizon = Self.horizon(settings.eventRetention, at: now) {
+                while try await store.write({ try $0.expireEvents(before: horizon, limit: 2000) }) {}
             }
+            if settings.eventRetentionCount > 0 { try await dropEvents(keeping: settings.eventRetentionCount) }
             let tokenHorizon = now.advanced(by: Seconds(-ClientTokens.lifetime))
             while try await store.write({ try $0.expireClientTokens(before: tokenHorizon, limit: 1000) }) == 1000 {}
         } catch {
-            logger.warning("cannot drop old history", metadata: ["error": "\(error)"])
+            logger.retried("cannot drop old history", error)
         }
     }
 }

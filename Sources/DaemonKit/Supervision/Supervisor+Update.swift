@@ -14,7 +14,7 @@ extension Supervisor {
             applyRateLimit(changed.spec.rateLimit ?? .unlimited, of: changed)
             // The host was held for another request.
             if parameters.changesRequest, changed.status.state == .queued {
-                _ = dispatcher?.tryNow(id, host: changed.host)
+                _ = dispatcher?.tryNow(id, host: changed.host, owner: changed.session.owner)
             }
             return change.destination != nil
         }

@@ -21,6 +21,7 @@ package final class Supervisor: Sendable {
     /// Beginnings at one time, for each destination's file system: each takes more memory than a transfer that waits.
     private let beginnings = Turnstiles(width: 64)
     let transitions: TaskTransitions
+    let schedules = SessionSchedules()
     let patience: StorePatience
     let conditions: Conditions
     let launches: any LaunchServing
@@ -34,7 +35,7 @@ package final class Supervisor: Sendable {
     private let alarmsBox = Guarded<Alarms?>(nil)
     /// Tasks that have a limit of their own in the engine.
     private let limited = Guarded(Set<TaskID>())
-    private let networkFollower = Guarded<Task<Void, Never>?>(nil)
+    private let networkFollowers = Guarded<[Task<Void, Never>]>([])
 
     package init(
         store: TransferStore, engine: any ExchangePerforming, access: FileAccess, pool: BlockingPool,
@@ -54,7 +55,12 @@ package final class Supervisor: Sendable {
             access: access, storeID: store.identifier, stateFolder: store.folderPath, pool: pool)
         transitions = TaskTransitions(
             time: time, policy: { spec, session in Self.policy(of: spec, session, configuration()) },
-            queueLimit: { configuration().global.maximumQueuedTasksPerUser })
+            queueLimit: { configuration().global.maximumQueuedTasksPerUser },
+            unreadable: { task, cause in
+                logger.error(
+                    "a task was set aside: what is stored of it cannot be read",
+                    metadata: ["task": "\(task)", "error": "\(cause)"])
+            })
         let stopping = Guarded(false)
         self.stopping = stopping
         patience = StorePatience(store: store) { stopping.withLock { $0 } }
@@ -79,12 +85,14 @@ package final class Supervisor: Sendable {
     /// does not exist.
     package func recover() async throws {
         try await beginClock()
-        let interrupted = try await store.read { try $0.running() }
+        try await recallPauses()
+        let interrupted = try await store.read { try $0.runningIDs() }
         for chunk in interrupted.chunked(500) {
             let transitions = transitions
             try await store.write { transaction in
-                for record in chunk {
-                    _ = try transitions.apply(.daemonRestarted, to: record.id, in: transaction)
+                for id in chunk {
+                    guard let record = try transitions.readable(id, in: transaction) else { continue }
+                    _ = try transitions.apply(.daemonRestarted, to: record, in: transaction)
                 }
             }
         }
@@ -107,8 +115,11 @@ package final class Supervisor: Sendable {
         dispatcherBox.withLock { $0 = dispatcher }
         alarmsBox.withLock { $0 = alarms }
         alarms.start()
-        let follower = Task { [weak self] in await self?.followNetwork() ?? () }
-        networkFollower.withLock { $0 = follower }
+        let followers = [
+            Task { [weak self] in await self?.followNetwork() ?? () },
+            Task { [weak self] in await self?.followResolver(dispatcher) ?? () },
+        ]
+        networkFollowers.withLock { $0 = followers }
         await dispatcher.kick()
     }
 
@@ -116,7 +127,7 @@ package final class Supervisor: Sendable {
     package func stop() async {
         stopping.withLock { $0 = true }
         alarmsBox.withLock { $0 }?.stop()
-        networkFollower.withLock { $0 }?.cancel()
+        networkFollowers.withLock { $0 }.forEach { $0.cancel() }
         endings.stop()
         await dispatcherBox.withLock { $0 }?.stop()
         let active = runs.all
@@ -167,18 +178,13 @@ package final class Supervisor: Sendable {
         let proxy = policy.network.proxy
         let startedAt = time.reading().boot
         let run = TransferRun(record, startedAt: startedAt, directHost: Self.directHost(of: record, proxy: proxy)) {
-            [dispatcherBox, host = record.host, id = record.id] in
-            dispatcherBox.withLock { $0 }?.hostAnswered(host, task: id, startedAt: startedAt)
+            [dispatcherBox, host = record.host, owner = record.session.owner, id = record.id] in
+            dispatcherBox.withLock { $0 }?.hostAnswered(host, owner: owner, task: id, startedAt: startedAt)
         }
         runs.insert(run)
         alarmsBox.withLock { $0 }?.sampleRates()
         applyRateLimit(policy.rateLimit, of: record)
-        logger.info(
-            "started",
-            metadata: [
-                "task": "\(record.id)", "attempt": "\(record.status.attempts)",
-                "url": "\(URLRules.redacted(record.spec.url ?? ""))",
-            ])
+        logger.debug("started", metadata: TaskLogFields.fields(of: record))
         let attempt = attempt(record, policy, run)
         let turnstile = beginnings[record.destinationDevice]
         turnstile.enter { [self] in
@@ -238,7 +244,8 @@ package final class Supervisor: Sendable {
         }
         // The host that was silent is another one.
         if report == .failed, run.isElsewhere { report = .refused }
-        dispatcher?.report(report, host: record.host, task: record.id, startedAt: run.startedAt)
+        dispatcher?.report(
+            report, host: record.host, owner: record.session.owner, task: record.id, startedAt: run.startedAt)
     }
 
     var dispatcher: Dispatcher? { dispatcherBox.withLock { $0 } }
@@ -354,17 +361,7 @@ package final class Supervisor: Sendable {
     }
 
     private func tellLaunches(_ outcome: TaskTransitions.Outcome) {
-        if outcome.record.status.state.isFinal { launches.finalEvent(in: outcome.record.session) }
-    }
-
-    func log(_ outcome: TaskTransitions.Outcome) {
-        let record = outcome.record
-        var metadata: Logger.Metadata = ["task": "\(record.id)"]
-        if let reason = record.status.reason { metadata["reason"] = "\(reason.rawValue)" }
-        if let error = record.status.error { metadata["code"] = "\(error.code.rawValue)" }
-        if let next = record.status.nextAttemptAt { metadata["next"] = "\(next)" }
-        if let file = record.result?.file { metadata["file"] = "\(file)" }
-        logger.info("\(record.status.state.rawValue)", metadata: metadata)
+        if outcome.record.status.state.isFinal { launches.look(at: outcome.record.session) }
     }
 
     // MARK: Rates

@@ -40,7 +40,7 @@ struct TaskChange: Sendable {
         let spec = applied(to: record.spec)
         let target = try URLRules.parse(spec.url ?? "")
         // At another URL an upload begins anew; the one that was begun is ended where it is.
-        if record.upload?.belongs(to: target) == false { try transaction.endUpload(of: record, at: now.wall) }
+        if let upload = record.upload { try follow(upload, of: record, spec, target, at: now.wall, in: transaction) }
         if let held = record.checkpoint, let named = Origins.renamed(held, from: record.spec, to: spec) {
             try transaction.setCheckpoint(record.id, named)
         }
@@ -54,6 +54,25 @@ struct TaskChange: Sendable {
                 payload: ["fields": .array(parameters.changedFields.map { .string($0) })]))
         guard let updated = try transaction.task(record.id) else { throw Supervisor.notFound(record.id) }
         return updated
+    }
+
+    private func follow(
+        _ upload: UploadProgress, of record: TaskRecord, _ spec: TaskSpec, _ target: ParsedURL, at now: Timestamp,
+        in transaction: StoreTransaction
+    ) throws {
+        var isSame = true
+        if let new = parameters.s3, let old = record.spec.s3 {
+            isSame = new.isSameUpload(as: old)
+            // Parts of another size are in other places, and replace those that are there.
+            if isSame, new.partSize != old.partSize { try transaction.setUpload(record.id, nil) }
+        }
+        if !isSame || !upload.belongs(to: target) {
+            try transaction.endUpload(of: record, at: now)
+            if parameters.s3 != nil { try transaction.setUpload(record.id, nil) }
+        }
+        if parameters.s3 != nil, try transaction.task(record.id)?.upload == nil {
+            try transaction.setUpload(record.id, spec.s3Progress(of: record.source, at: now))
+        }
     }
 
     /// The part now belongs elsewhere. The names that it has, or may have, are noted in the same commit, so that they are
@@ -98,6 +117,7 @@ extension UpdateTask.Parameters {
     var changedFields: [String] {
         [
             ("priority", priority != nil), ("rateLimit", rateLimit != nil), ("url", url != nil),
+            ("s3", s3 != nil),
             ("mirrors", mirrors != nil), ("headers", headers != nil), ("username", username != nil),
             ("password", password != nil), ("bearer", bearer != nil), ("netrc", netrc != nil),
             ("proxy", proxy != nil), ("caFile", caFile != nil), ("checksum", checksum != nil),
@@ -114,8 +134,9 @@ extension UpdateTask.Parameters {
         spec.priority = priority ?? spec.priority
         spec.rateLimit = rateLimit ?? spec.rateLimit
         spec.url = url ?? spec.url
+        spec.s3 = s3 ?? spec.s3
         if let mirrors { spec.mirrors = mirrors.isEmpty ? nil : mirrors }
-        spec.headers = headers ?? spec.headers
+        if let headers { spec.headers = headers.isEmpty ? nil : headers }
         if changesCredentials {
             if username != nil || password == nil { spec.username = username }
             spec.password = password
@@ -138,7 +159,8 @@ extension UpdateTask.Parameters {
         let isOfTransfer = changesRequest || destination != nil || conflictPolicy != nil || deadlineAt != nil
         guard state != .completed || !(isOfTransfer || earliestBeginAt != nil) else {
             throw TransferError(
-                .taskWrongState, "Task \(id) is completed; only its description, priority and limit can change.",
+                .taskWrongState,
+                "Task \(id) is completed; only its description, priority, rateLimit and position can change.",
                 details: ["state": .string(state.rawValue)])
         }
         guard !state.isFinal || earliestBeginAt == nil else {
@@ -150,8 +172,8 @@ extension UpdateTask.Parameters {
 
     fileprivate func storePosition(of id: TaskID, at now: Timestamp, in transaction: StoreTransaction) throws {
         switch position {
-        case .first: try transaction.setPosition(id, -Double(now.rawValue))
-        case .last: try transaction.setPosition(id, Double(now.rawValue))
+        case .first: try transaction.setPosition(id, try transaction.outermostPosition(of: id, isLast: false, at: now))
+        case .last: try transaction.setPosition(id, try transaction.outermostPosition(of: id, isLast: true, at: now))
         case .at(let place): try transaction.setPosition(id, place)
         case nil: break
         }

@@ -15,14 +15,18 @@ struct CompletedRun: Sendable {
 
 /// Many tasks that change in one way together: one look at each, one append of all events, one look at the session.
 extension TaskTransitions {
-    /// Claims those of `ids` that are still queued.
+    /// Claims those of `ids` that are still queued and may run.
     func claim(
         _ ids: [TaskID], sessions: [SessionKey: SessionRecord], in transaction: StoreTransaction
     ) throws -> [TaskRecord] {
         var decisions: [Decision] = []
+        // Whoever paused one has stopped what was claimed before that commit.
+        let paused = try transaction.pausedSessions()
         for id in ids {
             // Others were paused, cancelled or removed since they were read.
-            guard let record = try transaction.task(id), record.status.state == .queued else { continue }
+            guard let record = try readable(id, in: transaction), record.status.state == .queued,
+                !paused.contains(record.session)
+            else { continue }
             decisions.append(
                 try decide(.claimed, of: record, in: transaction, session: sessions[record.session]?.configuration))
         }

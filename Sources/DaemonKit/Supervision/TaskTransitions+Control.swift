@@ -11,15 +11,17 @@ enum ControlResult: Sendable {
 
 /// What clients ask of many tasks: decided on their heads, stored with few statements, whatever their specs say.
 extension TaskTransitions {
-    /// - Parameter wasFinal: of tasks whose part files were seen to before: what another request ended or began meanwhile is
-    ///   left alone, as if this one had come first.
+    /// - Parameters:
+    ///   - wasFinal: of tasks whose part files were seen to before: what another request ended or began meanwhile is
+    ///     left alone, as if this one had come first.
+    ///   - sources: of `resend`, the files that tasks send.
     /// - Returns: one entry for each of `ids`, in order.
     func control(
         _ action: TaskAction, _ ids: [TaskID], _ target: ControlTarget, wasFinal: [TaskID: Bool] = [:],
-        in transaction: StoreTransaction
+        sources: [TaskID: Result<SourceIdentity, TransferError>] = [:], in transaction: StoreTransaction
     ) throws -> [ControlResult] {
         var heads = Dictionary(try transaction.heads(ids).map { ($0.id, $0) }) { first, _ in first }
-        var changes = ControlChanges(transitions: self, action: action, now: time.reading())
+        var changes = ControlChanges(transitions: self, action: action, sources: sources, now: time.reading())
         let results = try ids.map { id -> ControlResult in
             guard let head = heads[id], target.owner.includes(head.session.owner) else {
                 return .skipped(id, .taskNotFound)
@@ -30,6 +32,7 @@ extension TaskTransitions {
             if let wasFinal = wasFinal[id], wasFinal != head.status.state.isFinal {
                 return .skipped(id, .taskWrongState)
             }
+            if case .failure(let error)? = sources[id] { return .skipped(id, error.code) }
             do {
                 let after = try changes.take(head, in: transaction)
                 heads[id] = after
@@ -49,6 +52,7 @@ extension TaskTransitions {
 private struct ControlChanges {
     let transitions: TaskTransitions
     let action: TaskAction
+    let sources: [TaskID: Result<SourceIdentity, TransferError>]
     let now: ClockReading
 
     private var moves: [StatusChange] = []
@@ -61,9 +65,13 @@ private struct ControlChanges {
     /// Of users whose ended tasks are taken up again; nil for those without a limit.
     private var quotas: [UserID: QueueQuota?] = [:]
 
-    init(transitions: TaskTransitions, action: TaskAction, now: ClockReading) {
+    init(
+        transitions: TaskTransitions, action: TaskAction,
+        sources: [TaskID: Result<SourceIdentity, TransferError>], now: ClockReading
+    ) {
         self.transitions = transitions
         self.action = action
+        self.sources = sources
         self.now = now
     }
 
@@ -75,7 +83,7 @@ private struct ControlChanges {
             try remove(head, in: transaction)
             return nil
         }
-        if case .resume = event { event = .resume(notBefore: try transaction.task(head.id)?.spec.earliestBeginAt) }
+        if case .resume = event { event = .resume(notBefore: try record(head, in: transaction).spec.earliestBeginAt) }
         var step = try transitions.step(event, of: head, at: now)
         if step.change != nil, step.head.status.budgetMark != nil {
             step.change?.resourceTimeoutAt = try expiry(of: step.head, in: transaction)
@@ -84,6 +92,7 @@ private struct ControlChanges {
             try checkIsOpen(head, in: transaction)
             try takeRoom(of: head.session.owner, in: transaction)
         }
+        if let source = try sources[head.id]?.get() { try replaceSource(of: head, with: source, in: transaction) }
         if let change = step.change { moves.append(change) }
         if step.discardsPart {
             if head.hasCheckpoint { discarded.append(head.id) }
@@ -103,16 +112,35 @@ private struct ControlChanges {
         events.append(EventRecord(time: now.wall, type: .taskRemoved, session: head.session, task: head.id))
     }
 
+    /// - Throws: `task.wrong_state` if it cannot be read: it was set aside, and has failed.
+    private func record(_ head: TaskHead, in transaction: StoreTransaction) throws -> TaskRecord {
+        guard let record = try transitions.readable(head.id, in: transaction) else {
+            throw TransferError(.taskWrongState, "Task \(head.id) cannot be read; it was set aside.")
+        }
+        return record
+    }
+
+    /// What was sent of another file is of no use: the upload begins anew.
+    private func replaceSource(
+        of head: TaskHead, with source: SourceIdentity, in transaction: StoreTransaction
+    ) throws {
+        guard let record = try transitions.readable(head.id, in: transaction), record.source != source else { return }
+        try transaction.setSource(head.id, source)
+        // S3's is its client's, and goes on: parts that are sent again replace those that are there.
+        if record.spec.s3 == nil { try transaction.endUpload(of: record, at: now.wall) }
+        try transaction.setUpload(head.id, record.spec.s3Progress(of: source, at: now.wall))
+    }
+
     private func endUpload(of head: TaskHead, in transaction: StoreTransaction) throws {
-        guard head.hasUpload, let record = try transaction.task(head.id) else { return }
+        guard head.hasUpload, let record = try transitions.readable(head.id, in: transaction) else { return }
         try transaction.endUpload(of: record, at: now.wall)
     }
 
     /// When its time for the resource will have run out: what the spec says is needed for that.
     private mutating func expiry(of head: TaskHead, in transaction: StoreTransaction) throws -> Timestamp? {
-        guard let record = try transaction.task(head.id) else { return nil }
+        let record = try record(head, in: transaction)
         let configuration = try session(of: head, in: transaction)?.configuration ?? SessionConfiguration()
-        return transitions.expiry(of: record.spec, head.status, configuration, at: now)
+        return transitions.expiry(of: record.spec, head.status, configuration, in: head.session, at: now)
     }
 
     private mutating func session(of head: TaskHead, in transaction: StoreTransaction) throws -> SessionRecord? {
@@ -152,7 +180,7 @@ extension TaskAction {
         switch self {
         case .pause: .pause
         case .resume: .resume(notBefore: nil)
-        case .retry: .retry
+        case .retry, .resend: .retry
         case .cancel(let keepPartial): .cancel(keepPartial: keepPartial)
         case .remove: nil
         }

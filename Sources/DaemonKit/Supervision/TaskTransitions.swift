@@ -17,8 +17,12 @@ package struct TaskTransitions: Sendable {
     let time: any TimeSource
     /// What is in force for a task of a session.
     let policy: @Sendable (TaskSpec, SessionConfiguration) -> EffectivePolicy
+    /// How time counts for tasks of sessions that are or were paused.
+    let clocks = SessionClocks()
     /// Unfinished tasks that one user may have; nil = no limit.
     var queueLimit: @Sendable () -> Int? = { nil }
+    /// Hears of tasks that were set aside because their rows cannot be read; may hear of one twice.
+    var unreadable: @Sendable (TaskID, TransferError) -> Void = { _, _ in }
 
     /// What room a user has for further tasks; nil without a limit.
     func quota(of owner: UserID, in snapshot: StoreSnapshot) throws -> QueueQuota? {
@@ -28,7 +32,7 @@ package struct TaskTransitions: Sendable {
 
     /// - Throws: `task.not_found`, `task.wrong_state`, or what the store throws.
     package func apply(_ event: TaskEvent, to id: TaskID, in transaction: StoreTransaction) throws -> Outcome {
-        guard let record = try transaction.task(id) else {
+        guard let record = try readable(id, in: transaction) else {
             throw TransferError(.taskNotFound, "There is no task \(id).", details: ["task": .integer(id.rawValue)])
         }
         return try apply(event, to: record, in: transaction)
@@ -85,10 +89,25 @@ package struct TaskTransitions: Sendable {
         // Nothing is looked up while time does not count.
         if change != nil, record.status.budgetMark != nil {
             let session = try known ?? transaction.session(record.session)?.configuration ?? SessionConfiguration()
-            change?.resourceTimeoutAt = expiry(of: record.spec, record.status, session, at: now)
+            change?.resourceTimeoutAt = expiry(
+                of: record.spec, record.status, session, in: record.session, at: now)
         }
-        return Decision(
-            outcome: Outcome(record: record, effects: step.effects), change: change, events: step.events)
+        var events = step.events
+        for index in events.indices where Self.tellsIdentity(events[index].type) {
+            events[index].payload.merge(EventPayload.identity(of: record.spec)) { own, _ in own }
+        }
+        return Decision(outcome: Outcome(record: record, effects: step.effects), change: change, events: events)
+    }
+
+    /// Whether subscribers need not ask whose event it is.
+    static func tellsIdentity(_ type: EventType) -> Bool {
+        switch type {
+        case .taskAdded, .taskCompleted, .taskFailed: true
+        case .taskStarted, .taskRedirected, .taskResponse, .taskResumed, .taskRestarted, .taskProgress, .taskWaiting,
+            .taskPaused, .taskQueued, .taskUpdated, .taskCancelled, .taskRemoved, .sessionOpened, .sessionPaused,
+            .sessionResumed, .sessionDrained, .sessionInvalidated, .settingsChanged, .eventsLagged:
+            false
+        }
     }
 
     /// What an event makes of the head of a task.
@@ -105,7 +124,7 @@ package struct TaskTransitions: Sendable {
     /// - Throws: `task.wrong_state`.
     func step(_ event: TaskEvent, of head: TaskHead, at now: ClockReading) throws(TransferError) -> Step {
         var machine = TaskMachine(head.status)
-        let effects = try machine.handle(event, at: now)
+        let effects = try machine.handle(event, at: clocks.reading(now, of: head.session))
         var after = head
         after.status = machine.status
         let change =
@@ -134,16 +153,18 @@ package struct TaskTransitions: Sendable {
     ) throws {
         var session = session
         session.state = .invalidated
+        session.pause = SessionPause()
         try transaction.updateSession(session)
         _ = try transaction.append(EventRecord(time: now, type: .sessionInvalidated, session: session.key))
     }
 
-    /// Whether time for the resource is left after all: the wall clock jumped, the boot clock did not.
+    /// Whether time for the resource is left after all: the wall clock jumped, the boot clock did not, or the session was
+    /// paused.
     package func postponed(
         _ record: TaskRecord, at now: ClockReading, in transaction: StoreTransaction
     ) throws -> Bool {
         let session = try transaction.session(record.session)?.configuration ?? SessionConfiguration()
-        let expiry = expiry(of: record.spec, record.status, session, at: now)
+        let expiry = expiry(of: record.spec, record.status, session, in: record.session, at: now)
         if let expiry, expiry <= now.wall { return false }
         let state = record.status.state
         return try transaction.update(record.id, from: state, to: record.status, resourceTimeoutAt: .some(expiry))
@@ -151,8 +172,10 @@ package struct TaskTransitions: Sendable {
 
     /// When `timeoutIntervalForResource` will have run out, on the wall clock, if time counts now.
     package func expiry(
-        of spec: TaskSpec, _ status: TaskStatus, _ session: SessionConfiguration, at now: ClockReading
+        of spec: TaskSpec, _ status: TaskStatus, _ session: SessionConfiguration, in key: SessionKey,
+        at now: ClockReading
     ) -> Timestamp? {
-        status.budgetLeft(of: policy(spec, session).resourceTimeout, at: now).map { now.wall.advanced(by: $0) }
+        status.budgetLeft(of: policy(spec, session).resourceTimeout, at: clocks.reading(now, of: key))
+            .map { now.wall.advanced(by: $0) }
     }
 }

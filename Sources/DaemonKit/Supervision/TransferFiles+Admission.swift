@@ -1,4 +1,5 @@
 import CurlEngine
+import Glibc
 import TransferModel
 
 /// What is looked at when a task is added.
@@ -66,6 +67,20 @@ extension TransferFiles {
                 } catch {
                     throw error.naming(file.field)
                 }
+            }
+        }
+    }
+
+    /// Refuses a program that the daemon's user could not start.
+    func checkExecutable(_ path: String, field: String) async throws {
+        try await opening(path) {
+            var info = stat()
+            let isFile = stat(path, &info) == 0 && info.st_mode & S_IFMT == S_IFREG
+            guard isFile, Glibc.access(path, X_OK) == 0 else {
+                let fault = isFile ? "is not executable: run chmod +x on it" : "is not a file"
+                throw TransferError(
+                    .badField, "\(field): \(path) \(fault), or name another program.",
+                    details: ["field": .string(field)])
             }
         }
     }

@@ -150,9 +150,11 @@ extension TransferFiles {
         guard let free = DiskMonitor.freeSpace(of: goal.folder.fileDescriptor), free < held else { return }
         throw TransferError(
             .diskFull,
-            "\(held) bytes of the download have to move to \(goal.folder.path), where \(free) are free. Free some; the task "
-                + "goes on by itself.",
-            details: ["path": .string(goal.folder.path), "free": .integer(free.rawValue)])
+            "\(QuantityText.rounded(bytes: held.rawValue)) of the download have to move to \(goal.folder.path), where "
+                + "\(QuantityText.rounded(bytes: free.rawValue)) are free. Free some; the task goes on by itself.",
+            details: [
+                "path": .string(goal.folder.path), "free": .integer(free.rawValue), "needed": .integer(held.rawValue),
+            ])
     }
 
     /// Only what is held: the gaps between parts stay gaps.

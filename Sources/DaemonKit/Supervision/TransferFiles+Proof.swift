@@ -21,7 +21,7 @@ struct PartStamp: Sendable, Hashable {
 extension TransferFiles {
     /// Looks at a part that is whole: it has its name, its length, and none of its bytes is missing.
     /// - Parameter findingHoles: needed if no digest is compared.
-    /// - Throws: `integrity.checksum`, and the part is damaged; it is worth another fetch.
+    /// - Throws: `disk.io` if the folder was removed; `integrity.checksum` if the part is damaged: it is worth another fetch.
     @inline(never)  // Kept off the frames that wait.
     func look(
         at part: PartFile, of total: ByteCount, in folder: Folder, findingHoles: Bool = false
@@ -30,6 +30,7 @@ extension TransferFiles {
             guard let status = DaemonKit.status(of: part.fileDescriptor) else {
                 throw .destination(errno: errno, "look at", part.path)
             }
+            try folder.requirePresent()
             let named = try folder.status(of: Self.lastComponent(part.path))
             guard !part.isDamaged, status.st_size == off_t(total.rawValue),
                 named.map({ FileIdentity($0) == FileIdentity(part) }) ?? false,

@@ -16,6 +16,7 @@ struct TransferFiles: Sendable {
     /// For what reads whole files, which takes minutes where they are large: nobody else waits behind it.
     let hashing: BlockingPool
     private let folders = FolderCache()
+    private let unfoldings = UnfoldedSizes()
     let marks: MarkCleaner
 
     init(access: FileAccess, storeID: String, stateFolder: String, pool: BlockingPool) {
@@ -172,7 +173,9 @@ struct TransferFiles: Sendable {
         try await pool.run(on: folder.device) {
             guard let free = DiskMonitor.freeSpace(of: folder.fileDescriptor), free < minimum else { return }
             throw TransferError(
-                .diskFull, "Only \(free) bytes are free in \(folder.path), and minimumFreeSpace keeps \(minimum).",
+                .diskFull,
+                "\(folder.path) has \(QuantityText.rounded(bytes: free.rawValue)) free, and minimumFreeSpace keeps "
+                    + "\(QuantityText.rounded(bytes: minimum.rawValue)). Free some; the task goes on by itself.",
                 details: ["free": .integer(free.rawValue), "minimum": .integer(minimum.rawValue)])
         }
     }
@@ -240,7 +243,9 @@ struct TransferFiles: Sendable {
     ) async throws -> (part: PartFile, bytes: ByteCount)? {
         guard !codings.isEmpty else { return nil }
         let decoding = ContentDecoding(codings)
+        let unfoldings = unfoldings
         return try await hashing.runCancellable(on: folder.device) { [storeID] isCancelled throws(TransferError) in
+            try unfoldings.requireRoom(for: record.id, in: folder)
             let own = PartName.make(task: record.id, store: storeID, wanted: plan.name, attempt: 1)
             let plain = try PartFile.create(
                 path: folder.path(of: own), directory: folder.fileDescriptor, replacing: true)
@@ -248,8 +253,10 @@ struct TransferFiles: Sendable {
                 let bytes = try decoding.decode(
                     coded: part.fileDescriptor, into: plain.fileDescriptor, path: plain.path,
                     isCancelled: isCancelled)
+                unfoldings.note(nil, of: record.id)
                 return (plain, bytes)
             } catch {
+                unfoldings.note(error, of: record.id)
                 folder.unlinkDurably([own])
                 throw error
             }

@@ -122,8 +122,8 @@ final class UploadEndings: Sendable {
     private func postpone(_ ending: UploadEnding, _ policy: RetryPolicy, after delay: Seconds?) async throws {
         let now = time.reading().wall
         let failures = ending.failures + 1
-        let next = now.advanced(
-            by: delay ?? policy.delay(failuresInRow: failures, jitter: Double.random(in: 0.5..<1)))
+        let backOff = policy.delay(failuresInRow: failures, jitter: Double.random(in: 0.5..<1))
+        let next = now.advanced(by: max(backOff, delay ?? 0))
         let isOver = next.since(ending.recordedAt) > Self.longestTry
         try await patience.persistently { transaction in
             if isOver {

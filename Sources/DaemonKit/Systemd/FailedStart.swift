@@ -1,4 +1,5 @@
 import JSONRPC
+import TransferCore
 import TransferModel
 
 /// What a start that failed owes to the unit and to its clients.
@@ -20,10 +21,18 @@ enum FailedStart {
         return TransferError(.shuttingDown, "dld cannot start. \(reason)")
     }
 
-    /// A unit of the system may write to its own state folder and nowhere else (ProtectSystem=strict).
+    /// Adds what is likely to be in the way: a limit of the process, or the unit. A unit of the system may write to its own state folder and nowhere else (ProtectSystem=strict).
     static func advising(
         _ error: TransferError, stateFolder path: String, isSystem: Bool, environment: [String: String]
     ) -> TransferError {
+        if let limit = FileSizeLimit.current, error.code == .diskIO || error.code == .diskFull {
+            let unit = isSystem ? "systemctl edit dld" : "systemctl --user edit dld"
+            return TransferError(
+                error.code,
+                "\(error.message) The daemon may write no more than \(limit.rawValue) bytes into one file (ulimit -f). Raise the "
+                    + "limit: LimitFSIZE= in dld.service (\(unit)), or, if a shell starts dld, ulimit -f unlimited there.",
+                retryable: error.retryable, details: error.details)
+        }
         let given = environment["STATE_DIRECTORY"]?.split(separator: ":").first.map(String.init)
         guard isSystem, let given, path != given, !path.hasPrefix(given + "/"), error.code == .permissionDenied else {
             return error

@@ -114,7 +114,7 @@ enum MetalinkRules {
         return ByteCount(size)
     }
 
-    /// The strongest list of pieces that covers the file.
+    /// The strongest list of pieces that covers the file and that a task may name.
     static func pieces(
         _ elements: [XMLElement], size: ByteCount?, of file: String
     ) throws(MetalinkError) -> PieceDigests? {
@@ -129,9 +129,8 @@ enum MetalinkRules {
             if let size, Int64(values.count) != size.rawValue / length + (size.rawValue % length > 0 ? 1 : 0) {
                 throw MetalinkError(problem: "\(file): its \(values.count) pieces do not make up its size")
             }
-            if algorithm.hexLength > best?.algorithm.hexLength ?? 0, !values.isEmpty {
-                best = PieceDigests(algorithm: algorithm, length: ByteCount(length), values: values)
-            }
+            let pieces = PieceDigests(algorithm: algorithm, length: ByteCount(length), values: values)
+            if algorithm.hexLength > best?.algorithm.hexLength ?? 0, Bounds.allows(pieces) { best = pieces }
         }
         return best
     }

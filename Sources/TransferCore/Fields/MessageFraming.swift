@@ -10,13 +10,20 @@ enum MessageFraming {
         }
         .map(\.trimmed)
         guard let first = values.first else { return nil }
-        guard let length = ContentRange.number(first), values.allSatisfy({ ContentRange.number($0) == length }) else {
-            throw TransferError(
-                .httpProtocol, "The server sent contradicting Content-Length values; report it to its operator.",
-                details: ["contentLength": .string(values.joined(separator: ", "))])
+        guard values.allSatisfy({ $0 == first || ContentRange.number($0) == ContentRange.number(first) }) else {
+            throw bad("contradicting Content-Length values", values)
+        }
+        guard let length = ContentRange.number(first) else {
+            throw bad("a Content-Length that is not a possible length", values)
         }
         let chunked = head.values("transfer-encoding").contains { $0.lowercased().contains("chunked") }
         return chunked ? nil : length
+    }
+
+    private static func bad(_ what: String, _ values: [String]) -> TransferError {
+        TransferError(
+            .httpProtocol, "The server sent \(what); report it to its operator.",
+            details: ["contentLength": .string(String(values.joined(separator: ", ").prefix(200)))])
     }
 
     /// Codings of the body, in the order they were applied; nil where there is none.

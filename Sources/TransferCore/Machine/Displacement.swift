@@ -8,6 +8,8 @@ package enum Displacement: Sendable, Hashable {
     case priority(of: TaskID, SlotLimit)
     /// A user who has fewer slots needs one.
     case turn(SlotLimit)
+    /// A client paused its session.
+    case sessionPaused
     /// The daemon stops.
     case stopping
     /// The daemon ended without stopping its tasks.
@@ -15,10 +17,11 @@ package enum Displacement: Sendable, Hashable {
     /// It was stopped for a client's request that did not change its state after all.
     case interruption
 
-    /// The limit of slots that is behind it.
+    /// The limit of slots, or the pause, that is behind it.
     var reason: QueueReason? {
         switch self {
         case .limitLowered(let limit), .priority(_, let limit), .turn(let limit): limit.reason
+        case .sessionPaused: .sessionPaused
         case .stopping, .crash, .interruption: nil
         }
     }
@@ -28,6 +31,7 @@ package enum Displacement: Sendable, Hashable {
         case .limitLowered: "A limit was lowered; it continues when a slot is free."
         case .priority(let task, _): "Task \(task) has a higher priority and got its slot; it continues after that."
         case .turn: "It is another user's turn; it continues when a slot is free."
+        case .sessionPaused: "Its session was paused; it continues when the session is resumed."
         case .stopping: "The daemon stopped; it continues when the daemon runs again."
         case .crash: "The daemon ended while the task ran; it continues now."
         case .interruption: "A client's request interrupted it; it continues by itself."

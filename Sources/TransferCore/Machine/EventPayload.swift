@@ -1,7 +1,17 @@
 import TransferModel
 
 /// Members of the events that the machine publishes, as protocol.md names them.
-enum EventPayload {
+package enum EventPayload {
+    /// Whose event it is, for subscribers that would have to ask: members of `task.added`, `task.completed` and
+    /// `task.failed`.
+    package static func identity(of spec: TaskSpec) -> [String: JSONValue] {
+        var payload: [String: JSONValue] = [:]
+        if let url = spec.url { payload["url"] = .string(URLRules.inEvents(url)) }
+        if let token = spec.clientToken { payload["clientToken"] = .string(token) }
+        if let tags = spec.tags, !tags.isEmpty { payload["tags"] = .array(tags.map { .string($0) }) }
+        return payload
+    }
+
     static func waiting(_ status: TaskStatus) -> [String: JSONValue] {
         var payload: [String: JSONValue] = [:]
         if let reason = status.reason { payload["reason"] = .string(reason.rawValue) }

@@ -150,7 +150,9 @@ extension TaskMachine {
                 }
                 status.unresolvedSince = since
             }
-            let delay = after.map(RetryAfter.clamp) ?? policy.delay(failuresInRow: status.failuresInRow, jitter: jitter)
+            // A server may ask for more patience than the task has by itself, not for less.
+            let delay = max(
+                policy.delay(failuresInRow: status.failuresInRow, jitter: jitter), after.map(RetryAfter.clamp) ?? 0)
             let next = now.wall.advanced(by: delay)
             return wait(for: .retry, failure.error, until: max(next, earliest ?? next), then: drop)
         }

@@ -15,5 +15,34 @@ package enum ProxyRules {
         return (try? URLRules.parse("http" + text[mark.lowerBound...]))?.path == "/"
     }
 
+    /// Host and port that a proxy's URL names, without its credentials. Without a port libcurl takes 1080, for https 443
+    /// (CURLOPT_PROXY(3)). nil if there is no proxy.
+    package static func address(_ text: String) -> String? {
+        if text.isEmpty || text == "none" { return nil }
+        let mark = text.firstRange(of: "://")
+        let scheme = mark.map { text[..<$0.lowerBound].lowercased() }
+        let authority = (mark.map { text[$0.upperBound...] } ?? text[...]).prefix { $0 != "/" }
+        let host = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? authority
+        if host.isEmpty { return nil }
+        let hasPort = host.last != "]" && host.split(separator: "]").last?.contains(":") == true
+        return hasPort ? String(host) : "\(host):\(scheme == "https" ? 443 : 1080)"
+    }
+
+    /// The proxy that the environment names for a scheme (curl(1), ENVIRONMENT), if a message of libcurl is about its host:
+    /// exceptions such as `no_proxy` are for libcurl to know.
+    /// - Parameter variable: reads a variable of the environment.
+    package static func address(
+        inEnvironment variable: (String) -> String?, scheme: String, concerning message: String
+    ) -> String? {
+        let names =
+            ["\(scheme)_proxy"] + (scheme == "http" ? [] : ["\(scheme)_proxy".uppercased()]) + [
+                "all_proxy", "ALL_PROXY",
+            ]
+        guard let named = names.lazy.compactMap(variable).first(where: { !$0.isEmpty }), let address = address(named),
+            let colon = address.lastIndex(of: ":"), message.contains(address[..<colon])
+        else { return nil }
+        return address
+    }
+
     private static let schemes: Set = ["http", "https", "socks5", "socks5h"]
 }

@@ -9,22 +9,104 @@ extension URLRules {
         return String(text[..<start]) + String(text[text.index(after: at)...])
     }
 
-    /// The URL of an answer or a redirect, for clients: no user info, and of its query no value that is a credential,
-    /// such as a signature. Nobody needs those: a task goes on from its own URL.
+    /// A URL that the client gave, for events and answers: no user info, and of its query no value whose name says that it is
+    /// a credential, such as a signature.
     package static func withoutCredentials(_ text: String) -> String {
         let url = withoutUserInfo(text)
         guard let mark = url.firstIndex(of: "?") else { return url }
         let end = url[mark...].firstIndex(of: "#") ?? url.endIndex
-        let masked = url[url.index(after: mark)..<end].split(separator: "&", omittingEmptySubsequences: false).map {
-            part in
-            guard let equals = part.firstIndex(of: "="), isCredential(part[..<equals]) else { return part }
-            return part[...equals] + "***"
-        }
-        return url[...mark] + masked.joined(separator: "&") + url[end...]
+        let query = url[url.index(after: mark)..<end].split(separator: "&", omittingEmptySubsequences: false)
+        return url[...mark] + query.map { masked($0, by: isCredential) }.joined(separator: "&") + url[end...]
     }
 
-    /// Whether a parameter of this name holds one, by the names that clouds and their like use.
-    private static func isCredential(_ name: Substring) -> Bool {
+    /// A URL that a server gave, as that of a redirect, for clients: of its parameters, in path, query and fragment, only
+    /// those values are shown that no credential looks like. Clouds call theirs what they like, and nobody needs them: a task
+    /// goes on from its own URL.
+    package static func withoutSecrets(_ text: String) -> String {
+        let url = withoutUserInfo(text)
+        var rest = url[...]
+        let scheme = rest.prefix { !"/?#".contains($0) }
+        if scheme.last == ":", rest[scheme.endIndex...].hasPrefix("//") {
+            rest = rest.dropFirst(scheme.count + 2).drop { !"/?#".contains($0) }
+        }
+        let path = rest.prefix { !"?#".contains($0) }
+        var shown = url[..<rest.startIndex] + masked(path, between: "/;") { masked($0, by: isSecret) }
+        for part in rest[path.endIndex...].split(separator: "#", omittingEmptySubsequences: false).enumerated() {
+            if part.offset > 0 { shown += "#" }
+            shown += masked(part.element, between: "?&;") { field in
+                // A query may be nothing but a token.
+                field.contains("=") ? masked(field, by: isSecret) : isPlain(field) ? field : mask
+            }
+        }
+        return String(shown)
+    }
+
+    private static func masked(
+        _ text: Substring, between delimiters: String, by body: (Substring) -> Substring
+    ) -> Substring {
+        var result: Substring = ""
+        var rest = text
+        while true {
+            let part = rest.prefix { !delimiters.contains($0) }
+            result += body(part)
+            guard part.endIndex < rest.endIndex else { return result }
+            result.append(rest[part.endIndex])
+            rest = rest[rest.index(after: part.endIndex)...]
+        }
+    }
+
+    private static func masked(_ field: Substring, by isHidden: (Substring, Substring) -> Bool) -> Substring {
+        guard let equals = field.firstIndex(of: "=") else { return field }
+        let (name, value) = (field[..<equals], field[field.index(after: equals)...])
+        return isHidden(name, value) ? field[...equals] + mask : field
+    }
+
+    private static let mask: Substring = "***"
+
+    /// Bytes of a URL that an event repeats.
+    package static let longestInEvents = 2048
+
+    /// The URL of a task for its events, which are kept: without credentials, no data, and not longer than 2048 bytes
+    /// (an ellipsis stands for the rest).
+    package static func inEvents(_ text: String) -> String {
+        var text = text
+        let isPlain = text.withUTF8 { bytes in
+            bytes.count <= longestInEvents && bytes.first.map { $0 | 0x20 } != UInt8(ascii: "d")
+                && !bytes.contains { $0 == UInt8(ascii: "@") || $0 == UInt8(ascii: "?") }
+        }
+        // Nearly always: a million of them are added at a time.
+        if isPlain { return text }
+        if text.prefix(5).lowercased() == "data:" { return "data:…" }
+        let url = withoutCredentials(text)
+        guard url.utf8.count > longestInEvents else { return url }
+        return String(decoding: url.utf8.prefix(longestInEvents - 4), as: UTF8.self) + "…"
+    }
+
+    /// By its name, or because its value is more than a plain word or number.
+    private static func isSecret(_ name: Substring, _ value: Substring) -> Bool {
+        isCredential(name, value) || !isPlain(value)
+    }
+
+    /// Whether a value is made of short words and numbers, as sizes, versions, media types and file names are. Keys, tokens
+    /// and signatures mix letters and digits, or both cases, over a long stretch.
+    private static func isPlain(_ value: Substring) -> Bool {
+        let decoded = PercentCoding.decode(value)
+        guard decoded.count <= longestPlain else { return false }
+        return decoded.split { !isLetter($0) && !isDigit($0) }.allSatisfy { word in
+            if word.allSatisfy(isDigit) { return word.count <= 14 }
+            if word.count <= 5 { return true }
+            let tail = word.dropFirst()
+            return word.count <= 16 && word.allSatisfy(isLetter)
+                && (tail.allSatisfy { $0 & 0x20 != 0 } || word.allSatisfy { $0 & 0x20 == 0 })
+        }
+    }
+
+    private static let longestPlain = 64
+    private static func isLetter(_ byte: UInt8) -> Bool { UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte | 0x20 }
+    private static func isDigit(_ byte: UInt8) -> Bool { UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte }
+
+    /// By the names that clouds and their like use.
+    private static func isCredential(_ name: Substring, _ value: Substring) -> Bool {
         let plain = String(decoding: PercentCoding.decode(name), as: UTF8.self).lowercased()
         return ["sig", "auth", "key", "jwt", "hmac", "policy", "pw", "pwd", "pass"].contains(plain)
             || telling.contains { plain.contains($0) }

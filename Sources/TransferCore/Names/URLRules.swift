@@ -3,7 +3,7 @@ import TransferModel
 /// Says at once what is wrong with a URL, and takes apart the right ones (RFC 3986).
 package enum URLRules {
     /// Longest URL other than a data URL, in bytes.
-    package static let longest = 16_384
+    package static let longest = Bounds.url
 
     /// - Throws: `request.bad_url` with the reason.
     package static func parse(_ text: String) throws(TransferError) -> ParsedURL {

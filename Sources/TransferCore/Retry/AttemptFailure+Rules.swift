@@ -17,7 +17,8 @@ extension AttemptFailure {
             var copy = self
             copy.disposition = .network
             return copy
-        case .badURL, .badField, .unknownField, .tooLarge, .unsupported, .sessionNotFound, .sessionInvalidated,
+        case .badURL, .badField, .unknownField, .tooLarge, .unsupported, .tokenReused, .sessionNotFound,
+            .sessionInvalidated,
             .taskNotFound, .taskWrongState, .permissionDenied, .destinationExists, .destinationNotWritable,
             .destinationBadPath, .sourceUnreadable, .sourceChanged, .diskFull, .diskQuota, .diskIO, .tlsUntrusted,
             .httpStatus, .httpRedirectLimit, .httpProtocol, .authRequired, .authFailed, .validatorChanged,

@@ -12,11 +12,12 @@ package enum FailureClassifier {
         switch outcome.end {
         case .stopped(let reason): return stopped(reason)
         case .transport(let code, let message):
-            if let status = outcome.proxyStatus, status >= 400 { return proxyRefused(status, host: host(of: url)) }
-            return TransportFailures.classify(code: code, message: message, host: host(of: url))
+            if let status = outcome.proxyStatus, status >= 400 { return proxyRefused(status, outcome.proxy) }
+            return TransportFailures.classify(code: code, message: message, host: host(of: url), proxy: outcome.proxy)
         case .local(let errno, let operation): return LocalFailures.classify(errno: errno, operation: operation)
         case .stalled:
-            return transient(.networkTimeout, "\(host(of: url)) sent nothing for too long.")
+            let way = outcome.proxy.map { " through the proxy \($0)" } ?? ""
+            return transient(.networkTimeout, "\(host(of: url)) sent nothing for too long\(way).")
         case .overrun:
             return transient(
                 .integrityLength, "\(host(of: url)) sent more bytes than it announced; they were dropped.")
@@ -29,9 +30,21 @@ package enum FailureClassifier {
     }
 
     /// What an HTTP status that is not a success means.
-    /// - Parameter proxy: a proxy refused, not the server.
-    package static func httpStatus(_ status: Int, reason: String?, host: String, proxy: Bool = false) -> TransferError {
-        let answered = proxy ? "The proxy answered" : "\(host) answered"
+    package static func httpStatus(_ status: Int, reason: String?, host: String) -> TransferError {
+        httpStatus(status, reason, host, proxy: "The proxy", answered: "\(host) answered")
+    }
+
+    /// The same of a proxy that answered in the server's place.
+    /// - Parameter address: of the proxy.
+    static func proxyStatus(_ status: Int, reason: String?, address: String?) -> TransferError {
+        let name = "The proxy" + (address.map { " \($0)" } ?? "")
+        return httpStatus(status, reason, name, proxy: name, answered: "\(name) answered")
+    }
+
+    /// - Parameter proxy: its name in sentences.
+    private static func httpStatus(
+        _ status: Int, _ reason: String?, _ host: String, proxy: String, answered: String
+    ) -> TransferError {
         let text = reason.flatMap { $0.isEmpty ? nil : "\(status) \($0)" } ?? "\(status)"
         let details: [String: JSONValue] = ["status": .integer(Int64(status))]
         switch status {
@@ -44,7 +57,7 @@ package enum FailureClassifier {
         case 407:
             return TransferError(
                 .authRequired,
-                "The proxy wants credentials (407); put user:password into its URL (task.update, proxy), then task.retry.",
+                "\(proxy) wants credentials (407); put user:password into its URL (task.update, proxy), then task.retry.",
                 details: details)
         case 403: return TransferError(.httpStatus, "\(answered) 403: access is denied.", details: details)
         case 404, 410:
@@ -82,8 +95,8 @@ package enum FailureClassifier {
         }
     }
 
-    private static func proxyRefused(_ status: Int, host: String) -> AttemptFailure {
-        let error = httpStatus(status, reason: nil, host: host, proxy: true)
+    private static func proxyRefused(_ status: Int, _ proxy: String?) -> AttemptFailure {
+        let error = proxyStatus(status, reason: nil, address: proxy)
         return AttemptFailure(error: error, disposition: error.retryable ? .transient(after: nil) : .permanent)
     }
 

@@ -1,8 +1,8 @@
 import TransferModel
 
-/// Which hosts take new tasks now: the circuit breaker and the pace of each host that has one.
+/// Which hosts take new tasks now: the circuit breaker of each host, and the pace of each owner there.
 ///
-/// Thousands of hosts may be held at a time, so nothing walks over all of them: `takeReleased` tells of each host once, in the
+/// Thousands of hosts may be held at a time, so nothing walks over all of them: `takeReleased` tells of each gate once, in the
 /// order of the times. Times are milliseconds of the boot clock.
 package struct HostGates: Sendable {
     /// How many tasks of a host may begin.
@@ -38,29 +38,39 @@ package struct HostGates: Sendable {
         case nothing
     }
 
-    private struct Gate: Sendable {
-        var breaker: CircuitBreaker
-        var pace: OriginPace?
-        /// The task that a client wants to be tried.
-        var invited: TaskID?
-        var touchedAt: Int64 = 0
+    /// What a gate is for: a host, or the tasks of one owner there. Whether a host answers is the same for all; a pause is for
+    /// those who were asked for it: one user's URL must not stop another's.
+    package struct Scope: Sendable, Hashable {
+        package let host: String
+        /// nil: everybody's tasks.
+        package let owner: UserID?
 
-        var nextStartAt: Int64? {
-            guard let pace = pace?.nextStartAt else { return breaker.nextProbeAt }
-            return max(pace, breaker.nextProbeAt ?? pace)
+        package init(host: String, owner: UserID?) {
+            self.host = host
+            self.owner = owner
         }
     }
 
-    /// Beyond so many hosts, those that were quiet for `memory` are forgotten.
-    static let rememberedHosts = 4096
+    private struct Gate: Sendable {
+        var breaker: CircuitBreaker?
+        var pace: OriginPace?
+        var touchedAt: Int64 = 0
+
+        var nextStartAt: Int64? { breaker?.nextProbeAt ?? pace?.nextStartAt }
+    }
+
+    /// Beyond so many gates, those that were quiet for `memory` are forgotten.
+    static let rememberedGates = 4096
     static let memory: Seconds = 3600
 
-    private var gates: [String: Gate] = [:]
-    /// When hosts may be tried; an entry whose host has another time by now does not count.
-    private var times = TimeQueue<String>()
+    private var gates: [Scope: Gate] = [:]
+    /// When gates open; an entry whose gate has another time by now does not count.
+    private var times = TimeQueue<Scope>()
     /// Hosts that take tasks again, until they are taken.
     private var released: [String] = []
-    private var forgetsAt = Self.rememberedHosts
+    private var forgetsAt = Self.rememberedGates
+    /// The tasks that clients want to be tried, by host and owner.
+    private var invited: [Scope: TaskID] = [:]
 
     private let policy: SchedulingPolicy
 
@@ -71,91 +81,97 @@ package struct HostGates: Sendable {
     /// No host is held, and none has failed of late.
     package var isEmpty: Bool { gates.isEmpty }
 
-    package func permission(host: String, at now: ClockReading) -> Permission {
-        guard let gate = gates[host], let next = gate.nextStartAt else { return .any }
-        if now.boot < next { return .none(until: next) }
-        return gate.breaker.isOpen || gate.pace?.prefersUntried == true ? .probe : .one
+    private func breaker(_ host: String) -> CircuitBreaker? { gates[Scope(host: host, owner: nil)]?.breaker }
+    private func pace(_ host: String, _ owner: UserID) -> OriginPace? { gates[Scope(host: host, owner: owner)]?.pace }
+
+    private func nextStartAt(_ host: String, _ owner: UserID) -> Int64? {
+        [breaker(host)?.nextProbeAt, pace(host, owner)?.nextStartAt].compactMap(\.self).max()
     }
 
-    /// The task of `host` that a client asked for, which comes before all others.
-    package func invited(host: String) -> TaskID? { gates[host]?.invited }
+    package func permission(host: String, owner: UserID, at now: ClockReading) -> Permission {
+        guard !gates.isEmpty, let next = nextStartAt(host, owner) else { return .any }
+        if now.boot < next { return .none(until: next) }
+        return breaker(host)?.isOpen == true || pace(host, owner)?.prefersUntried == true ? .probe : .one
+    }
+
+    /// Which tasks share the one start that `permission` allows.
+    package func scope(host: String, owner: UserID) -> Scope {
+        Scope(host: host, owner: breaker(host)?.isOpen == true ? nil : owner)
+    }
+
+    /// The task of `owner` at `host` that a client asked for, which comes before all others.
+    package func invited(host: String, owner: UserID) -> TaskID? { invited[Scope(host: host, owner: owner)] }
 
     /// Tasks that clients asked for at hosts that may be tried now.
     package func invitations(at now: ClockReading) -> [TaskID] {
-        invitedHosts.compactMap { host in
-            guard let gate = gates[host], let next = gate.nextStartAt, next <= now.boot else { return nil }
-            return gate.invited
+        invited.compactMap { scope, task in
+            guard let owner = scope.owner, let next = nextStartAt(scope.host, owner), next <= now.boot else {
+                return nil
+            }
+            return task
         }
     }
-    private var invitedHosts: Set<String> = []
 
-    package func hold(host: String, at now: ClockReading) -> Hold? {
-        guard let gate = gates[host], let next = gate.nextStartAt, now.boot < next || gate.breaker.isOpen else {
-            return nil
-        }
-        if let probe = gate.breaker.nextProbeAt { return .silent(nextProbe: max(probe, next)) }
-        return .paced(nextStart: next)
+    package func hold(host: String, owner: UserID, at now: ClockReading) -> Hold? {
+        guard let next = nextStartAt(host, owner) else { return nil }
+        if let probe = breaker(host)?.nextProbeAt { return .silent(nextProbe: max(probe, next)) }
+        return now.boot < next ? .paced(nextStart: next) : nil
     }
 
-    package mutating func attemptStarted(host: String, task: TaskID, at now: ClockReading) {
-        change(host, at: now, ifKnown: true) { gate in
-            gate.breaker.attemptStarted(task, at: now)
-            gate.pace?.attemptStarted(at: now)
-            if gate.invited == task { gate.invited = nil }
-        }
+    package mutating func attemptStarted(host: String, owner: UserID, task: TaskID, at now: ClockReading) {
+        guard !gates.isEmpty else { return }
+        changeBreaker(host, at: now, ifKnown: true) { $0.attemptStarted(task, at: now) }
+        changePace(host, owner, at: now) { $0?.attemptStarted(at: now) }
+        let scope = Scope(host: host, owner: owner)
+        if invited[scope] == task { invited[scope] = nil }
     }
 
     /// - Parameter startedAt: when the attempt began.
     package mutating func report(
-        _ report: Report, host: String, task: TaskID, startedAt: Int64, at now: ClockReading
+        _ report: Report, host: String, owner: UserID, task: TaskID, startedAt: Int64, at now: ClockReading
     ) {
         switch report {
         case .answered:
-            change(host, at: now, ifKnown: true) { gate in
-                gate.breaker.answered()
-                gate.pace?.answered(startedAt: startedAt, at: now)
-            }
-        case .refused: change(host, at: now, ifKnown: true) { $0.breaker.refused() }
+            changeBreaker(host, at: now, ifKnown: true) { $0.answered() }
+            changePace(host, owner, at: now) { $0?.answered(startedAt: startedAt, at: now) }
+        case .refused: changeBreaker(host, at: now, ifKnown: true) { $0.refused() }
         case .throttled(let retryAfter):
-            change(host, at: now, ifKnown: retryAfter == nil) { gate in
-                gate.breaker.answered()
-                if gate.pace != nil {
-                    gate.pace?.refused(retryAfter: retryAfter, startedAt: startedAt, at: now)
+            changeBreaker(host, at: now, ifKnown: true) { $0.answered() }
+            changePace(host, owner, at: now) { pace in
+                if pace != nil {
+                    pace?.refused(retryAfter: retryAfter, startedAt: startedAt, at: now)
                 } else if let retryAfter {
-                    gate.pace = OriginPace(retryAfter: retryAfter, at: now)
+                    pace = OriginPace(retryAfter: retryAfter, at: now)
                 }
             }
-        case .failed: change(host, at: now) { $0.breaker.attemptFailed(task, at: now) }
-        case .nothing: change(host, at: now, ifKnown: true) { $0.breaker.attemptEnded(task, at: now) }
+        case .failed: changeBreaker(host, at: now) { $0.attemptFailed(task, at: now) }
+        case .nothing: changeBreaker(host, at: now, ifKnown: true) { $0.attemptEnded(task, at: now) }
         }
     }
 
     /// A transfer of `host` receives bytes: if the breaker is open, it closes.
     /// - Returns: whether it was open.
     package mutating func received(from host: String, at now: ClockReading) -> Bool {
-        guard gates[host]?.breaker.isOpen ?? false else { return false }
-        change(host, at: now, ifKnown: true) { $0.breaker.answered() }
+        guard breaker(host)?.isOpen ?? false else { return false }
+        changeBreaker(host, at: now, ifKnown: true) { $0.answered() }
         return true
     }
 
-    /// A client asks that `task` be tried at once.
-    /// - Returns: whether its host was held.
-    package mutating func tryNow(host: String, task: TaskID, at now: ClockReading) -> Bool {
-        guard gates[host]?.nextStartAt != nil else { return false }
-        invitedHosts.insert(host)
-        change(host, at: now, ifKnown: true) { gate in
-            gate.invited = task
-            gate.breaker.probeNow(at: now)
-            gate.pace?.tryNow(at: now)
-        }
+    /// A client asks that `task` of `owner` be tried at once.
+    /// - Returns: whether its host was held for it.
+    package mutating func tryNow(host: String, owner: UserID, task: TaskID, at now: ClockReading) -> Bool {
+        guard nextStartAt(host, owner) != nil else { return false }
+        invited[Scope(host: host, owner: owner)] = task
+        changeBreaker(host, at: now, ifKnown: true) { $0.probeNow(at: now) }
+        changePace(host, owner, at: now) { $0?.tryNow(at: now) }
         return true
     }
 
     /// Hosts that were held and may be tried since this was asked last.
     package mutating func takeReleased(at now: ClockReading) -> [String] {
-        while let (time, host) = times.first, time <= now.boot {
+        while let (time, scope) = times.first, time <= now.boot {
             times.removeFirst()
-            if gates[host]?.nextStartAt == time { released.append(host) }
+            if gates[scope]?.nextStartAt == time { released.append(scope.host) }
         }
         defer { released = [] }
         return released
@@ -166,37 +182,60 @@ package struct HostGates: Sendable {
 
     /// When the next host may be tried; nil if none waits for its time.
     package mutating func nextChange() -> Int64? {
-        while let (time, host) = times.first {
-            if gates[host]?.nextStartAt == time { return time }
+        while let (time, scope) = times.first {
+            if gates[scope]?.nextStartAt == time { return time }
             times.removeFirst()
         }
         return nil
     }
 
-    private mutating func change(
-        _ host: String, at now: ClockReading, ifKnown: Bool = false, _ body: (inout Gate) -> Void
+    private mutating func changeBreaker(
+        _ host: String, at now: ClockReading, ifKnown: Bool = false, _ body: (inout CircuitBreaker) -> Void
     ) {
-        guard var gate = gates[host] ?? (ifKnown ? nil : Gate(breaker: CircuitBreaker(policy: policy))) else { return }
+        change(Scope(host: host, owner: nil), at: now) { [policy] gate in
+            guard var breaker = gate.breaker ?? (ifKnown ? nil : CircuitBreaker(policy: policy)) else { return }
+            body(&breaker)
+            gate.breaker = breaker.isFresh ? nil : breaker
+        }
+    }
+
+    private mutating func changePace(
+        _ host: String, _ owner: UserID, at now: ClockReading, _ body: (inout OriginPace?) -> Void
+    ) {
+        change(Scope(host: host, owner: owner), at: now) { gate in
+            body(&gate.pace)
+            if gate.pace?.isOver(at: now) ?? false { gate.pace = nil }
+        }
+    }
+
+    private mutating func change(_ scope: Scope, at now: ClockReading, _ body: (inout Gate) -> Void) {
+        var gate = gates[scope] ?? Gate()
         let before = gate.nextStartAt
         body(&gate)
         gate.touchedAt = now.boot
-        if gate.pace?.isOver(at: now) ?? false { gate.pace = nil }
         let after = gate.nextStartAt
-        let isFresh = gate.breaker.isFresh && gate.pace == nil
-        if isFresh || gate.invited == nil { invitedHosts.remove(host) }
-        gates[host] = isFresh ? nil : gate
-        if let after, after != before { times.insert(host, at: after) }
-        if after == nil, before != nil { released.append(host) }
-        if gates.count > forgetsAt { forgetQuietHosts(now) }
+        let isFresh = gate.breaker == nil && gate.pace == nil
+        gates[scope] = isFresh ? nil : gate
+        if after == nil, before != nil { open(scope) }
+        if let after, after != before { times.insert(scope, at: after) }
+        if gates.count > forgetsAt { forgetQuietGates(now) }
     }
 
-    private mutating func forgetQuietHosts(_ now: ClockReading) {
-        let old = gates.filter { $0.value.touchedAt + Self.memory.milliseconds <= now.boot }
-        for (host, gate) in old {
-            gates[host] = nil
-            invitedHosts.remove(host)
-            if gate.nextStartAt != nil { released.append(host) }
+    /// The gate holds nobody any more; nobody has to be asked in where no gate is left.
+    private mutating func open(_ scope: Scope) {
+        released.append(scope.host)
+        guard !invited.isEmpty else { return }
+        for other in invited.keys where other.host == scope.host {
+            if let owner = other.owner, nextStartAt(other.host, owner) == nil { invited[other] = nil }
         }
-        forgetsAt = max(Self.rememberedHosts, 2 * gates.count)
+    }
+
+    private mutating func forgetQuietGates(_ now: ClockReading) {
+        let old = gates.filter { $0.value.touchedAt + Self.memory.milliseconds <= now.boot }
+        for (scope, gate) in old {
+            gates[scope] = nil
+            if gate.nextStartAt != nil { open(scope) }
+        }
+        forgetsAt = max(Self.rememberedGates, 2 * gates.count)
     }
 }

@@ -21,7 +21,8 @@ extension HostGates.Report {
         case .authRequired, .authFailed, .httpRedirectLimit, .httpProtocol, .validatorChanged, .integrityChecksum,
             .integrityLength, .tlsUntrusted:
             return .answered
-        case .badURL, .badField, .unknownField, .tooLarge, .unsupported, .sessionNotFound, .sessionInvalidated,
+        case .badURL, .badField, .unknownField, .tooLarge, .unsupported, .tokenReused, .sessionNotFound,
+            .sessionInvalidated,
             .taskNotFound, .taskWrongState, .permissionDenied, .destinationExists, .destinationNotWritable,
             .destinationBadPath, .sourceUnreadable, .sourceChanged, .diskFull, .diskQuota, .diskIO, .rpcMalformed,
             .rpcUnknownMethod, .deadlineExceeded, .cancelled, .plaintextRefused, .limitReached, .shuttingDown,

@@ -40,12 +40,16 @@ enum LocalFailures {
                 .destinationNotWritable,
                 "The destination folder cannot be written; change its rights, or the destination (task.update), "
                     + "then task.retry.")
+        case EFBIG where operation == "fallocate":
+            return FailureClassifier.permanent(
+                .destinationNotWritable,
+                "The file, as long as the server says it is, is longer than the destination's file system, or than that or "
+                    + "the daemon's file-size limit (ulimit -f, LimitFSIZE=) allows; choose another destination "
+                    + "(task.update), or check the URL, then task.retry.")
         case EFBIG:
             return FailureClassifier.permanent(
                 .destinationNotWritable,
-                "The destination's file system, or the daemon's file-size limit (ulimit -f, LimitFSIZE=), allows no file "
-                    + "this long; raise the limit and restart dld, or choose another destination (task.update), then "
-                    + "task.retry.")
+                FileSizeLimit.sentence(otherwise: "choose another destination (task.update), then task.retry."))
         case EROFS:
             return disk(.diskIO, "The destination is mounted read-only; it continues when it is writable.")
         case ENOENT, ENOTDIR, ENODEV, ENXIO, ESTALE:

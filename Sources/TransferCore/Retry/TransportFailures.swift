@@ -2,57 +2,67 @@ import TransferModel
 
 /// What each libcurl error means for a task (libcurl-errors(3)).
 enum TransportFailures {
-    static func classify(code: Int, message: String, host: String) -> AttemptFailure {
-        let failure = known(code, message, host) ?? other(code, message)
-        return failure.withDetails(code: code, message: message)
+    /// - Parameter proxy: host and port of the proxy between, if there is one.
+    static func classify(code: Int, message: String, host: String, proxy: String? = nil) -> AttemptFailure {
+        let failure = known(code, message, host, proxy) ?? other(code, message)
+        return failure.withDetails(code: code, message: message, proxy: proxy)
     }
 
-    private static func known(_ code: Int, _ message: String, _ host: String) -> AttemptFailure? {
-        if let failure = connecting(code, message, host) { return failure }
+    private static func known(_ code: Int, _ message: String, _ host: String, _ proxy: String?) -> AttemptFailure? {
+        if let failure = connecting(code, message, host, proxy) { return failure }
         if let failure = secure(code, message, host) { return failure }
-        return talking(code, message, host)
+        return talking(code, message, proxy == nil ? host : "\(host), asked through the proxy \(proxy ?? ""),", host)
     }
 
     /// Name, route, proxy, connection.
-    private static func connecting(_ code: Int, _ message: String, _ host: String) -> AttemptFailure? {
-        switch code {
-        case 5: FailureClassifier.transient(.networkDNS, "The proxy's name does not resolve; check `proxy`.")
+    private static func connecting(
+        _ code: Int, _ message: String, _ host: String, _ proxy: String?
+    ) -> AttemptFailure? {
+        let named = "The proxy" + (proxy.map { " \($0)" } ?? "")
+        return switch code {
+        case 5:
+            FailureClassifier.transient(
+                .networkDNS, "\(named) has a name that does not resolve; correct its URL (task.update, proxy).")
         case 6: FailureClassifier.transient(.networkDNS, "The name \(host) does not resolve; check the URL.")
-        case 7, 96: connectRefused(message, host)
+        case 7, 96: connectRefused(message, proxy == nil ? host : named, isProxy: proxy != nil)
+        case 28 where proxy != nil && message.contains("onnect"):
+            FailureClassifier.transient(
+                .networkTimeout, "\(named) does not answer; check that it runs, or name another (task.update, proxy).")
+        case 56 where message.contains("CONNECT"):
+            FailureClassifier.transient(.networkConnect, "\(named) gave no connection to \(host): \(message)")
         case 2, 45: FailureClassifier.transient(.networkConnect, "No connection to \(host) could be set up: \(message)")
-        case 97: proxyFailed(message)
+        case 97: proxyFailed(message, named, host)
         default: nil
         }
     }
 
-    private static func connectRefused(_ message: String, _ host: String) -> AttemptFailure {
+    private static func connectRefused(_ message: String, _ name: String, isProxy: Bool) -> AttemptFailure {
         let text = message.lowercased()
         if text.contains("unreachable") || text.contains("no route") || text.contains("network is down") {
             return AttemptFailure(
-                error: TransferError(.networkConnect, "\(host) cannot be reached from here; waiting for the network."),
+                error: TransferError(.networkConnect, "\(name) cannot be reached from here; waiting for the network."),
                 disposition: .network)
         }
-        return FailureClassifier.transient(.networkConnect, "\(host) does not accept connections.")
+        let advice = isProxy ? "; check that it runs, or name another (task.update, proxy)" : ""
+        return FailureClassifier.transient(.networkConnect, "\(name) does not accept connections\(advice).")
     }
 
-    private static func proxyFailed(_ message: String) -> AttemptFailure {
+    private static func proxyFailed(_ message: String, _ name: String, _ host: String) -> AttemptFailure {
         let text = message.lowercased()
         if text.contains("rejected") || text.contains("auth") {
             return FailureClassifier.permanent(
                 .authRequired,
-                "The proxy wants other credentials; put user:password into its URL (task.update, proxy), then task.retry."
+                "\(name) wants other credentials; put user:password into its URL (task.update, proxy), then task.retry."
             )
         }
-        return FailureClassifier.transient(.networkConnect, "The proxy could not connect: \(message)")
+        return FailureClassifier.transient(.networkConnect, "\(name) could not connect to \(host): \(message)")
     }
 
     /// TLS and host keys.
     private static func secure(_ code: Int, _ message: String, _ host: String) -> AttemptFailure? {
         switch code {
         case 35: FailureClassifier.transient(.tlsFailed, "The encrypted connection to \(host) failed: \(message)")
-        case 51, 60, 83, 90, 91:
-            FailureClassifier.permanent(
-                .tlsUntrusted, "The certificate or host key of \(host) is not trusted (\(message)); give its caFile.")
+        case 51, 60, 83, 90, 91: CertificateFailures.classify(message, host: host)
         case 77, 82:
             FailureClassifier.permanent(.tlsUntrusted, "The caFile cannot be used (\(message)); check its path.")
         case 58, 98:
@@ -65,13 +75,14 @@ enum TransportFailures {
     }
 
     /// After the connection stood.
-    private static func talking(_ code: Int, _ message: String, _ host: String) -> AttemptFailure? {
+    /// - Parameter asked: the host, and the way to it.
+    private static func talking(_ code: Int, _ message: String, _ asked: String, _ host: String) -> AttemptFailure? {
         switch code {
         case 1 where message.contains("HTTP"), 56 where message.contains("Too large response headers"):
             FailureClassifier.permanent(.httpProtocol, "\(host) breaks the protocol: \(message)")
         case 16, 18, 52, 55, 56, 79, 80, 92, 95:
-            FailureClassifier.transient(.networkLost, "The connection to \(host) broke.")
-        case 12, 28, 42: FailureClassifier.transient(.networkTimeout, "\(host) was silent for too long.")
+            FailureClassifier.transient(.networkLost, "The connection to \(asked) broke.")
+        case 12, 28, 42: FailureClassifier.transient(.networkTimeout, "\(asked) was silent for too long.")
         case 47: FailureClassifier.permanent(.httpRedirectLimit, "\(host) redirects too often; check the URL.")
         case 1, 3: FailureClassifier.permanent(.badURL, "The URL cannot be used: \(message)")
         case 4: FailureClassifier.permanent(.unsupported, "This libcurl cannot do it: \(message)")
@@ -124,10 +135,11 @@ enum TransportFailures {
 }
 
 extension AttemptFailure {
-    fileprivate func withDetails(code: Int, message: String) -> AttemptFailure {
+    fileprivate func withDetails(code: Int, message: String, proxy: String?) -> AttemptFailure {
         var copy = self
         copy.error.details["curl"] = .integer(Int64(code))
         if !message.isEmpty { copy.error.details["reason"] = .string(message) }
+        if let proxy { copy.error.details["proxy"] = .string(proxy) }
         return copy
     }
 }

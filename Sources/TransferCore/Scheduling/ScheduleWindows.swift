@@ -5,19 +5,19 @@ package struct ScheduleWindows: Sendable, Hashable {
     /// Seconds that local time is ahead of UTC at a point in time; daylight saving is the caller's knowledge.
     package typealias UTCOffset = (Timestamp) -> Int
 
-    private struct Window: Sendable, Hashable {
-        var from: Int
-        var to: Int
-        var days: Set<Int>
-    }
+    private static let minutesOfDay = 1440
+    private static let minutesOfWeek = 7 * minutesOfDay
 
-    private let windows: [Window]
+    /// For each minute of the week, from Sunday on, whether a window is open; nil if there are none. A look costs the same
+    /// however many windows there are.
+    private let openMinutes: [Bool]?
 
     /// - Throws: `request.bad_field` where a time is not HH:MM or a day not 0…6.
     package init(_ windows: [ScheduleWindow]) throws(TransferError) {
-        var parsed: [Window] = []
+        // How many more windows are open from each minute on.
+        var changes = [Int](repeating: 0, count: Self.minutesOfWeek + 1)
         for window in windows {
-            let days = window.days ?? Array(0...6)
+            let days = Set(window.days ?? Array(0...6))
             guard let from = Self.minute(window.from), let to = Self.minute(window.to),
                 !days.isEmpty, days.allSatisfy((0...6).contains)
             else {
@@ -25,9 +25,29 @@ package struct ScheduleWindows: Sendable, Hashable {
                     .badField, "schedule: write from and to as HH:MM, and days as numbers from 0 (Sunday) to 6.",
                     details: ["field": "schedule"])
             }
-            parsed.append(Window(from: from, to: to, days: Set(days)))
+            for day in days {
+                let start = day * Self.minutesOfDay
+                changes[start + from] += 1
+                if from < to {
+                    changes[start + to] -= 1
+                } else {
+                    // Over midnight, into the next day.
+                    let next = (day + 1) % 7 * Self.minutesOfDay
+                    changes[start + Self.minutesOfDay] -= 1
+                    changes[next] += 1
+                    changes[next + to] -= 1
+                }
+            }
         }
-        self.windows = parsed
+        guard !windows.isEmpty else {
+            openMinutes = nil
+            return
+        }
+        var open = 0
+        openMinutes = changes.dropLast().map { change in
+            open += change
+            return open > 0
+        }
     }
 
     /// Without a window there is no restriction.
@@ -54,17 +74,11 @@ package struct ScheduleWindows: Sendable, Hashable {
     }
 
     private func isOpen(localMinute: Int64) -> Bool {
-        if windows.isEmpty { return true }
-        let minuteOfDay = Int(localMinute % 1440)
+        guard let openMinutes else { return true }
+        let week = Int64(Self.minutesOfWeek)
         // 1970-01-01 was a Thursday.
-        let day = Int((localMinute / 1440 + 4) % 7)
-        return windows.contains { window in
-            if window.from < window.to {
-                return window.days.contains(day) && (window.from..<window.to).contains(minuteOfDay)
-            }
-            return (window.days.contains(day) && minuteOfDay >= window.from)
-                || (window.days.contains((day + 6) % 7) && minuteOfDay < window.to)
-        }
+        let minute = (localMinute + 4 * Int64(Self.minutesOfDay)) % week
+        return openMinutes[Int(minute < 0 ? minute + week : minute)]
     }
 
     private static func localMinute(_ time: Timestamp, _ offset: Int) -> Int64 {

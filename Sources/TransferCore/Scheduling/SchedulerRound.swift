@@ -10,8 +10,8 @@ struct SchedulerRound {
     private let gates: HostGates
     private let turns: SlotTurns
     private let policy: SchedulingPolicy
-    /// Hosts that take one task at a time and got it in this round.
-    private var tried: Set<String> = []
+    /// Gates that take one task at a time and got it in this round.
+    private var tried: Set<HostGates.Scope> = []
     private let time: ClockReading
     private(set) var decision = Scheduler.Decision()
 
@@ -87,19 +87,25 @@ struct SchedulerRound {
     /// Candidates whose hosts take tasks now. If a host takes one only, that is the task that a client asked for; if it takes a
     /// probe, one that failed least often.
     private func admitted(_ candidates: [Candidate]) -> [Candidate] {
-        var gated: [String: [Candidate]] = [:]
+        var gated: [HostGates.Scope: [Candidate]] = [:]
         var admitted: [Candidate] = []
+        var probed: Set<HostGates.Scope> = []
         for task in candidates {
-            switch gates.permission(host: task.host, at: time) {
+            let permission = gates.permission(host: task.host, owner: task.owner, at: time)
+            switch permission {
             case .any: admitted.append(task)
-            case .one, .probe: gated[task.host, default: []].append(task)
+            case .one, .probe:
+                let scope = gates.scope(host: task.host, owner: task.owner)
+                gated[scope, default: []].append(task)
+                if permission == .probe { probed.insert(scope) }
             case .none: break
             }
         }
-        for (host, tasks) in gated {
-            if let invited = gates.invited(host: host), let task = tasks.first(where: { $0.id == invited }) {
-                admitted.append(task)
-            } else if gates.permission(host: host, at: time) == .probe {
+        for (scope, tasks) in gated {
+            let invited = tasks.filter { gates.invited(host: $0.host, owner: $0.owner) == $0.id }
+            if !invited.isEmpty {
+                admitted += invited
+            } else if probed.contains(scope) {
                 let fewest = tasks.map(\.failures).min()
                 admitted += tasks.filter { $0.failures == fewest }
             } else {
@@ -112,8 +118,9 @@ struct SchedulerRound {
     private enum Placement { case placed, hostIsFull, sessionIsFull }
 
     private mutating func place(_ task: Candidate) -> Placement {
-        let isGated = gates.permission(host: task.host, at: time) != .any
-        if isGated, tried.contains(task.host) { return .hostIsFull }
+        let isGated = gates.permission(host: task.host, owner: task.owner, at: time) != .any
+        let scope = isGated ? gates.scope(host: task.host, owner: task.owner) : nil
+        if let scope, tried.contains(scope) { return .hostIsFull }
         if soon.fits(task) {
             if now.fits(task) {
                 now.add(task)
@@ -127,7 +134,7 @@ struct SchedulerRound {
             return soon.full(for: task).contains(.host) ? .hostIsFull : .sessionIsFull
         }
         soon.add(task)
-        if isGated { tried.insert(task.host) }
+        if let scope { tried.insert(scope) }
         return .placed
     }
 

@@ -10,8 +10,8 @@ package struct TokenBucket: Sendable, Hashable {
     private var tokens: Double
     private var updatedAt: Int64
 
-    /// - Parameter burst: most bytes that may pass at once after idling; a tenth of a second's worth, at least 16 KiB,
-    ///   where nil. A new bucket is empty.
+    /// - Parameter burst: most bytes that may pass at once after idling; if nil, a tenth of a second's worth, or 16 KiB if that
+    ///   is more, but never more than a second's worth. A new bucket is empty.
     package init(rate: ByteRate, burst: ByteCount? = nil, at now: Int64) {
         self.rate = rate
         fixedBurst = burst
@@ -19,7 +19,9 @@ package struct TokenBucket: Sendable, Hashable {
         updatedAt = now
     }
 
-    package var burst: ByteCount { fixedBurst ?? max(.kibibytes(16), ByteCount(rate.rawValue / 10)) }
+    package var burst: ByteCount {
+        fixedBurst ?? max(min(.kibibytes(16), ByteCount(rate.rawValue)), ByteCount(rate.rawValue / 10))
+    }
 
     /// Bytes that may pass now; `.max` where the rate is unlimited.
     package mutating func allowance(at now: Int64) -> ByteCount {

@@ -1,3 +1,5 @@
+import TransferModel
+
 /// How many connections one download may open.
 package enum ConnectionPolicy: Sendable, Hashable {
     /// Asked for: so many at once, as soon as the server has said what it has.
@@ -5,7 +7,7 @@ package enum ConnectionPolicy: Sendable, Hashable {
     /// Nobody asked: one, and further ones up to this number while each makes the whole faster.
     case adaptive(atMost: Int)
 
-    package static let limit = 64
+    package static let limit = Bounds.connections
     package static let adaptiveLimit = 4
     package static let automatic = ConnectionPolicy.adaptive(atMost: adaptiveLimit)
 

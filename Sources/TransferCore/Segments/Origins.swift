@@ -10,7 +10,7 @@ package struct Origins: Sendable, Hashable {
     }
 
     /// Mirrors that one task may name.
-    package static let limit = 64
+    package static let limit = Bounds.mirrors
     package static let schemes: Set<URLScheme> = [.http, .https, .ftp, .ftps, .sftp]
 
     package private(set) var places: [Place]

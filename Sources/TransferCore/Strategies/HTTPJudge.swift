@@ -87,9 +87,11 @@ package struct HTTPJudge: ResponseJudge, Hashable {
         let isMultipart = MessageFraming.mediaType(head)?.hasPrefix("multipart/byteranges") ?? false
         guard !isMultipart, ranges.count == 1, let text = ranges.first,
             case .range(let first, let last, let total) = ContentRange(text)
-        else { return restart("a part without a usable Content-Range") }
+        else { return held == nil ? Self.unasked(head) : restart("a part without a usable Content-Range") }
         let expected = last - first + 1
-        if let length, length != expected { return restart("a part of another length than its Content-Range says") }
+        if let length, length != expected {
+            return held == nil ? Self.unasked(head) : restart("a part of another length than its Content-Range says")
+        }
         guard let held else { return unaskedPartial(head, first, expected, total) }
         guard first == held.offset else { return restart("a part that starts elsewhere") }
         if let total, let known = held.total, total != known { return restart("a part of another total length") }
@@ -114,14 +116,19 @@ package struct HTTPJudge: ResponseJudge, Hashable {
     private func unaskedPartial(
         _ head: ResponseHead, _ first: ByteCount, _ expected: ByteCount, _ total: ByteCount?
     ) -> Verdict {
-        guard first == 0, let total, total == expected else {
-            return .stop(
-                .failure(
-                    TransferError(
-                        .httpProtocol, "The server sent a part where the whole was asked for.",
-                        retryable: true), retryAfter: nil))
-        }
+        guard first == 0, let total, total == expected else { return Self.unasked(head) }
         return whole(head, expected)
+    }
+
+    private static func unasked(_ head: ResponseHead) -> Verdict {
+        let host = FailureClassifier.host(of: head.url)
+        return .stop(
+            .failure(
+                TransferError(
+                    .httpProtocol,
+                    "\(host) sent a part (206) although the whole file was asked for; give another URL, or report it to "
+                        + "the server's operator.",
+                    retryable: false, details: ["status": 206]), retryAfter: nil))
     }
 
     // MARK: others

@@ -132,20 +132,21 @@ struct ProbedDownload: TransferStrategy {
 struct ProbeJudge: ResponseJudge {
     /// Whether a refusal counts: that of a question only says that there is no answer to it.
     var isStrict = false
+    /// Address of the proxy between, if one is named.
+    var proxy: String?
 
     func judge(_ head: ResponseHead) -> Verdict {
-        if isStrict, let refusal = head.gatewayRefusal { return refusal }
+        if isStrict, let refusal = head.refusal(byGateway: proxy) { return refusal }
         return .accept(Acceptance(offset: 0, expected: 0))
     }
 }
 
 extension ResponseHead {
     /// An HTTP proxy speaks FTP in our place, and answers with a status: its page of an error is not the file.
-    fileprivate var gatewayRefusal: Verdict? {
+    fileprivate func refusal(byGateway proxy: String?) -> Verdict? {
         guard let status, !(200..<300).contains(status) else { return nil }
-        let host = FailureClassifier.host(of: url)
         return .stop(
-            .failure(FailureClassifier.httpStatus(status, reason: reason, host: host, proxy: true), retryAfter: nil))
+            .failure(FailureClassifier.proxyStatus(status, reason: reason, address: proxy), retryAfter: nil))
     }
 }
 
@@ -162,7 +163,7 @@ struct StatJudge: ResponseJudge {
     }
 
     func judge(_ head: ResponseHead) -> Verdict {
-        if let refusal = head.gatewayRefusal { return refusal }
+        if let refusal = head.refusal(byGateway: nil) { return refusal }
         if let now = head.size, let size, now != size { return changed("size") }
         if let now = head.modificationTime.map(HTTPDate.format), let held = validators.lastModified, now != held {
             return changed("modification time")

@@ -17,7 +17,7 @@ package struct StrategyRequest: Sendable {
     /// Nobody can guess it: multipart boundaries are made of it. Letters and digits; nil = a new one where it is needed.
     package var nonce: String?
     /// Longest answer of a data request.
-    package var dataLimit: ByteCount = .mebibytes(16)
+    package var dataLimit = ByteCount(Int64(Bounds.dataAnswer))
     /// The mirror that is asked, as a checkpoint names it; nil = the task's own URL.
     package var origin: String?
 
@@ -162,10 +162,10 @@ extension StrategyRegistry {
         }
     }
 
-    /// The request that ends a begun upload at its server (DELETE of tus, resumable and contentRange); nil where the
+    /// The request that ends a begun upload at its server (DELETE of tus, resumable, contentRange and S3); nil where the
     /// protocol has none or nothing began. Its answer matters to nobody. `request.source` may be absent.
     package static func cancellation(for request: StrategyRequest) -> Exchange? {
-        guard let upload = request.upload, let resource = upload.resourceURL,
+        guard let upload = request.upload,
             let url = try? URLRules.parse(request.spec.url ?? "")
         else { return nil }
         var request = request
@@ -174,6 +174,8 @@ extension StrategyRegistry {
         // The file may have changed; the upload is to end all the same.
         request.upload?.source = source
         guard let context = try? UploadRequest(request, url) else { return nil }
+        if upload.uploadProtocol == .s3Multipart { return S3MultipartUpload.cancellation(context) }
+        guard let resource = upload.resourceURL else { return nil }
         switch upload.uploadProtocol {
         case .tus: return TusUpload.cancellation(context, resource)
         case .resumable:

@@ -29,7 +29,7 @@ package struct S3MultipartUpload: TransferStrategy {
         guard needed <= 10_000, needed <= s3.partURLs.count else {
             throw Self.bad("s3.partURLs: the file needs \(needed) parts of this size; \(s3.partURLs.count) are given.")
         }
-        for text in s3.partURLs.prefix(Int(needed)) + [s3.completeURL] {
+        for text in s3.partURLs.prefix(Int(needed)) + [s3.completeURL] + [s3.abortURL].compactMap({ $0 }) {
             let url = try URLRules.parse(text)
             guard url.scheme == .http || url.scheme == .https else { throw Self.bad("s3: its URLs are http or https.") }
             guard allowsPlaintext || !url.scheme.isPlaintext else {
@@ -44,6 +44,11 @@ package struct S3MultipartUpload: TransferStrategy {
         state = stored ?? request.progress(.s3Multipart)
         partsBefore = state.partETags.count
         completionWasSent = state.awaitsAnswer
+    }
+
+    /// Ends the upload at the store; nil if its client gave no URL for that.
+    static func cancellation(_ request: UploadRequest) -> Exchange? {
+        request.spec.s3?.abortURL.map { request.exchange("DELETE", $0) }
     }
 
     private static func bad(_ sentence: String) -> TransferError {

@@ -14,8 +14,8 @@ struct UploadRequest: Sendable {
     private let network: NetworkOptions
 
     /// Fields that upload protocols own, dropped from what callers give.
-    private static let owned: Set<String> = [
-        "expect", "content-range", "upload-offset", "upload-length", "upload-metadata", "upload-checksum",
+    static let owned: Set<String> = [
+        "content-range", "upload-offset", "upload-length", "upload-metadata", "upload-checksum",
         "upload-complete", "upload-incomplete", "upload-draft-interop-version", "upload-concat", "upload-defer-length",
         "tus-resumable", "x-upload-content-length", "x-upload-content-type",
     ]
@@ -38,7 +38,7 @@ struct UploadRequest: Sendable {
         let merged = RequestHeaders.merge(session: request.sessionHeaders, task: request.spec.headers ?? [])
         try RequestHeaders.validate(merged)
         wantsContinue = Self.wantsContinue(merged)
-        headers = merged.filter { !Self.owned.contains($0.name.lowercased()) }
+        headers = merged.filter { !Self.owned.contains($0.name.lowercased()) && !$0.isNamed("expect") }
         var network = request.network
         Credentials.settle(&network, url: url, headers: headers)
         self.network = network
@@ -128,7 +128,8 @@ struct UploadRequest: Sendable {
         guard let begun = upload?.source, begun != source else { return }
         throw TransferError(
             .sourceChanged,
-            "The file has changed since its upload began; two versions are never mixed. Cancel it and add it anew.")
+            "The file has changed since its upload began; two versions are never mixed. task.retry with "
+                + "sourceChanged sends it as it is now.")
     }
 }
 

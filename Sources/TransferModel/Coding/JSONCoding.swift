@@ -19,14 +19,21 @@ package enum JSONCoding {
         return writer.bytes
     }
 
-    /// - Parameter lenient: pass over members that the type does not know.
+    /// - Parameters:
+    ///   - lenient: pass over members that the type does not know.
+    ///   - refusesDuplicates: whether an object may not have two members of one name.
     /// - Throws: what `JSONDecoder` throws of the same text with plain numbers (`JSONNumbers`): `DecodingError`, or what
     ///   the type throws.
     package static func decode<T: Decodable>(
-        _ type: T.Type = T.self, from text: [UInt8], lenient: Bool = false
+        _ type: T.Type = T.self, from text: [UInt8], lenient: Bool = false, refusesDuplicates: Bool = false
     ) throws -> T {
+        // What has duplicates is never decoded quickly.
         let (value, refused) = quickly(type, text, lenient)
         if let value { return value }
+        if refusesDuplicates, let path = JSONTape(text)?.duplicate() {
+            throw DecodingError.dataCorrupted(
+                DecodingError.Context(codingPath: path, debugDescription: "it is there twice; say it once."))
+        }
         // JSONDecoder ends the process where a text ends in its 512th open bracket.
         guard isShallow(text) else {
             throw DecodingError.dataCorrupted(

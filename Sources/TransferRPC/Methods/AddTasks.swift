@@ -7,8 +7,7 @@ public enum AddTasks: RPCMethod {
         "Queues tasks in one transaction, all or none; when it has answered they survive a crash and a power loss."
     public static let errors: [ErrorCode] = [
         .badURL, .badField, .unsupported, .tooLarge, .sessionNotFound, .sessionInvalidated, .permissionDenied,
-        .destinationBadPath, .destinationNotWritable, .destinationExists, .sourceUnreadable, .plaintextRefused,
-        .diskFull, .limitReached,
+        .destinationBadPath, .destinationNotWritable, .sourceUnreadable, .diskFull, .limitReached, .tokenReused,
     ]
 
     public struct Parameters: WireObject, Hashable {
@@ -37,21 +36,40 @@ public enum AddTasks: RPCMethod {
     public struct Added: WireObject, Hashable {
         public var id: TaskID
         public var state: TaskState
+        /// True or nil.
+        public var existing: Bool?
+        /// True or nil.
+        public var removed: Bool?
+        public var duplicateOf: TaskID?
 
-        public init(id: TaskID, state: TaskState) {
+        public init(
+            id: TaskID, state: TaskState, existing: Bool? = nil, removed: Bool? = nil, duplicateOf: TaskID? = nil
+        ) {
             self.id = id
             self.state = state
+            self.existing = existing
+            self.removed = removed
+            self.duplicateOf = duplicateOf
         }
 
         public enum CodingKeys: String, CodingKey, CaseIterable {
-            case id, state
+            case id, state, existing, removed, duplicateOf
         }
 
         public static let wireName = "AddedTask"
         public static func field(_ key: CodingKeys) -> Field {
             switch key {
             case .id: .required(.taskID, "The new task, or the one its `clientToken` made before.")
-            case .state: .required(.oneOf(TaskState.self), "Its state.")
+            case .state: .required(.oneOf(TaskState.self), "Its state; of one that was removed the one it ended in.")
+            case .existing: .optional(.boolean, "True: its `clientToken` added it before, and nothing was added now.")
+            case .removed:
+                .optional(.boolean, "True: it was removed since; its token is remembered for 24 h all the same.")
+            case .duplicateOf:
+                .optional(
+                    .taskID,
+                    "An earlier download of the same URL in the session that has not ended. The new task is added all the same; "
+                        + "task.cancel drops it. Not every earlier task is known by its URL: those of calls with more "
+                        + "than 100 URLs in no order are not, nor are those with a URL of over 2048 bytes.")
             }
         }
     }

@@ -1,18 +1,20 @@
 import TransferModel
 
-/// Which tasks a control method means: exactly one of `ids`, `session` and `all`, narrowed by `states`.
+/// Which tasks a control method means: exactly one of `ids`, `range`, `session` and `all`, narrowed by `states`.
 public struct ControlSelection: WireObject, Hashable {
     public var ids: [TaskID]?
+    public var range: TaskRange?
     public var session: String?
     public var all: Bool?
     public var states: [TaskState]?
     public var owner: OwnerScope?
 
     public init(
-        ids: [TaskID]? = nil, session: String? = nil, all: Bool? = nil, states: [TaskState]? = nil,
-        owner: OwnerScope? = nil
+        ids: [TaskID]? = nil, range: TaskRange? = nil, session: String? = nil, all: Bool? = nil,
+        states: [TaskState]? = nil, owner: OwnerScope? = nil
     ) {
         self.ids = ids
+        self.range = range
         self.session = session
         self.all = all
         self.states = states
@@ -20,12 +22,13 @@ public struct ControlSelection: WireObject, Hashable {
     }
 
     public enum CodingKeys: String, CodingKey, CaseIterable {
-        case ids, session, all, states, owner
+        case ids, range, session, all, states, owner
     }
 
     public static func field(_ key: CodingKeys) -> Field {
         switch key {
-        case .ids: .optional(.list(.taskID), "These tasks.")
+        case .ids: .optional(.list(.taskID), "These tasks, up to \(Bounds.ids).")
+        case .range: .optional(.object(TaskRange.self), "All tasks with ids in this range.")
         case .session: .optional(.string, "All tasks of this session.")
         case .all: .optional(.boolean, "True: all tasks.")
         case .states:
@@ -56,7 +59,9 @@ public struct ControlResult: WireObject, Hashable {
             case .id: .required(.taskID, "The task.")
             case .code:
                 .required(
-                    .string, "Why not: `task.not_found`, `task.wrong_state`, `session.invalidated` or `limit.reached`.")
+                    .string,
+                    "Why not: `task.not_found`, `task.wrong_state`, `session.invalidated` or `limit.reached`; with "
+                        + "`sourceChanged` also what is wrong with the file.")
             }
         }
     }
@@ -166,11 +171,48 @@ public enum ResumeTasks: RPCMethod {
 }
 
 public enum RetryTasks: RPCMethod {
-    public typealias Parameters = ControlSelection
     public typealias Result = ControlResult
     public static let name = "task.retry"
     public static let summary = "Queues failed, cancelled and waiting tasks now."
     public static let errors: [ErrorCode] = [.badField, .permissionDenied, .sessionNotFound]
+
+    public struct Parameters: WireObject, Hashable {
+        public var selection: ControlSelection
+        /// The file that an upload sends may be another one now.
+        public var sourceChanged: Bool?
+
+        public init(_ selection: ControlSelection, sourceChanged: Bool? = nil) {
+            self.selection = selection
+            self.sourceChanged = sourceChanged
+        }
+
+        public enum CodingKeys: String, CodingKey, CaseIterable {
+            case ids, range, session, all, states, owner, sourceChanged
+        }
+
+        public static let wireName = "RetryTasks"
+        public static func field(_ key: CodingKeys) -> Field {
+            ControlSelection.CodingKeys(rawValue: key.rawValue).map(ControlSelection.field)
+                ?? .optional(
+                    .boolean,
+                    "True: the file that a task sends is taken as it is now. If it is not the one that was added, its upload "
+                        + "begins anew, and what the old one left at the server is ended there; in an S3 upload the parts "
+                        + "are replaced."
+                )
+        }
+
+        public init(from decoder: any Decoder) throws {
+            selection = try ControlSelection(from: decoder)
+            sourceChanged = try decoder.container(keyedBy: CodingKeys.self).decodeIfPresent(
+                Bool.self, forKey: .sourceChanged)
+        }
+
+        public func encode(to encoder: any Encoder) throws {
+            try selection.encode(to: encoder)
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encodeIfPresent(sourceChanged, forKey: .sourceChanged)
+        }
+    }
 }
 
 public enum CancelTasks: RPCMethod {
@@ -189,7 +231,7 @@ public enum CancelTasks: RPCMethod {
         }
 
         public enum CodingKeys: String, CodingKey, CaseIterable {
-            case ids, session, all, states, owner, keepPartial
+            case ids, range, session, all, states, owner, keepPartial
         }
 
         public static let wireName = "CancelTasks"
@@ -216,7 +258,10 @@ public enum RemoveTasks: RPCMethod {
     public typealias Result = ControlResult
     public static let name = "task.remove"
     public static let summary =
-        "Removes final tasks from the history; a task that has not ended must be cancelled first."
+        """
+        Removes final tasks from the history; a task that has not ended must be cancelled first. A part file that was kept \
+        goes too: resume data taken of the task before is then worth nothing, unless another task was added with it.
+        """
     public static let errors: [ErrorCode] = [.badField, .permissionDenied, .sessionNotFound]
 
     public struct Parameters: WireObject, Hashable {
@@ -230,7 +275,7 @@ public enum RemoveTasks: RPCMethod {
         }
 
         public enum CodingKeys: String, CodingKey, CaseIterable {
-            case ids, session, all, states, owner, deleteFile
+            case ids, range, session, all, states, owner, deleteFile
         }
 
         public static let wireName = "RemoveTasks"

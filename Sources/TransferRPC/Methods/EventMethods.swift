@@ -81,7 +81,11 @@ public enum Subscribe: RPCMethod {
             case .tasks: .optional(.list(.taskID), "Only events of these tasks.")
             case .types: .optional(.list(.oneOf(EventType.self)), "Only these types; without it all.")
             case .progressInterval:
-                .optional(.seconds, "Between two progress events of a task, at least 0.1; 0 switches them off.")
+
+                .optional(
+                    .seconds,
+                    "Between two progress events of a task, \(Bounds.words(Bounds.progressInterval)); 0 switches them off. "
+                        + "Without it the setting of that name.")
             case .owner: OwnerScope.field
             }
         }
@@ -194,7 +198,8 @@ public enum ForgetSubscriber: RPCMethod {
 
 public enum ListEvents: RPCMethod {
     public static let name = "events.list"
-    public static let summary = "Stored events, oldest first."
+    public static let summary =
+        "Stored events page by page, oldest first; `nextAfter` of one page is `after` of the next."
     public static let errors: [ErrorCode] = [.badField, .permissionDenied]
 
     public static let defaultLimit = 100
@@ -231,7 +236,11 @@ public enum ListEvents: RPCMethod {
             case .sessions: .optional(.list(.string), "Only events of these sessions.")
             case .tasks: .optional(.list(.taskID), "Only events of these tasks.")
             case .types: .optional(.list(.oneOf(EventType.self)), "Only these types; without it all.")
-            case .limit: .optional(.integer, "1 to \(largestLimit), \(defaultLimit) without it.")
+            case .limit:
+                .optional(
+                    .integer,
+                    "Events a page: 1 to \(largestLimit), \(defaultLimit) without it; a page ends at \(Bounds.pageBytes >> 20) MiB too."
+                )
             case .owner: OwnerScope.field
             }
         }
@@ -239,24 +248,29 @@ public enum ListEvents: RPCMethod {
 
     public struct Result: WireObject, Hashable {
         public var events: [EventView]
+        public var nextAfter: SequenceNumber?
         public var first: SequenceNumber?
         public var head: SequenceNumber
 
-        public init(events: [EventView], first: SequenceNumber?, head: SequenceNumber) {
+        public init(
+            events: [EventView], nextAfter: SequenceNumber? = nil, first: SequenceNumber?, head: SequenceNumber
+        ) {
             self.events = events
+            self.nextAfter = nextAfter
             self.first = first
             self.head = head
         }
 
         public enum CodingKeys: String, CodingKey, CaseIterable {
-            case events, first, head
+            case events, nextAfter, first, head
         }
 
         public static let wireName = "EventPage"
         public static func field(_ key: CodingKeys) -> Field {
             switch key {
             case .events: .required(.list(.object(EventView.self)), "Oldest first.")
-            case .first: .optional(.sequence, "Oldest event that is kept; the one after `head` where none is.")
+            case .nextAfter: .optional(.sequence, "Absent if the page ends with the log; else more may follow.")
+            case .first: .optional(.sequence, "From this number on retention has taken no event of the owner.")
             case .head: .required(.sequence, "Newest stored event; 0 = none yet.")
             }
         }

@@ -26,8 +26,8 @@ public enum GetTask: RPCMethod {
 }
 
 /// In which order `task.list` answers.
-public enum ListOrder: String, Codable, Sendable, CaseIterable {
-    case oldest, newest, queue, finished
+public enum ListOrder: String, Word {
+    case oldest, newest, queue, finished, activity
 }
 
 public enum ListTasks: RPCMethod {
@@ -37,11 +37,18 @@ public enum ListTasks: RPCMethod {
 
     public static let defaultLimit = 100
     public static let largestLimit = 1000
+    /// Most ids or client tokens that one call names.
+    public static let largestSelection = 1000
+    public static let mostTags = Bounds.tags
 
     public struct Parameters: WireObject, Hashable {
         public var session: String?
         public var states: [TaskState]?
         public var kinds: [TaskKind]?
+        public var ids: [TaskID]?
+        public var range: TaskRange?
+        public var tags: [String]?
+        public var clientTokens: [String]?
         public var match: String?
         public var order: ListOrder?
         public var cursor: String?
@@ -49,12 +56,17 @@ public enum ListTasks: RPCMethod {
         public var owner: OwnerScope?
 
         public init(
-            session: String? = nil, states: [TaskState]? = nil, kinds: [TaskKind]? = nil, match: String? = nil,
+            session: String? = nil, states: [TaskState]? = nil, kinds: [TaskKind]? = nil, ids: [TaskID]? = nil,
+            range: TaskRange? = nil, tags: [String]? = nil, clientTokens: [String]? = nil, match: String? = nil,
             order: ListOrder? = nil, cursor: String? = nil, limit: Int? = nil, owner: OwnerScope? = nil
         ) {
             self.session = session
             self.states = states
             self.kinds = kinds
+            self.ids = ids
+            self.range = range
+            self.tags = tags
+            self.clientTokens = clientTokens
             self.match = match
             self.order = order
             self.cursor = cursor
@@ -63,7 +75,7 @@ public enum ListTasks: RPCMethod {
         }
 
         public enum CodingKeys: String, CodingKey, CaseIterable {
-            case session, states, kinds, match, order, cursor, limit, owner
+            case session, states, kinds, ids, range, tags, clientTokens, match, order, cursor, limit, owner
         }
 
         public static let wireName = "ListTasks"
@@ -72,6 +84,16 @@ public enum ListTasks: RPCMethod {
             case .session: .optional(.string, "Only of this session.")
             case .states: .optional(.list(.oneOf(TaskState.self)), "Only in these states.")
             case .kinds: .optional(.list(.oneOf(TaskKind.self)), "Only of these kinds.")
+            case .ids:
+                .optional(
+                    .list(.taskID), "Only these, up to \(largestSelection); those that are not there are left out.")
+            case .range: .optional(.object(TaskRange.self), "Only with ids in this range.")
+            case .tags:
+                .optional(.list(.string), "Only tasks that have all of these tags, up to \(mostTags).")
+            case .clientTokens:
+                .optional(
+                    .list(.string),
+                    "Only tasks that were added with one of these tokens, up to \(largestSelection), however long ago.")
             case .match:
                 .optional(
                     .string,
@@ -80,10 +102,14 @@ public enum ListTasks: RPCMethod {
             case .order:
                 .optional(
                     .oneOf(ListOrder.self),
-                    "`oldest` (default) and `newest` go by the time they were added, `queue` by turn, `finished` by the latest end."
+                    "`oldest` (default) and `newest` go by the time they were added, `queue` by turn, `finished` by the latest end. `activity`: running tasks, then waiting and queued ones by turn, then paused ones, then ended ones, latest end first. With `ids`, `tags` and `clientTokens` only the first two."
                 )
             case .cursor: .optional(.string, "`nextCursor` of the page before; everything else must stay the same.")
-            case .limit: .optional(.integer, "Tasks a page: 1 to \(largestLimit), \(defaultLimit) without it.")
+            case .limit:
+                .optional(
+                    .integer,
+                    "Tasks a page: 1 to \(largestLimit), \(defaultLimit) without it; a page ends at \(Bounds.pageBytes >> 20) MiB too, but not before its first task."
+                )
             case .owner: OwnerScope.field
             }
         }
@@ -91,21 +117,26 @@ public enum ListTasks: RPCMethod {
 
     public struct Result: WireObject, Hashable {
         public var tasks: [TaskView]
+        public var total: Int?
         public var nextCursor: String?
 
-        public init(tasks: [TaskView], nextCursor: String? = nil) {
+        public init(tasks: [TaskView], total: Int? = nil, nextCursor: String? = nil) {
             self.tasks = tasks
+            self.total = total
             self.nextCursor = nextCursor
         }
 
         public enum CodingKeys: String, CodingKey, CaseIterable {
-            case tasks, nextCursor
+            case tasks, total, nextCursor
         }
 
         public static let wireName = "TaskPage"
         public static func field(_ key: CodingKeys) -> Field {
             switch key {
             case .tasks: .required(.list(.object(TaskView.self)), "One page.")
+            case .total:
+                .optional(
+                    .integer, "Tasks on all pages together. Absent with `match` or `kinds`, which nothing counts.")
             case .nextCursor: .optional(.string, "Absent on the last page.")
             }
         }

@@ -5,10 +5,13 @@ public enum OpenSession: RPCMethod {
     public typealias Result = SessionView
     public static let name = "session.open"
     public static let summary =
-        "Creates a session, or attaches to the one of that name; `configuration` changes the members it names, null unsets one."
+        """
+        Creates a session, or attaches to the one of that name; `configuration` changes the members it names, null unsets \
+        one. The name of an invalidated session is free: it opens a new one, which has nothing of the old configuration.
+        """
     public static let errors: [ErrorCode] = [
         .badField, .unsupported, .permissionDenied, .sourceUnreadable, .destinationBadPath, .destinationNotWritable,
-        .diskFull,
+        .diskFull, .limitReached,
     ]
 
     public struct Parameters: WireObject, Hashable {
@@ -75,21 +78,36 @@ public enum GetSession: RPCMethod {
 
 public enum ListSessions: RPCMethod {
     public static let name = "session.list"
-    public static let summary = "All sessions of the peer, or of the owner an administrator names."
-    public static let errors: [ErrorCode] = [.permissionDenied]
+    public static let summary =
+        "Sessions of the peer, or of the owner an administrator names, page by page; `nextCursor` of one page is `cursor` of the next."
+    public static let errors: [ErrorCode] = [.badField, .permissionDenied]
+
+    public static let largestLimit = 1000
 
     public struct Parameters: WireObject, Hashable {
+        public var cursor: String?
+        public var limit: Int?
         public var owner: OwnerScope?
 
-        public init(owner: OwnerScope? = nil) { self.owner = owner }
+        public init(cursor: String? = nil, limit: Int? = nil, owner: OwnerScope? = nil) {
+            self.cursor = cursor
+            self.limit = limit
+            self.owner = owner
+        }
 
         public enum CodingKeys: String, CodingKey, CaseIterable {
-            case owner
+            case cursor, limit, owner
         }
 
         public static let wireName = "ListSessions"
         public static func field(_ key: CodingKeys) -> Field {
             switch key {
+            case .cursor: .optional(.string, "`nextCursor` of the page before, with the same owner.")
+            case .limit:
+                .optional(
+                    .integer,
+                    "Sessions a page: 1 to \(largestLimit), \(largestLimit) without it; a page ends at \(Bounds.pageBytes >> 20) MiB too."
+                )
             case .owner: OwnerScope.field
             }
         }
@@ -97,17 +115,22 @@ public enum ListSessions: RPCMethod {
 
     public struct Result: WireObject, Hashable {
         public var sessions: [SessionView]
+        public var nextCursor: String?
 
-        public init(sessions: [SessionView]) { self.sessions = sessions }
+        public init(sessions: [SessionView], nextCursor: String? = nil) {
+            self.sessions = sessions
+            self.nextCursor = nextCursor
+        }
 
         public enum CodingKeys: String, CodingKey, CaseIterable {
-            case sessions
+            case sessions, nextCursor
         }
 
         public static let wireName = "Sessions"
         public static func field(_ key: CodingKeys) -> Field {
             switch key {
             case .sessions: .required(.list(.object(SessionView.self)), "In the order of owner and identifier.")
+            case .nextCursor: .optional(.string, "Absent on the last page.")
             }
         }
     }
@@ -119,6 +142,27 @@ public enum FinishSession: RPCMethod {
     public static let name = "session.finish"
     public static let summary = "Takes no more tasks; the session is invalidated when the last one has ended."
     public static let errors: [ErrorCode] = [.sessionNotFound, .permissionDenied, .badField]
+}
+
+public enum PauseSession: RPCMethod {
+    public typealias Parameters = SessionReference
+    public typealias Result = SessionView
+    public static let name = "session.pause"
+    public static let summary =
+        """
+        None of the session's tasks runs until session.resume, also those added later; what ran is queued again and keeps \
+        its bytes. No other state changes, and no timeoutIntervalForResource counts; a deadlineAt holds. Stays over \
+        restarts.
+        """
+    public static let errors: [ErrorCode] = [.sessionNotFound, .sessionInvalidated, .permissionDenied, .diskIO]
+}
+
+public enum ResumeSession: RPCMethod {
+    public typealias Parameters = SessionReference
+    public typealias Result = SessionView
+    public static let name = "session.resume"
+    public static let summary = "Lets the tasks of a paused session run; those that were paused themselves stay paused."
+    public static let errors: [ErrorCode] = [.sessionNotFound, .sessionInvalidated, .permissionDenied]
 }
 
 public enum InvalidateSession: RPCMethod {

@@ -87,10 +87,13 @@ extension SettingName {
         case .uploadRateLimit:
             "Bytes per second of all uploads together, 0 = unlimited; 0."
         case .minimumFreeSpace: "Bytes that stay free on a destination's file system; 0."
-        case .historyRetention: "Seconds that a final task is kept; 30 days."
-        case .eventRetention: "Seconds that an event is kept; 30 days."
-        case .eventRetentionCount: "Number of newest events that are kept; 1000000."
-        case .progressInterval: "Seconds between two progress events of a task, where a subscriber names none; 0.5."
+        case .historyRetention: "Seconds that a final task is kept, 0 = for ever; 30 days."
+        case .eventRetention: "Seconds that an event is kept, 0 = until `eventRetentionCount` takes it; 30 days."
+        case .eventRetentionCount:
+            "Events that are kept, of all users together, 0 = no limit; the oldest of the user with the most go first; 1000000."
+        case .progressInterval:
+            "Seconds between two progress events of a task, if a subscriber names none, "
+                + "\(Bounds.words(Bounds.progressInterval)); 0.5."
         case .diskPollInterval: "Seconds between two looks at a disk that tasks wait for; 2."
         }
     }

@@ -6,13 +6,13 @@ public enum UpdateTask: RPCMethod {
     public static let name = "task.update"
     public static let summary =
         """
-        Changes a task that is not completed: also one that failed or was cancelled, which `task.retry` then takes up \
-        again. With a new URL, new mirrors, headers, credentials, proxy or checksum a running or waiting task begins another \
-        attempt at once. Its bytes are kept if the server proves that it has the same version. With a new destination \
+        Changes a task: also one that failed or was cancelled, which `task.retry` then takes up again; of a completed one \
+        only `description`, `priority`, `rateLimit` and `position`. With a new URL, new S3 URLs, mirrors, headers, \
+        credentials, proxy or checksum a running or waiting task begins another attempt at once. Its bytes are kept if the server proves that it has the same version. With a new destination \
         its part file moves.
         """
     public static let errors: [ErrorCode] = [
-        .taskNotFound, .taskWrongState, .badField, .badURL, .plaintextRefused, .unsupported, .permissionDenied,
+        .taskNotFound, .taskWrongState, .badField, .badURL, .unsupported, .permissionDenied,
         .sourceUnreadable, .destinationBadPath, .destinationNotWritable, .diskIO,
     ]
 
@@ -21,6 +21,7 @@ public enum UpdateTask: RPCMethod {
         public var priority: TaskPriority?
         public var rateLimit: ByteRate?
         public var url: String?
+        public var s3: S3Upload?
         public var mirrors: [String]?
         public var headers: [HeaderField]?
         public var username: String?
@@ -40,7 +41,7 @@ public enum UpdateTask: RPCMethod {
         public init(id: TaskID) { self.id = id }
 
         public enum CodingKeys: String, CodingKey, CaseIterable {
-            case id, priority, rateLimit, url, mirrors, headers, username, password, bearer, netrc, proxy, caFile,
+            case id, priority, rateLimit, url, s3, mirrors, headers, username, password, bearer, netrc, proxy, caFile,
                 checksum, destination, conflictPolicy, description, earliestBeginAt, deadlineAt, position
         }
 
@@ -51,8 +52,14 @@ public enum UpdateTask: RPCMethod {
             case .priority: .optional(TaskPriority.wireType, TaskSpec.field(.priority).text)
             case .rateLimit: .optional(.byteRate, "Of this task; takes effect while it runs.")
             case .url: .optional(.string, "Another place of the same resource.")
+            case .s3:
+                .optional(
+                    .object(S3Upload.self),
+                    "`s3Multipart`: replaces all of it, with URLs that are signed anew. The parts that are there stay if "
+                        + "the URLs lead to the same upload (same place and `uploadId`) and `partSize` is the same; else "
+                        + "the upload begins anew, and `abortURL` of the old one is asked.")
             case .mirrors: .optional(.list(.string), "Replace those the task had; an empty list removes them.")
-            case .headers: .optional(HeaderField.wireType, "Replace those the task had.")
+            case .headers: .optional(HeaderField.wireType, "Replace those the task had; an empty list removes them.")
             case .username:
                 .optional(
                     .string,
@@ -79,7 +86,9 @@ public enum UpdateTask: RPCMethod {
             case .position:
                 .optional(
                     .either([.choice(["first", "last"]), .number]),
-                    "Place among tasks of one priority; smaller numbers first.")
+                    "Place among tasks of one session and priority; smaller numbers first. `first` and `last` last: tasks added "
+                        + "later come behind the one and before the other. The latest `first` comes before earlier ones, the "
+                        + "latest `last` behind them.")
             }
         }
     }
@@ -118,7 +127,8 @@ public enum QueuePosition: Hashable, Sendable, Codable {
 extension UpdateTask.Parameters {
     /// It asks elsewhere, or otherwise, from now on: what runs begins another attempt, what waits is tried at once.
     package var changesRequest: Bool {
-        url != nil || mirrors != nil || headers != nil || changesCredentials || proxy != nil || caFile != nil
+        url != nil || s3 != nil || mirrors != nil || headers != nil || changesCredentials || proxy != nil
+            || caFile != nil
             || checksum != nil
     }
 
@@ -132,7 +142,9 @@ public enum TakeResumeData: RPCMethod {
     public static let summary =
         """
         Cancels a task, unless it has failed or was cancelled before, and answers with a self-contained blob that \
-        task.add takes back; it holds no bytes and no secrets.
+        task.add takes back; it holds no bytes and no credentials, but the task's URLs as \
+        they are, signatures included: keep it as private as those. The bytes stay in the task's part file until the task is \
+        removed, or its history expires, or another task takes them over.
         """
     public static let errors: [ErrorCode] = [.taskNotFound, .taskWrongState]
 

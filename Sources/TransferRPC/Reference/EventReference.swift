@@ -21,6 +21,8 @@ enum EventReference {
         case .taskCancelled: "A client cancelled it."
         case .taskRemoved: "It left the history."
         case .sessionOpened: "A session was created."
+        case .sessionPaused: "A client paused a session: none of its tasks runs."
+        case .sessionResumed: "The tasks of a paused session may run again."
         case .sessionDrained: "The last unfinished task of a session ended."
         case .sessionInvalidated: "A session ended."
         case .settingsChanged: "Global settings changed."
@@ -28,9 +30,12 @@ enum EventReference {
         }
     }
 
+    /// Which task it is: of its URL no credentials and at most 2048 bytes.
+    private static let identity = "`url`, `clientToken`?, `tags`?"
+
     static func members(_ type: EventType) -> String {
         switch type {
-        case .taskAdded: "`state`"
+        case .taskAdded: "`state`, \(identity)"
         case .taskStarted: "`attempt`: 1 for the first"
         case .taskResponse: "`response`: a [Response](#response)"
         case .taskRedirected: "`url`, `status`"
@@ -39,15 +44,16 @@ enum EventReference {
         case .taskProgress:
             "`phase`, `bytesReceived`, `bytesExpected`, `bytesSent`, `bytesToSend`, `rate`, `eta`?, `resumedFrom`?"
         case .taskWaiting: "`reason`, `nextAttemptAt`?, `error`?: an [Error](#error)"
-        case .taskCompleted: "`file`?, `bytes`, `duration` (seconds), `verified`, `sha256`?"
+        case .taskCompleted:
+            "`file`?, `bytes`, `duration` (seconds of the attempt that completed it), `verified`, `sha256`?, \(identity)"
         case .taskUpdated: "`fields`: their names"
-        case .taskFailed: "`error`: an [Error](#error)"
+        case .taskFailed: "`error`: an [Error](#error), \(identity)"
         case .settingsChanged: "`settings`: the new values by name, null for those removed"
         case .eventsLagged: "`firstSequence`: the first number still kept"
         case .taskQueued:
             "`explanation`?: why it runs no more, `reason`?: of a limit, as of a queued [Task](#task)"
-        case .taskPaused, .taskCancelled, .taskRemoved, .sessionOpened, .sessionDrained,
-            .sessionInvalidated:
+        case .taskPaused, .taskCancelled, .taskRemoved, .sessionOpened, .sessionPaused, .sessionResumed,
+            .sessionDrained, .sessionInvalidated:
             ""
         }
     }

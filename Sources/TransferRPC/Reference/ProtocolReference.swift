@@ -6,6 +6,9 @@ package enum ProtocolReference {
     package static func markdown() -> String {
         var page = MarkdownPage()
         page.add(Self.preamble)
+        page.add("## Limits")
+        page.add(LimitsReference.introduction)
+        page.table(["What", "At most"], LimitsReference.rows)
         page.add("## Methods")
         page.table(
             ["Method", "Does"], allMethods.map { ["[`\($0.name)`](#\(MarkdownPage.anchor($0.name)))", $0.summary] })
@@ -37,12 +40,17 @@ package enum ProtocolReference {
 
             Generated from the sources; do not edit. Tasks, events, logs, the wire and `dlctl` share these names. An error \
             answer carries one as `error.data.code` beside the JSON-RPC integer; `error.data.retryable` says whether the \
-            same may succeed later without being changed, and `error.message` what to do.
+            same may succeed later without being changed, and `error.message` what to do. The `error` of a task and of \
+            its events says the same (`error.retryable`). `varies`: each error says for itself; a status of 503 may pass, \
+            one of 404 will not.
             """)
         page.table(
             ["Code", "JSON-RPC", "Retryable", "Means"],
             ErrorCode.allCases.map {
-                ["`\($0.rawValue)`", String($0.rpcCode), $0.retryable ? "yes" : "no", $0.summary]
+                [
+                    "`\($0.rawValue)`", String($0.rpcCode), $0.mayVary ? "varies" : $0.retryable ? "yes" : "no",
+                    $0.summary,
+                ]
             })
         return page.text
     }
@@ -91,21 +99,25 @@ package enum ProtocolReference {
         `$XDG_RUNTIME_DIR` of another user, or one that is too long, is passed over.
         - The peer is who the kernel says it is (SO_PEERCRED): it sees its own sessions, tasks and events; root, and in \
         system mode members of the admin group, may name an `owner`.
-        - JSON-RPC 2.0, one JSON value per line, UTF-8, LF. Batches hold at most 1000 requests. A line over 8 MiB gets an \
-        error and the connection closes; any other mistake gets an error and the connection goes on. Brackets nest at most \
-        64 deep.
+        - JSON-RPC 2.0, one JSON value per line, UTF-8, LF. A line that is too long ([Limits](#limits)) gets an \
+        error and the connection closes; any other mistake gets an error and the connection goes on.
         - Responses come in any order; requests of one connection begin in order. At most 64 of them are answered at the \
         same time; more are not read until then.
         - Parameters are named. Unknown ones are refused by name (`request.unknown_field`).
         - Byte counts and ids are 64-bit integers; unknown length is -1. Times are RFC 3339 in UTC with milliseconds. \
         Durations are seconds, rates bytes per second, 0 = unlimited. Absent members are left out or null.
-        - A client that does not read is dropped once 8 MiB wait for it; its durable events are kept.
+        - A client that does not read: events stop at some 256 KiB that wait for it, and so do its requests. It is dropped when \
+        more than 8 MiB wait (long answers), or when it subscribes and takes no byte for 60 s; its connection ends without a \
+        word, perhaps in the middle of a line. Nothing is lost: `events.subscribe` with the last number that came, or with \
+        its durable name, goes on from there.
 
         ## Errors
 
         `error.code` is the JSON-RPC integer, `error.message` a sentence that says what to do, `error.data` is \
         `{"code": …, "retryable": …, "details": {…}}`; [errors.md](errors.md) lists the codes. `details.field` is the path \
-        of the field at fault, such as `tasks[3].checksum.value`. Any method may answer with \
+        of the field at fault, such as `tasks[3].checksum.value`. In a task's error `details.status` is the HTTP status, `details.proxy` host and port of \
+        the proxy between, and `details.certificate` what is wrong with the server's certificate: \
+        \(CertificateFault.allCases.map { "`\($0.rawValue)`" }.joined(separator: ", ")). Any method may answer with \
         \(RPCCatalog.commonErrors.map { "`\($0.rawValue)`" }.joined(separator: ", ")).
         """
 }

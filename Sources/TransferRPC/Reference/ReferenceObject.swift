@@ -68,7 +68,7 @@ struct ReferenceObject {
 
 extension TaskView {
     /// Members of a spec that never leave the daemon.
-    static let secrets: Set<String> = ["password", "bearer", "resumeData", "clientToken"]
+    static let secrets: Set<String> = ["password", "bearer", "resumeData"]
 }
 
 extension UnbuiltNames {

@@ -40,16 +40,19 @@ extension ListedTaskView: Encodable {
 /// What `task.list` answers, written without making a `ListTasks.Result` first.
 package struct ListedPage: Encodable, Sendable {
     private let tasks: [ListedTaskView]
+    private let total: Int?
     private let nextCursor: String?
 
-    package init(tasks: [ListedTaskView], nextCursor: String?) {
+    package init(tasks: [ListedTaskView], total: Int?, nextCursor: String?) {
         self.tasks = tasks
+        self.total = total
         self.nextCursor = nextCursor
     }
 
     package func encode(to encoder: any Encoder) throws {
         var fields = FieldWriter(encoder, ListTasks.Result.CodingKeys.self)
         try fields.write(tasks, .tasks)
+        try fields.write(total.map { Int64($0) }, .total)
         try fields.write(nextCursor, .nextCursor)
     }
 }

@@ -11,7 +11,6 @@ extension TaskSpec {
         spec.password = nil
         spec.bearer = nil
         spec.resumeData = nil
-        spec.clientToken = nil
         spec.clientCertificate?.password = nil
         // A body is as likely to hold a password as a header is, and may be megabytes long.
         spec.body = body?.file.map { file in
@@ -35,12 +34,12 @@ extension TaskSpec {
             case .kind, .method, .destination, .conflictPolicy, .source, .uploadProtocol, .formField, .fileName,
                 .contentType, .uploadMetadata, .interopVersion, .uploadCreation, .uploadChecksum, .checksum, .size,
                 .priority, .startPaused, .earliestBeginAt, .deadlineAt, .rateLimit, .connections, .username, .netrc,
-                .httpVersion, .preserveTime, .description, .tags, .caFile, .tlsMinimumVersion,
+                .httpVersion, .preserveTime, .description, .tags, .clientToken, .caFile, .tlsMinimumVersion,
                 .timeoutIntervalForRequest, .timeoutIntervalForResource, .retry, .durability, .allowsArbitraryLoads,
                 .requestCachePolicy:
                 true
             case .url, .mirrors, .proxy: hasNoUserInfo(value)
-            case .headers, .body, .formFields, .s3, .pieces, .password, .bearer, .clientToken, .resumeData,
+            case .headers, .body, .formFields, .s3, .pieces, .password, .bearer, .resumeData,
                 .clientCertificate:
                 false
             }

@@ -6,6 +6,8 @@ public struct SessionView: WireObject, Hashable {
     public var owner: UserID
     public var kind: SessionKind
     public var state: SessionState
+    /// True or nil.
+    public var paused: Bool?
     public var configuration: SessionConfiguration
     public var createdAt: Timestamp
     public var tasks: [String: Int]
@@ -16,6 +18,7 @@ public struct SessionView: WireObject, Hashable {
         owner = record.key.owner
         kind = record.kind
         state = record.state
+        paused = record.pause.since == nil ? nil : true
         configuration = record.configuration.withoutSecrets
         createdAt = record.createdAt
         self.tasks = [TaskState: Int].byName(tasks)
@@ -23,7 +26,7 @@ public struct SessionView: WireObject, Hashable {
     }
 
     public enum CodingKeys: String, CodingKey, CaseIterable {
-        case id, owner, kind, state, configuration, createdAt, tasks, unacknowledgedEvents
+        case id, owner, kind, state, paused, configuration, createdAt, tasks, unacknowledgedEvents
     }
 
     public static let wireName = "Session"
@@ -33,6 +36,7 @@ public struct SessionView: WireObject, Hashable {
         case .owner: .required(.userID, "Whose session it is.")
         case .kind: .required(.choice([SessionKind.background.rawValue]), "Its kind.")
         case .state: .required(.oneOf(SessionState.self), "Where it stands.")
+        case .paused: .optional(.boolean, "True: none of its tasks runs until session.resume.")
         case .configuration: .required(.object(SessionConfiguration.self), "What was set, without secrets.")
         case .createdAt: .required(.time, "When it was opened first.")
         case .tasks: .required(.map(.integer), "Number of its tasks in each state, every state present.")

@@ -20,7 +20,8 @@ extension TaskSpec: WireObject {
         case .headers: .optional(HeaderField.wireType, "HTTP header fields as [name, value], in order.")
         case .body: .optional(.object(RequestBody.self), "HTTP request body; an upload's in place of `source`.")
         case .destination:
-            .optional(.object(Destination.self), "Where the file goes; the session's `directory` without it.")
+            .optional(
+                .object(Destination.self), "Downloads: where the file goes; the session's `directory` without it.")
         case .conflictPolicy: .optional(.oneOf(ConflictPolicy.self), "Where a file already has the name, at delivery.")
         case .checksum: .optional(.object(Checksum.self), "What the delivered file must hash to.")
         case .size:
@@ -36,7 +37,8 @@ extension TaskSpec: WireObject {
         case .priority: .optional(TaskPriority.wireType, "`low` (0.25), `normal` (0.5), `high` (0.75), or 0 to 1.")
         case .startPaused: .optional(.boolean, "True: added as `paused`.")
         case .earliestBeginAt: .optional(.time, "Not before this time.")
-        case .deadlineAt: .optional(.time, "Fails at this time where it has not ended.")
+        case .deadlineAt:
+            .optional(.time, "Fails at this time unless it has ended; one that has passed fails it at once.")
         case .rateLimit: .optional(.byteRate, "Of this task.")
         case .proxy: .optional(.string, "URL with scheme http, https, socks5 or socks5h, or `none`.")
         case .username: .optional(.string, "For Basic, Digest, FTP and SFTP.")
@@ -48,7 +50,11 @@ extension TaskSpec: WireObject {
         case .description: .optional(.string, "Free text.")
         case .tags: .optional(.list(.string), "Free words.")
         case .clientToken:
-            .optional(.string, "Within 24 h the same token of the same owner answers with the same task.")
+            .optional(
+                .string,
+                "1 to 255 bytes, shown in the task and in its events. Within 24 h the same owner's same token answers with "
+                    + "the task that it added (`existing`), also if that was removed. It is refused with anything else in "
+                    + "the specification, or in another session (`request.token_reused`).")
         case .resumeData: .optional(.string, "What task.resumeData answered.")
         case .connections:
             .optional(
@@ -111,20 +117,31 @@ extension SessionConfiguration: WireObject {
         case .caFile: .optional(.string, "Path of a PEM file with the authorities to trust, instead of the system's.")
         case .clientCertificate: .optional(.object(ClientCertificate.self), "For servers that ask for one.")
         case .allowsArbitraryLoads:
-            .optional(.boolean, "False: unencrypted transfers fail with `policy.plaintext_refused`; true without it.")
+            .optional(
+                .boolean,
+                "False: unencrypted transfers fail with `policy.plaintext_refused`; true without it. What a task says wins."
+            )
         case .waitsForConnectivity:
             .optional(
                 .boolean,
                 "Without a network tasks wait rather than fail: those of `background` sessions always do, whatever is said here."
             )
-        case .sendsLaunchEvents: .optional(.boolean, "True: `launch` is started for final events that nobody has seen.")
+        case .sendsLaunchEvents:
+            .optional(
+                .boolean,
+                "True: `launch` is started for final events that `subscriber` has not acknowledged. See [services.md](services.md)."
+            )
         case .subscriber:
             .optional(
                 .string,
                 "Durable name that acknowledges for this session; a new one begins at the head when the session is opened."
             )
         case .launch: .optional(.object(LaunchSpec.self), "What is started.")
-        case .launchInterval: .optional(.seconds, "At most one launch in this time; 60.")
+        case .launchInterval:
+            .optional(
+                .seconds,
+                "Shortest time between two starts, \(Bounds.words(Bounds.launchInterval)); 60. See [services.md](services.md)."
+            )
         case .directory: .optional(.string, "Absolute path: folder of downloads without a destination.")
         case .conflictPolicy: .optional(.oneOf(ConflictPolicy.self), "Where a file already has the name; `rename`.")
         case .maximumConcurrentTasks: .optional(.integer, "Tasks of this session that run at the same time.")
@@ -176,6 +193,11 @@ extension S3Upload: WireObject {
         case .partURLs: .required(.list(.string), "Presigned URLs of UploadPart, the first part's first.")
         case .partSize: .required(.byteCount, "Bytes of every part but the last.")
         case .completeURL: .required(.string, "Presigned URL of CompleteMultipartUpload.")
+        case .abortURL:
+            .optional(
+                .string,
+                "Presigned URL of AbortMultipartUpload: asked when the task is cancelled or removed unfinished. Without it "
+                    + "the parts stay at the store until its own rules remove them.")
         }
     }
 }

@@ -2,7 +2,7 @@ import TransferModel
 
 /// A task as clients see it: its spec without secrets, and where it stands.
 public struct TaskView: Hashable, Sendable {
-    /// Without passwords, tokens, secret header values, body content, `resumeData` and `clientToken`.
+    /// Without passwords, tokens, secret header values, body content and `resumeData`.
     @Boxed public var spec: TaskSpec
     public var id: TaskID
     public var session: String
@@ -132,6 +132,14 @@ public struct TaskView: Hashable, Sendable {
         return view
     }
 
+    /// Why a running task does not move.
+    public func with(trouble: String?) -> TaskView {
+        guard let trouble, state == .running else { return self }
+        var view = self
+        view.explanation = trouble
+        return view
+    }
+
     /// With the parts that are being fetched, or else those that are held.
     public func with(segments live: [SegmentView], of record: TaskRecord) -> TaskView {
         var view = self
@@ -243,8 +251,13 @@ extension TaskView: WireObject {
             .optional(
                 .choice(WaitReason.allCases.map(\.rawValue) + QueueReason.allCases.map(\.rawValue)),
                 "While `waiting`. `task.get` also says it while `queued`: `slots`, `user`, `session`, `hostSlots` name the "
-                    + "limit that is reached; `host` means that the host does not answer or asked for a pause.")
-        case .explanation: .optional(.string, "`task.get` of a queued task: a sentence about `reason`.")
+                    + "limit that is reached; `host` means that the host does not answer or asked for a pause, "
+                    + "`sessionPaused` that its session is paused.")
+        case .explanation:
+            .optional(
+                .string,
+                "`task.get` of a queued task: a sentence about `reason`; of a running one: that its disk does not answer."
+            )
         case .bytesReceived: .required(.byteCount, "Bytes written to the file so far.")
         case .bytesExpected: .required(.byteCount, "Length of the whole file; -1 where unknown.")
         case .bytesSent: .required(.byteCount, "Bytes of the source or body sent so far.")

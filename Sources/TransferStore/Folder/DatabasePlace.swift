@@ -43,7 +43,7 @@ struct DatabasePlace: Sendable {
         guard stat(path, &info) == 0, info.st_dev == device, info.st_ino == inode else {
             throw TransferError(
                 .diskIO,
-                "\(path) was removed, or replaced while dld runs. Put the state folder back, or restart dld to begin anew.",
+                "\(path) was removed, or replaced while dld runs. Put it back, then restart dld.",
                 details: ["path": .string(path)])
         }
     }

@@ -15,10 +15,12 @@ final class Reserve: Sendable {
     private enum Standing { case held, lacking(Lack) }
 
     private let path: String
+    private let health: StoreHealth
     private let standing = Guarded(Standing.lacking(.room))
 
-    init(path: String) {
+    init(path: String, health: StoreHealth) {
         self.path = path
+        self.health = health
     }
 
     /// Why the reserve is given away, or was never got; nil while it is held.
@@ -39,6 +41,7 @@ final class Reserve: Sendable {
             if case .held = standing { return true }
             let lack = allocate()
             standing = lack.map { Standing.lacking($0) } ?? .held
+            if let lack { health.began(.full, lack.refusal) } else { health.ended(.full) }
             return lack == nil
         }
     }
@@ -50,6 +53,7 @@ final class Reserve: Sendable {
             defer { unlink(path) }
             guard case .held = standing else { return false }
             standing = .lacking(.room)
+            health.began(.full, Lack.room.refusal)
             return true
         }
     }
@@ -88,9 +92,10 @@ extension Reserve.Lack {
         case .fileSize:
             TransferError(
                 .limitReached,
-                "The daemon's file-size limit (ulimit -f, LimitFSIZE=), or the state folder's file system, allows no file "
-                    + "of \(Reserve.size) bytes, which the state needs: raise the limit and restart dld. Known tasks are "
-                    + "safe.", retryable: false)
+                "The daemon's file-size limit (ulimit -f), or the state folder's file system, allows no file of "
+                    + "\(Reserve.size) bytes, which the state needs. Raise the limit, with LimitFSIZE= in dld.service or, if "
+                    + "dlctl or a shell started dld, with ulimit -f unlimited there, and restart dld. Known tasks are safe.",
+                retryable: false)
         }
     }
 }

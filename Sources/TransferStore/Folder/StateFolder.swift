@@ -10,6 +10,8 @@ struct StateFolder: Sendable {
     var reserve: String { path + "/reserve" }
     /// CurlEngine's; made after the database, as the reserve is.
     var journal: String { path + "/offsets.journal" }
+    /// The system daemon's, with a folder for each user who asked for one.
+    var files: String { path + "/files" }
 
     /// Creates missing folders with mode 0700.
     /// - Throws: `TransferError` that names the folder and the cause; `permission.denied` if others could put their files
@@ -31,6 +33,34 @@ struct StateFolder: Sendable {
         if stat(path, &info) == 0, info.st_mode & S_IFMT != S_IFDIR {
             throw StoreFailure.system("Cannot use the state folder", path: path, errno: ENOTDIR)
         }
+        try requireUsable()
+    }
+
+    /// Whether `create` would succeed; changes nothing.
+    /// - Throws: as `create`.
+    func check() throws {
+        var info = stat()
+        if stat(path, &info) == 0 {
+            guard info.st_mode & S_IFMT == S_IFDIR else {
+                throw StoreFailure.system("Cannot use the state folder", path: path, errno: ENOTDIR)
+            }
+            try requireUsable()
+            return try requireFiles()
+        }
+        guard errno == ENOENT || errno == EACCES else {
+            throw StoreFailure.system("Cannot create the state folder", path: path, errno: errno)
+        }
+        var above = path
+        while stat(above, &info) != 0, let slash = above.lastIndex(of: "/"), above.count > 1 {
+            above = slash > above.startIndex ? String(above[..<slash]) : "/"
+        }
+        guard access(above, W_OK | X_OK) == 0, info.st_mode & S_IFMT == S_IFDIR else {
+            let code = info.st_mode & S_IFMT == S_IFDIR ? errno : ENOTDIR
+            throw StoreFailure.system("Cannot create the state folder", path: path, errno: code)
+        }
+    }
+
+    private func requireUsable() throws {
         try requireOpen(path, R_OK | W_OK | X_OK, "rwx")
         guard access(path, R_OK | W_OK | X_OK) == 0 else {
             throw StoreFailure.system("Cannot use the state folder", path: path, errno: errno)

@@ -10,6 +10,9 @@ package struct ListedTask: Sendable {
     /// The answer, if there is one. Holds secrets.
     package var responseText: String?
 
+    /// Bytes of both texts.
+    var length: Int { specText.utf8.count + (responseText?.utf8.count ?? 0) }
+
     /// The task with its spec and its answer.
     /// - Throws: `internal` where a stored text cannot be read.
     package func whole() throws -> TaskRecord {

@@ -3,32 +3,37 @@ import TransferModel
 /// Where a listing goes on: the sort key of the last record, as text that clients hand back and cannot compose.
 package struct PageCursor: Hashable {
     package var order: TaskOrder
+    /// Place in `TaskOrder.stages`.
+    var stage: Int
     var key: ListKey
 
-    init(order: TaskOrder, key: ListKey) {
+    init(order: TaskOrder, stage: Int = 0, key: ListKey) {
         self.order = order
+        self.stage = stage
         self.key = key
     }
 
     /// - Throws: `TransferError` `request.bad_field` where the text is not a cursor this store made for `order`.
     package init(_ text: String, order: TaskOrder, store: String) throws {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-        guard parts.count == 5, parts[0] == order.rawValue, let major = UInt64(parts[1], radix: 36),
+        guard parts.count == 6, parts[0] == order.rawValue, let major = UInt64(parts[1], radix: 36),
             let minor = UInt64(parts[2], radix: 36), let id = Int64(parts[3], radix: 36),
-            parts[4] == Self.seal(parts[0..<4], store)
+            let stage = Int(parts[4]), order.stages.indices.contains(stage),
+            parts[5] == Self.seal(parts[0..<5], store)
         else {
             throw TransferError(
                 .badField, "cursor: pass `nextCursor` of the page before unchanged, with the same order.",
                 details: ["field": "cursor"])
         }
         self.order = order
+        self.stage = stage
         key = ListKey(id: TaskID(id), major: Double(bitPattern: major), minor: Double(bitPattern: minor))
     }
 
     package func text(store: String) -> String {
         let parts = [
             order.rawValue, String(key.major.bitPattern, radix: 36), String(key.minor.bitPattern, radix: 36),
-            String(key.id.rawValue, radix: 36),
+            String(key.id.rawValue, radix: 36), String(stage),
         ]
         return (parts + [Self.seal(parts[...], store)]).joined(separator: ".")
     }

@@ -8,6 +8,28 @@ package enum TaskOrder: String, CaseIterable, Sendable, Codable {
     case queue
     /// Latest end first; unfinished tasks after all finished ones.
     case finished
+    /// What runs, then what waits or is queued, then what is paused, each as `queue`; then what has ended, as `finished`.
+    case activity
+
+    /// The parts of the listing, one after the other: which states each has, and the order of its tasks.
+    var stages: [(states: Set<TaskState>, order: KeyOrder)] {
+        switch self {
+        case .oldest: [(Set(TaskState.allCases), .oldest)]
+        case .newest: [(Set(TaskState.allCases), .newest)]
+        case .queue: [(Set(TaskState.allCases), .queue)]
+        case .finished: [(Set(TaskState.allCases), .finished)]
+        case .activity:
+            [
+                ([.running], .queue), ([.queued, .waiting], .queue), ([.paused], .queue),
+                ([.completed, .failed, .cancelled], .finished),
+            ]
+        }
+    }
+}
+
+/// Orders that an index has; `TaskOrder` is made of them.
+enum KeyOrder: CaseIterable {
+    case oldest, newest, queue, finished
 }
 
 /// A page of `task.list`.
@@ -18,22 +40,36 @@ package struct TaskQuery: Sendable {
     package var session: String?
     package var states: Set<TaskState>?
     package var kinds: Set<TaskKind>?
+    /// Only these; the order is then `oldest` or `newest`, as it is with the next two.
+    package var ids: [TaskID]?
+    /// Only tasks that have all of these.
+    package var tags: [String]?
+    /// Only tasks that were added with one of these.
+    package var clientTokens: [String]?
+    package var range: ClosedRange<TaskID>?
     /// Substring of URL, description or delivered file; ASCII letters match in either case.
     package var match: String?
     package var order: TaskOrder = .oldest
     /// What the page before returned as `nextCursor`.
     package var cursor: String?
     package var limit = 100
+    /// Of specs and answers, as they are stored.
+    package var bytes = Bounds.pageBytes
 
     package init(owner: UserID? = nil, session: String? = nil, states: Set<TaskState>? = nil) {
         self.owner = owner
         self.session = session
         self.states = states
     }
+
+    /// Whether tasks are named, and not only narrowed down.
+    package var namesTasks: Bool { ids != nil || clientTokens != nil || !(tags ?? []).isEmpty }
 }
 
 package struct TaskPage: Sendable {
     package var tasks: [ListedTask]
+    /// Tasks of the whole listing, from the counters; nil if a text or a kind is asked for, which they do not count.
+    package var total: Int?
     /// Continues after the last record; nil on the last page.
     package var nextCursor: String?
 }
@@ -43,15 +79,18 @@ package struct TaskSelector: Sendable {
     /// nil = everybody's.
     package var owner: UserID?
     package var ids: [TaskID]?
+    package var range: ClosedRange<TaskID>?
     /// Identifier of the session.
     package var session: String?
     package var states: Set<TaskState>?
 
     package init(
-        owner: UserID? = nil, ids: [TaskID]? = nil, session: String? = nil, states: Set<TaskState>? = nil
+        owner: UserID? = nil, ids: [TaskID]? = nil, range: ClosedRange<TaskID>? = nil, session: String? = nil,
+        states: Set<TaskState>? = nil
     ) {
         self.owner = owner
         self.ids = ids
+        self.range = range
         self.session = session
         self.states = states
     }
@@ -80,7 +119,7 @@ package struct CandidateQuery: Sendable {
     package var sessions = 64
     /// Puts sessions into the order in which they are looked at.
     package var order: @Sendable ([SessionKey]) -> [SessionKey] = { $0 }
-    package var access: @Sendable (String) -> Access = { _ in .open }
+    package var access: @Sendable (SessionKey, String) -> Access = { _, _ in .open }
     /// Tasks that are wanted whatever comes before them in their lanes.
     package var wantedTasks: [TaskID] = []
     /// Tasks of the look-ahead that the caller already holds.
@@ -173,6 +212,8 @@ package struct EventQuery: Sendable {
     package var tasks: Set<TaskID>?
     package var types: Set<EventType>?
     package var limit = 100
+    /// Of payloads, as they are stored; the first event is always there.
+    package var bytes = Int.max
 
     package init(after: SequenceNumber = .zero, owner: UserID? = nil, limit: Int = 100) {
         self.after = after
@@ -193,6 +234,8 @@ package struct NewTask: Sendable {
     /// When the time for the resource will run out, were nothing to change; ignored while time does not count.
     package var resourceTimeoutAt: Timestamp?
     package var checkpoint: Checkpoint?
+    /// Where its upload stands at the server already.
+    package var upload: UploadProgress?
     /// Of the file that the task sends.
     package var source: SourceIdentity?
     /// What the task sends, kept in the store.
@@ -200,6 +243,10 @@ package struct NewTask: Sendable {
     /// `spec` as `StoredSpec.text` writes it, where the caller has done so already: away from the one thread that
     /// writes.
     package var specText: String?
+    /// Of what the client asked for, where it gave a token: `ClientTokenUse.digest`.
+    package var specDigest: [UInt8]?
+    /// Whether `StoreSnapshot.queued(urls:in:)` is to find it, if it is a download.
+    package var isSought = true
 
     package init(session: SessionKey, spec: TaskSpec, status: TaskStatus, host: String) {
         self.init(session: session, spec: Boxed(wrappedValue: spec), status: status, host: host)

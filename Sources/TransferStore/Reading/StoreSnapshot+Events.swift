@@ -2,13 +2,22 @@ import GRDB
 import TransferModel
 
 extension StoreSnapshot {
-    /// Events after `query.after` that match, in order.
-    package func events(_ query: EventQuery) throws -> [EventRecord] {
+    /// Events after `query.after` that match, in order, up to `query.limit` and `query.bytes`.
+    package func events(_ query: EventQuery) throws -> [EventRecord] { try eventPage(query).events }
+
+    /// The same, and whether the limit or the bytes ended it: more may follow.
+    package func eventPage(_ query: EventQuery) throws -> (events: [EventRecord], isCut: Bool) {
         let (sql, arguments) = Self.eventSQL(query)
         let rows = try Row.fetchCursor(try statement(sql), arguments: arguments)
         var events: [EventRecord] = []
-        while let row = try rows.next() { events.append(try Self.event(row)) }
-        return events
+        var length = 0
+        while let row = try rows.next() {
+            let payload = row[6] as String?
+            length += payload?.utf8.count ?? 0
+            if length > query.bytes, !events.isEmpty { return (events, true) }
+            events.append(try Self.event(row, payload))
+        }
+        return (events, events.count == query.limit)
     }
 
     /// Number of the last event ever stored; zero before the first.
@@ -16,10 +25,11 @@ extension StoreSnapshot {
         SequenceNumber(try integer("SELECT value FROM counter WHERE name = 'event'") ?? 0)
     }
 
-    /// Number of the first event still in the log; the one after the head where retention has emptied it.
-    package func firstEventKept() throws -> SequenceNumber {
-        if let first = try integer("SELECT min(sequence) FROM event") { return SequenceNumber(first) }
-        return SequenceNumber(try eventHead().rawValue + 1)
+    /// The number from which on retention has taken no event of `owner`, or of anybody.
+    package func firstEventKept(of owner: UserID? = nil) throws -> SequenceNumber {
+        let expired = try integer(
+            "SELECT max(expired) FROM event_owner WHERE ?1 IS NULL OR owner = ?1", [owner?.rawValue])
+        return SequenceNumber((expired ?? 0) + 1)
     }
 
     /// What the durable subscriber acknowledged last; nil where there is none of this name.
@@ -67,13 +77,13 @@ extension StoreSnapshot {
         return (sql, StatementArguments(arguments))
     }
 
-    private static func event(_ row: Row) throws -> EventRecord {
+    private static func event(_ row: Row, _ payload: String?) throws -> EventRecord {
         EventRecord(
             sequence: SequenceNumber(row[0] as Int64), time: Timestamp(milliseconds: row[1]),
             type: try JSONColumn.word(row[2]),
             session: SessionKey(owner: UserID(row[3] as UInt32), identifier: row[4]),
             task: (row[5] as Int64?).map { TaskID($0) },
-            payload: try (row[6] as String?).map { try JSONColumn.decode($0) } ?? [:])
+            payload: try payload.map { try JSONColumn.decode($0) } ?? [:])
     }
 }
 

@@ -3,29 +3,55 @@ import TransferModel
 
 extension StoreSnapshot {
     /// One page of tasks, and the cursor of the next. Where text is searched for, a page ends after `mostSearched`
-    /// tasks, be it empty.
+    /// tasks, be it empty. It ends at `query.bytes` too.
     /// - Throws: `request.bad_field` where the cursor is not one of this store for this order.
     package func page(_ query: TaskQuery) throws -> TaskPage {
         let store = try storeIdentifier()
-        let start = try query.cursor.map { try PageCursor($0, order: query.order, store: store).key }
-        guard query.limit > 0 else { return TaskPage(tasks: []) }
-        let searches = query.match.map { !$0.isEmpty } ?? false
-        var listing = TaskListing(
-            self, cells: try cells(query), order: query.order, after: start, match: query.match, limit: query.limit)
-        var found: [TaskID] = []
-        var last: ListKey?
-        var seen = 0
-        while let (key, matches) = try listing.next() {
-            if found.count == query.limit || (searches && seen == Self.mostSearched) {
-                return TaskPage(
-                    tasks: try listed(found),
-                    nextCursor: last.map { PageCursor(order: query.order, key: $0).text(store: store) })
-            }
-            seen += 1
-            last = key
-            if matches { found.append(key.id) }
+        let start = try query.cursor.map { try PageCursor($0, order: query.order, store: store) }
+        if query.namesTasks {
+            guard query.limit > 0 else { return TaskPage(tasks: []) }
+            let (ids, last) = try selectedPage(query, after: start?.key.id)
+            let places = ids.map { PageCursor(order: query.order, key: ListKey(id: $0)) }
+            let next = last.map { PageCursor(order: query.order, key: ListKey(id: $0)) }
+            return try page(query, of: places, next: next, total: nil, store)
         }
-        return TaskPage(tasks: try listed(found))
+        let (cells, count) = try cells(query)
+        let stages = query.order.stages
+        // What no index leads to is looked for.
+        let isSought = query.range != nil && !stages.allSatisfy(\.order.isByID)
+        let searches = query.match.map { !$0.isEmpty } ?? false || isSought
+        let total = searches || query.kinds != nil || query.range != nil ? nil : count
+        guard query.limit > 0 else { return TaskPage(tasks: [], total: total) }
+        var found: [PageCursor] = []
+        var last: PageCursor?
+        var seen = 0
+        for (number, stage) in stages.enumerated() where number >= start?.stage ?? 0 {
+            let key = number == start?.stage ? start?.key : nil
+            var listing = TaskListing(
+                self, cells: cells.filter { stage.states.contains($0.state) }, order: stage.order,
+                after: key ?? query.range.flatMap { ListKey(before: $0, in: stage.order) }, match: query.match,
+                limit: query.limit - found.count)
+            while let (key, matches) = try listing.next() {
+                if let range = query.range, stage.order.isPast(key.id, range) { break }
+                if found.count == query.limit || (searches && seen == Self.mostSearched) {
+                    return try page(query, of: found, next: last, total: total, store)
+                }
+                seen += 1
+                let place = PageCursor(order: query.order, stage: number, key: key)
+                last = place
+                if matches, query.range?.contains(key.id) ?? true { found.append(place) }
+            }
+        }
+        return try page(query, of: found, next: nil, total: total, store)
+    }
+
+    /// - Parameter next: where the next page begins if this one holds all of `places`; nil if there is none.
+    private func page(
+        _ query: TaskQuery, of places: [PageCursor], next: PageCursor?, total: Int?, _ store: String
+    ) throws -> TaskPage {
+        let (tasks, count) = try listed(places.map(\.key.id), bytes: query.bytes)
+        let end = count < places.count ? places[count - 1] : next
+        return TaskPage(tasks: tasks, total: total, nextCursor: end?.text(store: store))
     }
 
     /// Tasks that one page looks at for a text, which no index finds: bounds how long a call takes.
@@ -40,9 +66,14 @@ extension StoreSnapshot {
         var query = TaskQuery(owner: selector.owner, session: selector.session, states: selector.states)
         query.limit = limit
         var listing = TaskListing(
-            self, cells: try cells(query), order: .oldest, after: after.map { ListKey(id: $0) }, limit: limit)
+            self, cells: try cells(query).cells, order: .oldest,
+            after: after.map { ListKey(id: $0) } ?? selector.range.flatMap { ListKey(before: $0, in: .oldest) },
+            limit: limit)
         var found: [TaskID] = []
-        while found.count < limit, let (key, _) = try listing.next() { found.append(key.id) }
+        while found.count < limit, let (key, _) = try listing.next() {
+            if let range = selector.range, KeyOrder.oldest.isPast(key.id, range) { break }
+            found.append(key.id)
+        }
         return found
     }
 
@@ -60,23 +91,25 @@ extension StoreSnapshot {
             && (selector.states.map { $0.contains(state) } ?? true)
     }
 
-    /// Which sessions, states and kinds can hold tasks of this filter.
-    private func cells(_ query: TaskQuery) throws -> [TaskListing.Cell] {
+    /// Which sessions, states and kinds can hold tasks of this filter, and how many tasks these sessions have in these states.
+    private func cells(_ query: TaskQuery) throws -> (cells: [TaskListing.Cell], count: Int) {
         let rows = try Row.fetchCursor(
             try statement(
                 """
-                SELECT session.id, task_count.state FROM session JOIN task_count ON task_count.session = session.id \
+                SELECT session.id, task_count.state, count FROM session JOIN task_count ON task_count.session = session.id \
                 WHERE count > 0 AND (?1 IS NULL OR owner = ?1) AND (?2 IS NULL OR identifier = ?2)
                 """), arguments: [query.owner?.rawValue, query.session])
         var cells: [TaskListing.Cell] = []
+        var count = 0
         while let row = try rows.next() {
             let state: TaskState = try JSONColumn.word(row[1])
             guard query.states?.contains(state) ?? true else { continue }
+            count += row[2]
             for kind in TaskKind.allCases where query.kinds?.contains(kind) ?? true {
                 cells.append(TaskListing.Cell(session: row[0], state: state, kind: kind))
             }
         }
-        return cells
+        return (cells, count)
     }
 
     private func storeIdentifier() throws -> String {

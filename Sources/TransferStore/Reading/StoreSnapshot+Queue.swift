@@ -34,7 +34,7 @@ extension StoreSnapshot {
                 found.isCut = true
                 break
             }
-            let access = query.access(lane.host)
+            let access = query.access(session, lane.host)
             guard let limit = access.limit(query.perLane) else {
                 if access == .held { held.append(LaneID(rawValue: lane.id)) }
                 continue
@@ -52,7 +52,7 @@ extension StoreSnapshot {
         return found
     }
 
-    /// Sessions that have a queued task in a lane that is not held.
+    /// Sessions, not paused, that have a queued task in a lane that is not held.
     private func openSessions() throws -> [(key: SessionKey, row: Int64)] {
         let rows = try Row.fetchCursor(try statement(Self.sessionsSQL), arguments: [])
         var sessions: [(SessionKey, Int64)] = []
@@ -129,7 +129,8 @@ extension StoreSnapshot {
             SELECT (SELECT min(session) FROM lane INDEXED BY lane_open \
                 WHERE queued > 0 AND held = 0 AND session > open.id) \
             FROM open WHERE open.id IS NOT NULL) \
-        SELECT session.id, owner, identifier FROM open CROSS JOIN session ON session.id = open.id
+        SELECT session.id, owner, identifier FROM open CROSS JOIN session ON session.id = open.id \
+        WHERE session.paused_since IS NULL
         """
 
     static let lanesSQL = """
@@ -155,7 +156,7 @@ extension StoreSnapshot {
     static let invitedSQL = """
         SELECT task.id, priority, position, failures_in_row, owner, identifier, lane.host FROM task \
         JOIN lane ON lane.id = task.lane JOIN session ON session.id = task.session \
-        WHERE task.id = ? AND task.state = 'queued'
+        WHERE task.id = ? AND task.state = 'queued' AND session.paused_since IS NULL
         """
 
     /// When the next attempt, deadline and resource timeout after `time` fall due.

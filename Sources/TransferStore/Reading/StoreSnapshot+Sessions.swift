@@ -2,10 +2,19 @@ import GRDB
 import TransferModel
 
 extension StoreSnapshot {
-    private static var sessionColumns: String { "owner, identifier, kind, state, configuration, created_at" }
+    private static var sessionColumns: String {
+        "owner, identifier, kind, state, configuration, created_at, paused_since, paused_time"
+    }
 
     /// The session; `shared` exists for everybody, before its first task with the default configuration.
     package func session(_ key: SessionKey) throws -> SessionRecord? {
+        if let known = knownSessions[key] { return known }
+        let session = try storedSession(key)
+        knownSessions[key] = session
+        return session
+    }
+
+    private func storedSession(_ key: SessionKey) throws -> SessionRecord? {
         let row = try Row.fetchOne(
             try statement("SELECT \(Self.sessionColumns) FROM session WHERE owner = ? AND identifier = ?"),
             arguments: [key.owner.rawValue, key.identifier])
@@ -25,6 +34,61 @@ extension StoreSnapshot {
             sessions.insert(try unwrittenShared(of: owner), at: 0)
         }
         return sessions
+    }
+
+    /// One page of the sessions in the order of owner and identifier; of one owner always with `shared`. It ends at
+    /// `bytes` of configurations too, but not before its first session.
+    /// - Parameter last: the session behind which it begins.
+    package func sessionPage(
+        owner: UserID?, after last: SessionKey?, limit: Int, bytes: Int = Bounds.pageBytes
+    ) throws -> (sessions: [SessionRecord], isCut: Bool) {
+        var sessions: [SessionRecord] = []
+        var length = 0
+        var unwritten = try owner.flatMap { owner -> SessionRecord? in
+            let shared = SessionKey.shared(of: owner)
+            guard try sessionRow(shared) == nil, last.map({ $0.identifier < shared.identifier }) ?? true else {
+                return nil
+            }
+            return try unwrittenShared(of: owner)
+        }
+        let rows = try Row.fetchCursor(
+            try statement(
+                """
+                SELECT \(Self.sessionColumns) FROM session WHERE (?1 IS NULL OR owner = ?1) \
+                AND (?2 IS NULL OR (owner, identifier) > (?2, ?3)) ORDER BY owner, identifier
+                """), arguments: [owner?.rawValue, last?.owner.rawValue, last?.identifier])
+        while let row = try rows.next() {
+            if let shared = unwritten, shared.key.identifier < row[1] as String {
+                if sessions.count == limit { return (sessions, true) }
+                sessions.append(shared)
+                unwritten = nil
+            }
+            length += (row[4] as String).utf8.count
+            if sessions.count == limit || length > bytes && !sessions.isEmpty { return (sessions, true) }
+            sessions.append(try sessionRecord(row))
+        }
+        if let shared = unwritten {
+            if sessions.count == limit { return (sessions, true) }
+            sessions.append(shared)
+        }
+        return (sessions, false)
+    }
+
+    /// Sessions of `owner` that are not over.
+    package func openSessionCount(of owner: UserID) throws -> Int {
+        Int(
+            try integer(
+                "SELECT count(*) FROM session WHERE owner = ? AND state <> 'invalidated'", [owner.rawValue]) ?? 0)
+    }
+
+    /// Sessions that are paused: from an index that has no others.
+    package func pausedSessions() throws -> Set<SessionKey> {
+        let rows = try Row.fetchCursor(
+            try statement(
+                "SELECT owner, identifier FROM session INDEXED BY session_paused WHERE paused_since IS NOT NULL"))
+        var keys: Set<SessionKey> = []
+        while let row = try rows.next() { keys.insert(SessionKey(owner: UserID(row[0] as UInt32), identifier: row[1])) }
+        return keys
     }
 
     /// Whether some task of the session is in a state that is not final.
@@ -54,9 +118,12 @@ extension StoreSnapshot {
     }
 
     private func sessionRecord(_ row: Row) throws -> SessionRecord {
-        SessionRecord(
-            key: SessionKey(owner: UserID(row[0] as UInt32), identifier: row[1]), kind: try JSONColumn.word(row[2]),
-            state: try JSONColumn.word(row[3]), configuration: try JSONColumn.decode(row[4]),
+        let key = SessionKey(owner: UserID(row[0] as UInt32), identifier: row[1])
+        var session = SessionRecord(
+            key: key, kind: try JSONColumn.word(row[2]), state: try JSONColumn.word(row[3]),
+            configuration: try KnownConfigurations.configuration(of: key, row[4]),
             createdAt: Timestamp(milliseconds: row[5]))
+        session.pause = SessionPause(since: row[6], time: row[7])
+        return session
     }
 }

@@ -1,11 +1,17 @@
+import Foundation
 import GRDB
 import TransferModel
 
 extension StoreSnapshot {
     /// The task, whole; nil where there is none.
+    /// - Throws: `internal` where it cannot be read.
     package func task(_ id: TaskID) throws -> TaskRecord? {
-        try records("WHERE task.id = ?", [id.rawValue]).first
+        // A cursor's row is not copied.
+        let rows = try Row.fetchCursor(try statement(Self.taskSQL), arguments: [id.rawValue])
+        return try rows.next().map(TaskRow.record)
     }
+
+    private static let taskSQL = "SELECT \(TaskRow.columns) FROM task \(TaskRow.joins) WHERE task.id = ?"
 
     /// The task's status alone; nil where there is no such task.
     package func status(of id: TaskID) throws -> TaskStatus? {
@@ -14,21 +20,33 @@ extension StoreSnapshot {
         return try row.map { try TaskRow.status($0, from: 0) }
     }
 
-    /// Those of the tasks that exist, in the order asked for.
+    /// Those of the tasks that exist and can be read, in the order asked for.
     package func tasks(_ ids: [TaskID]) throws -> [TaskRecord] {
         guard ids.count > 1 else { return try ids.compactMap { try task($0) } }
-        return try rows(of: ids, TaskRow.record)
+        let rows = try Row.fetchCursor(try statement(Self.wantedSQL), arguments: [Self.list(ids)])
+        var records: [TaskRecord] = []
+        records.reserveCapacity(ids.count)
+        while let row = try rows.next() {
+            if let record = try Self.readable({ try TaskRow.record(row) }) { records.append(record) }
+        }
+        return records
     }
 
-    /// The same for a page.
-    func listed(_ ids: [TaskID]) throws -> [ListedTask] { try rows(of: ids, TaskRow.listed) }
-
-    private func rows<Value>(of ids: [TaskID], _ value: (Row) throws -> Value) throws -> [Value] {
-        let rows = try Row.fetchCursor(try statement(Self.wantedSQL), arguments: [Self.list(ids)])
-        var values: [Value] = []
-        values.reserveCapacity(ids.count)
-        while let row = try rows.next() { values.append(try value(row)) }
-        return values
+    /// The same for a page, which ends at `bytes` of specs and answers too, but not before its first task: a thousand
+    /// tasks may hold gigabytes.
+    /// - Returns: the tasks, and how many of `ids` were looked at.
+    func listed(_ ids: [TaskID], bytes: Int) throws -> (tasks: [ListedTask], count: Int) {
+        var tasks: [ListedTask] = []
+        var length = 0
+        for (index, id) in ids.enumerated() {
+            // One by one: a list of all would be read whole before its first row.
+            let rows = try Row.fetchCursor(try statement(Self.taskSQL), arguments: [id.rawValue])
+            guard let row = try rows.next(), let task = try Self.readable({ try TaskRow.listed(row) }) else { continue }
+            length += task.length
+            if length > bytes, !tasks.isEmpty { return (tasks, index) }
+            tasks.append(task)
+        }
+        return (tasks, ids.count)
     }
 
     /// CROSS JOIN: the list is the outer loop, so that its order is the answer's.
@@ -37,25 +55,72 @@ extension StoreSnapshot {
         \(TaskRow.joins) ORDER BY wanted.key
         """
 
-    /// Every task that is `running`, by id.
-    package func running() throws -> [TaskRecord] {
-        try records("WHERE task.state = 'running' ORDER BY task.id", [])
+    /// Every task that is `running`, in order.
+    package func runningIDs() throws -> [TaskID] {
+        try taskIDs("SELECT id FROM task WHERE state = 'running' ORDER BY id")
     }
 
-    /// Tasks that wait for `reason`, by id from `after` (exclusive).
+    /// Tasks that wait for `reason`, by id from `after` (exclusive). Those that cannot be read are left out.
     package func waiting(reason: WaitReason, after: TaskID? = nil, limit: Int) throws -> [TaskRecord] {
         try records(
             "WHERE task.state = 'waiting' AND task.reason = ? AND task.id > ? ORDER BY task.id LIMIT ?",
             [reason.rawValue, after?.rawValue ?? 0, limit])
     }
 
-    /// The task that `owner` added with this token at `notBefore` or later and that still exists.
-    package func taskID(clientToken: String, owner: UserID, notBefore: Timestamp) throws -> TaskID? {
-        try taskIDs(
-            "SELECT task FROM client_token WHERE owner = ? AND token = ? AND created_at >= ?",
-            [owner.rawValue, clientToken, notBefore.rawValue]
-        ).first
+    /// Tasks that wait for another attempt, or for the network, after this error, by id from `after` (exclusive): their ids,
+    /// hosts and owners.
+    package func waiting(
+        error: ErrorCode, after: TaskID? = nil, limit: Int
+    ) throws -> [(id: TaskID, host: String, owner: UserID)] {
+        try Row.fetchAll(
+            try statement(
+                """
+                SELECT task.id, lane.host, session.owner FROM task JOIN lane ON lane.id = task.lane \
+                JOIN session ON session.id = task.session WHERE task.state = 'waiting' \
+                AND task.reason IN ('retry', 'network') AND task.id > ? AND json_extract(task.error, '$.code') = ? \
+                ORDER BY task.id LIMIT ?
+                """), arguments: [after?.rawValue ?? 0, error.rawValue, limit]
+        ).map { (TaskID($0[0] as Int64), $0[1], UserID($0[2] as UInt32)) }
     }
+
+    /// What `owner` added last with this token, at `notBefore` or later; nil if nothing.
+    package func use(ofToken token: String, owner: UserID, notBefore: Timestamp) throws -> ClientTokenUse? {
+        let row = try Row.fetchOne(
+            try statement(
+                """
+                SELECT client_token.task, digest, removed_as, state FROM client_token \
+                LEFT JOIN task ON task.id = client_token.task \
+                WHERE owner = ? AND token = ? AND client_token.created_at >= ? ORDER BY client_token.task DESC LIMIT 1
+                """), arguments: [owner.rawValue, token, notBefore.rawValue])
+        guard let row else { return nil }
+        let (removedAs, state) = (row[2] as String?, row[3] as String?)
+        return ClientTokenUse(
+            task: TaskID(row[0] as Int64), digest: (row[1] as Data?).map { [UInt8]($0) },
+            state: try JSONColumn.word(state ?? removedAs ?? TaskState.cancelled.rawValue), isRemoved: state == nil)
+    }
+
+    /// Downloads of the session that have not ended, by the places of their URLs in `urls`; of several with one URL the oldest.
+    /// Only those that were stored to be sought are found.
+    package func queued(urls: [String], in session: SessionKey) throws -> [Int: TaskID] {
+        let row = try integer(
+            "SELECT id FROM session WHERE owner = ? AND identifier = ?", [session.owner.rawValue, session.identifier])
+        guard let row, !urls.isEmpty else { return [:] }
+        let rows = try Row.fetchCursor(try statement(Self.queuedSQL), arguments: [try JSONColumn.encode(urls), row])
+        var found: [Int: TaskID] = [:]
+        while let row = try rows.next() { found[row[0]] = TaskID(row[1] as Int64) }
+        return found
+    }
+
+    /// One look into the index for each URL, however many tasks have it.
+    static let queuedSQL = """
+        SELECT place, id FROM (
+            SELECT given.key AS place, (
+                SELECT task.id FROM task INDEXED BY task_url
+                WHERE session = ?2 AND url = given.value AND sought = 1 AND kind = 'download' AND finished_at IS NULL
+                ORDER BY task.id LIMIT 1) AS id
+            FROM json_each(?1) AS given)
+        WHERE id IS NOT NULL
+        """
 
     /// Tasks per state, from the counters: O(sessions counted), whatever the number of tasks. States without any are 0.
     package func counts(owner: UserID? = nil, session: SessionKey? = nil) throws -> [TaskState: Int] {
@@ -93,7 +158,19 @@ extension StoreSnapshot {
         let sql = "SELECT \(TaskRow.columns) FROM task \(TaskRow.joins) \(tail)"
         let rows = try Row.fetchCursor(try statement(sql), arguments: arguments)
         var records: [TaskRecord] = []
-        while let row = try rows.next() { records.append(try TaskRow.record(row)) }
+        while let row = try rows.next() {
+            if let record = try Self.readable({ try TaskRow.record(row) }) { records.append(record) }
+        }
         return records
+    }
+
+    /// nil for a row that is damaged: one of many must not keep the others from being read. Whoever asks for it alone is
+    /// told.
+    static func readable<Value>(_ value: () throws -> Value) throws -> Value? {
+        do {
+            return try value()
+        } catch let error as TransferError where error.code == .internal {
+            return nil
+        }
     }
 }

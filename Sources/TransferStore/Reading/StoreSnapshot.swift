@@ -4,6 +4,8 @@ import TransferModel
 /// One consistent view of the store; valid only inside the closure that received it.
 package class StoreSnapshot {
     let database: Database
+    /// Sessions that this view has been asked for: tasks that are looked at together share them.
+    var knownSessions: [SessionKey: SessionRecord] = [:]
 
     init(_ database: Database) {
         self.database = database

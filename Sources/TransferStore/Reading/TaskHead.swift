@@ -43,13 +43,15 @@ package struct TaskHead: Sendable, Hashable {
 }
 
 extension StoreSnapshot {
-    /// Heads of those of the tasks that exist, in the order asked for.
+    /// Heads of those of the tasks that exist and can be read, in the order asked for.
     package func heads(_ ids: [TaskID]) throws -> [TaskHead] {
         guard !ids.isEmpty else { return [] }
         let rows = try Row.fetchCursor(try statement(TaskHead.sql), arguments: [Self.list(ids)])
         var heads: [TaskHead] = []
         heads.reserveCapacity(ids.count)
-        while let row = try rows.next() { heads.append(try TaskHead(row)) }
+        while let row = try rows.next() {
+            if let head = try Self.readable({ try TaskHead(row) }) { heads.append(head) }
+        }
         return heads
     }
 

@@ -9,7 +9,25 @@ struct ListKey: Hashable {
     /// Second sort key (position).
     var minor = 0.0
 
-    func precedes(_ other: ListKey, in order: TaskOrder) -> Bool {
+    init(id: TaskID, major: Double = 0, minor: Double = 0) {
+        self.id = id
+        self.major = major
+        self.minor = minor
+    }
+
+    /// Just before the first of a range; nil if the whole listing may have to be seen.
+    init?(before range: ClosedRange<TaskID>, in order: KeyOrder) {
+        let (id, isBeyond) =
+            switch order {
+            case .oldest: range.lowerBound.rawValue.subtractingReportingOverflow(1)
+            case .newest: range.upperBound.rawValue.addingReportingOverflow(1)
+            case .queue, .finished: (0, true)
+            }
+        if isBeyond { return nil }
+        self.init(id: TaskID(id))
+    }
+
+    func precedes(_ other: ListKey, in order: KeyOrder) -> Bool {
         switch order {
         case .oldest: id < other.id
         case .newest: id > other.id
@@ -17,6 +35,24 @@ struct ListKey: Hashable {
             major == other.major
                 ? (minor == other.minor ? id < other.id : minor < other.minor) : major > other.major
         case .finished: major == other.major ? id > other.id : major > other.major
+        }
+    }
+}
+
+extension KeyOrder {
+    var isByID: Bool {
+        switch self {
+        case .oldest, .newest: true
+        case .queue, .finished: false
+        }
+    }
+
+    /// Whether nothing of the range comes after this task.
+    func isPast(_ id: TaskID, _ range: ClosedRange<TaskID>) -> Bool {
+        switch self {
+        case .oldest: id > range.upperBound
+        case .newest: id < range.lowerBound
+        case .queue, .finished: false
         }
     }
 }
@@ -40,7 +76,7 @@ struct TaskListing {
     }
 
     private let snapshot: StoreSnapshot
-    private let order: TaskOrder
+    private let order: KeyOrder
     private let pattern: String?
     private let largestPiece: Int
     private var stretches: [Stretch]
@@ -49,12 +85,12 @@ struct TaskListing {
     ///   - start: walk from behind this place.
     ///   - limit: about how many will be asked for.
     init(
-        _ snapshot: StoreSnapshot, cells: [Cell], order: TaskOrder, after start: ListKey? = nil, match: String? = nil,
+        _ snapshot: StoreSnapshot, cells: [Cell], order: KeyOrder, after start: ListKey? = nil, match: String? = nil,
         limit: Int
     ) {
         self.snapshot = snapshot
         self.order = order
-        pattern = match.flatMap { $0.isEmpty ? nil : "%" + Self.escaped($0) + "%" }
+        pattern = match.flatMap(Self.pattern)
         largestPiece = min(256, limit + 1)
         // With many stretches most give nothing to a page: their heads are all that is needed.
         let first = cells.count > 8 ? 1 : largestPiece
@@ -109,7 +145,7 @@ struct TaskListing {
     }
 
     /// The text of one piece; `condition` says from where.
-    static func sql(_ order: TaskOrder, isFinal: Bool, _ condition: String, matches: Bool) -> String {
+    static func sql(_ order: KeyOrder, isFinal: Bool, _ condition: String, matches: Bool) -> String {
         let (index, keys, ordering) =
             switch order {
             case .oldest: ("task_by_id", "0.0, 0.0", "id")
@@ -118,9 +154,7 @@ struct TaskListing {
             case .finished where isFinal: ("task_by_end", "finished_at, 0.0", "finished_at DESC, id DESC")
             case .finished: ("task_by_id", "-1.0, 0.0", "id DESC")
             }
-        let found =
-            matches
-            ? "url LIKE ? ESCAPE '\\' OR description LIKE ? ESCAPE '\\' OR result_file LIKE ? ESCAPE '\\'" : "1"
+        let found = matches ? textSQL : "1"
         return """
             SELECT id, \(keys), \(found) FROM task INDEXED BY \(index) \
             WHERE session = ? AND state = ? AND kind = ?\(condition) ORDER BY \(ordering) LIMIT ?
@@ -129,7 +163,7 @@ struct TaskListing {
 
     /// The ranges of a cell's index behind a key, in order. Two where one condition would not be one range of it.
     static func ranges(
-        _ order: TaskOrder, of cell: Cell, after key: ListKey?
+        _ order: KeyOrder, of cell: Cell, after key: ListKey?
     ) -> [(condition: String, arguments: [any DatabaseValueConvertible])] {
         switch order {
         case .oldest: return [(" AND id > ?", [key?.id.rawValue ?? .min])]
@@ -153,6 +187,13 @@ struct TaskListing {
             return [(" AND id < ?", [isBeyondTheEnded ? key?.id.rawValue ?? .max : .max])]
         }
     }
+
+    /// Whether a text occurs in one of three places, of which each takes the pattern.
+    static let textSQL =
+        "url LIKE ? ESCAPE '\\' OR description LIKE ? ESCAPE '\\' OR result_file LIKE ? ESCAPE '\\'"
+
+    /// nil if everything matches.
+    static func pattern(_ text: String) -> String? { text.isEmpty ? nil : "%" + escaped(text) + "%" }
 
     private static func escaped(_ text: String) -> String {
         var result = ""

@@ -23,6 +23,10 @@ enum Schema {
         Migration(identifier: Migration0011.identifier, sql: Migration0011.sql),
         Migration(identifier: Migration0012.identifier, sql: Migration0012.sql),
         Migration(identifier: Migration0013.identifier, sql: Migration0013.sql),
+        Migration(identifier: Migration0014.identifier, sql: Migration0014.sql),
+        Migration(identifier: Migration0015.identifier, sql: Migration0015.sql),
+        Migration(identifier: Migration0016.identifier, sql: Migration0016.sql),
+        Migration(identifier: Migration0018.identifier, sql: Migration0018.sql),
     ]
 
     static var migrator: DatabaseMigrator {
@@ -36,10 +40,11 @@ enum Schema {
     }
 
     /// Refuses a database that this version must not write to; reads only.
+    /// - Returns: false if it has no tables.
     /// - Throws: `TransferError` that says which file and what to do.
-    static func verify(_ database: Database, path: String) throws {
+    static func verify(_ database: Database, path: String) throws -> Bool {
         let hasTables = try Bool.fetchOne(database, sql: "SELECT EXISTS (SELECT 1 FROM sqlite_schema)") ?? false
-        guard hasTables else { return }
+        guard hasTables else { return false }
         guard try database.tableExists("grdb_migrations") else {
             throw TransferError(
                 .internal, "\(path) is a database of another program; move it away or choose another state folder.",
@@ -54,5 +59,6 @@ enum Schema {
                     + "The file was left as it is.",
                 retryable: false, details: ["path": .string(path), "schema": .string(unknown)])
         }
+        return true
     }
 }

@@ -91,12 +91,14 @@ final class Checkpointing: Sendable {
 
     /// Copies all of the log and empties its file, where nobody reads or writes just now.
     func truncate() async {
-        let isEmptied: ()? = try? await queue.writeWithoutTransaction { database in
-            // So that what locks writers out has little to do.
-            _ = try database.checkpoint(.passive)
-            _ = try database.checkpoint(.truncate)
-        }
+        let isEmptied: ()? = try? await queue.writeWithoutTransaction { try Self.empty($0) }
         if isEmptied != nil { state.withLock { ($0.length, $0.copied) = (0, 0) } }
+    }
+
+    private static func empty(_ database: Database) throws {
+        // So that what locks writers out has little to do.
+        _ = try database.checkpoint(.passive)
+        _ = try database.checkpoint(.truncate)
     }
 
     /// Pages of the log after the last commit.
@@ -110,8 +112,11 @@ final class Checkpointing: Sendable {
         }
     }
 
+    /// Copies all of the log, so that the database is whole without it, and closes; call once nobody writes any more. What
+    /// cannot be copied, as on a full disk, stays in the log. It has hardly more than `longest`: this takes no time to speak of.
     func close() {
         state.withLock { $0.isClosed = true }
+        try? queue.writeWithoutTransaction { try Self.empty($0) }
         try? queue.close()
     }
 }

@@ -31,6 +31,7 @@ final class GroupCommitter: Sendable {
     private let pool: DatabasePool
     private let place: DatabasePlace
     private let reserve: Reserve
+    private let health: StoreHealth
     private let checkpointing: Checkpointing
     private let hasThread: Bool
     private let state = ConditionLock(State())
@@ -38,12 +39,14 @@ final class GroupCommitter: Sendable {
 
     /// - Parameter hasThread: false where whoever writes commits, by itself.
     init(
-        pool: DatabasePool, place: DatabasePlace, reserve: Reserve, checkpointing: Checkpointing, hasThread: Bool
+        pool: DatabasePool, place: DatabasePlace, reserve: Reserve, health: StoreHealth, checkpointing: Checkpointing,
+        hasThread: Bool
     ) {
         self.hasThread = hasThread
         self.pool = pool
         self.place = place
         self.reserve = reserve
+        self.health = health
         self.checkpointing = checkpointing
     }
 
@@ -121,12 +124,14 @@ final class GroupCommitter: Sendable {
         do {
             try place.check()
             let outcome = try commitReleasingReserve(group)
+            health.succeeded()
             let observer = observer.withLock { $0 }
             if !outcome.events.isEmpty { observer.events?(outcome.events) }
             let isLong = checkpointing.hasGrownLong()
             if outcome.freesPages || isLong { observer.untidiness?() }
             for write in group { write.finish() }
         } catch {
+            health.failed(error)
             for write in group { write.fail(error) }
         }
     }

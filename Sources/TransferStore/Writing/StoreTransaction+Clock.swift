@@ -27,6 +27,7 @@ extension StoreTransaction {
             UPDATE upload_ending SET next_attempt_at = max(?, next_attempt_at - ?), \
             recorded_at = min(?, recorded_at) WHERE next_attempt_at > ?
             """, [now.rawValue, step, now.rawValue, now.rawValue])
+        try execute("UPDATE launch SET started_at = min(?, started_at - ?)", [now.rawValue, step])
         return waiting
     }
 }

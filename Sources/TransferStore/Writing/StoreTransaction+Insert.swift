@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import TransferModel
 
@@ -38,14 +39,20 @@ extension StoreTransaction {
     private func insertBelongings(of task: NewTask, _ id: TaskID) throws {
         if let checkpoint = task.checkpoint { try setCheckpoint(id, checkpoint) }
         if let source = task.source { try setSource(id, source) }
+        if let upload = task.upload { try setUpload(id, upload) }
         if let body = task.requestBody { try setBody(id, .request, body) }
         if let token = task.spec.clientToken {
             try execute(
-                """
-                INSERT INTO client_token (owner, token, task, created_at) VALUES (?, ?, ?, ?) \
-                ON CONFLICT (owner, token) DO UPDATE SET task = excluded.task, created_at = excluded.created_at
-                """,
-                [task.session.owner.rawValue, token, id.rawValue, task.status.createdAt.rawValue])
+                "INSERT INTO client_token (owner, token, task, created_at, digest) VALUES (?, ?, ?, ?, ?)",
+                [
+                    task.session.owner.rawValue, token, id.rawValue, task.status.createdAt.rawValue,
+                    task.specDigest.map { Data($0) },
+                ])
+        }
+        for tag in task.spec.tags ?? [] {
+            try execute(
+                "INSERT OR IGNORE INTO task_tag (owner, tag, task) VALUES (?, ?, ?)",
+                [task.session.owner.rawValue, tag, id.rawValue])
         }
     }
 
@@ -55,7 +62,7 @@ extension StoreTransaction {
             "id", "session", "lane", "kind", "priority", "position", "state", "reason", "next_attempt_at", "error",
             "attempts", "failures_in_row", "integrity_restarts", "created_at", "started_at", "finished_at",
             "budget_used", "budget_mark", "unresolved_since", "deadline_at", "expires_at", "destination_device", "url",
-            "description", "spec",
+            "description", "spec", "sought",
         ])
 
     private static func bind(
@@ -87,6 +94,7 @@ extension StoreTransaction {
         row.set(23, task.spec.url ?? "")
         row.set(24, task.spec.description)
         row.set(25, try task.specText ?? StoredSpec.text(task.spec))
+        row.set(26, task.isSought ? Int64(1) : Int64(0))
     }
 }
 

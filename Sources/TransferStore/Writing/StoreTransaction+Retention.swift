@@ -12,30 +12,52 @@ extension StoreTransaction {
         return tasks.filter { expired.contains($0.id) }
     }
 
-    /// Removes up to `limit` events from the beginning of the log: those older than `time`, and those beyond the
-    /// newest `count`. What remains has no hole.
-    /// - Returns: how many were removed; call again while it is `limit`.
-    package func expireEvents(before time: Timestamp, keeping count: Int, limit: Int) throws -> Int {
-        let first = try firstEventKept().rawValue
-        let last = try eventHead().rawValue
-        let end = min(last, first + Int64(limit) - 1)
-        guard first <= end else { return 0 }
+    /// Removes events older than `time` from the beginning of the log, out of up to `limit` numbers.
+    /// - Returns: whether there may be more.
+    package func expireEvents(before time: Timestamp, limit: Int) throws -> Bool {
+        guard let first = try integer("SELECT min(sequence) FROM event") else { return false }
+        let head = try eventHead().rawValue
+        let end = min(head, first + Int64(limit) - 1)
         let young = try integer(
             "SELECT min(sequence) FROM event WHERE sequence BETWEEN ? AND ? AND time >= ?",
             [first, end, time.rawValue])
-        let cut = min(end, max(young.map { $0 - 1 } ?? end, last - Int64(max(0, count))))
-        guard cut >= first else { return 0 }
+        let cut = young.map { $0 - 1 } ?? end
+        guard cut >= first else { return false }
+        let owners = try Row.fetchAll(
+            try statement("SELECT owner, count(*), max(sequence) FROM event WHERE sequence <= ? GROUP BY owner"),
+            arguments: [cut])
+        for row in owners { try expired(row[1], upTo: row[2], of: UserID(row[0] as UInt32)) }
         try execute("DELETE FROM event WHERE sequence <= ?", [cut])
         freesPages = true
-        return Int(cut - first + 1)
+        return young == nil && cut < head
     }
 
-    /// Forgets client tokens older than `time`: their tasks can no longer be meant by an add.
+    /// Removes these events, the oldest ones of their owner.
+    package func expireEvents(_ numbers: [SequenceNumber], of owner: UserID) throws {
+        guard let last = numbers.last?.rawValue else { return }
+        var count = 0
+        for number in numbers {
+            if try changes("DELETE FROM event WHERE sequence = ? AND owner = ?", [number.rawValue, owner.rawValue]) {
+                count += 1
+            }
+        }
+        try expired(count, upTo: last, of: owner)
+        freesPages = true
+    }
+
+    private func expired(_ count: Int, upTo last: Int64, of owner: UserID) throws {
+        try execute(
+            "UPDATE event_owner SET count = count - ?, expired = max(expired, ?) WHERE owner = ?",
+            [count, last, owner.rawValue])
+    }
+
+    /// Forgets client tokens older than `time` whose tasks were removed: an add can no longer mean those. What a task
+    /// that is still there was added with stays, for whoever looks it up by its token.
     package func expireClientTokens(before time: Timestamp, limit: Int) throws -> Int {
         try execute(
             """
-            DELETE FROM client_token WHERE (owner, token) IN \
-            (SELECT owner, token FROM client_token WHERE created_at < ? LIMIT ?)
+            DELETE FROM client_token WHERE (owner, token, task) IN \
+            (SELECT owner, token, task FROM client_token WHERE removed_as IS NOT NULL AND created_at < ? LIMIT ?)
             """, [time.rawValue, limit])
         return database.changesCount
     }
@@ -52,13 +74,30 @@ extension StoreSnapshot {
     /// Pages of the file that hold nothing.
     func freePages() throws -> Int { Int(try integer("PRAGMA freelist_count") ?? 0) }
 
-    /// Up to `limit` finished tasks whose end lies before `time`, the oldest first.
-    package func history(before time: Timestamp, limit: Int) throws -> [TaskRecord] {
-        try tasks(try ended(before: time, limit: limit))
+    /// How many events each owner has.
+    package func eventCounts() throws -> [UserID: Int] {
+        let rows = try Row.fetchCursor(try statement("SELECT owner, count FROM event_owner WHERE count > 0"))
+        var counts: [UserID: Int] = [:]
+        while let row = try rows.next() { counts[UserID(row[0] as UInt32)] = row[1] }
+        return counts
     }
 
-    /// The oldest ends of every stretch of history, merged.
-    private func ended(before time: Timestamp, limit: Int) throws -> [TaskID] {
+    /// Numbers of the owner's oldest events, looked for where retention was last: in total each event is passed once.
+    package func oldestEvents(of owner: UserID, limit: Int) throws -> [SequenceNumber] {
+        let rows = try Row.fetchCursor(
+            try statement(
+                """
+                SELECT sequence FROM event WHERE sequence > (SELECT expired FROM event_owner WHERE owner = ?1) \
+                AND +owner = ?1 ORDER BY sequence LIMIT ?2
+                """), arguments: [owner.rawValue, limit])
+        var numbers: [SequenceNumber] = []
+        while let row = try rows.next() { numbers.append(SequenceNumber(row[0] as Int64)) }
+        return numbers
+    }
+
+    /// Up to `limit` finished tasks whose end lies before `time`, the oldest first: the oldest ends of every stretch of
+    /// history, merged.
+    package func history(before time: Timestamp, limit: Int) throws -> [TaskID] {
         let cells = try Row.fetchAll(
             try statement(
                 """

@@ -5,6 +5,7 @@ extension StoreTransaction {
     /// Stores a new session.
     /// - Throws: `internal` where the owner has one of this identifier: look it up in the same transaction first.
     package func insertSession(_ session: SessionRecord) throws {
+        knownSessions[session.key] = nil
         try execute(
             """
             INSERT INTO session (owner, identifier, kind, state, configuration, created_at) VALUES (?, ?, ?, ?, ?, ?)
@@ -15,14 +16,19 @@ extension StoreTransaction {
             ])
     }
 
-    /// Replaces kind, state and configuration of a stored session, or of `shared`, which need not be stored before.
+    /// Replaces everything but the key of a stored session, or of `shared`, which need not be stored before.
     /// - Throws: `session.not_found`.
     package func updateSession(_ session: SessionRecord) throws {
         _ = try existingSession(session.key)
+        knownSessions[session.key] = nil
         try execute(
-            "UPDATE session SET kind = ?, state = ?, configuration = ? WHERE owner = ? AND identifier = ?",
+            """
+            UPDATE session SET kind = ?, state = ?, configuration = ?, created_at = ?, paused_since = ?, paused_time = ? \
+            WHERE owner = ? AND identifier = ?
+            """,
             [
                 session.kind.rawValue, session.state.rawValue, try JSONColumn.encode(session.configuration),
+                session.createdAt.rawValue, session.pause.since, session.pause.time,
                 session.key.owner.rawValue, session.key.identifier,
             ])
     }
@@ -38,13 +44,21 @@ extension StoreTransaction {
 
     /// Notes that the durable subscriber has handled everything up to `sequence`; never goes back.
     /// - Returns: the number now acknowledged.
-    /// - Throws: `request.bad_field` beyond the head of the log.
+    /// - Throws: `request.bad_field` beyond the head of the log, `limit.reached` for a new name too many.
     @discardableResult
     package func acknowledge(_ name: String, owner: UserID, _ sequence: SequenceNumber) throws -> SequenceNumber {
         let head = try eventHead()
         guard sequence <= head, sequence >= .zero else {
             throw TransferError(
                 .badField, "sequence: the log ends at \(head).", details: ["field": "sequence"])
+        }
+        if try subscriber(name, owner: owner) == nil {
+            let known = try integer("SELECT count(*) FROM subscriber WHERE owner = ?", [owner.rawValue]) ?? 0
+            guard known < Bounds.subscribers else {
+                throw TransferError(
+                    .limitReached,
+                    "You have \(Bounds.subscribers) durable subscribers; forget some with events.forget.")
+            }
         }
         try execute(
             """

@@ -105,6 +105,34 @@ extension StoreTransaction {
         try execute("UPDATE task SET position = ? WHERE id = ?", [position, id.rawValue])
     }
 
+    /// A position before or behind all tasks of the same session and priority that have not ended, and all that will be added:
+    /// the milliseconds of the time are beyond every id, which is a new task's position. Where the clock stands still or
+    /// goes back, the outermost position so far counts.
+    /// - Throws: `task.not_found`.
+    package func outermostPosition(of id: TaskID, isLast: Bool, at now: Timestamp) throws -> Double {
+        guard
+            let row = try Row.fetchOne(
+                try statement("SELECT session, priority FROM task WHERE id = ?"), arguments: [id.rawValue])
+        else { throw TransferError(.taskNotFound, "There is no task \(id).") }
+        let (session, priority): (Int64, Double) = (row[0], row[1])
+        let outermost = try statement(
+            """
+            SELECT \(isLast ? "max" : "min")(position) FROM task INDEXED BY task_by_rank \
+            WHERE session = ? AND state = ? AND kind = ? AND priority = ?
+            """)
+        var position = isLast ? Double(now.rawValue) : -Double(now.rawValue)
+        for state in TaskState.allCases where !state.isFinal {
+            for kind in TaskKind.allCases {
+                let found = try Double.fetchOne(
+                    outermost, arguments: [session, state.rawValue, kind.rawValue, priority])
+                guard let found else { continue }
+                let next = isLast ? max(position, found + 1, found.nextUp) : min(position, found - 1, found.nextDown)
+                if next.isFinite { position = next }
+            }
+        }
+        return position
+    }
+
     /// Removes the task with its checkpoint, response, bodies and token; its events stay. Its id is never used again.
     /// - Returns: whether it was there.
     @discardableResult

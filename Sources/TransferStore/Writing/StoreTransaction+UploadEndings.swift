@@ -5,7 +5,7 @@ extension StoreTransaction {
     /// Notes, with what makes the upload of a task unwanted, that its server is to be told; the task forgets it. Does
     /// nothing where none was begun.
     package func endUpload(of record: TaskRecord, at now: Timestamp) throws {
-        guard let progress = record.upload, progress.resourceURL != nil else { return }
+        guard let progress = record.upload, progress.resourceURL != nil || record.canAbortS3 else { return }
         try setUpload(record.id, nil)
         try execute(
             """
@@ -29,4 +29,9 @@ extension StoreTransaction {
     package func remove(_ ending: UploadEnding) throws {
         try execute("DELETE FROM upload_ending WHERE id = ?", [ending.id])
     }
+}
+
+extension TaskRecord {
+    /// Its client has said how the multipart upload ends.
+    fileprivate var canAbortS3: Bool { upload?.uploadProtocol == .s3Multipart && spec.s3?.abortURL != nil }
 }

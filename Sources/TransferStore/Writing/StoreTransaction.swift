@@ -49,10 +49,12 @@ package final class StoreTransaction: StoreSnapshot {
     }
 
     /// Stores events with the next sequence numbers, in order.
+    /// - Parameter stored: for each its payload, if the caller has written it already: away from the one thread that
+    ///   writes.
     /// - Returns: the number of the last one, or of the last ever where there are none.
     /// - Throws: `internal` for a progress event, which has no number.
     @discardableResult
-    package func append(_ events: [EventRecord]) throws -> SequenceNumber {
+    package func append(_ events: [EventRecord], stored: [StoredPayload?] = []) throws -> SequenceNumber {
         guard !events.contains(where: { $0.type == .taskProgress }) else {
             throw TransferError(.internal, "Progress is never stored.")
         }
@@ -68,7 +70,20 @@ package final class StoreTransaction: StoreSnapshot {
             row.set(4, Int64(event.session.owner.rawValue))
             row.set(5, event.session.identifier)
             row.set(6, event.task?.rawValue)
-            row.set(7, try payload.text(of: event.payload))
+            if index < stored.count, let text = stored[index] {
+                row.set(7, text.text)
+            } else {
+                row.set(7, try payload.text(of: event.payload))
+            }
+        }
+        var counts: [UserID: Int] = [:]
+        for event in events { counts[event.session.owner, default: 0] += 1 }
+        for (owner, count) in counts {
+            try execute(
+                """
+                INSERT INTO event_owner (owner, count, expired) VALUES (?, ?, 0) \
+                ON CONFLICT (owner) DO UPDATE SET count = count + excluded.count
+                """, [owner.rawValue, count])
         }
         appended.reserveCapacity(appended.count + events.count)
         for (index, event) in events.enumerated() {
@@ -81,6 +96,16 @@ package final class StoreTransaction: StoreSnapshot {
 
     private static let eventRows = RowInsert(
         into: "event", ["sequence", "time", "type", "owner", "session", "task", "payload"])
+}
+
+/// An event's payload as the store keeps it.
+package struct StoredPayload: Sendable {
+    /// nil if it is empty.
+    let text: String?
+
+    package init(_ payload: [String: JSONValue]) throws {
+        text = payload.isEmpty ? nil : try JSONColumn.encode(payload)
+    }
 }
 
 /// The text of a payload; a thousand tasks added together have a thousand equal ones.

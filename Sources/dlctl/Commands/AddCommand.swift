@@ -11,6 +11,11 @@ struct AddCommand: DaemonCommand {
             Files go to the current folder unless -o, -d or the session says otherwise. The command answers when the \
             tasks are stored; they go on without it. With -w it stays and shows progress.
 
+            A URL may stand for several, as in curl: [1-10], [01-20], [1-10:2], [a-z] or {a,b,c}. With several of \
+            these it is all combinations, and the last one varies fastest. In -o, #1 is what the first one stands \
+            for. Quote such URLs for the shell. A backslash before a brace or bracket, or -g, takes it as it is; so \
+            does dlctl in lists, mirrors, Metalink documents and data: URLs.
+
             The system's daemon saves in your own folder below its files, which 'info' names, and in folders of it: \
             relative names mean that one. What it is to read (--ca-file, --netrc-file, keys) has to be there too.
 
@@ -26,6 +31,7 @@ struct AddCommand: DaemonCommand {
             EXAMPLES:
               dlctl add https://example.org/file.iso
               dlctl add -w -o disk.iso --checksum sha-256:9f86d0… URL
+              dlctl add -o 'page-#1.jpg' 'https://example.org/scan/[001-250].jpg'
               dlctl add -d ~/Downloads --limit 2M --at 22:30 URL URL
               grep -o 'https://[^"]*' page.html | dlctl add -i - -w
               dlctl fetch https://example.org/image.meta4 | dlctl add -w --metalink -
@@ -33,6 +39,11 @@ struct AddCommand: DaemonCommand {
 
     @Argument(help: ArgumentHelp("What to download.", valueName: "url"))
     var urls: [String] = []
+
+    @Flag(
+        name: [.customShort("g"), .long],
+        help: "Take braces and brackets in URLs as they are.")
+    var globoff = false
 
     @Option(
         name: [.customShort("i"), .customLong("input")],
@@ -72,11 +83,16 @@ struct AddCommand: DaemonCommand {
         plan.save(in: try await client.call(DaemonInfo.self, Nothing()).userDirectory)
         plan.sessionHasDirectory = try await sessionNamesFolder(client)
         let specs = try plan.specs()
+        if let place = specs.first?.destination, (place.path ?? place.directory)?.hasPrefix("/") != true,
+            WorkingFolder.isGone
+        {
+            throw CommandFailure.usage("the current folder is gone; go to another, or say where to save: -d /DIR")
+        }
         try await Submission(specs: specs, session: scheduling.session, waits: wait).run(client, session)
     }
 
     private func plan(_ session: CommandSession) throws -> AddPlan {
-        var plan = AddPlan(urls: urls, currentFolder: session.currentFolder)
+        var plan = AddPlan(urls: urls, usesPatterns: !globoff, currentFolder: session.currentFolder)
         for path in input {
             let bytes = try InputFile.read(path)
             do {

@@ -5,7 +5,9 @@ import TransferModel
 struct SavingOptions: ParsableArguments {
     @Option(
         name: [.customShort("o"), .customLong("output")],
-        help: ArgumentHelp("Save as this file; with one URL only.", valueName: "file"), completion: .file())
+        help: ArgumentHelp(
+            "Save as this file; with several URLs, #1 in it is what the first [] or {} stands for.", valueName: "file"),
+        completion: .file())
     var output: String?
 
     @Option(
@@ -51,7 +53,9 @@ struct SavingOptions: ParsableArguments {
 
 /// Options of `add`, `upload` and `fetch` that say when a task runs and how hard it tries.
 struct SchedulingOptions: ParsableArguments {
-    @Option(name: .shortAndLong, help: ArgumentHelp("Put the tasks into this session.", valueName: "session"))
+    @Option(
+        name: .shortAndLong, help: ArgumentHelp("Put the tasks into this session.", valueName: "session"),
+        completion: .sessions)
     var session: String?
 
     @Option(help: ArgumentHelp("Place in the queue, or a number from 0 to 1.", valueName: "priority"))
@@ -153,8 +157,8 @@ struct RequestOptions: ParsableArguments {
     func validate() throws {
         if proxy != nil, proxyFile != nil { throw ValidationError("Say one of --proxy and --proxy-file.") }
         if key != nil, cert == nil { throw ValidationError("--key needs --cert.") }
-        for text in header where !text.hasPrefix("@") && HeaderArgument(argument: text) == nil {
-            throw ValidationError("-H: '\(Printable.text(text, limit: 40))' is not 'Name: value'.")
+        for text in header where !HeaderArgument.isAcceptable(text) {
+            throw ValidationError(HeaderArgument.complaint(text))
         }
     }
 

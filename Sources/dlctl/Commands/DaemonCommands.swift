@@ -11,19 +11,20 @@ struct LimitCommand: DaemonCommand {
               dlctl limit                      what is in force
               dlctl limit --down 2M            all downloads together
               dlctl limit --down none --tasks 8
+              dlctl limit --down default       what the configuration says again
             """)
 
-    @Option(help: ArgumentHelp("All downloads together: 500k, 2M, none.", valueName: "rate"))
-    var down: RateArgument?
+    @Option(help: ArgumentHelp("All downloads together: 500k, 2M, none or default.", valueName: "rate"))
+    var down: String?
 
-    @Option(help: ArgumentHelp("All uploads together: 500k, 2M, none.", valueName: "rate"))
-    var up: RateArgument?
+    @Option(help: ArgumentHelp("All uploads together: 500k, 2M, none or default.", valueName: "rate"))
+    var up: String?
 
-    @Option(help: ArgumentHelp("Tasks that run at the same time.", valueName: "n"))
-    var tasks: Int?
+    @Option(help: ArgumentHelp("Tasks that run at the same time, or default.", valueName: "n"))
+    var tasks: String?
 
-    @Option(help: ArgumentHelp("Tasks that run at the same time on one host.", valueName: "n"))
-    var perHost: Int?
+    @Option(help: ArgumentHelp("Tasks that run at the same time on one host, or default.", valueName: "n"))
+    var perHost: String?
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
@@ -33,10 +34,13 @@ struct LimitCommand: DaemonCommand {
 
     func run(_ session: CommandSession) async throws {
         var values: [SettingName: JSONValue] = [:]
-        values[.downloadRateLimit] = down.map { .integer($0.rate.rawValue) }
-        values[.uploadRateLimit] = up.map { .integer($0.rate.rawValue) }
-        values[.maximumConcurrentTasks] = tasks.map { .integer(Int64($0)) }
-        values[.maximumConcurrentTasksPerHost] = perHost.map { .integer(Int64($0)) }
+        let given: [(option: String, value: String?, name: SettingName)] = [
+            ("--down", down, .downloadRateLimit), ("--up", up, .uploadRateLimit),
+            ("--tasks", tasks, .maximumConcurrentTasks), ("--per-host", perHost, .maximumConcurrentTasksPerHost),
+        ]
+        for case (let option, let value?, let name) in given {
+            values[name] = try Assignment("\(option)=\(value)")?.parsed(as: name.form)
+        }
         if values.isEmpty {
             try await session.show(GetSettings.self, Nothing()) { SettingsSheet.render($0, only: Self.names) }
         } else {
@@ -44,64 +48,6 @@ struct LimitCommand: DaemonCommand {
                 SettingsSheet.render($0, only: Self.names)
             }
         }
-    }
-}
-
-struct SettingsCommand: DaemonCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "settings",
-        abstract: "Show or change global settings.",
-        discussion: """
-            'name=value' changes a setting durably, 'name=default' removes the change. Sizes and rates take 500k, 2M, \
-            1.5G; durations 30s, 5m, 7d.
-            """)
-
-    @Argument(
-        help: ArgumentHelp("Settings to change, or names to show; all without it.", valueName: "name=value"),
-        completion: .list(SettingName.allCases.map { $0.rawValue }))
-    var words: [String] = []
-
-    @OptionGroup(title: "Global options") var global: GlobalOptions
-
-    func run(_ session: CommandSession) async throws {
-        var values: [SettingName: JSONValue] = [:]
-        var names: [SettingName] = []
-        for word in words {
-            let assignment = Assignment(word)
-            let name = try Self.setting(assignment?.name ?? word)
-            names.append(name)
-            if let assignment { values[name] = try assignment.parsed(as: name.form) }
-        }
-        let shown = names.isEmpty ? SettingName.allCases : names
-        if values.isEmpty {
-            try await session.show(GetSettings.self, Nothing()) { SettingsSheet.render($0, only: shown) }
-        } else {
-            try await session.show(SetSettings.self, SetSettings.Parameters(values)) {
-                SettingsSheet.render($0, only: shown)
-            }
-        }
-    }
-
-    private static func setting(_ text: String) throws -> SettingName {
-        guard let name = SettingName(rawValue: text) else {
-            let known = SettingName.allCases.map(\.rawValue).joined(separator: ", ")
-            throw CommandFailure.usage("\(Printable.text(text, limit: 40)): no such setting. Known: \(known)")
-        }
-        return name
-    }
-}
-
-/// Settings with their origins.
-enum SettingsSheet {
-    static func render(_ settings: SettingsView, only names: [SettingName]) -> [StyledText] {
-        var sheet = Sheet()
-        for name in names {
-            guard let setting = settings[name] else { continue }
-            sheet.add(
-                name.rawValue,
-                StyledText(name.text(setting.value)) + StyledText("  (\(setting.origin.rawValue))", .faint))
-        }
-        return sheet.render()
     }
 }
 

@@ -31,11 +31,14 @@ struct EventsCommand: DaemonCommand {
     @Option(help: ArgumentHelp("Only events of this type; may be repeated.", valueName: "type"))
     var type: [EventType] = []
 
-    @Option(help: ArgumentHelp("Only events of this task; may be repeated.", valueName: "id"))
-    var task: [TaskID] = []
+    @Option(
+        help: ArgumentHelp("Only events of this task, or of a range such as 3-7; may be repeated.", valueName: "id"),
+        completion: .tasks)
+    var task: [TaskArgument] = []
 
     @Option(
-        name: .shortAndLong, help: ArgumentHelp("Only events of this session; may be repeated.", valueName: "session"))
+        name: .shortAndLong, help: ArgumentHelp("Only events of this session; may be repeated.", valueName: "session"),
+        completion: .sessions)
     var session: [String] = []
 
     @Option(
@@ -55,6 +58,10 @@ struct EventsCommand: DaemonCommand {
     func validate() throws {
         if forget, subscriber == nil { throw ValidationError("--forget needs --subscriber.") }
         if let limit, limit < 1 { throw ValidationError("-n: say 1 or more.") }
+        if TaskChoice(task).allIDs(atMost: FollowPlan.longestFilter) == nil {
+            throw ValidationError(
+                "--task: these are more than \(FollowPlan.longestFilter) ids; name fewer, or leave it out.")
+        }
         if follow, limit != nil { throw ValidationError("-n and --follow do not go together.") }
     }
 
@@ -67,17 +74,20 @@ struct EventsCommand: DaemonCommand {
         let printer = EventPrinter(session: session, subscriber: subscriber)
         if follow {
             let query = Subscribe.Parameters(
-                after: after?.position, subscriber: subscriber, sessions: nonEmpty(self.session), tasks: nonEmpty(task),
+                after: after?.position, subscriber: subscriber, sessions: nonEmpty(self.session),
+                tasks: nonEmpty(tasks),
                 types: nonEmpty(type), progressInterval: noProgress ? 0 : nil, owner: owner.scope)
-            return try await printer.follow(query, client)
+            return _ = try await printer.follow(query, client)
         }
         try await list(client, printer)
         await client.close()
     }
 
+    private var tasks: [TaskID] { TaskChoice(task).allIDs(atMost: FollowPlan.longestFilter) ?? [] }
+
     private func list(_ client: any DaemonCalling, _ printer: EventPrinter) async throws {
         var query = ListEvents.Parameters(
-            after: try await start(client), sessions: nonEmpty(session), tasks: nonEmpty(task), types: nonEmpty(type),
+            after: try await start(client), sessions: nonEmpty(session), tasks: nonEmpty(tasks), types: nonEmpty(type),
             owner: owner.scope)
         if let limit, after == nil, subscriber == nil {
             for event in try await NewestEvents(query: query).read(limit, client) { try printer.print(event) }
@@ -95,8 +105,8 @@ struct EventsCommand: DaemonCommand {
                 try await printer.acknowledge(event, client)
             }
             left -= page.events.count
-            guard let last = page.events.last?.sequence, page.events.count == query.limit else { return }
-            query.after = .after(last)
+            guard let next = page.nextAfter else { return }
+            query.after = .after(next)
         }
     }
 
@@ -143,10 +153,22 @@ struct EventPrinter {
         }
     }
 
+    /// Prints the event that ended a task, as far as the log goes back.
+    func printEnd(of task: TaskID, _ client: any DaemonCalling) async throws {
+        let query = ListEvents.Parameters(after: .start, tasks: [task], types: Array(Self.ends))
+        for event in try await NewestEvents(query: query).read(1, client) { try print(event) }
+    }
+
+    /// How the tasks that are followed ended.
+    enum Ending: Hashable {
+        case completed
+        case failed
+    }
+
     /// Follows until Ctrl-C, or until all of `open` are over.
     func follow(
         _ query: Subscribe.Parameters, _ first: any DaemonCalling, open: Set<TaskID>? = nil
-    ) async throws {
+    ) async throws -> Ending {
         let interruption = Interruption()
         let work = Task {
             try await followLinks(query, first, open)
@@ -157,17 +179,19 @@ struct EventPrinter {
         }
         defer { signals.cancel() }
         do {
-            try await work.value
+            let ending = try await work.value
+            if !interruption.isSet { return ending }
         } catch {
             throw interruption.isSet ? CommandFailure.interrupted : error
         }
-        if interruption.isSet { throw CommandFailure.interrupted }
+        throw CommandFailure.interrupted
     }
 
     /// The daemon may go and come back.
     private func followLinks(
         _ query: Subscribe.Parameters, _ first: any DaemonCalling, _ open: Set<TaskID>?
-    ) async throws {
+    ) async throws -> Ending {
+        var ending = Ending.completed
         var client: (any DaemonCalling)? = first
         var query = query
         var open = open
@@ -181,25 +205,34 @@ struct EventPrinter {
                     if isAgain { try beginAnewIfOther(head, &query, open) }
                     isAgain = true
                     if query.after == nil || query.after == .now, subscriber == nil { query.after = .after(head) }
+                    let pulse = Pulse(client)
+                    defer { pulse.cancel() }
                     for try await event in events {
                         try print(event)
                         if let sequence = event.sequence { query.after = .after(sequence) }
                         try await acknowledge(event, client)
-                        if let task = event.task, Self.ends.contains(event.type) { open?.remove(task) }
-                        if open?.isEmpty == true { return await client.close() }
+                        if let task = event.task, Self.ends.contains(event.type), open?.remove(task) != nil {
+                            if event.type != .taskCompleted { ending = .failed }
+                        }
+                        if open?.isEmpty == true {
+                            await client.close()
+                            return ending
+                        }
                     }
+                    try await pulse.requireAnswer()
                 } catch let error as ClientError where !error.isSilence {
                     // The daemon went; what it did not send is replayed from the last number.
                 } catch let error as TransferError where error.code == .shuttingDown {
                     // The same, announced.
                 }
                 await client.close()
-                if Task.isCancelled { return }
+                if Task.isCancelled { return ending }
                 session.console.remark("waiting for the daemon")
             }
             try await outage.pass()
             client = try await session.access.reconnect(to: first.socketPath, outage)
         }
+        return ending
     }
 
     /// The numbers of another store have nothing to do with those seen: what it has is all new.

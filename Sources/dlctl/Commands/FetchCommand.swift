@@ -8,19 +8,26 @@ struct FetchCommand: DaemonCommand {
         commandName: "fetch",
         abstract: "Make a short request and print the body of the answer.",
         discussion: """
-            The daemon makes the request, as durably as it downloads, and keeps the answer with the task; dlctl waits \
-            for it, and says on standard error what it waits for. Ctrl-C cancels the task and removes it. It fails \
-            after ten minutes, unless --max-time, --deadline, --retry or a session says something else. With the id of \
-            an earlier request its answer is printed again. For files use 'add'.
+            The daemon makes the request and keeps the answer with the task; dlctl waits for it, and says on standard \
+            error what it waits for. Ctrl-C cancels the task and removes it. With the id of an earlier request its \
+            answer is printed again. For files use 'add'.
+
+            As curl does, it tries once; --retry N tries N times, and --retry 0 until it works. A request that cannot \
+            begin fails after ten minutes, unless --max-time, --deadline, --retry or a session says otherwise.
+
+            The body of an error status goes where any answer goes: to standard output, or into the file of -o. The \
+            exit status is 1 then. With --fail the body is left out. Of a long one the first 64 KiB are kept.
 
             EXAMPLES:
               dlctl fetch https://example.org/status
               dlctl fetch -X PUT -H 'Content-Type: application/json' -d '{"on":true}' URL
-              dlctl fetch -d @form.txt --retry 1 URL
+              dlctl fetch -d @form.txt --retry 3 URL
               dlctl fetch -o logo.png https://example.org/logo.png
             """)
 
-    @Argument(help: ArgumentHelp("What to ask, or the id of a request that was made.", valueName: "url-or-id"))
+    @Argument(
+        help: ArgumentHelp("What to ask, or the id of a request that was made.", valueName: "url-or-id"),
+        completion: .tasks)
     var url: String
 
     @Option(
@@ -40,6 +47,9 @@ struct FetchCommand: DaemonCommand {
             valueName: "file"),
         completion: .file())
     var output: String?
+
+    @Flag(name: [.customShort("f"), .long], help: "Leave out the body of an error status.")
+    var fail = false
 
     @OptionGroup(title: "Scheduling") var scheduling: SchedulingOptions
     @OptionGroup(title: "Request") var request: RequestOptions
@@ -81,19 +91,19 @@ struct FetchCommand: DaemonCommand {
         let console = session.console
         let task = try await session.call(GetTask.self, TaskReference(id: id))
         if console.json { try console.value(task) }
-        guard task.state == .completed else {
-            if !console.json { explain(task, console) }
-            throw CommandFailure.taskFailed
+        let body = FetchedBody(task: task, output: output, session: session)
+        if task.state == .completed {
+            if !console.json || output != nil { try await body.deliver() }
+            return
         }
-        if console.json, output == nil { return }
-        try await FetchedBody(task: task, output: output, session: session).deliver()
+        if !console.json { console.complain(reason(task)) }
+        if !fail, !console.json || output != nil { try body.deliverOfError() }
+        throw CommandFailure.taskFailed
     }
 
-    private func explain(_ task: TaskView, _ console: Console) {
-        let reason = task.error.map { "\($0.code.rawValue): \(Printable.text($0.message))" }
-        console.complain(reason ?? "task \(task.id) is \(task.state.rawValue)")
-        // A server's words on an error are no content for the file that was asked for.
-        if let text = task.response?.body?.text, output == nil { console.raw(text) }
+    private func reason(_ task: TaskView) -> String {
+        guard let error = task.error else { return "task \(task.id) is \(task.state.rawValue)" }
+        return "\(error.code.rawValue): \(CommandWords.text(error.message, task: task.id))"
     }
 
     /// Nobody waits for the request any more: it ends, and leaves nothing.
@@ -124,6 +134,11 @@ struct FetchCommand: DaemonCommand {
         spec.clientToken = scheduling.clientToken
         spec.method = method ?? (data == nil ? nil : "POST")
         spec.body = try data.map { try body($0, session) }
+        if scheduling.retry == nil {
+            var once = RetryPolicySpec()
+            once.attempts = 1
+            spec.retry = once
+        }
         let saysHowLong =
             scheduling.maxTime != nil || scheduling.deadline != nil || scheduling.retry != nil
             || scheduling.session != nil
@@ -131,12 +146,30 @@ struct FetchCommand: DaemonCommand {
         return spec
     }
 
+    /// As text, or as base64 where that is shorter: in JSON a control character takes six bytes.
+    /// - Throws: `CommandFailure.usage` where it does not fit into a line of the socket.
+    static func inline(_ bytes: [UInt8]) throws -> RequestBody {
+        let text = String(validating: bytes, as: UTF8.self)
+        let asText = bytes.reduce(0) { $0 + ($1 < 0x20 ? 6 : $1 == 0x22 || $1 == 0x5C ? 2 : 1) }
+        let asBase64 = (bytes.count + 2) / 3 * 4
+        let isText = text != nil && asText <= asBase64
+        guard min(text == nil ? .max : asText, asBase64) <= mostInline else {
+            throw CommandFailure.usage(
+                "the body has \(Figures.bytes(ByteCount(Int64(bytes.count)))), too many to be handed to the daemon; "
+                    + "save it to a file and send that: -d @FILE")
+        }
+        var body = RequestBody()
+        if isText { body.text = text } else { body.base64 = Data(bytes).base64EncodedString() }
+        return body
+    }
+
+    /// Bytes of a body in a request: a line has 8 MiB, and the rest of the specification needs some.
+    private static let mostInline = 7 << 20
+
     private func body(_ data: String, _ session: CommandSession) throws -> RequestBody {
         var body = RequestBody()
         if data == "@-" {
-            let bytes = try InputFile.read("-")
-            body.text = String(validating: bytes, as: UTF8.self)
-            if body.text == nil { body.base64 = Data(bytes).base64EncodedString() }
+            body = try Self.inline(try InputFile.read("-"))
         } else if data.hasPrefix("@") {
             body.file = session.absolute(String(data.dropFirst()))
         } else {

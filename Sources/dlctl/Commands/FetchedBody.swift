@@ -14,19 +14,40 @@ struct FetchedBody {
     func deliver() async throws {
         try checkCoding()
         let client = try await session.connect()
-        let console = session.console
-        if let output, output != "-" {
+        if isToFile {
             var whole: [UInt8] = []
             try await pieces(client) { piece, _ in whole += piece }
-            try Self.write(whole, to: session.absolute(output))
+            try write(whole)
         } else {
-            let mayBeBinary = output == "-" || !console.outputIsTerminal
-            try await pieces(client) { piece, isFirst in
-                if isFirst, !mayBeBinary, isBinary(piece) { throw refusal }
-                console.raw(piece)
-            }
+            try await pieces(client) { try print($0, isFirst: $1) }
         }
         await client.close()
+    }
+
+    /// What a server said with an error status, in the same place; nothing if there was no such answer.
+    func deliverOfError() throws {
+        guard let response = task.response, let status = response.status, !(200..<300).contains(status) else { return }
+        try checkCoding()
+        let bytes = response.body.map(Self.bytes) ?? []
+        if isToFile { try write(bytes) } else { try print(bytes, isFirst: true) }
+        if response.body?.truncated == true {
+            session.console.remark("the answer was longer than the \(bytes.count) bytes that are kept")
+        }
+    }
+
+    private static func bytes(_ body: ResponseBody) -> [UInt8] {
+        if let text = body.text { return Array(text.utf8) }
+        return body.base64.flatMap { Data(base64Encoded: $0) }.map { [UInt8]($0) } ?? []
+    }
+
+    private var isToFile: Bool { output.map { $0 != "-" } ?? false }
+
+    private func write(_ bytes: [UInt8]) throws { try Self.write(bytes, to: session.absolute(output ?? "")) }
+
+    private func print(_ bytes: [UInt8], isFirst: Bool) throws {
+        let mayBeBinary = output == "-" || !session.console.outputIsTerminal
+        if isFirst, !mayBeBinary, isBinary(bytes) { throw refusal }
+        session.console.raw(bytes)
     }
 
     /// A coding that nobody asked for is told: what comes is not the content then.

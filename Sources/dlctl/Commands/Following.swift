@@ -38,7 +38,7 @@ enum Following {
 
     static func display(_ console: Console) -> any FollowDisplay {
         if console.json { return JSONDisplay(console) }
-        if console.quiet { return SilentDisplay() }
+        if console.quiet { return SilentDisplay { console.complain($0) } }
         if console.isLive { return LiveDisplay(console) }
         return LineDisplay { console.line($0) }
     }

@@ -111,7 +111,8 @@ struct CommandSession: Sendable {
 
 /// Whose tasks and sessions are meant, for root and administrators.
 struct OwnerOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Another user's (administrators only): a user id, or 'all'.", valueName: "uid"))
+    @Option(
+        help: ArgumentHelp("Another user's (administrators only): a user id, or 'all' (also '*').", valueName: "uid"))
     var owner: OwnerArgument?
 
     var scope: OwnerScope? { owner?.scope }

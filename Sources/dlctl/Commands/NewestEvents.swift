@@ -32,12 +32,10 @@ struct NewestEvents {
         query.limit = ListEvents.largestLimit
         var found: [EventView] = []
         while true {
-            let page = try await client.call(ListEvents.self, query).events
-            found += page.filter { $0.sequence.map { $0 <= end } ?? false }
-            guard page.count == ListEvents.largestLimit, let last = page.last?.sequence, last < end else {
-                return found
-            }
-            query.after = .after(last)
+            let page = try await client.call(ListEvents.self, query)
+            found += page.events.filter { $0.sequence.map { $0 <= end } ?? false }
+            guard let next = page.nextAfter, next < end else { return found }
+            query.after = .after(next)
         }
     }
 }

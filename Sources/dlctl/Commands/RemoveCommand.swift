@@ -5,6 +5,10 @@ import TransferRPC
 struct RemoveCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove", abstract: "Remove tasks that are over from the history.",
+        discussion: """
+            The partial file of a task that failed, or was cancelled with --keep-partial or --resume-data, goes too: \
+            resume data taken of it is then worth nothing, unless another task was added with it.
+            """,
         aliases: ["rm"])
     @OptionGroup var selection: SelectionOptions
 
@@ -14,15 +18,16 @@ struct RemoveCommand: DaemonCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(_ session: CommandSession) async throws {
-        let outcome = try await session.call(
-            RemoveTasks.self, RemoveTasks.Parameters(selection.selection, deleteFile: delete ? true : nil))
+        let outcome = try await selection.control(RemoveTasks.self, session) {
+            RemoveTasks.Parameters($0, deleteFile: delete ? true : nil)
+        }
         var refusal: (any Error)?
         do {
-            try ControlReport.print(outcome, "removed", byID: !selection.ids.isEmpty, session.console)
+            try outcome.report("removed", session.console)
         } catch {
             refusal = error
         }
-        try RemovalReport.print(outcome, byID: !selection.ids.isEmpty, session.console)
+        try RemovalReport.print(outcome.result, byID: outcome.areNamed && outcome.ranged == nil, session.console)
         if let refusal { throw refusal }
     }
 }
@@ -35,7 +40,7 @@ enum RemovalReport {
         let kept = files.filter { $0.fate == .kept }
         if !console.json {
             if !console.quiet { lines(files, byID: byID).forEach { console.line($0) } }
-            if !kept.isEmpty { console.complain(kept.map { "\($0.id): \(why($0))" }.joined(separator: "\n")) }
+            for file in kept { console.complain("\(file.id): \(why(file))") }
         }
         if !kept.isEmpty { throw CommandFailure.refusedSome }
     }

@@ -18,14 +18,16 @@ struct SessionCommand: AsyncParsableCommand {
               dlctl session set podcasts 'schedule=[{"from":"01:00","to":"06:00"}]'
               dlctl add -s podcasts URL
             """,
-        subcommands: [Open.self, List.self, Show.self, Set.self, Finish.self, Invalidate.self])
+        subcommands: [
+            Open.self, List.self, Show.self, Set.self, Pause.self, Resume.self, Finish.self, Invalidate.self,
+        ])
 
     struct Open: DaemonCommand {
         static let configuration = CommandConfiguration(
             commandName: "open",
             abstract: "Create a session, or attach to it; with settings, change it.")
 
-        @Argument(help: ArgumentHelp("Its name.", valueName: "session"))
+        @Argument(help: ArgumentHelp("Its name.", valueName: "session"), completion: .sessions)
         var id: String
 
         @Argument(help: ArgumentHelp("Settings of the session.", valueName: "name=value"))
@@ -47,10 +49,12 @@ struct SessionCommand: AsyncParsableCommand {
         @OptionGroup(title: "Global options") var global: GlobalOptions
 
         func run(_ session: CommandSession) async throws {
+            let client = try await session.connect()
+            let sessions = try await SessionPages.all(ListSessions.Parameters(owner: owner.scope), client)
+            await client.close()
+            if session.console.json { return try session.console.value(ListSessions.Result(sessions: sessions)) }
             let width = session.console.outputIsTerminal ? Terminal.size().columns : nil
-            try await session.show(ListSessions.self, ListSessions.Parameters(owner: owner.scope)) {
-                SessionTable.render($0.sessions, width: width)
-            }
+            SessionTable.render(sessions, width: width).forEach(session.console.line)
         }
     }
 
@@ -58,7 +62,7 @@ struct SessionCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "show", abstract: "One session with its settings and counts.")
 
-        @Argument(help: ArgumentHelp("Its name.", valueName: "session"))
+        @Argument(help: ArgumentHelp("Its name.", valueName: "session"), completion: .sessions)
         var id: String
 
         @OptionGroup(title: "Global options") var global: GlobalOptions
@@ -73,7 +77,7 @@ struct SessionCommand: AsyncParsableCommand {
             commandName: "set",
             abstract: "Change some settings of a session; the others stay. 'name=default' unsets one.")
 
-        @Argument(help: ArgumentHelp("Its name.", valueName: "session"))
+        @Argument(help: ArgumentHelp("Its name.", valueName: "session"), completion: .sessions)
         var id: String
 
         @Argument(help: ArgumentHelp("Settings to change.", valueName: "name=value"))
@@ -83,10 +87,44 @@ struct SessionCommand: AsyncParsableCommand {
 
         func run(_ session: CommandSession) async throws {
             // Opening would make a session that is only misspelt.
-            _ = try await session.call(GetSession.self, SessionReference(id: id))
+            guard try await session.call(GetSession.self, SessionReference(id: id)).state != .invalidated else {
+                throw TransferError(
+                    .sessionInvalidated, "The session \"\(id)\" is over and has no settings to change.",
+                    details: ["session": .string(id)])
+            }
             let change = try SessionSettings.change(settings, session)
             let parameters = OpenSession.Parameters(id: id, configuration: change)
             try await session.show(OpenSession.self, parameters) { SessionSheet.render($0) }
+        }
+    }
+
+    struct Pause: DaemonCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "pause",
+            abstract: "Run none of its tasks, also those added later, until 'session resume'.")
+
+        @Argument(help: ArgumentHelp("Its name.", valueName: "session"))
+        var id: String
+
+        @OptionGroup(title: "Global options") var global: GlobalOptions
+
+        func run(_ session: CommandSession) async throws {
+            try await session.show(PauseSession.self, SessionReference(id: id)) { SessionSheet.render($0) }
+        }
+    }
+
+    struct Resume: DaemonCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "resume",
+            abstract: "Let its tasks run again; those that were paused themselves stay paused.")
+
+        @Argument(help: ArgumentHelp("Its name.", valueName: "session"))
+        var id: String
+
+        @OptionGroup(title: "Global options") var global: GlobalOptions
+
+        func run(_ session: CommandSession) async throws {
+            try await session.show(ResumeSession.self, SessionReference(id: id)) { SessionSheet.render($0) }
         }
     }
 
@@ -95,7 +133,7 @@ struct SessionCommand: AsyncParsableCommand {
             commandName: "finish",
             abstract: "Take no more tasks; end when the last one is done.")
 
-        @Argument(help: ArgumentHelp("Its name.", valueName: "session"))
+        @Argument(help: ArgumentHelp("Its name.", valueName: "session"), completion: .sessions)
         var id: String
 
         @OptionGroup(title: "Global options") var global: GlobalOptions
@@ -109,7 +147,7 @@ struct SessionCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "invalidate", abstract: "Cancel its tasks and end it.")
 
-        @Argument(help: ArgumentHelp("Its name.", valueName: "session"))
+        @Argument(help: ArgumentHelp("Its name.", valueName: "session"), completion: .sessions)
         var id: String
 
         @OptionGroup(title: "Global options") var global: GlobalOptions
@@ -154,5 +192,19 @@ enum SessionSettings {
             return .string(PathText.absolute(String(path.dropFirst(2)), in: home))
         }
         return .string(session.absolute(path))
+    }
+}
+
+/// Reads `session.list` to its end.
+enum SessionPages {
+    static func all(_ query: ListSessions.Parameters, _ client: any DaemonCalling) async throws -> [SessionView] {
+        var query = query
+        var sessions: [SessionView] = []
+        repeat {
+            let page = try await client.call(ListSessions.self, query)
+            sessions += page.sessions
+            query.cursor = page.nextCursor
+        } while query.cursor != nil
+        return sessions
     }
 }

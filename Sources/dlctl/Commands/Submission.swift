@@ -2,8 +2,9 @@ import TransferModel
 import TransferRPC
 
 /// Hands specs to the daemon and says what became of them: what `add`, `upload` and `fetch` share.
-struct Submission {
-    var specs: [TaskSpec]
+struct Submission<Specs: RandomAccessCollection<TaskSpec>> where Specs.Index == Int {
+    /// In portions: there may be millions, each made when it is asked for.
+    var specs: Specs
     /// Identifier of the session; nil = the shared one.
     var session: String?
     /// Shows progress and ends with the tasks.
@@ -13,46 +14,51 @@ struct Submission {
     func run(_ client: any DaemonCalling, _ command: CommandSession) async throws {
         let head =
             waits ? try await client.call(ListEvents.self, ListEvents.Parameters(after: .now, limit: 1)).head : nil
-        let added = try await send(over: client)
-        try announce(added, command)
+        let added = try await send(over: client) { announce($0, $1, command) }
+        if command.console.json {
+            try command.console.value(AddTasks.Result(tasks: added))
+        } else {
+            Doubles.remarks(on: added).forEach(command.console.remark)
+        }
         guard let head else { return await client.close() }
         try await Following.untilOver(try await known(added, client), after: head, client, command)
     }
 
-    func send(over client: any DaemonCalling) async throws -> [AddTasks.Added] {
+    /// - Parameter stored: hears of each portion.
+    func send(
+        over client: any DaemonCalling, stored: ([AddTasks.Added], [TaskSpec]) -> Void = { _, _ in }
+    ) async throws -> [AddTasks.Added] {
         var added: [AddTasks.Added] = []
         var rest = specs[...]
         while !rest.isEmpty {
-            let part = Self.request(of: rest)
+            let part = SubmissionPart.of(rest)
             do {
                 let answer = try await client.call(AddTasks.self, AddTasks.Parameters(session: session, tasks: part))
                 added += answer.tasks
-            } catch let error as TransferError where !added.isEmpty {
-                throw TransferError(
-                    error.code, "\(error.message) (The first \(added.count) tasks were queued.)",
-                    retryable: error.retryable, details: error.details)
+                stored(answer.tasks, part)
+            } catch let error as TransferError {
+                throw refusal(error, at: rest.startIndex, after: added.count)
             }
             rest = rest.dropFirst(part.count)
         }
         return added
     }
 
-    /// As many as fit into one line of the socket: digests of pieces make some specs long.
-    static func request(of specs: ArraySlice<TaskSpec>) -> [TaskSpec] {
-        var part: [TaskSpec] = []
-        var length = 0
-        for spec in specs.prefix(AddPlan.largestRequest) {
-            length += spec.pieces.map { ($0.algorithm.hexLength + 3) * $0.values.count } ?? 0
-            if length > AddPlan.longestPieces, !part.isEmpty { break }
-            part.append(spec)
+    /// Says which of several tasks is meant, and how many were queued before.
+    private func refusal(_ error: TransferError, at start: Int, after queued: Int) -> CommandFailure {
+        var error = error
+        if queued > 0 { error.message += " (The first \(queued) tasks were queued.)" }
+        guard specs.count > 1, let index = CommandWords.taskIndex(error), specs.indices.contains(start + index)
+        else {
+            return .refused(error)
         }
-        return part
+        let place = start + index
+        return .refused(error, about: "task \(place + 1) of \(specs.count), \(TaskName.of(specs[place]))")
     }
 
-    private func announce(_ added: [AddTasks.Added], _ command: CommandSession) throws {
+    private func announce(_ added: [AddTasks.Added], _ specs: [TaskSpec], _ command: CommandSession) {
         let console = command.console
-        if console.json { return try console.value(AddTasks.Result(tasks: added)) }
-        if waits { return }
+        if waits || console.json { return }
         for (task, spec) in zip(added, specs) {
             var line = StyledText(task.id.description, .strong)
             if console.outputIsTerminal, !console.quiet {
@@ -79,9 +85,50 @@ struct Submission {
             return task
         }
         // A client token may have named a task that runs or is over already; its events are in the past.
-        for index in known.indices where known[index].state.isFinal || known[index].state == .running {
+        // What resume data hold only the daemon can read.
+        for index in known.indices
+        where known[index].state.isFinal || known[index].state == .running
+            || added[index].removed != true
+                && specs[specs.startIndex + index].resumeData != nil
+        {
+            // Of one that was removed nobody knows more.
+            if added[index].removed == true { continue }
             known[index] = FollowedTask(try await client.call(GetTask.self, TaskReference(id: known[index].id)))
         }
         return known
     }
+}
+
+/// What one request holds.
+enum SubmissionPart {
+    /// As many as fit into one line of the socket: digests of pieces make some specs long.
+    static func of(_ specs: some Collection<TaskSpec>) -> [TaskSpec] {
+        var part: [TaskSpec] = []
+        var length = 0
+        for spec in specs.prefix(AddPlan.largestRequest) {
+            length += spec.pieces.map { ($0.algorithm.hexLength + 3) * $0.values.count } ?? 0
+            if length > AddPlan.longestPieces, !part.isEmpty { break }
+            part.append(spec)
+        }
+        return part
+    }
+}
+
+/// Tasks whose URL is queued already.
+enum Doubles {
+    /// Says which URLs were queued already.
+    static func remarks(on added: [AddTasks.Added]) -> [String] {
+        let doubles = added.filter { $0.duplicateOf != nil }
+        guard !doubles.isEmpty else { return [] }
+        var lines = doubles.prefix(shown).map { task in
+            "\(task.id): this URL is already queued as \(task.duplicateOf ?? task.id)"
+        }
+        if doubles.count > shown { lines.append("… and \(doubles.count - shown) more") }
+        let ids = doubles.prefix(shown).map { "\($0.id)" } + (doubles.count > shown ? ["…"] : [])
+        return lines + [
+            "dlctl cancel \(ids.joined(separator: " ")) drops the new task\(doubles.count == 1 ? "" : "s") again"
+        ]
+    }
+
+    private static let shown = 5
 }

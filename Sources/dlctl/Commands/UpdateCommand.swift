@@ -4,7 +4,7 @@ import TransferRPC
 
 struct UpdateCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        commandName: "update", abstract: "Change a task where it stands, also one that failed or was cancelled.",
+        commandName: "update", abstract: "Change tasks where they stand, also those that failed or were cancelled.",
         discussion: """
             With a new URL, mirrors, headers, credentials, proxy or checksum a running or waiting task begins another attempt at \
             once; 'retry' takes up one that failed or was cancelled. It goes on from the bytes that are there if the \
@@ -15,16 +15,25 @@ struct UpdateCommand: DaemonCommand {
             EXAMPLES:
               dlctl update 7 --url 'https://example.org/file.iso?signature=new' && dlctl retry 7
               dlctl update 7 -d /mnt/large
+              dlctl update 3-7 12 --limit 500k
             """)
 
-    @Argument(help: ArgumentHelp("The task.", valueName: "id"))
-    var id: TaskID
+    @Argument(
+        help: ArgumentHelp("Tasks by id, or ranges of ids such as 3-7.", valueName: "id"), completion: .tasks)
+    var ids: [TaskArgument]
 
     @Option(help: ArgumentHelp("Download from here instead.", valueName: "url"))
     var url: String?
 
     @Option(
-        help: ArgumentHelp("Another URL of the same file; these replace all mirrors of the task.", valueName: "url"))
+        help: ArgumentHelp(
+            "s3Multipart: JSON file with partURLs, partSize, completeURL and abortURL, signed anew.", valueName: "file"),
+        completion: .file())
+    var s3: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Another URL of the same file; these replace all mirrors of the task, '' removes them.", valueName: "url"))
     var mirror: [String] = []
 
     @Option(
@@ -59,8 +68,10 @@ struct UpdateCommand: DaemonCommand {
 
     @Option(
         name: [.customShort("H"), .long],
-        help: ArgumentHelp("A header 'Name: value'; these replace all headers of the task.", valueName: "header"))
-    var header: [HeaderArgument] = []
+        help: ArgumentHelp(
+            "A header 'Name: value', or @FILE with one a line; these replace all headers of the task, '' removes them.",
+            valueName: "header"))
+    var header: [String] = []
 
     @Option(help: ArgumentHelp("A remark.", valueName: "text"))
     var description: String?
@@ -71,7 +82,10 @@ struct UpdateCommand: DaemonCommand {
     @Option(help: ArgumentHelp("Fail if not done by then.", valueName: "time"))
     var deadline: MomentArgument?
 
-    @Option(help: ArgumentHelp("Place among tasks of its priority: first, last or a number.", valueName: "place"))
+    @Option(
+        help: ArgumentHelp(
+            "Place among tasks of its priority: first, last or a number.",
+            discussion: "First and last hold for tasks added later too.", valueName: "place"))
     var position: PlaceArgument?
 
     @OptionGroup(title: "Credentials, which replace all that the task had") var credentials: CredentialOptions
@@ -80,27 +94,44 @@ struct UpdateCommand: DaemonCommand {
     func validate() throws {
         let given: [Any?] = [
             url, output, directory, onConflict, checksum, proxy, caFile, priority, limit, description, at, deadline,
-            position,
+            position, s3,
         ]
         if header.isEmpty, mirror.isEmpty, !credentials.areGiven, given.allSatisfy({ $0 == nil }) {
             throw ValidationError("Say what to change.")
         }
+        for text in header where !text.isEmpty && !HeaderArgument.isAcceptable(text) {
+            throw ValidationError(HeaderArgument.complaint(text))
+        }
+        if TaskChoice(ids).single == nil, output != nil || checksum != nil || url != nil || s3 != nil || !mirror.isEmpty
+        {
+            throw ValidationError("--url, --s3, --mirror, -o and --checksum are of one file; name one task.")
+        }
+        if output == "-" { throw ValidationError("-o names a file, and standard output is not one; say -o ./-.") }
         if let output, output.isEmpty || output.hasSuffix("/") {
             throw ValidationError("-o names a file; '\(Printable.text(output, limit: 60))' is a folder, use -d.")
         }
     }
 
     func run(_ session: CommandSession) async throws {
-        let change = try change(session)
-        try await session.show(UpdateTask.self, change) { [session] task in
-            session.console.quiet ? [] : [StyledText("updated \(task.id)")]
+        let template = try change(session)
+        let client = try await session.connect()
+        let console = session.console
+        try await ChosenTasks(choice: TaskChoice(ids), client: client, console: console).forEach { id in
+            var change = template
+            change.id = id
+            let task = try await client.call(UpdateTask.self, change)
+            if console.json { return try console.value(task) }
+            if !console.quiet { console.line("updated \(task.id)") }
         }
+        await client.close()
     }
 
+    /// The change without the task that it is of.
     private func change(_ session: CommandSession) throws -> UpdateTask.Parameters {
-        var change = UpdateTask.Parameters(id: id)
+        var change = UpdateTask.Parameters(id: TaskID(0))
         change.url = url
-        change.mirrors = mirror.isEmpty ? nil : mirror
+        change.s3 = try s3.map(S3File.read)
+        change.mirrors = mirror.isEmpty ? nil : mirror.filter { !$0.isEmpty }
         change.destination = destination(session)
         change.conflictPolicy = onConflict
         change.checksum = checksum?.checksum
@@ -108,13 +139,14 @@ struct UpdateCommand: DaemonCommand {
         change.caFile = caFile.map(session.absolute)
         change.priority = priority
         change.rateLimit = limit?.rate
-        change.headers = header.isEmpty ? nil : header.map(\.field)
+        let given = Secrets(session: session)
+        change.headers = header.isEmpty ? nil : try given.headers(header)
         change.description = description
         change.earliestBeginAt = at?.timestamp
         change.deadlineAt = deadline?.timestamp
         change.position = position?.position
         var secrets = TaskSpec()
-        try Secrets(session: session).apply(credentials, to: &secrets)
+        try given.apply(credentials, to: &secrets)
         change.username = secrets.username
         change.password = secrets.password
         change.bearer = secrets.bearer

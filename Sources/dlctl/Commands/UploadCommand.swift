@@ -57,7 +57,8 @@ struct SendingOptions: ParsableArguments {
         name: [.customLong("protocol")],
         help: ArgumentHelp(
             "How to send over http: auto, put, post, multipart, tus, resumable, contentRange or s3Multipart.",
-            valueName: "protocol"))
+            valueName: "protocol"),
+        completion: .list(["auto", "put", "post", "multipart", "tus", "resumable", "contentRange", "s3Multipart"]))
     var uploadProtocol: String?
 
     @Option(
@@ -87,12 +88,14 @@ struct SendingOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Send a digest along: md5, sha-1, sha-256, sha-384 or sha-512.", valueName: "alg"))
+            "Send a digest along: md5, sha-1, sha-256, sha-384 or sha-512.", valueName: "alg"),
+        completion: .list(["md5", "sha-1", "sha-256", "sha-384", "sha-512"]))
     var sendChecksum: String?
 
     @Option(
         help: ArgumentHelp(
-            "s3Multipart: JSON file with partURLs, partSize and completeURL.", valueName: "file"), completion: .file())
+            "s3Multipart: JSON file with partURLs, partSize, completeURL and, to end it there, abortURL.",
+            valueName: "file"), completion: .file())
     var s3: String?
 
     func validate() throws {
@@ -119,13 +122,7 @@ struct SendingOptions: ParsableArguments {
         if optimistic { spec.uploadCreation = "optimistic" }
         spec.uploadChecksum = sendChecksum.flatMap { ChecksumArgument.algorithm($0.lowercased()) }
         if let s3 {
-            do {
-                spec.s3 = try JSONCoding.decode(S3Upload.self, from: Array(try InputFile.read(s3)))
-            } catch let error as TransferError {
-                throw CommandFailure.usage("\(s3): \(error.message)")
-            } catch let error as DecodingError {
-                throw CommandFailure.usage("\(s3): \(TransferError(decoding: error).message)")
-            }
+            spec.s3 = try S3File.read(s3)
             spec.uploadProtocol = uploadProtocol ?? "s3Multipart"
         }
     }

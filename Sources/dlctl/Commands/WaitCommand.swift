@@ -11,13 +11,16 @@ struct WaitCommand: DaemonCommand {
             every task that is queued, running or waiting now; paused ones are left out.
             """)
 
-    @Argument(help: ArgumentHelp("Tasks to wait for.", valueName: "id"))
-    var ids: [TaskID] = []
+    @Argument(
+        help: ArgumentHelp("Tasks to wait for, or ranges of ids such as 3-7.", valueName: "id"), completion: .tasks)
+    var ids: [TaskArgument] = []
 
     @Flag(help: "All tasks that are not over or paused.")
     var all = false
 
-    @Option(name: .shortAndLong, help: ArgumentHelp("All such tasks of this session.", valueName: "session"))
+    @Option(
+        name: .shortAndLong, help: ArgumentHelp("All such tasks of this session.", valueName: "session"),
+        completion: .sessions)
     var session: String?
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
@@ -30,38 +33,17 @@ struct WaitCommand: DaemonCommand {
     func run(_ session: CommandSession) async throws {
         let client = try await session.connect()
         let head = try await client.call(ListEvents.self, ListEvents.Parameters(after: .now, limit: 1)).head
-        let views = try await tasks(client)
+        let views = try await tasks(client, session.console)
         if session.console.json { for view in views where view.state.isFinal { try session.console.value(view) } }
         try await Following.untilOver(views.map(FollowedTask.init), after: head, client, session)
     }
 
-    private func tasks(_ client: any DaemonCalling) async throws -> [TaskView] {
+    private func tasks(_ client: any DaemonCalling, _ console: Console) async throws -> [TaskView] {
         if !ids.isEmpty {
-            var views: [TaskView] = []
-            for id in ids where !views.contains(where: { $0.id == id }) {
-                views.append(try await client.call(GetTask.self, TaskReference(id: id)))
-            }
-            return views
+            return try await ChosenTasks(choice: TaskChoice(ids), client: client, console: console).all()
         }
+        if let session { try await client.requireSession(session) }
         let query = ListTasks.Parameters(session: session, states: [.queued, .running, .waiting], limit: 1000)
-        return try await TaskPages.all(query, client)
-    }
-}
-
-/// Reads `task.list` to its end.
-enum TaskPages {
-    static func all(
-        _ query: ListTasks.Parameters, _ client: any DaemonCalling, atMost limit: Int = .max
-    ) async throws -> [TaskView] {
-        var query = query
-        var tasks: [TaskView] = []
-        repeat {
-            query.limit = min(ListTasks.largestLimit, limit - tasks.count)
-            let page = try await client.call(ListTasks.self, query)
-            tasks += page.tasks
-            query.cursor = page.nextCursor
-            if page.tasks.isEmpty { break }
-        } while query.cursor != nil && tasks.count < limit
-        return tasks
+        return try await TaskPages(query: query).all(client)
     }
 }

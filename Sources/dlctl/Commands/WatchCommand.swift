@@ -8,37 +8,52 @@ struct WatchCommand: DaemonCommand {
         abstract: "Live screen: bars, rates, time left. Ctrl-C leaves; the tasks go on.",
         discussion: """
             Without ids it shows every task that runs or waits and goes on until Ctrl-C; with ids it ends when they \
-            are over. Where the output is no terminal it prints a line for every change; with --json, every event.
+            are over, with the status 1 if one failed or was cancelled. Where the output is no terminal it prints a line for \
+            every change; with --json, every event, and of tasks that are over already the one that ended them.
             """)
 
-    @Argument(help: ArgumentHelp("Tasks to watch; all without it.", valueName: "id"))
-    var ids: [TaskID] = []
+    @Argument(
+        help: ArgumentHelp("Tasks to watch, or ranges of ids such as 3-7; all without it.", valueName: "id"),
+        completion: .tasks)
+    var ids: [TaskArgument] = []
 
     @OptionGroup var owner: OwnerOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(_ session: CommandSession) async throws {
         let client = try await session.connect()
-        var plan = FollowPlan(tasks: ids.isEmpty ? nil : ids, owner: owner.scope)
+        var plan = FollowPlan(owner: owner.scope)
         if !ids.isEmpty {
             plan.after = try await client.call(ListEvents.self, ListEvents.Parameters(after: .now, limit: 1)).head
-            for id in ids {
-                plan.known.append(FollowedTask(try await client.call(GetTask.self, TaskReference(id: id))))
-            }
+            let chosen = ChosenTasks(
+                choice: TaskChoice(ids), owner: owner.scope, client: client, console: session.console)
+            plan.known = try await chosen.all().map(FollowedTask.init)
+            plan.tasks = plan.known.map(\.id)
         }
         if session.console.json { return try await printEvents(of: plan, client, session) }
-        _ = try await Following.follower(plan, of: client, endsWhenOver: !ids.isEmpty, session)
+        let state = try await Following.follower(plan, of: client, endsWhenOver: !ids.isEmpty, session)
             .run(client, display: Following.display(session.console))
         await client.close()
+        if !ids.isEmpty, state.hasFailure { throw CommandFailure.taskFailed }
     }
 
     private func printEvents(
         of plan: FollowPlan, _ client: any DaemonCalling, _ session: CommandSession
     ) async throws {
-        let open = Set(plan.known.filter { !$0.isOver }.map(\.id))
-        if plan.tasks != nil, open.isEmpty { return await client.close() }
-        let query = Subscribe.Parameters(
-            after: plan.after.map { .after($0) } ?? .now, tasks: plan.tasks, owner: plan.owner)
-        try await EventPrinter(session: session).follow(query, client, open: plan.tasks == nil ? nil : open)
+        let printer = EventPrinter(session: session)
+        let over = plan.known.filter(\.isOver)
+        for task in over { try await printer.printEnd(of: task.id, client) }
+        let open = Set(plan.known.map(\.id)).subtracting(over.map(\.id))
+        var hasFailure = over.contains(where: \.hasFailed)
+        if plan.tasks == nil || !open.isEmpty {
+            let query = Subscribe.Parameters(
+                after: plan.after.map { .after($0) } ?? .now, tasks: plan.tasks.map { _ in Array(open).sorted() },
+                owner: plan.owner)
+            let ended = try await printer.follow(query, client, open: plan.tasks == nil ? nil : open)
+            hasFailure = hasFailure || ended == .failed
+        } else {
+            await client.close()
+        }
+        if hasFailure { throw CommandFailure.taskFailed }
     }
 }

@@ -103,10 +103,30 @@ struct DaemonAccess: Sendable {
                 "no daemon answers at \(explicit.name) \(Printable.text(explicit.path)), and none is started there: \(owner); "
                     + "start the daemon that belongs there, or name a socket in a folder of your own")
         }
+        if let explicit, let path, path != ofState { try await refuseSecond(explicit.name, path) }
         let launcher = DaemonLauncher(environment: environment, socket: path, program: program)
         remark("starting dld")
         DaemonLauncher.keepDescriptorsFromChildren()
         return try await launcher.start { try await look(own).found }
+    }
+
+    /// A second daemon cannot have the state folder of the first, and one that is made anew has none of the tasks that are looked for.
+    private func refuseSecond(_ name: String, _ path: String) async throws {
+        var environment = environment
+        environment["DLD_SOCKET"] = nil
+        let usual = DaemonClient.candidateSocketPaths(environment: environment)
+            .filter { !DaemonClient.systemSocketPaths.contains($0) }
+        if let client = try? await look(usual.filter { $0 != path }).found {
+            await client.close()
+            throw CommandFailure.noDaemon(
+                "no daemon answers at \(name) \(Printable.text(path)); yours runs at \(Printable.text(client.socketPath))"
+            )
+        }
+        if path.hasSuffix("/dld.sock"), !usual.contains(path), access(PathText.folder(of: path), F_OK) != 0 {
+            throw CommandFailure.noDaemon(
+                "no daemon answers at \(name) \(Printable.text(path)), and its folder is gone; if that was a state folder "
+                    + "and was moved, start dld on it where it is now, or make the folder for a new queue")
+        }
     }
 
     /// Why a socket is not this user's to listen at. A daemon of one's own in its place would keep the one out that others use.
@@ -128,9 +148,10 @@ struct DaemonAccess: Sendable {
     private static let longestPath = 107
 
     /// Connects to the first that answers.
-    /// - Throws: `CommandFailure.noDaemon` where one that is meant keeps the user out: no other daemon takes its place. The system's
-    ///   is not meant where nobody said so.
+    /// - Throws: `CommandFailure.noDaemon` where one that is meant keeps the user out, or ends the connection: no other daemon takes
+    ///   its place. The system's is not meant where nobody said so.
     private func look(_ paths: [String]) async throws -> (found: DaemonClient?, reasons: [String]) {
+        try Descriptors.require()
         var reasons: [String] = []
         var refusal: ClientError?
         for path in paths {
@@ -139,6 +160,7 @@ struct DaemonAccess: Sendable {
                 return (try await DaemonClient.connect(to: path, patience: Self.patience), [])
             } catch let error as ClientError {
                 reasons.append("  " + error.brief)
+                if case .connectionLost = error { refusal = refusal ?? error }
                 guard case .notPermitted = error else { continue }
                 if system || own.contains(path) {
                     refusal = refusal ?? error

@@ -14,6 +14,14 @@ protocol DaemonCalling: Sendable {
     var socketPath: String { get }
 }
 
+extension DaemonCalling {
+    /// A list of the tasks of a misspelt session is empty, and looks as if there were nothing to do.
+    /// - Throws: `session.not_found`.
+    func requireSession(_ name: String) async throws {
+        _ = try await call(GetSession.self, SessionReference(id: name))
+    }
+}
+
 extension DaemonClient: DaemonCalling {
     func follow(
         _ parameters: Subscribe.Parameters

@@ -44,7 +44,7 @@ struct DaemonLauncher: Sendable {
             pause = min(pause * 2, .milliseconds(100))
         }
         if let status {
-            throw CommandFailure.noDaemon("dld ended with status \(status)" + Self.tail(log, from: offset))
+            throw CommandFailure.noDaemon("dld ended with status \(status)\(Self.limit)" + Self.tail(log, from: offset))
         }
         throw CommandFailure.noDaemon(
             "dld was started (process \(pid)) but does not answer within \(patience.components.seconds) s"
@@ -76,18 +76,22 @@ struct DaemonLauncher: Sendable {
         }
         guard Self.makePrivate(folder) else {
             throw CommandFailure.noDaemon(
-                "cannot start dld: its state folder \(folder) cannot be made (\(Self.reason()))" + Self.barrier(folder))
+                "cannot start dld: its state folder \(folder) cannot be made (\(Self.reason()))" + Self.remedy(folder))
         }
         guard access(folder, W_OK | X_OK) == 0 else {
             throw CommandFailure.noDaemon(
-                "cannot start dld: its state folder \(folder) cannot be used (\(Self.reason()))" + Self.barrier(folder))
+                "cannot start dld: its state folder \(folder) cannot be used (\(Self.reason()))" + Self.remedy(folder))
         }
         return folder + "/dld.log"
     }
 
-    /// The folder whose mode is in the way, if one's is.
-    private static func barrier(_ folder: String) -> String {
-        guard let barrier = Barrier(to: folder + "/dld.log") ?? Barrier(to: folder) else { return "" }
+    /// The folder whose mode is in the way, if one's is. Users of services have no home: the system's daemon is for them.
+    private static func remedy(_ folder: String) -> String {
+        guard let barrier = Barrier(to: folder + "/dld.log") ?? Barrier(to: folder) else {
+            return
+                "; name a folder of your own with XDG_STATE_HOME, or use the system's daemon, which does not answer now: "
+                + "sudo systemctl enable --now dld.service dld.socket"
+        }
         return
             ": \(barrier.path) has the mode \(barrier.mode); run chmod u+rwx on it, or name another folder with XDG_STATE_HOME"
     }
@@ -142,6 +146,16 @@ struct DaemonLauncher: Sendable {
         var status: Int32 = 0
         guard waitpid(pid, &status, WNOHANG) == pid else { return nil }
         return status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + (status & 0x7F)
+    }
+
+    /// What dld has from this program, and what keeps it from writing its state and its log.
+    private static var limit: String {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0, limit.rlim_cur < UInt(Int64.max)
+        else {
+            return ""
+        }
+        return "; it may write no more than \(limit.rlim_cur) bytes into one file, as this shell (ulimit -f)"
     }
 
     private static func size(of path: String) -> Int {

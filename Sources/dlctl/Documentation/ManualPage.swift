@@ -149,7 +149,7 @@ extension ManualPage {
         task goes on after dlctl has ended, survives crashes and reboots, and its file appears under its final name \
         complete and verified, or not at all.
         Where no daemon answers, dlctl starts one for this user.
-        Ids are what commands take; 'dlctl list' shows them. Rates and sizes take 500k, 2M, 1.5G (powers of 1024). \
+        Commands take ids, which 'dlctl list' shows, and ranges of ids such as 3-7: of a range, the tasks that exist. Rates and sizes take 500k, 2M, 1.5G (powers of 1024). \
         Paths are made absolute before they are sent.
         """
 

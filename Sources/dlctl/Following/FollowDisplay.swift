@@ -112,9 +112,15 @@ struct JSONDisplay: FollowDisplay {
     mutating func finish(_ state: FollowState, now: Timestamp) {}
 }
 
-/// `-q`: the exit status tells.
+/// `-q`: failures alone.
 struct SilentDisplay: FollowDisplay {
-    mutating func show(_ changes: [FollowState.Change], _ state: FollowState, now: Timestamp) {}
+    let complain: (String) -> Void
+
+    mutating func show(_ changes: [FollowState.Change], _ state: FollowState, now: Timestamp) {
+        for case .state(let task) in changes where task.hasFailed {
+            complain("\(task.id) \(task.name): \(TaskWords.ending(task))")
+        }
+    }
     mutating func ended(_ view: TaskView) {}
     mutating func tick(_ state: FollowState, now: Timestamp) {}
     mutating func resized(_ state: FollowState, now: Timestamp) {}

@@ -105,7 +105,8 @@ struct FollowState: Sendable {
         switch event.type {
         case .taskStarted, .taskProgress, .taskWaiting, .taskCompleted, .taskFailed, .taskResumed, .taskRestarted: break
         case .taskAdded, .taskRedirected, .taskResponse, .taskPaused, .taskQueued, .taskUpdated, .taskCancelled,
-            .taskRemoved, .sessionOpened, .sessionDrained, .sessionInvalidated, .settingsChanged, .eventsLagged:
+            .taskRemoved, .sessionOpened, .sessionPaused, .sessionResumed, .sessionDrained, .sessionInvalidated,
+            .settingsChanged, .eventsLagged:
             return nil
         }
         let url = event.payload["url"]?.stringValue
@@ -159,6 +160,7 @@ extension FollowedTask {
         case .taskResumed:
             let offset = ByteCount(max(0, event.payload["offset"]?.integerValue ?? 0))
             received = offset
+            resumedFrom = offset
             if let length = event.payload["expected"]?.integerValue, length >= 0 { expected = ByteCount(length) }
             return [.resumed(self, offset: offset)]
         case .taskRestarted:
@@ -166,9 +168,11 @@ extension FollowedTask {
                 return [.repaired(self, pieces: pieces.compactMap(\.integerValue))]
             }
             received = 0
+            resumedFrom = 0
             return [.restarted(self, code: event.payload["code"]?.stringValue ?? ErrorCode.validatorChanged.rawValue)]
         case .taskRedirected: return [.redirected(self, url: event.payload["url"]?.stringValue ?? "")]
-        case .taskUpdated, .sessionOpened, .sessionDrained, .sessionInvalidated, .settingsChanged, .eventsLagged:
+        case .taskUpdated, .sessionOpened, .sessionPaused, .sessionResumed, .sessionDrained, .sessionInvalidated,
+            .settingsChanged, .eventsLagged:
             return []
         }
     }
@@ -183,6 +187,7 @@ extension FollowedTask {
         nextAttemptAt = event.payload["nextAttemptAt"]?.stringValue.flatMap { Timestamp($0) }
         if let error = event.payload["error"] { self.error = TransferError(payload: error) }
         if next == .running || next == .completed { error = nil }
+        if next == .running { resumedFrom = 0 }
         if next == .running, startedAt == nil { startedAt = event.time }
         if next.isFinal { finish(event) } else { finishedAt = nil }
         return before == (state, reason, nextAttemptAt) ? [] : [.state(self)]
@@ -212,6 +217,7 @@ extension FollowedTask {
 
     private mutating func takeResponse(_ payload: [String: JSONValue]) -> [FollowState.Change] {
         let response = payload["response"] ?? .object(payload)
+        status = response["status"]?.integerValue ?? status
         if phase == .connecting { phase = .transferring }
         // What answers an upload says nothing of the file that goes up.
         if isUpload { return [] }
@@ -234,6 +240,6 @@ extension TransferError {
         self.init(
             code.flatMap(ErrorCode.init(rawValue:)) ?? .internal,
             payload["message"]?.stringValue ?? code ?? "the daemon gave no reason",
-            retryable: payload["retryable"]?.boolValue)
+            retryable: payload["retryable"]?.boolValue, details: payload["details"]?.objectValue ?? [:])
     }
 }

@@ -19,7 +19,10 @@ extension FollowedTask {
         file = view.file
         startedAt = view.startedAt
         finishedAt = view.finishedAt
-        if let startedAt, let finishedAt { duration = finishedAt.since(startedAt) }
+        status = view.response?.status.map { Int64($0) }
+        resumedFrom = ByteCount(view.resumedFrom ?? 0)
+        // Of several attempts nothing says how long the last one took.
+        if let startedAt, let finishedAt, view.attempts == 1 { duration = finishedAt.since(startedAt) }
     }
 }
 

@@ -22,6 +22,10 @@ struct FollowedTask: Hashable, Sendable {
     /// Why it is queued.
     var explanation: String?
     var error: TransferError?
+    /// Of the server's last answer.
+    var status: Int64?
+    /// Where the present attempt, or the last one, went on.
+    var resumedFrom: ByteCount = 0
     var file: String?
     var startedAt: Timestamp?
     var finishedAt: Timestamp?

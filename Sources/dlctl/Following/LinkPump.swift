@@ -88,8 +88,11 @@ struct LinkPump {
     private mutating func forward(
         _ events: AsyncThrowingStream<EventView, any Error>, _ client: any DaemonCalling
     ) async throws {
-        let polling = plan.tasks == nil ? Task { [yield] in await Self.pollBacklog(client, yield) } : nil
-        defer { polling?.cancel() }
+        // What waits is shown of all tasks.
+        let pulse =
+            plan.tasks == nil
+            ? Pulse(client, every: .seconds(1)) { [yield] in yield(.backlog($0.tasks)) } : Pulse(client)
+        defer { pulse.cancel() }
         for try await event in events {
             // A daemon that goes before the task is fetched tells of the event again.
             if let task = event.task, Self.ends(event.type) { try await announceEnd(of: task, client) }
@@ -97,6 +100,7 @@ struct LinkPump {
             yield(.event(FollowedEvent(event)))
             if plan.tasks == nil, let task = event.task, event.type == .taskStarted { await refresh(task, client) }
         }
+        try await pulse.requireAnswer()
     }
 
     private static func ends(_ type: EventType) -> Bool {
@@ -117,13 +121,6 @@ struct LinkPump {
     private func refresh(_ task: TaskID, _ client: any DaemonCalling) async {
         guard let view = try? await client.call(GetTask.self, TaskReference(id: task)) else { return }
         yield(.snapshot(FollowedTask(view)))
-    }
-
-    private static func pollBacklog(_ client: any DaemonCalling, _ yield: @Sendable (FollowInput) -> Void) async {
-        while !Task.isCancelled {
-            if let stats = try? await client.call(DaemonStats.self, Nothing()) { yield(.backlog(stats.tasks)) }
-            try? await Task.sleep(for: .seconds(1))
-        }
     }
 
     private func snapshot(_ client: any DaemonCalling) async throws {

@@ -44,7 +44,7 @@ struct WaitingRemarks: FollowDisplay {
     private static func text(_ task: FollowedTask, now: Timestamp) -> String? {
         switch task.state {
         case .waiting:
-            let cause = task.error.map { "\($0.code.rawValue): \(Printable.text($0.message))" }
+            let cause = task.error.map { "\($0.code.rawValue): \(CommandWords.text($0.message, task: task.id))" }
             return [cause ?? "waiting.", task.nextAttemptAt.map { next($0.since(now)) }].compactMap(\.self)
                 .joined(separator: " ")
         case .paused: return "paused; dlctl resume \(task.id) lets it go on."

@@ -4,6 +4,8 @@ import TransferModel
 /// Turns what `add` was given into the specs it sends: pure, so that every combination can be tested.
 struct AddPlan {
     var urls: [String] = []
+    /// `urls` may have curl's globs.
+    var usesPatterns = true
     /// Of the one URL.
     var mirrors: [String] = []
     var entries: [ListFile.Entry] = []
@@ -23,6 +25,8 @@ struct AddPlan {
     /// The session names a folder, so the current one is not imposed.
     var sessionHasDirectory = false
 
+    /// Most tasks of one command: a slip of the finger makes more.
+    static let mostTasks = 10_000_000
     /// Most tasks in one request (a line has a limit of 8 MiB).
     static let largestRequest = 1000
     /// Bytes of piece digests in one request, unless one task has more.
@@ -36,46 +40,75 @@ struct AddPlan {
         currentFolder = userFolder
     }
 
+    /// The specs, each made when it is asked for.
     /// - Throws: `CommandFailure.usage` for combinations that mean nothing.
-    func specs() throws -> [TaskSpec] {
-        let count = urls.count + entries.count + files.count + (resumeData == nil ? 0 : 1)
-        guard count > 0 else {
+    func specs() throws -> AddSpecs {
+        let patterns = try urls.map(pattern)
+        let specs = AddSpecs(plan: self, patterns: patterns)
+        guard !specs.isEmpty else {
             throw CommandFailure.usage("nothing to add: name a URL, a list with -i, or a --metalink")
         }
-        if count > 1 {
-            if output != nil {
-                throw CommandFailure.usage("-o names one file, but there are \(count) URLs; use -d, or out= in a list")
-            }
-            if checksum != nil {
-                throw CommandFailure.usage(
-                    "--checksum is of one file, but there are \(count) URLs; use checksum= in a list")
-            }
-            if !mirrors.isEmpty {
-                throw CommandFailure.usage(
-                    "--mirror is of one file, but there are \(count) URLs; put mirrors behind tabs in a list")
-            }
+        guard specs.count <= Self.mostTasks else {
+            let count = specs.count == .max ? "too many" : "\(specs.count)"
+            throw CommandFailure.usage("these are \(count) URLs; at most \(Self.mostTasks) can be added at once")
         }
-        for url in urls + mirrors where !ListFile.looksLikeURL(url) {
-            if [".meta4", ".metalink"].contains(where: { url.lowercased().hasSuffix($0) }) {
-                throw CommandFailure.usage(
-                    "'\(Printable.text(url, limit: 60))' is not a URL; did you mean --metalink \(Printable.text(url, limit: 60))?"
-                )
-            }
+        for url in patterns.compactMap(\.first?.url) + mirrors { try checkURL(url) }
+        if specs.count > 1 { try checkSeveral(specs.count, patterns) }
+        if let output { try checkOutput(output) }
+        return specs
+    }
+
+    /// The URLs that an argument stands for. Those with scheme data hold any text, which is no pattern.
+    private func pattern(_ url: String) throws -> URLPattern {
+        guard usesPatterns, !url.lowercased().hasPrefix("data:") else { return URLPattern(literal: url) }
+        do {
+            return try URLPattern(url)
+        } catch {
             throw CommandFailure.usage(
-                "'\(Printable.text(url, limit: 60))' is not a URL; did you mean https://\(Printable.text(url, limit: 60))?"
-            )
+                "\(Printable.text(url)), position \(error.position): \(error.problem); -g takes URLs as they are")
         }
-        if let output, output.isEmpty || output.hasSuffix("/") {
+    }
+
+    private func checkURL(_ url: String) throws {
+        if ListFile.looksLikeURL(url) { return }
+        let text = Printable.text(url, limit: 60)
+        if [".meta4", ".metalink"].contains(where: { url.lowercased().hasSuffix($0) }) {
+            if url.isEmpty || url.hasPrefix("-") { throw CommandFailure.usage("'\(text)' is not a URL") }
+            throw CommandFailure.usage("'\(text)' is not a URL; did you mean --metalink \(text)?")
+        }
+        throw CommandFailure.usage("'\(text)' is not a URL; did you mean https://\(text)?")
+    }
+
+    private func checkSeveral(_ count: Int, _ patterns: [URLPattern]) throws {
+        if let output {
+            let isNamedApart =
+                entries.isEmpty && files.isEmpty && resumeData == nil
+                && patterns.allSatisfy { $0.isReferenced(by: output) }
+            if !isNamedApart {
+                throw CommandFailure.usage(
+                    "-o names one file, but there are \(count) URLs; use -d, out= in a list, "
+                        + "or #1 in -o for what the first [] or {} of each URL stands for")
+            }
+        }
+        if checksum != nil {
+            throw CommandFailure.usage(
+                "--checksum is of one file, but there are \(count) URLs; use checksum= in a list")
+        }
+        if !mirrors.isEmpty {
+            throw CommandFailure.usage(
+                "--mirror is of one file, but there are \(count) URLs; put mirrors behind tabs in a list")
+        }
+    }
+
+    private func checkOutput(_ output: String) throws {
+        if output == "-" {
+            throw CommandFailure.usage(
+                "-o names a file, and standard output is not one; 'dlctl fetch URL' prints what a URL has "
+                    + "(-o ./- saves a file of that name)")
+        }
+        if output.isEmpty || output.hasSuffix("/") {
             throw CommandFailure.usage("-o names a file; '\(Printable.text(output, limit: 60))' is a folder, use -d")
         }
-        var specs = try urls.map(spec(url:)) + entries.map(spec(entry:)) + files.map(spec(file:))
-        if let resumeData { specs.append(spec(resumeData: resumeData)) }
-        if let clientToken {
-            for index in specs.indices {
-                specs[index].clientToken = specs.count == 1 ? clientToken : "\(clientToken)/\(index + 1)"
-            }
-        }
-        return specs
     }
 
     private func base() -> TaskSpec {
@@ -85,17 +118,17 @@ struct AddPlan {
         return spec
     }
 
-    private func spec(url: String) throws -> TaskSpec {
+    func spec(_ expansion: URLPattern.Expansion) -> TaskSpec {
         var spec = base()
-        spec.url = url
+        spec.url = expansion.url
         if !mirrors.isEmpty { spec.mirrors = mirrors }
         spec.checksum = checksum
-        spec.destination = destination(out: output, dir: nil)
+        spec.destination = destination(out: output.map(expansion.named), dir: nil)
         return spec
     }
 
     /// URL, destination and the rest come from `resumeData`, but for what is said otherwise.
-    private func spec(resumeData: String) -> TaskSpec {
+    func spec(resumeData: String) -> TaskSpec {
         var spec = base()
         spec.resumeData = resumeData
         if !mirrors.isEmpty { spec.mirrors = mirrors }
@@ -104,7 +137,7 @@ struct AddPlan {
         return spec
     }
 
-    private func spec(entry: ListFile.Entry) throws -> TaskSpec {
+    func spec(entry: ListFile.Entry) -> TaskSpec {
         var spec = base()
         spec.url = entry.url
         let copies = entry.mirrors + mirrors
@@ -115,7 +148,7 @@ struct AddPlan {
         return spec
     }
 
-    private func spec(file: Metalink.File) throws -> TaskSpec {
+    func spec(file: Metalink.File) -> TaskSpec {
         var spec = base()
         spec.url = file.urls.first
         let copies = file.urls.dropFirst().prefix(Self.mostMirrors) + mirrors

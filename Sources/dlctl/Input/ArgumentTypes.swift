@@ -34,7 +34,7 @@ struct MomentArgument: ExpressibleByArgument, Hashable {
 }
 
 /// `Name: value`, as curl and wget take it.
-struct HeaderArgument: ExpressibleByArgument, Hashable {
+struct HeaderArgument: Hashable {
     var field: HeaderField
 
     init?(argument: String) {
@@ -44,6 +44,13 @@ struct HeaderArgument: ExpressibleByArgument, Hashable {
         let value = argument[argument.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
         guard !value.unicodeScalars.contains(where: { $0 == "\r" || $0 == "\n" || $0 == "\0" }) else { return nil }
         field = HeaderField(String(name), String(value))
+    }
+
+    /// Whether it is one, or names a file of such lines.
+    static func isAcceptable(_ text: String) -> Bool { text.hasPrefix("@") || HeaderArgument(argument: text) != nil }
+
+    static func complaint(_ text: String) -> String {
+        "-H: '\(Printable.text(text, limit: 40))' is not 'Name: value'."
     }
 }
 

@@ -7,7 +7,9 @@ struct Secrets {
     var session: CommandSession
 
     func apply(_ options: RequestOptions, to spec: inout TaskSpec) throws {
-        let headers = try self.headers(options)
+        var headers = try self.headers(options.header)
+        if let agent = options.userAgent { headers.append(HeaderField("User-Agent", agent)) }
+        if let referer = options.referer { headers.append(HeaderField("Referer", referer)) }
         if !headers.isEmpty { spec.headers = headers }
         try apply(options.credentials, to: &spec)
         spec.proxy = try options.proxy ?? options.proxyFile.map(firstLine)
@@ -21,17 +23,16 @@ struct Secrets {
         spec.httpVersion = options.httpVersion
     }
 
-    private func headers(_ options: RequestOptions) throws -> [HeaderField] {
+    /// What `-H` says; an empty text is no header.
+    func headers(_ texts: [String]) throws -> [HeaderField] {
         var fields: [HeaderField] = []
-        for text in options.header {
+        for text in texts {
             if text.hasPrefix("@") {
                 fields += try headerFile(String(text.dropFirst()))
             } else if let field = HeaderArgument(argument: text)?.field {
                 fields.append(field)
             }
         }
-        if let agent = options.userAgent { fields.append(HeaderField("User-Agent", agent)) }
-        if let referer = options.referer { fields.append(HeaderField("Referer", referer)) }
         return fields
     }
 
@@ -57,7 +58,7 @@ struct Secrets {
             } else if let path = options.passwordFile {
                 spec.password = try firstLine(path)
             } else {
-                spec.password = try Self.prompt("Password of \(Printable.text(user, limit: 60)): ")
+                spec.password = try PasswordPrompt.ask("Password of \(Printable.text(user, limit: 60)): ")
             }
         }
         if let path = options.bearerFile { spec.bearer = try firstLine(path) }
@@ -83,36 +84,6 @@ struct Secrets {
             throw CommandFailure.usage("\(path == "-" ? "standard input" : path) is empty")
         }
         return String(line)
-    }
-
-    /// Asks on the terminal without echo (termios(3)); never on standard output, which may be a pipe.
-    private static func prompt(_ question: String) throws -> String {
-        let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC)
-        guard terminal >= 0 else {
-            throw CommandFailure.usage(
-                "--user needs a password and there is no terminal to ask on; use --password-stdin or --password-file")
-        }
-        defer { close(terminal) }
-        var before = termios()
-        guard tcgetattr(terminal, &before) == 0 else { throw CommandFailure.usage("the terminal cannot be asked") }
-        var silent = before
-        silent.c_lflag &= ~tcflag_t(ECHO)
-        // Ctrl-C must end the program with the echo on again, so it is read as a character.
-        silent.c_lflag &= ~tcflag_t(ISIG)
-        tcsetattr(terminal, TCSAFLUSH, &silent)
-        defer {
-            tcsetattr(terminal, TCSAFLUSH, &before)
-            _ = write(terminal, "\n", 1)
-        }
-        let bytes = Array(question.utf8)
-        _ = write(terminal, bytes, bytes.count)
-        var typed: [UInt8] = []
-        var byte: UInt8 = 0
-        while read(terminal, &byte, 1) == 1, byte != UInt8(ascii: "\n") {
-            if byte == 3 || byte == 28 { throw CommandFailure.interrupted }
-            typed.append(byte)
-        }
-        return String(decoding: typed, as: UTF8.self)
     }
 }
 

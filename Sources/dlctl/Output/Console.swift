@@ -72,7 +72,8 @@ struct Console: Sendable {
             } else if errno != EINTR {
                 if errno == EPIPE { exit(128 + SIGPIPE) }
                 guard descriptor == STDOUT_FILENO else { return }
-                complain("cannot write: \(String(cString: strerror(errno)))")
+                let limit = errno == EFBIG ? " (ulimit -f)" : ""
+                complain("cannot write: \(String(cString: strerror(errno)))\(limit)")
                 exit(ExitStatus.failed.rawValue)
             }
         }

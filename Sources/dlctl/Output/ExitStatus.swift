@@ -20,7 +20,8 @@ enum CommandFailure: Error, Hashable {
     case local(String)
     case usage(String)
     case noDaemon(String)
-    case refused(TransferError)
+    /// - Parameter about: of several tasks, the one that is meant.
+    case refused(TransferError, about: String? = nil)
     /// Some of several tasks were refused, and the report has said which.
     case refusedSome
     case interrupted
@@ -40,7 +41,8 @@ enum CommandFailure: Error, Hashable {
         switch self {
         case .taskFailed, .refusedSome, .interrupted: nil
         case .local(let text), .usage(let text), .noDaemon(let text): text
-        case .refused(let error): "refused (\(error.code.rawValue)): \(Printable.text(error.message))"
+        case .refused(let error, let subject):
+            "refused (\(error.code.rawValue)): \(CommandWords.refusal(error, about: subject))"
         }
     }
 
@@ -51,7 +53,7 @@ enum CommandFailure: Error, Hashable {
         case .local(let text): .object(["error": ["code": "local", "message": .string(text)]])
         case .usage(let text): .object(["error": ["code": "usage", "message": .string(text)]])
         case .noDaemon(let text): .object(["error": ["code": "no_daemon", "message": .string(text)]])
-        case .refused(let error):
+        case .refused(let error, _):
             .object([
                 "error": [
                     "code": .string(error.code.rawValue), "message": .string(error.message),

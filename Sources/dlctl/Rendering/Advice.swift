@@ -2,12 +2,30 @@ import TransferModel
 
 /// What a person can do about a cause, or while a task waits; one sentence for each, so that no failure is a dead end.
 enum Advice {
+    /// As below, and for some causes by what the daemon found out.
+    static func text(_ error: TransferError, task: TaskID, now: Timestamp = .now()) -> String {
+        guard let fault = error.details[CertificateFault.member]?.stringValue.flatMap(CertificateFault.init(rawValue:))
+        else {
+            return text(error.code, task: task)
+        }
+        switch fault {
+        case .expired, .notYetValid:
+            return
+                "This machine's clock says \(LocalTime.text(now)). If that is right, ask the server's operator for a valid "
+                + "certificate; then dlctl retry \(task)."
+        case .wrongName: return "Check the address: dlctl update \(task) --url URL, then dlctl retry \(task)."
+        case .revoked, .weak: return "Ask the server's operator for another certificate; then dlctl retry \(task)."
+        case .selfSigned, .unknownIssuer: return text(error.code, task: task)
+        }
+    }
+
     /// About a task that nothing happens to by itself, but where a disk is the cause: that is always waited for.
     static func text(_ code: ErrorCode, task: TaskID) -> String {
         switch code {
         case .badURL: "Correct the address: dlctl update \(task) --url URL, then dlctl retry \(task)."
         case .badField, .unknownField, .tooLarge: "Change what was asked for and add the task again."
         case .unsupported: "This version of dld cannot do that; see 'dlctl info' for its features."
+        case .tokenReused: "Send the first specification again, or use a new token."
         case .sessionNotFound, .sessionInvalidated: "Open a session first: dlctl session open NAME."
         case .taskNotFound: "See 'dlctl list --all' for the tasks there are."
         case .taskWrongState: "See 'dlctl show \(task)' for its state."
@@ -19,7 +37,9 @@ enum Advice {
             "Make the folder writable, or choose another: dlctl update \(task) -d DIR; then dlctl retry \(task)."
         case .destinationBadPath: "Choose another place: dlctl update \(task) -o FILE, then dlctl retry \(task)."
         case .sourceUnreadable: "Check the local file, then dlctl retry \(task)."
-        case .sourceChanged: "Add the upload again when the file is as it should be; two versions are never mixed."
+        case .sourceChanged:
+            "When the file is as it should be, dlctl retry \(task) --source-changed sends it from the beginning; two versions "
+                + "are never mixed."
         case .diskFull: "Free some space; the task goes on by itself."
         case .diskQuota: "Free some of your quota; the task goes on by itself."
         case .diskIO: "Check that the disk is mounted and sound; the task goes on by itself when it is back."
@@ -41,7 +61,7 @@ enum Advice {
             "Say who asks: dlctl update \(task) --user NAME (or --netrc, or --bearer-file FILE), then dlctl retry \(task)."
         case .authFailed:
             "Check user and password, give them anew: dlctl update \(task) --user NAME; then dlctl retry \(task)."
-        case .validatorChanged: "Nothing: the file changed on the server and is fetched anew."
+        case .validatorChanged: "Nothing: what was here could not be continued safely, and the file is fetched anew."
         case .integrityChecksum:
             "Check the expected checksum; dlctl update \(task) --checksum ALG:HEX corrects it, dlctl retry \(task) fetches the "
                 + "file again. If it is right, the server's file is damaged or forged."
@@ -62,7 +82,7 @@ enum Advice {
     static func text(_ reason: QueueReason) -> String? {
         switch reason {
         case .slots: "Nothing: it starts when another task is done. dlctl limit --tasks N lets more run at once."
-        case .user, .session, .hostSlots, .host: nil
+        case .user, .session, .hostSlots, .host, .sessionPaused: nil
         }
     }
 

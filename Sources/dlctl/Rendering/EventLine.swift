@@ -25,7 +25,9 @@ enum EventLine {
         }
         take("reason") { $0.stringValue.map(Printable.text) }
         take("explanation") { $0.stringValue.map(Printable.text) }
-        take("error") { "\($0["code"]?.stringValue ?? "?"): \(Printable.text($0["message"]?.stringValue ?? ""))" }
+        take("error") {
+            "\($0["code"]?.stringValue ?? "?"): \(CommandWords.text($0["message"]?.stringValue ?? "", task: event.task))"
+        }
         take("code") { $0.stringValue.map(Printable.text) }
         take("response", response)
         take("attempt") { $0.integerValue.map { "attempt \($0)" } }
@@ -69,7 +71,8 @@ enum EventLine {
         case .taskWaiting, .taskRestarted, .eventsLagged: .warning
         case .taskStarted, .taskResumed: .accent
         case .taskAdded, .taskRedirected, .taskResponse, .taskProgress, .taskPaused, .taskQueued, .taskUpdated,
-            .taskRemoved, .sessionOpened, .sessionDrained, .sessionInvalidated, .settingsChanged:
+            .taskRemoved, .sessionOpened, .sessionPaused, .sessionResumed, .sessionDrained, .sessionInvalidated,
+            .settingsChanged:
             .plain
         }
     }

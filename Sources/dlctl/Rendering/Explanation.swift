@@ -9,7 +9,7 @@ enum Explanation {
         if let error = task.error, !(task.state == .completed) {
             lines.append(
                 StyledText("Why: ", .faint) + StyledText("\(error.code.rawValue): ", .bad)
-                    + StyledText(Printable.text(error.message)))
+                    + StyledText(CommandWords.text(error.message, task: task.id)))
         }
         if let advice = advice(task) { lines.append(StyledText("Do:  ", .faint) + StyledText(advice)) }
         if !events.isEmpty {
@@ -70,7 +70,7 @@ enum Explanation {
         var text = "it is running (\(TaskWords.phase(task.phase)))"
         if task.rate.rawValue > 0 { text += " at \(Figures.rate(task.rate))" }
         if let eta = task.eta { text += ", \(Figures.duration(eta)) left" }
-        return text + "."
+        return text + "." + (task.explanation.map { " " + Printable.text($0) } ?? "")
     }
 
     private static func queued(_ task: TaskView, now: Timestamp) -> String {
@@ -100,14 +100,14 @@ enum Explanation {
         case .queued: task.queueReason.flatMap { Advice.text($0) }
         case .paused: "dlctl resume \(task.id)"
         case .cancelled: Advice.text(.cancelled, task: task.id)
-        case .failed: task.error.map { Advice.text($0.code, task: task.id) } ?? "dlctl retry \(task.id)"
+        case .failed: task.error.map { Advice.text($0, task: task.id) } ?? "dlctl retry \(task.id)"
         case .waiting:
             switch task.reason {
             case .retry? where isDisk(task.error?.code):
                 "Check the destination, or choose another: dlctl update \(task.id) -d DIR. dlctl retry \(task.id) tries now."
             case .retry?, .network?, .schedule?, .metered?: task.reason.map { Advice.text($0, task: task.id) }
             case .disk?, .decision?, .authentication?, nil:
-                task.error.map { Advice.text($0.code, task: task.id) }
+                task.error.map { Advice.text($0, task: task.id) }
                     ?? task.reason.map { Advice.text($0, task: task.id) }
             }
         }

@@ -2,30 +2,13 @@ import TransferModel
 
 /// Writes numbers for people: sizes and rates in powers of 1024, lengths of time in two units.
 enum Figures {
-    private static let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]
-
     /// `0 B`, `512 B`, `1.5 KiB`, `99.9 MiB`, `100 MiB`, `1.0 GiB`.
-    static func bytes(_ count: ByteCount) -> String {
-        var value = Double(max(0, count.rawValue))
-        var unit = 0
-        // 1023.95 would print as 1024.0: the next unit begins where this one rounds up to it.
-        while unit < units.count - 1, value >= (unit == 0 ? 1024 : 1023.5) {
-            value /= 1024
-            unit += 1
-        }
-        return (unit == 0 ? String(Int64(value)) : decimal(value)) + " " + units[unit]
-    }
+    static func bytes(_ count: ByteCount) -> String { QuantityText.rounded(bytes: count.rawValue) }
 
     static func rate(_ rate: ByteRate) -> String { bytes(ByteCount(rate.rawValue)) + "/s" }
 
     /// A limit: `2.0 MiB/s`, or `none`.
     static func limit(_ rate: ByteRate) -> String { rate.isUnlimited ? "none" : self.rate(rate) }
-
-    /// One decimal below 99.95, none above.
-    private static func decimal(_ value: Double) -> String {
-        let tenths = Int64((value * 10).rounded())
-        return tenths < 1000 ? "\(tenths / 10).\(tenths % 10)" : String(Int64(value.rounded()))
-    }
 
     private static let year: Int64 = 365 * 86400
 
@@ -52,7 +35,7 @@ enum Figures {
     /// Below a minute with one decimal, for how long something took.
     static func took(_ length: Seconds) -> String {
         guard length.rawValue < 59.95 else { return duration(length) }
-        return decimal(max(0, length.rawValue)) + "s"
+        return QuantityText.rounded(max(0, length.rawValue)) + "s"
     }
 
     /// Whole percent, never 100 before it is complete.

@@ -20,12 +20,18 @@ enum SessionTable {
             }
             return [
                 StyledText(Printable.text(session.id), .strong),
-                StyledText(session.state.rawValue, session.state == .active ? .plain : .faint),
+                StyledText(state(session), session.state == .active ? .plain : .faint),
                 count(.running), count(.queued, .waiting, .paused), count(.completed), count(.failed),
                 StyledText(session.owner.description), StyledText(String(session.unacknowledgedEvents)),
             ]
         }
         return table.render(width: width)
+    }
+
+    /// One that is paused takes tasks, and runs none.
+    static func state(_ session: SessionView) -> String {
+        guard session.paused == true else { return session.state.rawValue }
+        return session.state == .active ? "paused" : "\(session.state.rawValue), paused"
     }
 }
 
@@ -35,7 +41,7 @@ enum SessionSheet {
         var sheet = Sheet()
         sheet.add("session", Printable.text(session.id), .strong)
         sheet.add("kind", session.kind.rawValue)
-        sheet.add("state", session.state.rawValue)
+        sheet.add("state", SessionTable.state(session))
         sheet.add("owner", "uid \(session.owner)")
         sheet.add("opened", LocalTime.text(session.createdAt))
         for state in TaskState.allCases {

@@ -7,6 +7,8 @@ struct Table {
         var dispensability = 0
         /// Takes the rest, and is cut in its middle.
         var isFlexible = false
+        /// Of the rows above, which this table continues.
+        var leastWidth = 0
     }
 
     var columns: [Column]
@@ -34,8 +36,16 @@ struct Table {
         }
     }
 
+    /// Goes on below the rows with others, in columns that are no narrower.
+    mutating func continued(with next: [[StyledText]]) {
+        for index in columns.indices { columns[index].leastWidth = natural(index) }
+        rows = next
+    }
+
     private func natural(_ column: Int) -> Int {
-        max(DisplayWidth.of(columns[column].title), rows.map { $0[column].width }.max() ?? 0)
+        max(
+            DisplayWidth.of(columns[column].title), columns[column].leastWidth,
+            rows.map { $0[column].width }.max() ?? 0)
     }
 
     /// The least width these columns need.

@@ -9,7 +9,8 @@ enum TaskSheet {
         sheet.add("name", TaskName.of(task))
         sheet.add("state", StyledText(state(task), TaskWords.tone(task.state)))
         if let error = task.error {
-            sheet.add("error", StyledText("\(error.code.rawValue): \(Printable.text(error.message))", .bad))
+            sheet.add(
+                "error", StyledText("\(error.code.rawValue): \(CommandWords.text(error.message, task: task.id))", .bad))
         }
         figures(task, &sheet, now: now)
         spec(task.spec, &sheet, now: now)
@@ -90,6 +91,7 @@ enum TaskSheet {
         sheet.add("deadline", spec.deadlineAt.map { LocalTime.text($0, seenFrom: now) })
         sheet.add("description", spec.description.map(Printable.text))
         sheet.add("tags", spec.tags.map { Printable.text($0.joined(separator: ", ")) })
+        sheet.add("client token", spec.clientToken.map(Printable.text))
     }
 
     static func priority(_ priority: TaskPriority) -> String {

@@ -1,22 +1,49 @@
+import Glibc
 import TransferModel
 import TransferRPC
 
-/// The table of `list`.
-enum TaskTable {
-    static func render(_ tasks: [TaskView], width: Int?, now: Timestamp) -> [StyledText] {
-        var table = Table(columns: [
-            .init(title: "ID", alignsRight: true),
-            .init(title: "STATE"),
-            .init(title: "DONE", alignsRight: true, dispensability: 1),
-            .init(title: "SIZE", alignsRight: true, dispensability: 2),
-            .init(title: "RATE", alignsRight: true, dispensability: 3),
-            .init(title: "LEFT", alignsRight: true, dispensability: 4),
-            .init(title: "SESSION", dispensability: 6),
-            .init(title: "ADDED", alignsRight: true, dispensability: 5),
-            .init(title: "NAME", isFlexible: true),
-        ])
-        table.rows = tasks.map { row($0, now: now) }
-        return table.render(width: width)
+/// The table of `list`, page by page.
+struct TaskTable {
+    private var table: Table
+    private let width: Int?
+    private let now: Timestamp
+    private let showsOwner: Bool
+    private var hasHeader = false
+    private var names = UserNames()
+
+    /// - Parameter width: nil = as wide as the content is.
+    init(width: Int?, now: Timestamp, showsOwner: Bool = false) {
+        self.width = width
+        self.now = now
+        self.showsOwner = showsOwner
+        let owner = showsOwner ? [Table.Column(title: "OWNER")] : []
+        table = Table(
+            columns: [
+                .init(title: "ID", alignsRight: true)
+            ] + owner + [
+                .init(title: "STATE"),
+                .init(title: "DONE", alignsRight: true, dispensability: 1),
+                .init(title: "SIZE", alignsRight: true, dispensability: 2),
+                .init(title: "RATE", alignsRight: true, dispensability: 3),
+                .init(title: "LEFT", alignsRight: true, dispensability: 4),
+                .init(title: "SESSION", dispensability: 6),
+                .init(title: "ADDED", alignsRight: true, dispensability: 5),
+                .init(title: "NAME", isFlexible: true),
+            ])
+    }
+
+    /// The lines of the next tasks, the header before the first of them.
+    mutating func render(_ tasks: [TaskView]) -> [StyledText] {
+        guard !tasks.isEmpty else { return [] }
+        table.continued(
+            with: tasks.map { task in
+                var row = Self.row(task, now: now)
+                if showsOwner { row.insert(StyledText(Printable.text(names[task.owner], limit: 16)), at: 1) }
+                return row
+            })
+        let lines = table.render(width: width)
+        defer { hasHeader = true }
+        return Array(lines.dropFirst(hasHeader ? 1 : 0))
     }
 
     private static func row(_ task: TaskView, now: Timestamp) -> [StyledText] {
@@ -47,5 +74,20 @@ enum TaskTable {
     private static func size(_ received: ByteCount, _ expected: ByteCount?) -> String {
         if let expected { return Figures.bytes(expected) }
         return received.rawValue > 0 ? Figures.bytes(received) : "-"
+    }
+}
+
+/// Names of users from the system's database, each looked up once.
+struct UserNames {
+    private var known: [UserID: String] = [:]
+
+    /// The number of a user without a name.
+    subscript(_ id: UserID) -> String {
+        mutating get {
+            if let name = known[id] { return name }
+            let name = getpwuid(id.rawValue).flatMap { $0.pointee.pw_name }.map { String(cString: $0) }
+            known[id] = name ?? "\(id)"
+            return known[id] ?? ""
+        }
     }
 }

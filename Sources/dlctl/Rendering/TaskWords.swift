@@ -31,7 +31,7 @@ enum TaskWords {
         if let next = task.nextAttemptAt {
             text += next > now ? " in \(Figures.duration(next.since(now)))" : " now"
         }
-        if let error = task.error { text += ": \(error.code.rawValue)" }
+        if let error = task.error { text += ": \(cause(error))" }
         return text
     }
 
@@ -62,21 +62,31 @@ enum TaskWords {
         switch task.state {
         case .completed: return completed(task)
         case .failed:
-            return task.error.map { "failed (\($0.code.rawValue)): \(Printable.text($0.message))" } ?? "failed"
+            return task.error.map { "failed (\(cause($0))): \(CommandWords.text($0.message, task: task.id))" }
+                ?? "failed"
         case .cancelled: return "cancelled"
         case .queued, .running, .waiting, .paused: return task.state.rawValue
         }
     }
 
+    /// `http.status 503`
+    static func cause(_ error: TransferError) -> String {
+        let status = error.details["status"]?.integerValue
+        return error.code.rawValue + (status.map { " \($0)" } ?? "")
+    }
+
+    /// Time and rate are those of the attempt that brought the last bytes, without what was waited before it.
     private static func completed(_ task: FollowedTask) -> String {
         var text = Figures.bytes(task.received)
         if let duration = task.duration {
+            let moved = max(0, task.received.rawValue - task.resumedFrom.rawValue)
+            if moved < task.received.rawValue { text += ", the last \(Figures.bytes(ByteCount(moved)))" }
             text += " in \(Figures.took(duration))"
-            if duration.rawValue >= 0.1, task.received.rawValue > 0 {
-                let rate = Double(task.received.rawValue) / duration.rawValue
-                text += " (\(Figures.rate(ByteRate(clamping: rate))))"
+            if duration.rawValue >= 0.1, moved > 0 {
+                text += " (\(Figures.rate(ByteRate(clamping: Double(moved) / duration.rawValue))))"
             }
         }
+        if let status = task.status, ![200, 206, 226].contains(status) { text += ", status \(status)" }
         return text
     }
 

@@ -31,6 +31,39 @@ import TransferModel
         #expect(result.part == Array("abcd".utf8))
     }
 
+    /// A line of the head now and then must not hold the slot for ever, nor must interim answers.
+    @Test(.timeLimit(.minutes(1)), arguments: ["X-Drip: 1\r\n", "HTTP/1.1 102 Processing\r\n\r\n"])
+    func aHeadThatNeverEndsIsGivenUp(drip: String) async throws {
+        let bench = try Bench()
+        let origin = try ScriptedServer { _, connection in
+            if drip.hasPrefix("X-") { connection.send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n") }
+            // Ended by the peer, or by what the test waits for.
+            for _ in 0..<500 {
+                guard connection.send(drip) else { break }
+                usleep(50_000)
+            }
+            return .close
+        }
+        let outcome = try await bench.download(origin.url("/x")) { $0.network.stallTimeout = 0.5 }
+        #expect(outcome.end == .stalled)
+        await bench.engine.shutdown()
+    }
+
+    @Test func interimAnswersLetTheFinalOneTakeLonger() async throws {
+        let bench = try Bench()
+        let origin = try ScriptedServer { _, connection in
+            for _ in 0..<4 {
+                connection.send("HTTP/1.1 102 Processing\r\n\r\n")
+                usleep(400_000)
+            }
+            connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+            return .close
+        }
+        let outcome = try await bench.download(origin.url("/x")) { $0.network.stallTimeout = 1 }
+        #expect(outcome.end == .finished)
+        await bench.engine.shutdown()
+    }
+
     /// libcurl 7.88 leaves a handle whose name did not resolve in a state that no other request can use.
     @Test func aNameThatDoesNotResolveSpoilsNoOtherTransfer() async throws {
         let bench = try Bench()

@@ -108,6 +108,17 @@ import TransferModel
         #expect(error?.code == .httpProtocol)
     }
 
+    @Test(arguments: [
+        ("http://a.example/\u{1}x", "control character"), ("/x\u{7}y", "control character"),
+        ("http://127.0.0.1:0/", "port 0"), ("//127.0.0.1:0/x", "port 0"), ("http://[::1/", "cannot be read"),
+    ])
+    func saysWhatIsWrongWithATarget(target: String, what: String) throws {
+        var state = try request("http://a.example/y")
+        let error = #expect(throws: TransferError.self) { try state.follow(status: 302, location: target) }
+        #expect(error?.code == .badURL && error?.retryable == false)
+        #expect(error?.message.contains(what) == true)
+    }
+
     @Test func refusesPlaintextWhereTheSessionSaysSo() throws {
         var state = try request { $0.network.allowsPlaintext = false }
         let error = #expect(throws: TransferError.self) {

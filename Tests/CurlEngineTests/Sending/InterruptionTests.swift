@@ -162,7 +162,7 @@ import TransferModel
         let server = try UploadServer { connection in
             guard let head = connection.readHead() else { return }
             connection.goOn(head)
-            _ = connection.read(1000)
+            _ = connection.read(1)
             connection.answer(413)
             _ = connection.readToEnd()
         }

@@ -218,7 +218,7 @@ import TransferModel
         #expect(configuration.global.maximumConcurrentTasks == 6)
         #expect(
             configuration.warnings.map(\.description)
-                == [fixture.userFile, "settings.set", setting.environmentName, "--set"].map {
+                == ["\(fixture.userFile):1", "settings.set", setting.environmentName, "--set"].map {
                     "\($0): \(name): is not used: \(fixture.systemFile) sets it for all users."
                 })
 

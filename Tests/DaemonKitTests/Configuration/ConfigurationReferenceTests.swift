@@ -42,6 +42,6 @@ import Testing
         try fixture.write(text, to: fixture.userFile)
         #expect(fixture.problems().isEmpty)
         let configuration = try fixture.loader.load()
-        #expect(configuration.origins.count == SettingsTable.all.count)
+        #expect(configuration.statements.count == SettingsTable.all.count)
     }
 }

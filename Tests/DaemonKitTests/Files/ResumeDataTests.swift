@@ -54,7 +54,7 @@ struct ResumeDataTests {
         var data = try resumeData()
         // All slashes in base64, which JSON may escape.
         let digest = String(repeating: "f", count: algorithm.hexLength)
-        let values = Array(repeating: digest, count: SpecRules.pieceLimit)
+        let values = Array(repeating: digest, count: min(Bounds.pieces, Bounds.pieceDigits / algorithm.hexLength))
         data.pieces = PackedDigests(PieceDigests(algorithm: algorithm, length: 1_048_576, values: values))
         let text = try data.encoded()
         // What else is in the line is short, but for URLs.

@@ -11,7 +11,7 @@ struct ControlHandlersTests {
         let all = ControlSelection(all: true)
         _ = try await bench.call(PauseTasks.self, all)
         _ = try await bench.call(ResumeTasks.self, all)
-        _ = try await bench.call(RetryTasks.self, all)
+        _ = try await bench.call(RetryTasks.self, RetryTasks.Parameters(all))
         _ = try await bench.call(CancelTasks.self, .init(all, keepPartial: true))
         _ = try await bench.call(CancelTasks.self, .init(all))
         _ = try await bench.call(RemoveTasks.self, .init(all, deleteFile: true))
@@ -30,10 +30,33 @@ struct ControlHandlersTests {
         let bench = try await Bench()
         let bad = [
             ControlSelection(), ControlSelection(all: false), ControlSelection(ids: [TaskID(1)], all: true),
+            ControlSelection(range: TaskRange(TaskID(1)...TaskID(2)), all: true),
             ControlSelection(ids: [], session: "shared"), ControlSelection(session: "shared", all: true),
         ]
         for selection in bad { #expect(await bench.refusal(PauseTasks.self, selection)?.code == .badField) }
         #expect(bench.supervisor.controls.isEmpty)
+    }
+
+    @Test func aRangeMeansOnesOwn() async throws {
+        let bench = try await Bench()
+        let range = TaskID(3)...TaskID(7)
+        _ = try await bench.call(PauseTasks.self, ControlSelection(range: TaskRange(range)))
+        #expect(
+            bench.supervisor.controls.map(\.1) == [ControlTarget(scope: .range(range), owner: .user(Bench.user.uid))])
+        #expect(throws: TransferError.self) {
+            try WireCoding.decode(TaskRange.self, from: Array(#"{"first":7,"last":3}"#.utf8))
+        }
+    }
+
+    @Test func namesSoManyTasksAndEachOnce() async throws {
+        let bench = try await Bench()
+        let (one, two) = (TaskID(1), TaskID(2))
+        let many = ControlSelection(ids: Array(repeating: one, count: Bounds.ids + 1))
+        let refusal = await bench.refusal(PauseTasks.self, many)
+        #expect(refusal?.code == .tooLarge && refusal?.details["field"] == "ids")
+        #expect(bench.supervisor.controls.isEmpty)
+        _ = try await bench.call(PauseTasks.self, ControlSelection(ids: [two, one, two] + [one]))
+        #expect(bench.supervisor.controls.map(\.1.scope) == [.ids([two, one])])
     }
 
     @Test func narrowsByStates() async throws {

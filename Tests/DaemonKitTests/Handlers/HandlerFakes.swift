@@ -57,6 +57,8 @@ final class FakeSupervisor: TaskServing, SessionServing {
         TaskView.Queueing(reason: .host, explanation: "It does not answer.", nextAttemptAt: Sample.time)
     }
 
+    func silentDisk(of record: TaskRecord) async -> String? { "Its disk does not answer." }
+
     func control(_ action: TaskAction, _ target: ControlTarget) async throws -> ControlOutcome {
         state.withLock { $0.controls.append((action, target)) }
         var outcome = ControlOutcome()
@@ -106,6 +108,19 @@ final class FakeSupervisor: TaskServing, SessionServing {
 
     func invalidate(_ key: SessionKey) async throws -> SessionRecord { try await end(key, .invalidated) }
 
+    func pause(_ key: SessionKey) async throws -> SessionRecord { try await mark(key, SessionPause(since: 1)) }
+
+    func resume(_ key: SessionKey) async throws -> SessionRecord { try await mark(key, SessionPause()) }
+
+    private func mark(_ key: SessionKey, _ pause: SessionPause) async throws -> SessionRecord {
+        try await store.write { transaction in
+            guard var session = try transaction.session(key) else { throw TransferError.noSession(key.identifier) }
+            session.pause = pause
+            try transaction.updateSession(session)
+            return session
+        }
+    }
+
     private func end(_ key: SessionKey, _ state: SessionState) async throws -> SessionRecord {
         try await store.write { transaction in
             guard var session = try transaction.session(key) else { throw TransferError.noSession(key.identifier) }
@@ -126,6 +141,8 @@ final class FakeSettings: SettingsServing {
             (name, stored[name.rawValue] ?? 1, stored[name.rawValue] == nil ? .default : .runtime)
         }
     }
+
+    func list() async -> ListSettings.Result { .init(settings: [], files: [], problem: nil) }
 
     func set(_ changes: [String: JSONValue], by peer: Peer) async throws {
         stored.withLock { $0.merge(changes) { _, new in new } }

@@ -47,13 +47,31 @@ struct SessionHandlersTests {
         _ = try await bench.call(OpenSession.self, .init(id: "mine"))
         _ = try await bench.call(OpenSession.self, .init(id: "theirs"), as: Bench.other)
         #expect(await bench.refusal(GetSession.self, .init(id: "theirs"))?.code == .sessionNotFound)
-        #expect(try await bench.call(ListSessions.self, .init()).sessions.map(\.id) == ["shared", "mine"])
+        #expect(try await bench.call(ListSessions.self, .init()).sessions.map(\.id) == ["mine", "shared"])
         let refusal = await bench.refusal(GetSession.self, .init(id: "theirs", owner: Bench.other.uid))
         #expect(refusal?.code == .permissionDenied)
         let all = try await bench.call(ListSessions.self, .init(owner: .everyone), as: Bench.root)
         #expect(all.sessions.map(\.id) == ["mine", "theirs"])
         let one = try await bench.call(GetSession.self, .init(id: "theirs", owner: Bench.other.uid), as: Bench.root)
         #expect(one.owner == Bench.other.uid)
+    }
+
+    @Test func listsPageByPage() async throws {
+        let bench = try await Bench()
+        for name in ["a", "b.c"] { _ = try await bench.call(OpenSession.self, .init(id: name)) }
+        var names: [String] = []
+        var cursor: String?
+        repeat {
+            let page = try await bench.call(ListSessions.self, .init(cursor: cursor, limit: 1))
+            names += page.sessions.map(\.id)
+            cursor = page.nextCursor
+        } while cursor != nil
+        #expect(names == ["a", "b.c", "shared"])
+        #expect(await bench.refusal(ListSessions.self, .init(cursor: "x"))?.details["field"] == "cursor")
+        #expect(await bench.refusal(ListSessions.self, .init(limit: 1001))?.details["field"] == "limit")
+        // A cursor says where a page begins, and not whose sessions it has.
+        let other = try await bench.call(ListSessions.self, .init(cursor: "0."), as: Bench.other)
+        #expect(other.sessions.map(\.id) == ["shared"])
     }
 
     @Test func countsUnacknowledgedFinalEvents() async throws {

@@ -110,6 +110,7 @@ struct TaskHandlersTests {
         #expect(updated)
         let view = try await bench.call(GetTask.self, .init(id: id))
         #expect(view.bytesReceived == 77 && view.phase == .transferring)
+        #expect(view.explanation == "Its disk does not answer.")
         #expect(try await bench.call(ListTasks.self, .init()).tasks.first?.bytesReceived == 77)
     }
 

@@ -27,6 +27,7 @@ import TransferModel
     @Test(arguments: [
         ("a\nb", "a\\nb"), ("a\r\nb", "a\\r\\nb"), ("\u{1b}[31m", "\\u{1b}[31m"), ("a\u{85}b", "a\\u{85}b"),
         ("\u{202e}gnp", "\\u{202e}gnp"), ("nul\0", "nul\\u{0}"), ("Übergröße 🎉", "Übergröße 🎉"), ("tab\t", "tab\\t"),
+        ("\u{200f}rtl", "\\u{200f}rtl"),
     ])
     func harmfulCharactersAreMadeVisible(text: String, safe: String) {
         let line = LogFormat.journal.line(level: .info, message: text, metadata: [:], at: time)
@@ -34,6 +35,15 @@ import TransferModel
         let field = LogFormat.journal.line(level: .info, message: "m", metadata: ["k": "\(text)"], at: time)
         #expect(field.dropLast().unicodeScalars.allSatisfy { $0.value >= 0x20 })
         #expect(field.contains(safe))
+    }
+
+    /// The journal cuts lines at 48 KiB, and takes a priority from the beginning of each piece.
+    @Test func aLineIsShorterThanWhatTheJournalCuts() {
+        let long = String(repeating: "é<0>", count: 100_000)
+        let record = LogFormat.journal.record(
+            level: .info, message: long, metadata: ["url": "\(long)", "error": "\(long)", "file": "\(long)"], at: time)
+        #expect(record.line.utf8.count < 48 << 10)
+        #expect(record.entry?.fields.allSatisfy { $0.value.utf8.count < 48 << 10 } == true)
     }
 
     @Test(arguments: [("", "\"\""), ("a=b", "\"a=b\""), ("say \"hi\"", "\"say \\\"hi\\\"\""), ("plain", "plain")])

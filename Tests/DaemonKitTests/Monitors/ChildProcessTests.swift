@@ -1,14 +1,16 @@
 import Glibc
 import TestSupport
 import Testing
+import TransferStore
 
 @testable import DaemonKit
 
 struct ChildProcessTests {
     @Test(arguments: [("exit 0", Int32(0)), ("exit 7", 7), ("kill -9 $$", 137)])
     func theExitStatusComesBack(script: String, expected: Int32) throws {
-        let child = try ChildProcess.spawn(["sh", "-c", script], environment: ["PATH": "/usr/bin:/bin"])
-        #expect(ChildProcess.wait(child) == expected)
+        let child = try ChildProcess(["sh", "-c", script], environment: ["PATH": "/usr/bin:/bin"])
+        child.begin()
+        #expect(child.wait() == expected)
     }
 
     /// A library may have opened a connection that any program would inherit.
@@ -17,8 +19,9 @@ struct ChildProcessTests {
         let kept = dup(0)
         defer { close(kept) }
         let script = "ls /proc/$$/fd > \(temporary.file("list")); echo > \(temporary.file("end"))"
-        let child = try ChildProcess.spawn(["sh", "-c", script], environment: ["PATH": "/usr/bin:/bin"])
-        #expect(ChildProcess.wait(child) == 0)
+        let child = try ChildProcess(["sh", "-c", script], environment: ["PATH": "/usr/bin:/bin"])
+        child.begin()
+        #expect(child.wait() == 0)
         let open = try Files.text(temporary.file("list")).split(separator: "\n")
         #expect(open.contains("2") && !open.contains("\(kept)"))
     }
@@ -27,9 +30,42 @@ struct ChildProcessTests {
         let temporary = try TemporaryFolder()
         let script =
             "cat > \(temporary.file("in")); cut -d' ' -f6 /proc/$$/stat > \(temporary.file("session")); echo $$ > \(temporary.file("pid"))"
-        let child = try ChildProcess.spawn(["sh", "-c", script], environment: ["PATH": "/usr/bin:/bin"])
-        #expect(ChildProcess.wait(child) == 0)
+        let child = try ChildProcess(["sh", "-c", script], environment: ["PATH": "/usr/bin:/bin"])
+        child.begin()
+        #expect(child.wait() == 0)
         #expect(try Files.read(temporary.file("in")).isEmpty)
-        #expect(try Files.text(temporary.file("session")) == "\(child)\n")
+        #expect(try Files.text(temporary.file("session")) == "\(child.pid)\n")
+    }
+
+    /// Its number can be stored before it does anything, and a daemon that dies before that leaves nothing.
+    @Test func itDoesNothingBeforeItMay() throws {
+        let temporary = try TemporaryFolder()
+        let script = "echo > \(temporary.file("mark"))"
+        let child = try ChildProcess(["sh", "-c", script], environment: ["PATH": "/usr/bin:/bin"])
+        let identity = try #require(ProcessTable.identity(of: child.pid))
+        #expect(ProcessTable.isRunning(identity))
+        child.abandon()
+        #expect(child.wait() != 0)
+        #expect(!Files.exists(temporary.file("mark")))
+        #expect(!ProcessTable.isRunning(identity))
+    }
+
+    @Test func aProcessIsKnownByMoreThanItsNumber() throws {
+        let child = try ChildProcess(["true"], environment: ["PATH": "/usr/bin:/bin"])
+        let identity = try #require(ProcessTable.identity(of: child.pid))
+        #expect(ProcessTable.isRunning(identity))
+        for change in [{ $0.startTime += 1 }, { $0.boot = "another" }, { $0.pid = 1 }]
+            as [(inout ProgramIdentity) -> Void]
+        {
+            var other = identity
+            change(&other)
+            #expect(!ProcessTable.isRunning(other))
+        }
+        child.begin()
+        // A zombie does nothing any more.
+        var information = siginfo_t()
+        #expect(waitid(P_PID, id_t(child.pid), &information, WEXITED | WNOWAIT) == 0)
+        #expect(!ProcessTable.isRunning(identity))
+        #expect(child.wait() == 0)
     }
 }

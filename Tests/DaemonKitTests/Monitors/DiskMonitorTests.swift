@@ -102,4 +102,14 @@ struct DiskMonitorTests {
         }
         withExtendedLifetime(hung) {}
     }
+
+    @Test(.enabled(if: HungDisk.isPossible, "needs FUSE and root"), .timeLimit(.minutes(1)))
+    func aDiskThatHangsIsToldFromOneThatAnswers() async throws {
+        let hung = try HungDisk()
+        let gone = DiskNeed(
+            plan: try DestinationPlan(nil, directory: hung.path), owner: FilesFixture.me, device: 4711)
+        for _ in 0..<3 { #expect(await !monitor.answers(gone)) }
+        #expect(await monitor.answers(try need(".")))
+        withExtendedLifetime(hung) {}
+    }
 }

@@ -1,5 +1,3 @@
-import Glibc
-import Logging
 import TestSupport
 import Testing
 import TransferModel
@@ -17,8 +15,7 @@ struct LaunchRunnerTests {
     ) -> LaunchRunner {
         LaunchRunner(
             mode: mode, environment: environment.merging(["PATH": "/usr/bin:/bin"]) { old, _ in old },
-            socket: "/run/dld.sock", logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
-            systemctl: systemctl)
+            socket: "/run/dld.sock", systemctl: systemctl)
     }
 
     private func launch(argv: [String]? = nil, unit: String? = nil) -> LaunchSpec {
@@ -28,55 +25,47 @@ struct LaunchRunnerTests {
         return launch
     }
 
-    private func waitForEnd(_ runner: LaunchRunner, _ session: SessionKey) async {
-        while await runner.isRunning(session) { await Task.yield() }
+    /// Starts it and waits for its end; returns the exit status.
+    @discardableResult
+    private func run(_ runner: LaunchRunner, _ launch: LaunchSpec) async throws -> Int32 {
+        let program = try runner.prepare(launch, for: session, subscriber: "app")
+        return await withCheckedContinuation { continuation in
+            program.begin { continuation.resume(returning: $0) }
+        }
     }
 
     @Test func aCommandRunsWithACleanEnvironment() async throws {
         let file = temporary.file("out")
         let runner = runner(environment: ["DLD_SECRET": "x", "HOME": "/home/me", "NOTIFY_SOCKET": "/run/n"])
-        let started = await runner.launch(
-            launch(argv: ["sh", "-c", "env > \(file)"]), for: session, interval: 60, now: 0)
-        #expect(started)
-        await waitForEnd(runner, session)
+        #expect(try await run(runner, launch(argv: ["sh", "-c", "env > \(file)"])) == 0)
         let variables = Set(try Files.text(file).split(separator: "\n").map(String.init))
-        #expect(variables.isSuperset(of: ["HOME=/home/me", "DLD_SESSION=photos", "DLD_SOCKET=/run/dld.sock"]))
+        let expected: Set = [
+            "HOME=/home/me", "DLD_SESSION=photos", "DLD_SUBSCRIBER=app", "DLD_SOCKET=/run/dld.sock",
+        ]
+        #expect(variables.isSuperset(of: expected))
         #expect(!variables.contains { $0.hasPrefix("DLD_SECRET") || $0.hasPrefix("NOTIFY_SOCKET") })
     }
 
-    @Test func itIsStartedOnceInAnInterval() async throws {
-        let runner = runner()
-        let spec = launch(argv: ["true"])
-        let other = SessionKey(owner: UserID(1), identifier: "other")
-        #expect(await runner.launch(spec, for: session, interval: 60, now: 0))
-        await waitForEnd(runner, session)
-        #expect(await !runner.launch(spec, for: session, interval: 60, now: 59_999))
-        #expect(await runner.launch(spec, for: other, interval: 60, now: 59_999))
-        #expect(await runner.launch(spec, for: session, interval: 60, now: 60_000))
+    @Test func aMissingProgramIsRefusedByName() throws {
+        let missing = temporary.file("no-program")
+        for path in [missing, temporary.path] {
+            let error = #expect(throws: TransferError.self) {
+                _ = try runner().prepare(launch(argv: [path]), for: session, subscriber: "app")
+            }
+            #expect(error?.message.contains("Cannot start \(path)") == true)
+        }
     }
 
-    @Test func itIsNotStartedBesideItself() async throws {
-        let runner = runner()
-        let gate = temporary.file("gate")
-        #expect(mkfifo(gate, 0o600) == 0)
-        #expect(await runner.launch(launch(argv: ["cat", gate]), for: session, interval: 0, now: 0))
-        #expect(await !runner.launch(launch(argv: ["true"]), for: session, interval: 0, now: 99_000))
-        try Files.write(gate, "go")
-        await waitForEnd(runner, session)
-        #expect(await runner.launch(launch(argv: ["true"]), for: session, interval: 0, now: 99_000))
-    }
-
-    @Test func aMissingProgramIsNoLaunchAndNotTriedAtOnceAgain() async {
-        let runner = runner()
-        #expect(await !runner.launch(launch(argv: ["/no/such/program"]), for: session, interval: 60, now: 0))
-        #expect(await !runner.launch(launch(argv: ["true"]), for: session, interval: 60, now: 1))
+    @Test func howItEndedIsTold() async throws {
+        #expect(try await run(runner(), launch(argv: ["sh", "-c", "exit 3"])) == 3)
+        #expect(try await run(runner(), launch(argv: ["sh", "-c", "kill -9 $$"])) == 137)
     }
 
     @Test(arguments: [
-        (LaunchRunner.Mode.user, ["--user", "--no-block", "start", "--", "app@1.service"]),
+        (LaunchRunner.Mode.user, ["--user", "--wait", "start", "--", "app@1.service"]),
         (
             .system(allowedUnits: ["app@1.service"]),
-            ["--no-block", "--no-ask-password", "start", "--", "app@1.service"]
+            ["--wait", "--no-ask-password", "start", "--", "app@1.service"]
         ),
     ])
     func aUnitIsStartedBySystemctl(mode: LaunchRunner.Mode, arguments: [String]) async throws {
@@ -84,8 +73,7 @@ struct LaunchRunnerTests {
         let script = temporary.file("systemctl")
         try await Files.program(script, "#!/bin/sh\nprintf '%s\\n' \"$@\" > \(file)\n")
         let runner = runner(mode, systemctl: script)
-        #expect(await runner.launch(launch(unit: "app@1.service"), for: session, interval: 60, now: 0))
-        await waitForEnd(runner, session)
+        #expect(try await run(runner, launch(unit: "app@1.service")) == 0)
         #expect(try Files.text(file).split(separator: "\n").map(String.init) == arguments)
     }
 
@@ -101,5 +89,14 @@ struct LaunchRunnerTests {
         #expect(code { try user.validate(launch()) } == .badField)
         #expect(code { try user.validate(launch(argv: [])) } == .badField)
         #expect(code { try user.validate(launch(argv: ["a"], unit: "b")) } == .badField)
+    }
+
+    /// docs/services.md is what authors of services rely on.
+    @Test func theDocumentNamesEachVariable() throws {
+        let root = #filePath.split(separator: "/").dropLast(4).joined(separator: "/")
+        let document = try Files.text("/\(root)/docs/services.md")
+        for name in LaunchRunner.handedOn.union(["LC_*", "DLD_SESSION", "DLD_SUBSCRIBER", "DLD_SOCKET"]) {
+            #expect(document.contains("`\(name)`"), "\(name)")
+        }
     }
 }

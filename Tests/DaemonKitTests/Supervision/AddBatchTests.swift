@@ -25,8 +25,11 @@ struct AddBatchTests {
             if try transaction.session(key) == nil {
                 try transaction.insertSession(SessionRecord(key: key, createdAt: now.wall))
             }
+            var tasks = tasks
+            for index in tasks.indices { tasks[index].index = index }
             return try AddBatch(
-                tasks, key: key, configuration: SessionConfiguration(), now: now, transitions: transitions,
+                tasks, key: key, tokens: ClientTokens(tasks.map(\.spec), of: key, now: now.wall),
+                configuration: SessionConfiguration(), now: now, transitions: transitions,
                 storeID: "store"
             ).store(in: transaction)
         }
@@ -43,33 +46,77 @@ struct AddBatchTests {
 
     @Test func aTokenMeansOneTaskWithinACallAndBeyond() async throws {
         let first = try await add([
-            task("https://example.org/a", token: "t"), task("https://example.org/b", token: "t"),
+            task("https://example.org/a", token: "t"), task("https://example.org/a", token: "t"),
         ])
         #expect(first[0].id == first[1].id)
+        #expect(first.map(\.isExisting) == [false, true])
         let second = try await add([
             task("https://example.org/c"), task("https://example.org/a", token: "t"),
             task("https://example.org/d", token: "u"),
         ])
         #expect(second[1].id == first[0].id)
+        #expect(second.map(\.isExisting) == [false, true, false])
         #expect(Set(second.map(\.id)).count == 3)
         #expect(try await fixture.store.read { try $0.counts()[.queued] } == 3)
         let last = try await fixture.store.read { try $0.task(second[2].id) }
         #expect(last?.spec.clientToken == "u" && last?.spec.url == "https://example.org/d")
     }
 
+    /// Nothing of the call is stored then. Whose token it is counts, and how old it is.
+    @Test func aTokenForSomethingElseIsRefused() async throws {
+        let known = try await add([task("https://example.org/a", token: "t")])
+        let calls = [
+            [task("https://example.org/c"), task("https://example.org/b", token: "t")],
+            [task("https://example.org/c", token: "u"), task("https://example.org/d", token: "u")],
+        ]
+        for call in calls {
+            let error = await #expect(throws: TransferError.self) { try await add(call) }
+            #expect(error?.code == .tokenReused)
+            #expect(error?.details["field"] == "tasks[1].clientToken")
+        }
+        #expect(try await fixture.store.read { try $0.counts()[.queued] } == 1)
+        _ = try await add([task("https://example.org/b", token: "t")], owner: UserID(1001))
+        fixture.time.advance(86401)
+        let later = try await add([task("https://example.org/b", token: "t")])
+        #expect(later[0].id != known[0].id && !later[0].isExisting)
+    }
+
+    /// What the daemon, or `task.update`, makes of a task later is not what was asked for.
+    @Test func aRemovedOrChangedTaskIsStillMeant() async throws {
+        let asked = [task("https://example.org/a", token: "t")]
+        let id = try await add(asked)[0].id
+        let transitions = fixture.transitions
+        try await fixture.store.write { transaction in
+            var spec = try #require(try transaction.task(id)).spec
+            spec.url = "https://example.org/elsewhere"
+            try transaction.setSpec(id, spec, host: "https://example.org:443")
+        }
+        #expect(try await add(asked)[0] == AddedTask(id: id, state: .queued, isExisting: true))
+        _ = try await fixture.apply(.cancel(keepPartial: false), to: id)
+        let target = ControlTarget(scope: .ids([id]), owner: .everyone)
+        _ = try await fixture.store.write { try transitions.control(.remove(deleteFile: false), [id], target, in: $0) }
+        #expect(
+            try await add(asked)[0] == AddedTask(id: id, state: .cancelled, isExisting: true, isRemoved: true))
+        await #expect(throws: TransferError.self) { try await add([task("https://example.org/b", token: "t")]) }
+    }
+
     /// A task that a token added before takes its events along when it is left out.
     @Test func eventsStayWithTheirTasksWhereSomeAreLeftOut() async throws {
         let known = try await add([task("https://example.org/a", token: "t")])
         let added = try await add([
-            task("https://example.org/b", token: "t", paused: true), task("https://example.org/c", paused: true),
+            task("https://example.org/a", token: "t"), task("https://example.org/c", paused: true),
             task("https://example.org/d"),
         ])
         #expect(added.map(\.state) == [.queued, .paused, .queued])
-        #expect(added[0] == known[0])
+        #expect(added[0].id == known[0].id && added[0].isExisting)
         let events = try await fixture.events().filter { $0.task != known[0].id && $0.task != nil }
         #expect(events.map(\.type) == [.taskAdded, .taskPaused, .taskAdded])
         #expect(events.map(\.task) == [added[1].id, added[1].id, added[2].id])
-        #expect(events.map(\.payload) == [["state": "paused"], [:], ["state": "queued"]])
+        #expect(
+            events.map(\.payload) == [
+                ["state": "paused", "url": "https://example.org/c"], [:],
+                ["state": "queued", "url": "https://example.org/d"],
+            ])
     }
 
     @Test func everyTaskHasItsEventsInOrder() async throws {
@@ -86,7 +133,8 @@ struct AddBatchTests {
     @Test func aRepeatedCallAddsNothing() async throws {
         let tasks = (0..<100).map { task("https://example.org/\($0)", token: "token \($0)") }
         let first = try await add(tasks)
-        #expect(try await add(tasks) == first)
+        let again = try await add(tasks)
+        #expect(again.map(\.id) == first.map(\.id) && again.allSatisfy(\.isExisting))
         #expect(try await fixture.events().filter { $0.type == .taskAdded }.count == 100)
     }
 
@@ -104,7 +152,7 @@ struct AddBatchTests {
         #expect(try await limited.fixture.store.read { try $0.counts()[.queued] } == 1)
         _ = try await limited.add([task("https://example.org/c")])
         // What a token added before takes no room.
-        #expect(try await limited.add([task("https://example.org/a", token: "t")]) == [first[0]])
+        #expect(try await limited.add([task("https://example.org/a", token: "t")]).map(\.id) == [first[0].id])
         await #expect(throws: TransferError.self) { try await limited.add([task("https://example.org/e")]) }
         _ = try await limited.add([task("https://example.org/e")], owner: UserID(1001))
         _ = try await limited.fixture.apply(.cancel(keepPartial: false), to: first[0].id)

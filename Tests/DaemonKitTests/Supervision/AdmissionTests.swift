@@ -70,7 +70,7 @@ struct AdmissionTests {
         var body = RequestBody()
         body.text = "x"
         var spec = upload(body)
-        #expect(await refusal([spec])?.details["field"] == "url")
+        #expect(await refusal([spec])?.details["field"] == "tasks[0].url")
         spec.fileName = "letter"
         #expect(await refusal([spec]) == nil)
     }
@@ -111,7 +111,7 @@ struct AdmissionTests {
         ]
         let refused = await refusal(specs)
         #expect(refused?.code == .destinationBadPath)
-        #expect(refused?.details["field"] == "tasks[1]")
-        #expect(refused?.message.hasPrefix("tasks[1]: ") == true)
+        #expect(refused?.details["field"] == "tasks[1].destination")
+        #expect(refused?.message.hasPrefix("tasks[1].destination: ") == true)
     }
 }

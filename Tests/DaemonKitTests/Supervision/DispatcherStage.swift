@@ -29,8 +29,10 @@ final class DispatcherStage: Sendable {
             nextLookChanged: { calls.withLock { $0 += 1 } })
     }
 
-    func report(_ report: HostGates.Report, host: String, task: TaskID) {
-        dispatcher.report(report, host: host, task: task, startedAt: 0)
+    func report(
+        _ report: HostGates.Report, host: String, owner: UserID = UserID(1000), task: TaskID
+    ) {
+        dispatcher.report(report, host: host, owner: owner, task: task, startedAt: 0)
     }
 
     var startedIDs: [TaskID] { started.withLock { $0.map(\.id) } }

@@ -102,7 +102,7 @@ import TransferStore
     /// As a daemon leaves them that died while their hosts were held back.
     func holdAllLanes(_ fixture: SupervisionFixture) async throws {
         var query = CandidateQuery()
-        query.access = { _ in .held }
+        query.access = { _, _ in .held }
         let lanes = try await fixture.store.read { [query] in try $0.candidates(query) }.heldLanes
         try await fixture.store.write { try $0.hold(lanes) }
     }
@@ -167,11 +167,13 @@ import TransferStore
         for task in tasks.prefix(5) { stage.report(.failed, host: task.host, task: TaskID(task.id.rawValue + 100)) }
         await stage.dispatcher.kick()
         #expect(stage.startedIDs.isEmpty)
-        #expect(stage.dispatcher.hold(host: tasks[0].host) == .silent(nextProbe: fixture.time.reading().boot + 5000))
-        #expect(stage.dispatcher.tryNow(tasks[10].id, host: tasks[10].host))
+        #expect(
+            stage.dispatcher.hold(host: tasks[0].host, owner: fixture.key.owner)
+                == .silent(nextProbe: fixture.time.reading().boot + 5000))
+        #expect(stage.dispatcher.tryNow(tasks[10].id, host: tasks[10].host, owner: fixture.key.owner))
         await stage.dispatcher.kick()
         #expect(stage.startedIDs == [tasks[10].id])
-        #expect(!stage.dispatcher.tryNow(tasks[0].id, host: "https://other:443"))
+        #expect(!stage.dispatcher.tryNow(tasks[0].id, host: "https://other:443", owner: fixture.key.owner))
     }
 
     @Test func aHostThatSendsTakesAllItsTasks() async throws {

@@ -8,29 +8,34 @@ import TransferStore
 @testable import DaemonKit
 
 @Suite struct LaunchServiceTests {
-    /// A session whose program writes a line, and a service that never looks again by itself.
+    /// A session with a program, and services that never look again by themselves.
     private final class Stage: Sendable {
         let fixture: SupervisionFixture
-        private let temporary: TemporaryFolder
-        private let runner: LaunchRunner
+        let programs = ScriptedPrograms()
         /// What it wanted to wait before it looks again.
         let sleeps = Guarded([Seconds]())
         let isConnected = Guarded(false)
         /// What happens, once, between a look into the store and what is made of it.
         struct Meanwhile: Sendable { var body: (@Sendable () async throws -> Void)? }
         let meanwhile = Guarded(Meanwhile())
-        let service: LaunchService
+        private let defaults: SessionDefaults
+        private let current = Guarded<LaunchService?>(nil)
 
         init(defaults: SessionDefaults = SessionDefaults()) throws {
-            let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-            let (sleeps, isConnected, meanwhile) = (sleeps, isConnected, meanwhile)
             fixture = try SupervisionFixture()
-            let store = fixture.store
-            temporary = try TemporaryFolder()
-            runner = LaunchRunner(
-                mode: .user, environment: ["PATH": "/usr/bin:/bin"], socket: "/run/dld.sock", logger: logger)
-            service = LaunchService(
-                store: fixture.store, runner: runner, time: fixture.time, logger: logger,
+            self.defaults = defaults
+            restart()
+        }
+
+        var service: LaunchService? { current.withLock { $0 } }
+
+        /// Another daemon on the same store.
+        func restart() {
+            let (sleeps, isConnected, meanwhile, store) = (sleeps, isConnected, meanwhile, fixture.store)
+            let defaults = defaults
+            let service = LaunchService(
+                store: store, programs: programs, time: fixture.time,
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
                 isConnected: { _, _ in isConnected.withLock { $0 } }, defaults: { defaults },
                 unseen: { key, subscriber in
                     let count = try await store.read { try $0.unacknowledgedFinalEvents(key, subscriber: subscriber) }
@@ -45,11 +50,12 @@ import TransferStore
                     sleeps.withLock { $0.append(interval) }
                     try? await Task.sleep(for: .seconds(86400))
                 })
+            current.withLock { $0 = service }
         }
 
         func open(interval: Seconds? = nil) async throws {
             var launch = LaunchSpec()
-            launch.argv = ["sh", "-c", "echo >> \(temporary.file("launches"))"]
+            launch.argv = ["/bin/sh"]
             var configuration = SessionConfiguration()
             configuration.sendsLaunchEvents = true
             configuration.subscriber = "reader"
@@ -65,28 +71,39 @@ import TransferStore
             }
         }
 
-        /// Looks at the session, and waits for the program if one was started.
-        func consider() async {
-            await service.consider(fixture.key)
-            while await runner.isRunning(fixture.key) { await Task.yield() }
+        /// Looks at the session, and waits until the end of what has ended is stored.
+        func consider() async throws {
+            await service?.consider(fixture.key)
+            _ = await eventually {
+                // The end of a program is a look too, which this one may have joined.
+                if await self.service?.isLooking == true { return false }
+                guard let launch = try? await self.launch(), let program = launch.program else { return true }
+                return self.programs.isRunning(program)
+            }
         }
 
-        var launches: Int { (try? Files.text(temporary.file("launches")).count) ?? 0 }
+        func launch() async throws -> LaunchRecord? {
+            let key = fixture.key
+            return try await fixture.store.read { try $0.launch(key) }
+        }
+
+        var launches: Int { programs.launches }
     }
 
-    @Test func theConfigurationSaysHowOftenWhereTheSessionDoesNot() async throws {
+    @Test func theConfigurationSaysHowOftenUnlessTheSessionDoes() async throws {
         var defaults = SessionDefaults()
         defaults.launchInterval = 600
         let stage = try Stage(defaults: defaults)
         try await stage.open()
         try await stage.end()
-        await stage.consider()
+        try await stage.consider()
         #expect(stage.launches == 1)
+        #expect(stage.programs.subscribers == ["reader"])
         stage.fixture.time.advance(599)
-        await stage.consider()
+        try await stage.consider()
         #expect(stage.launches == 1)
         stage.fixture.time.advance(1)
-        await stage.consider()
+        try await stage.consider()
         #expect(stage.launches == 2)
     }
 
@@ -95,7 +112,7 @@ import TransferStore
         var configuration = SessionConfiguration()
         configuration.launch = LaunchSpec()
         configuration.launch?.unit = "no unit"
-        let refused = #expect(throws: TransferError.self) { try stage.service.check(configuration) }
+        let refused = #expect(throws: TransferError.self) { try stage.service?.check(configuration) }
         #expect(refused?.code == .badField && refused?.details["field"] == "configuration.launch.unit")
     }
 
@@ -105,9 +122,9 @@ import TransferStore
         let stage = try Stage(defaults: defaults)
         try await stage.open(interval: 5)
         try await stage.end()
-        await stage.consider()
+        try await stage.consider()
         stage.fixture.time.advance(5)
-        await stage.consider()
+        try await stage.consider()
         #expect(stage.launches == 2)
     }
 
@@ -117,7 +134,7 @@ import TransferStore
         try await stage.open()
         for _ in 0..<5 {
             try await stage.end()
-            await stage.consider()
+            try await stage.consider()
         }
         #expect(await eventually { !stage.sleeps.withLock(\.isEmpty) })
         #expect(stage.sleeps.withLock { $0 } == [60])
@@ -130,23 +147,133 @@ import TransferStore
         stage.meanwhile.withLock { meanwhile in
             meanwhile.body = {
                 try await stage.end()
-                await stage.service.consider(stage.fixture.key)
+                await stage.service?.consider(stage.fixture.key)
             }
         }
-        await stage.consider()
+        try await stage.consider()
         #expect(stage.launches == 1)
     }
 
-    @Test func whoeverListensNeedsNoProgram() async throws {
+    @Test func noProgramIsStartedForASubscriberThatListens() async throws {
         let stage = try Stage()
         try await stage.open()
         stage.isConnected.withLock { $0 = true }
-        await stage.consider()
+        try await stage.consider()
         try await stage.end()
-        await stage.consider()
+        try await stage.consider()
         #expect(stage.launches == 0)
         stage.isConnected.withLock { $0 = false }
-        await stage.consider()
+        try await stage.consider()
         #expect(stage.launches == 1)
+    }
+
+    // MARK: What outlives a daemon
+
+    @Test func theIntervalHoldsOverRestarts() async throws {
+        let stage = try Stage()
+        try await stage.open()
+        try await stage.end()
+        try await stage.consider()
+        for _ in 0..<3 {
+            stage.fixture.time.advance(19)
+            stage.restart()
+            try await stage.consider()
+        }
+        #expect(stage.launches == 1)
+        stage.fixture.time.advance(3)
+        stage.restart()
+        try await stage.consider()
+        #expect(stage.launches == 2)
+    }
+
+    /// The child of a daemon that was killed has no parent that sees its end.
+    @Test func aProgramOfAnEarlierDaemonIsNotStartedBesideItself() async throws {
+        let stage = try Stage()
+        try await stage.open()
+        try await stage.end()
+        stage.programs.status.withLock { $0 = nil }
+        try await stage.consider()
+        stage.restart()
+        stage.fixture.time.advance(86400)
+        try await stage.consider()
+        #expect(stage.launches == 1)
+        stage.programs.end(0, isSeen: false)
+        try await stage.consider()
+        #expect(stage.launches == 2)
+    }
+
+    @Test func aClockThatIsSetBackDoesNotMakeItWaitLonger() async throws {
+        let stage = try Stage()
+        try await stage.open()
+        try await stage.end()
+        try await stage.consider()
+        stage.fixture.time.jump(-86400)
+        let now = stage.fixture.time.reading().wall
+        _ = try await stage.fixture.store.write { try $0.clockWentBack(by: 86400, to: now) }
+        stage.fixture.time.advance(59)
+        try await stage.consider()
+        #expect(stage.launches == 1)
+        stage.fixture.time.advance(1)
+        try await stage.consider()
+        #expect(stage.launches == 2)
+    }
+
+    /// A daemon that dies before the process may begin leaves no program behind, and one that cannot store it starts none.
+    @Test func nothingBeginsBeforeItIsStored() async throws {
+        let stage = try Stage()
+        try await stage.open()
+        try await stage.end()
+        stage.meanwhile.withLock { $0.body = { stage.fixture.store.close() } }
+        await stage.service?.consider(stage.fixture.key)
+        #expect(stage.programs.prepared == 1 && stage.launches == 0)
+    }
+
+    // MARK: Failures
+
+    @Test(arguments: [true, false])
+    func failuresDoubleTheIntervalAndSuccessEndsThat(canStart: Bool) async throws {
+        let stage = try Stage()
+        try await stage.open(interval: 10)
+        try await stage.end()
+        if canStart {
+            stage.programs.status.withLock { $0 = 137 }
+        } else {
+            stage.programs.canStart.withLock { $0 = false }
+        }
+        try await stage.consider()
+        for (failures, delay) in [(1, 20.0), (2, 40), (3, 80)] {
+            #expect(try await stage.launch()?.failures == failures)
+            stage.fixture.time.advance(Seconds(delay - 1))
+            stage.restart()
+            try await stage.consider()
+            #expect(try await stage.launch()?.failures == failures)
+            stage.fixture.time.advance(1)
+            try await stage.consider()
+        }
+        #expect(try await stage.launch()?.failures == 4)
+        stage.programs.status.withLock { $0 = 0 }
+        stage.programs.canStart.withLock { $0 = true }
+        stage.fixture.time.advance(160)
+        try await stage.consider()
+        #expect(try await stage.launch()?.failures == 0)
+        let launches = stage.launches
+        stage.fixture.time.advance(10)
+        try await stage.consider()
+        #expect(stage.launches == launches + 1)
+    }
+
+    // MARK: The end of launches
+
+    @Test func aForgottenSubscriberIsStartedNoMore() async throws {
+        let stage = try Stage()
+        try await stage.open()
+        let key = stage.fixture.key
+        try await stage.fixture.store.write { try $0.introduce("reader", owner: key.owner) }
+        try await stage.end()
+        #expect(try await stage.fixture.store.forget("reader", owner: key.owner))
+        try await stage.consider()
+        #expect(stage.launches == 0)
+        let session = try await stage.fixture.store.read { try $0.session(key) }
+        #expect(session?.configuration.sendsLaunchEvents == nil && session?.configuration.launch != nil)
     }
 }

@@ -29,7 +29,7 @@ final class ManualTime: TimeSource {
 
 /// Nobody is started.
 private struct NoLaunches: LaunchServing {
-    func finalEvent(in session: SessionKey) {}
+    func look(at session: SessionKey) {}
     func check(_ configuration: SessionConfiguration) throws(TransferError) {}
 }
 

@@ -22,7 +22,8 @@ import TransferStore
     }
 
     /// One that has begun to follow the clock, as at the start of a daemon.
-    private func supervisor() async throws -> Supervisor {
+    private func supervisor(_ settings: String = "") async throws -> Supervisor {
+        try home.write(settings, to: home.userFile)
         let supervisor = try fixture.supervisor(in: home, pool: BlockingPool(width: 0))
         try await supervisor.beginClock()
         return supervisor
@@ -160,6 +161,44 @@ import TransferStore
         await next.keepHouse()
         #expect(try await fixture.store.read { try $0.task(id) } == nil)
         #expect(try await fixture.events().isEmpty)
+    }
+
+    /// As documented of other limits.
+    @Test func aRetentionOfZeroKeepsEverything() async throws {
+        let supervisor = try await supervisor("historyRetention: 0\neventRetention: 0\neventRetentionCount: 0\n")
+        let id = try await fixture.add(hosts: ["h"])[0].id
+        _ = try await fixture.apply(.cancel(keepPartial: false), to: id)
+        let events = try await fixture.events().count
+        fixture.time.advance(34_560_000)
+        await supervisor.keepHouse()
+        #expect(try await fixture.store.read { try $0.task(id) } != nil)
+        #expect(try await fixture.events().count == events)
+    }
+
+    /// One user's storm costs the others nothing.
+    @Test func theLogTakesFromWhoHasTheMost() async throws {
+        let supervisor = try await supervisor("eventRetentionCount: 100\n")
+        let time = fixture.time.reading().wall
+        func events(_ count: Int, of owner: UInt32) -> [EventRecord] {
+            (0..<count).map { _ in
+                EventRecord(time: time, type: .taskQueued, session: .shared(of: UserID(owner)), task: TaskID(1))
+            }
+        }
+        let (few, many) = (events(40, of: 70_001), events(3000, of: 70_002))
+        try await fixture.store.write { transaction in
+            try transaction.append(few)
+            try transaction.append(many)
+        }
+        await supervisor.keepHouse()
+        let counts = try await fixture.store.read { try $0.eventCounts() }
+        #expect(counts[UserID(70_001)] == 40 && counts.values.reduce(0, +) == 100)
+        let (first, left) = try await fixture.store.read { snapshot in
+            (
+                try snapshot.firstEventKept(of: UserID(70_001)),
+                try snapshot.events(EventQuery(owner: UserID(70_001), limit: 1000)).count
+            )
+        }
+        #expect(first.rawValue == 1 && left == 40)
     }
 
     /// The history is not what it speaks of.

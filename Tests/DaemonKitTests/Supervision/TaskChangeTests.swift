@@ -73,6 +73,13 @@ import TransferStore
         #expect(change { $0.url = "https://h/x" }.applied(to: spec).mirrors == ["https://m/x"])
     }
 
+    @Test func anEmptyListRemovesTheHeaders() {
+        var spec = TaskSpec()
+        spec.headers = [HeaderField("A", "b")]
+        #expect(change { $0.headers = [] }.applied(to: spec).headers == nil)
+        #expect(change { $0.url = "https://h/x" }.applied(to: spec).headers == [HeaderField("A", "b")])
+    }
+
     @Test func theDestinationIsTheOneThatWasLookedAt() {
         let changed = change(to: elsewhere) { $0.destination = Destination(filename: "file") }.applied(to: TaskSpec())
         #expect(changed.destination == Destination(path: "/new/file"))

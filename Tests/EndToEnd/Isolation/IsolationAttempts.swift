@@ -35,7 +35,7 @@ extension IsolationAttempt {
     /// the method takes: what is added to the protocol has to be added here.
     static func attempts(with method: any RPCMethod.Type) -> [IsolationAttempt]? {
         switch method.name {
-        case DaemonInfo.name, DaemonStats.name, GetSettings.name, Discover.name: [.own { _ in [:] }]
+        case DaemonInfo.name, DaemonStats.name, GetSettings.name, ListSettings.name, Discover.name: [.own { _ in [:] }]
         case SetSettings.name:
             SettingName.allCases.map { name in .denied { _ in .object([name.rawValue: 1]) } }
         default: sessions(method.name) ?? tasks(method.name) ?? controls(method.name) ?? events(method.name)
@@ -50,7 +50,7 @@ extension IsolationAttempt {
                 // She has one of that name too.
                 .own { _ in ["id": "photos", "kind": "background", "configuration": ["maximumConcurrentTasks": 3]] },
             ]
-        case GetSession.name, FinishSession.name, InvalidateSession.name:
+        case GetSession.name, PauseSession.name, ResumeSession.name, FinishSession.name, InvalidateSession.name:
             [
                 .likeUnknown { ["id": .string($0.session)] },
                 .denied { ["id": .string($0.session), "owner": .integer(Int64($0.uid))] },
@@ -59,6 +59,7 @@ extension IsolationAttempt {
         case ListSessions.name:
             [
                 .own { _ in [:] }, .denied { ["owner": .integer(Int64($0.uid))] }, .denied { _ in ["owner": "*"] },
+                .own { _ in ["limit": 1] }, .own { ["cursor": .string("\($0.uid).")] },
             ]
         default: nil
         }
@@ -95,18 +96,25 @@ extension IsolationAttempt {
                         "checksum": [
                             "algorithm": "sha-256", "value": .string(String(repeating: "0", count: 64)),
                         ],
+                        "s3": [
+                            "partURLs": ["http://localhost:1/p"], "partSize": 5, "completeURL": "http://localhost:1/c",
+                        ],
                     ]
                 },
             ]
         case ListTasks.name:
             [
                 .likeUnknown { ["session": .string($0.session)] }, .likeUnknown { ["match": .string($0.text)] },
+                .likeUnknown { ["range": range($0.task)] },
                 .likeUnknown {
                     [
                         "session": .string($0.session), "match": .string($0.text), "states": ["paused", "completed"],
                         "kinds": ["download"], "order": "newest", "limit": 10,
                     ]
                 },
+                .likeUnknown { ["ids": [.integer($0.task)]] }, .likeUnknown { _ in ["tags": ["anna-tag"]] },
+                .likeUnknown { _ in ["clientTokens": ["anna-token"]] },
+                .likeUnknown { ["ids": [.integer($0.task)], "tags": ["anna-tag"], "clientTokens": ["anna-token"]] },
                 .own { _ in [:] }, .own { _ in ["order": "queue"] }, .own { _ in ["order": "finished"] },
                 .own { $0.cursor.isEmpty ? [:] : ["cursor": .string($0.cursor)] },
                 .denied { ["owner": .integer(Int64($0.uid))] }, .denied { _ in ["owner": "*"] },
@@ -118,7 +126,8 @@ extension IsolationAttempt {
     private static func controls(_ method: String) -> [IsolationAttempt]? {
         let option: [String: JSONValue]
         switch method {
-        case PauseTasks.name, ResumeTasks.name, RetryTasks.name: option = [:]
+        case PauseTasks.name, ResumeTasks.name: option = [:]
+        case RetryTasks.name: option = ["sourceChanged": true]
         case CancelTasks.name: option = ["keepPartial": true]
         case RemoveTasks.name: option = ["deleteFile": true]
         default: return nil
@@ -127,14 +136,19 @@ extension IsolationAttempt {
         return [
             .likeUnknown { with(["ids": [.integer($0.task)]]) },
             .likeUnknown { with(["ids": [.integer($0.task)], "states": ["paused", "completed", "failed"]]) },
+            .likeUnknown { with(["range": range($0.task)]) },
+            .likeUnknown { with(["range": range($0.task), "states": ["paused", "completed", "failed"]]) },
             .likeUnknown { with(["session": .string($0.session)]) },
             .denied { with(["ids": [.integer($0.task)], "owner": .integer(Int64($0.uid))]) },
             .denied { with(["session": .string($0.session), "owner": .integer(Int64($0.uid))]) },
             .denied { with(["all": true, "owner": .integer(Int64($0.uid))]) },
             .denied { _ in with(["all": true, "owner": "*"]) },
             .own { _ in with(["all": true]) }, .own { _ in with(["session": "photos"]) },
+            .own { _ in with(["range": ["first": 1, "last": 1_000_000]]) },
         ]
     }
+
+    private static func range(_ task: Int64) -> JSONValue { ["first": .integer(task), "last": .integer(task)] }
 
     private static func events(_ method: String) -> [IsolationAttempt]? {
         switch method {

@@ -7,7 +7,7 @@ struct PlantedSecrets {
     enum Kind: String, CaseIterable {
         case urlPassword, username, password, bearer, authorization, cookie, apiKey, customToken, proxy, netrc,
             formField,
-            bodyText, sessionHeader, sessionProxy, clientToken, s3Query, setCookie, redirectQuery, locationUser,
+            bodyText, sessionHeader, sessionProxy, s3Query, setCookie, redirectQuery, locationUser,
             certificatePassword, answerToken, locationQuery
     }
 
@@ -62,9 +62,7 @@ extension PlantedSecrets {
             members["destination"] = name.map { ["path": .string(scene.file($0))] }
             return .object(members.merging(more) { $1 })
         }
-        let login: [String: JSONValue] = [
-            "username": "user", "password": value(.password), "clientToken": value(.clientToken),
-        ]
+        let login: [String: JSONValue] = ["username": "user", "password": value(.password)]
         let proxy = JSONValue.string("http://u:\(text(.proxy))@127.0.0.1:\(origin.port)")
         return [
             spec(withUser, [:], "a"), spec(origin.url("/plain"), login, "b"),
@@ -73,7 +71,7 @@ extension PlantedSecrets {
             spec(origin.url("/busy"), ["bearer": value(.bearer)], "e"),
             spec(origin.url("/away"), ["bearer": value(.bearer)], "f"), spec(origin.url("/loop"), [:], "g"),
             spec(origin.url("/proxied"), ["proxy": proxy], "h"),
-            spec(origin.url("/half"), login.merging(["clientToken": .null]) { $1 }, "half"),
+            spec(origin.url("/half"), login, "half"),
             spec(
                 "https://127.0.0.1:1/tls",
                 [

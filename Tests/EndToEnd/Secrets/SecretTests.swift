@@ -75,7 +75,7 @@ extension EndToEnd {
             search(try await probe.line("task.list", ["limit": 1000]), "task.list")
             search(try await probe.line("task.list", ["match": "a", "order": "newest"]), "task.list")
             search(try await probe.line("events.list", ["after": "start", "limit": 1000]), "events.list")
-            for method in ["session.list", "settings.get", "daemon.info", "daemon.stats"] {
+            for method in ["session.list", "settings.get", "settings.list", "daemon.info", "daemon.stats"] {
                 search(try await probe.line(method, [:]), method)
             }
             search(try await probe.line("session.get", ["id": "s"]), "session.get")

@@ -35,7 +35,7 @@ struct ConfigurationProbe: Probe {
         let text = Array(input)
         let mark = Array("\n--\n".utf8)
         let place = text.indices.first { text[$0...].starts(with: mark) } ?? text.endIndex
-        let file = try MemoryFile(Array(text[..<place]))
+        let file = try NamelessFile(Array(text[..<place]))
         let environment = Self.variables(text[place...].dropFirst(mark.count))
         let configuration: Configuration
         do {
@@ -69,18 +69,18 @@ struct ConfigurationProbe: Probe {
     }
 }
 
-/// A file that is in memory and goes with the object: a pipe that holds all of it.
-private final class MemoryFile {
+/// A file without a name, which goes with the object.
+private final class NamelessFile {
     private let descriptor: Int32
     var path: String { "/proc/self/fd/\(descriptor)" }
 
     init(_ bytes: [UInt8]) throws {
-        var ends: [Int32] = [-1, -1]
-        try hold(pipe(&ends) == 0, "no pipe")
-        descriptor = ends[0]
-        let count = bytes.isEmpty ? 0 : bytes.withUnsafeBytes { write(ends[1], $0.baseAddress, $0.count) }
-        close(ends[1])
-        try hold(count == bytes.count, "the input does not fit into a pipe")
+        var name = Array("/tmp/configuration.XXXXXX".utf8CString)
+        descriptor = mkstemp(&name)
+        unlink(name)
+        try hold(descriptor >= 0, "no file")
+        let count = bytes.isEmpty ? 0 : bytes.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+        try hold(count == bytes.count, "the input does not fit into the file")
     }
 
     deinit { close(descriptor) }

@@ -8,11 +8,11 @@ struct PageCursorProbe: Probe {
 
     static let target = FuzzTarget(
         "page-cursor",
-        words: TaskOrder.allCases.map { $0.rawValue + "." } + ["0.0.1", ".", "zz", "-1", "+1", "3w5e11264sgsf"],
+        words: TaskOrder.allCases.map { $0.rawValue + "." } + ["0.0.1.0", ".", "zz", "-1", "+1", "3w5e11264sgsf"],
         PageCursorProbe { try PageCursor($0, order: $1, store: Self.store) },
         // The seal is not looked at.
         planted: PageCursorProbe { text, order in
-            let parts = text.split(separator: ".", omittingEmptySubsequences: false).prefix(4)
+            let parts = text.split(separator: ".", omittingEmptySubsequences: false).prefix(5)
             let sealed = parts.joined(separator: ".") + "." + PageCursor.seal(parts.map(String.init)[...], Self.store)
             return try PageCursor(sealed, order: order, store: Self.store)
         })

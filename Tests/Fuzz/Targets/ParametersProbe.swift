@@ -1,4 +1,5 @@
 import FoundationEssentials
+import JSONRPC
 import TransferCore
 import TransferModel
 import TransferRPC
@@ -27,9 +28,13 @@ struct ParametersProbe: Probe {
         else { return }
         let text = Array(input[(space + 1)...])
         let quick = Result { try decode(method, text) }
+        if case .failure(let error as TransferError) = quick, error.message.hasSuffix("is there twice; say it once.") {
+            return try checkDuplicate(error, text)
+        }
         let slow = Result { try method.rewrittenByFoundation(text) }
         switch (quick, slow) {
         case (.success(let taken), .success(let other)):
+            try hold(!Self.hasDuplicate(text), "\(method.name) takes one of two members of one name")
             try hold(taken == other, "\(method.name): \(show(taken)), but Foundation reads \(show(other))")
             let again = try Result { try decode(method, taken) }.get()
             try hold(again == taken, "\(method.name): \(show(taken)) comes back as \(show(again))")
@@ -44,6 +49,21 @@ struct ParametersProbe: Probe {
         case (.failure(let error), .success(let other)):
             throw Violation(description: "\(method.name) refuses \(show(other)): \(error)")
         }
+    }
+
+    /// Foundation takes one of the two. The name that is said is there twice, unless it is written with escapes.
+    private func checkDuplicate(_ error: TransferError, _ text: [UInt8]) throws {
+        try check(error)
+        let name =
+            error.details["field"]?.stringValue?.split(separator: ".", omittingEmptySubsequences: false).last ?? ""
+        let count = String(decoding: text, as: UTF8.self).ranges(of: "\"\(name)\"").count
+        try hold(count > 1 || text.contains(UInt8(ascii: "\\")) || name.isEmpty, "\(name) is there \(count) times")
+    }
+
+    /// Whether the outermost object has two members of one name, written alike.
+    private static func hasDuplicate(_ text: [UInt8]) -> Bool {
+        guard case .object(let members)? = try? JSONStructure(text).root else { return false }
+        return Set(members.map { Array(text[$0.name]) }).count < members.count
     }
 
     private func check(_ error: TransferError) throws {

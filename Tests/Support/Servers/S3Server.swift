@@ -10,6 +10,9 @@ package final class S3Server: ServerProcess, @unchecked Sendable {
         package var parts: [String]
         /// Of the multipart upload; empty where there are no parts.
         package var complete: String
+        package var abort: String
+        /// Those of the multipart upload, signed anew for 7200 s.
+        package var fresh: JSONValue
     }
 
     package static func start() async throws -> S3Server {
@@ -34,7 +37,9 @@ package final class S3Server: ServerProcess, @unchecked Sendable {
         guard let put = urls["put"]?.stringValue, let get = urls["get"]?.stringValue,
             let complete = urls["complete"]?.stringValue, let parts = urls["parts"]?.arrayValue
         else { throw SupportError("presigned URLs: \(urls)") }
-        return Object(put: put, get: get, parts: parts.compactMap(\.stringValue), complete: complete)
+        return Object(
+            put: put, get: get, parts: parts.compactMap(\.stringValue), complete: complete,
+            abort: urls["abort"]?.stringValue ?? "", fresh: urls["fresh"] ?? [:])
     }
 
     /// Requests that stored or tried to store parts of an object: number and status, in order.

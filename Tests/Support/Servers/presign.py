@@ -1,6 +1,7 @@
 """Makes a bucket and URLs of one object in it, as a service does for its users: presign.py ENDPOINT KEY PARTS ANSWER.
 
-ANSWER gets JSON: put, get, and with PARTS of a multipart upload that is begun also parts and complete.
+ANSWER gets JSON: put, get, and with PARTS of a multipart upload that is begun also parts, complete and abort, and in
+`fresh` the same three signed anew.
 """
 
 import json
@@ -17,15 +18,23 @@ s3 = boto3.client(
 target = {"Bucket": "bucket", "Key": key}
 
 
-def sign(operation, **more):
-    return s3.generate_presigned_url(operation, Params={**target, **more})
+def sign(operation, seconds=3600, **more):
+    return s3.generate_presigned_url(operation, Params={**target, **more}, ExpiresIn=seconds)
+
+
+def multipart(upload, seconds):
+    return {
+        "parts": [sign("upload_part", seconds, UploadId=upload, PartNumber=n + 1) for n in range(parts)],
+        "complete": sign("complete_multipart_upload", seconds, UploadId=upload),
+        "abort": sign("abort_multipart_upload", seconds, UploadId=upload),
+    }
 
 
 s3.create_bucket(Bucket="bucket")
-urls = {"put": sign("put_object"), "get": sign("get_object"), "parts": [], "complete": ""}
+urls = {"put": sign("put_object"), "get": sign("get_object"), "parts": [], "complete": "", "abort": "", "fresh": {}}
 if parts:
     upload = s3.create_multipart_upload(**target)["UploadId"]
-    urls["parts"] = [sign("upload_part", UploadId=upload, PartNumber=n + 1) for n in range(parts)]
-    urls["complete"] = sign("complete_multipart_upload", UploadId=upload)
+    urls.update(multipart(upload, 3600))
+    urls["fresh"] = multipart(upload, 7200)
 with open(answer, "w") as file:
     json.dump(urls, file)

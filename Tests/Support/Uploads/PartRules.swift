@@ -3,17 +3,31 @@
 package struct PartRules: UploadRules {
     package static let object = "/object"
 
-    package init() {}
+    /// A signature that stops counting after so many parts.
+    private let expiring: (signature: String, parts: Int)?
+
+    package init() { expiring = nil }
+
+    package init(expiring signature: String, after parts: Int) { expiring = (signature, parts) }
 
     package static func partPath(_ number: Int) -> String { "/part/\(number)" }
     package static let completionPath = "/complete"
+    package static let abortPath = "/abort"
 
     package func answer(_ request: UploadExchange) throws {
-        switch (request.method, request.path) {
+        let path = String(request.path.prefix { $0 != "?" })
+        if let expiring, request.path.hasSuffix(expiring.signature), path.hasPrefix("/part/"),
+            Int(path.dropFirst(6)) ?? 0 > expiring.parts
+        {
+            _ = try request.readAll()
+            return try request.reply(403, body: "<Error><Code>AccessDenied</Code><Message>expired</Message></Error>")
+        }
+        switch (request.method, path) {
+        case ("DELETE", Self.abortPath): try request.reply(204)
         case ("PUT", _):
             let bytes = try request.readAll()
-            request.files.put(request.path, bytes)
-            try request.reply(200, [("ETag", Self.etag(request.path, bytes))])
+            request.files.put(path, bytes)
+            try request.reply(200, [("ETag", Self.etag(path, bytes))])
         case ("POST", Self.completionPath): try complete(request)
         default:
             _ = try request.readAll()

@@ -29,11 +29,11 @@ struct MetalinkTests {
             <metalink xmlns="urn:ietf:params:xml:ns:metalink" xmlns:o="urn:other">
               <published>2026-01-01T00:00:00Z</published>
               <file name="dir/a.iso">
-                <size>600</size>
+                <size>600000</size>
                 <hash type="sha-1">\(Self.sha1)</hash>
                 <hash type="sha-256"> \(Self.sha256.uppercased()) </hash>
                 <hash type="whirlpool">00</hash>
-                <pieces length="256" type="sha-1"><hash>\(Self.sha1)</hash><hash>\(Self.sha1)</hash><hash>\(Self.sha1)</hash></pieces>
+                <pieces length="262144" type="sha-1"><hash>\(Self.sha1)</hash><hash>\(Self.sha1)</hash><hash>\(Self.sha1)</hash></pieces>
                 <url location="de" priority="2">https://two.example/a.iso</url>
                 <url>https://last.example/a.iso</url>
                 <url priority="1">https://one.example/a.iso</url>
@@ -46,10 +46,10 @@ struct MetalinkTests {
         #expect(link.files.count == 2)
         let file = link.files[0]
         #expect(file.name == "dir/a.iso")
-        #expect(file.size == ByteCount(600))
+        #expect(file.size == ByteCount(600_000))
         #expect(file.checksums.map(\.algorithm) == [.sha256, .sha1])
         #expect(file.checksums[0].value == Self.sha256)
-        #expect(file.pieces?.length == ByteCount(256))
+        #expect(file.pieces?.length == ByteCount(262_144))
         #expect(file.pieces?.values.count == 3)
         #expect(
             file.urls == ["https://one.example/a.iso", "https://two.example/a.iso", "https://last.example/a.iso"])
@@ -59,9 +59,9 @@ struct MetalinkTests {
     @Test func version3() throws {
         let link = try read(
             """
-            <metalink version="3.0" xmlns="http://www.metalinker.org/"><files><file name="r.xml"><size>5</size>
+            <metalink version="3.0" xmlns="http://www.metalinker.org/"><files><file name="r.xml"><size>50000</size>
               <verification><hash type="sha256">\(Self.sha256)</hash>
-                <pieces length="3" type="sha1"><hash piece="0">\(Self.sha1)</hash><hash piece="1">\(Self.sha1)</hash></pieces>
+                <pieces length="30000" type="sha1"><hash piece="0">\(Self.sha1)</hash><hash piece="1">\(Self.sha1)</hash></pieces>
               </verification>
               <resources maxconnections="1">
                 <url protocol="rsync" type="rsync" preference="100">rsync://a/r.xml</url>

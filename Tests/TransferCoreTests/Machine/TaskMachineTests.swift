@@ -145,6 +145,17 @@ struct TaskMachineTests {
         }
     }
 
+    /// A server that says "now", or names a time that has passed, does not switch the back-off off.
+    @Test func retryAfterNeverShortensTheBackOff() throws {
+        var machine = machine(.running)
+        for expected in [1.0, 1, 2, 4, 8, 16] {
+            _ = try machine.handle(failure(.httpStatus, .transient(after: 0)), at: reading())
+            #expect(machine.status.nextAttemptAt == reading(expected).wall)
+            _ = try machine.handle(.conditionCleared, at: reading())
+            _ = try machine.handle(.claimed, at: reading())
+        }
+    }
+
     @Test func nothingIsTriedBeforeEarliest() throws {
         var machine = machine(.running)
         _ = try machine.handle(failure(earliest: reading(77).wall), at: reading())

@@ -96,6 +96,31 @@ struct URLRulesTests {
         #expect(URLRules.withoutCredentials(text) == masked)
     }
 
+    @Test(arguments: [
+        (
+            "https://h/f.iso?hdnts=st=1~exp=1700000000~acl=/*~hmac=abc/d09f8e7d6c5b4a&part=2&v=1.2.3",
+            "https://h/f.iso?hdnts=***&part=2&v=1.2.3"
+        ),
+        (
+            "https://h/f?__token__=x&hdnea=e9f8a7b6c5&X-Amz-Date=20240101T000000Z&X-Amz-Expires=3600",
+            "https://h/f?__token__=***&hdnea=***&X-Amz-Date=***&X-Amz-Expires=3600"
+        ),
+        (
+            "https://h/hdntl=exp=1~acl=%2f*~hmac=0a1b2c3d4e/dir/file-1.0a2b3c4d.zip;jsessionid=A1B2C3",
+            "https://h/hdntl=***/dir/file-1.0a2b3c4d.zip;jsessionid=***"
+        ),
+        (
+            "https://h/x?response-content-type=application%2Foctet-stream&filename=disk-12.5.0-amd64.iso&id=123456789",
+            "https://h/x?response-content-type=application%2Foctet-stream&filename=disk-12.5.0-amd64.iso&id=123456789"
+        ),
+        ("https://u:p@h:8/x?aB3dE5fG7hJ9kL1m", "https://h:8/x?***"), ("https://h/x#t=aB3dE5fG7", "https://h/x#t=***"),
+        ("/next?to=http://other/&c=QwErTyUiOpAs", "/next?to=http://other/&c=***"),
+        ("https://h/x?a&b=", "https://h/x?a&b="),
+    ])
+    func redirectsShowPlainValuesOnly(_ text: String, _ masked: String) {
+        #expect(URLRules.withoutSecrets(text) == masked)
+    }
+
     @Test func onlyUserInfoIsRemoved() {
         #expect(URLRules.withoutUserInfo("https://u:p@h/x?a=b@c") == "https://h/x?a=b@c")
         #expect(URLRules.withoutUserInfo("https://h/x@y") == "https://h/x@y")

@@ -5,9 +5,12 @@ import TransferModel
 @testable import TransferCore
 
 struct FailureClassifierTests {
-    private func classify(_ end: ExchangeOutcome.End, proxyStatus: Int? = nil) -> AttemptFailure {
-        FailureClassifier.classify(
-            ExchangeOutcome(end: end, proxyStatus: proxyStatus), url: "https://u:secret@example.org/f?key=1")
+    private func classify(
+        _ end: ExchangeOutcome.End, proxyStatus: Int? = nil, proxy: String? = nil
+    ) -> AttemptFailure {
+        var outcome = ExchangeOutcome(end: end, proxyStatus: proxyStatus)
+        outcome.proxy = proxy
+        return FailureClassifier.classify(outcome, url: "https://u:secret@example.org/f?key=1")
     }
 
     private func transport(_ code: Int, _ message: String = "text") -> AttemptFailure {
@@ -79,6 +82,49 @@ struct FailureClassifierTests {
     }
 
     @Test(arguments: [
+        (5, "Could not resolve proxy: p", ErrorCode.networkDNS), (7, "Failed to connect to p port 9", .networkConnect),
+        (28, "Failed to connect to p port 9 after 5 ms: Timeout was reached", .networkTimeout),
+        (28, "Operation timed out", .networkTimeout), (56, "Proxy CONNECT aborted", .networkConnect),
+        (97, "SOCKS5: no answer", .networkConnect), (97, "User was rejected by the SOCKS5 server", .authRequired),
+        (7, "p: Network is unreachable", .networkConnect), (52, "Empty reply", .networkLost),
+    ])
+    func aDeadProxyIsNamed(_ curl: Int, _ message: String, _ code: ErrorCode) {
+        let failure = classify(.transport(code: curl, message: message), proxy: "p:9")
+        #expect(failure.error.code == code)
+        #expect(failure.error.message.contains("proxy p:9"), "\(failure.error.message)")
+        #expect(failure.error.details["proxy"] == "p:9")
+    }
+
+    @Test func aProxyThatAnswersOrIsSilentIsNamed() {
+        let refused = classify(.transport(code: 56, message: ""), proxyStatus: 403, proxy: "p:9")
+        #expect(refused.error.message.hasPrefix("The proxy p:9 answered 403"))
+        #expect(classify(.stalled, proxy: "p:9").error.message.contains("proxy p:9"))
+    }
+
+    @Test(arguments: [
+        ("SSL certificate problem: certificate has expired", CertificateFault.expired, "has expired"),
+        ("SSL certificate problem: certificate is not yet valid", .notYetValid, "is not valid yet"),
+        ("SSL certificate problem: certificate revoked", .revoked, "was revoked"),
+        ("SSL: no alternative certificate subject name matches target host name 'h'", .wrongName, "does not name"),
+        ("SSL certificate problem: self-signed certificate", .selfSigned, "is self-signed"),
+        ("SSL certificate problem: self signed certificate in certificate chain", .selfSigned, "is self-signed"),
+        ("SSL certificate problem: unable to get local issuer certificate", .unknownIssuer, "does not trust"),
+        ("SSL certificate problem: EE certificate key too weak", .weak, "too weak"),
+    ])
+    func aCertificateFaultSaysWhatIsWrong(_ message: String, _ fault: CertificateFault, _ words: String) {
+        let failure = transport(60, message)
+        #expect(failure.error.code == .tlsUntrusted && failure.disposition == .permanent)
+        #expect(failure.error.message.contains(words), "\(failure.error.message)")
+        #expect(failure.error.details["certificate"] == .string(fault.rawValue))
+    }
+
+    @Test func theFileSizeLimitIsNamedOnlyIfThereIsOne() {
+        let limited = FileSizeLimit.sentence(limit: 1_048_576, otherwise: "elsewhere.")
+        #expect(limited.contains("1048576 bytes") && limited.contains("ulimit -f") && limited.contains("LimitFSIZE="))
+        #expect(FileSizeLimit.sentence(limit: nil, otherwise: "elsewhere.").contains("file system"))
+    }
+
+    @Test(arguments: [
         (ENOSPC, ErrorCode.diskFull), (EDQUOT, .diskQuota), (EIO, .diskIO), (EROFS, .diskIO), (ENOENT, .diskIO),
         (ESTALE, .diskIO), (ENODEV, .diskIO),
     ])
@@ -100,7 +146,8 @@ struct FailureClassifierTests {
 
     @Test func aFileThatIsTooLongIsToldOfTheLimit() {
         let failure = classify(.local(errno: EFBIG, operation: "pwrite"))
-        #expect(failure.error.message.contains("ulimit -f"), "\(failure.error.message)")
+        let cause = FileSizeLimit.current == nil ? "file system" : "ulimit -f"
+        #expect(failure.error.message.contains(cause), "\(failure.error.message)")
     }
 
     @Test func rightsAndSizesDoNotClearThemselves() {

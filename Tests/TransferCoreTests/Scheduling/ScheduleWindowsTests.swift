@@ -20,6 +20,20 @@ struct ScheduleWindowsTests {
             })
     }
 
+    /// What a look costs must not depend on them: 200 tasks of a session with 150,000 windows held up everybody's.
+    @Test func overlappingWindowsAreOneOverMidnightAndTheWeeksEnd() throws {
+        let schedule = try windows(
+            ("22:00", "02:00", [6]), ("23:00", "01:00", [6]), ("01:30", "24:00", [0]), ("05:00", "05:00", [3]))
+        #expect(!schedule.isOpen(at: time(6, 21, 59), utcOffset: utc))
+        for (day, hour) in [(6, 22), (6, 23), (0, 0), (0, 1), (0, 2), (0, 23), (3, 5), (3, 23), (4, 4)] {
+            #expect(schedule.isOpen(at: time(day, hour), utcOffset: utc), "\(day) \(hour)")
+        }
+        #expect(!schedule.isOpen(at: time(1, 0), utcOffset: utc))
+        #expect(!schedule.isOpen(at: time(4, 5), utcOffset: utc))
+        #expect(schedule.nextOpening(after: time(4, 5), utcOffset: utc) == time(6, 22))
+        #expect(schedule.isOpen(at: Timestamp(milliseconds: -4 * 86_400_000), utcOffset: utc), "Sunday, 1969-12-28")
+    }
+
     @Test func aPlainWindow() throws {
         let schedule = try windows(("09:00", "17:30", nil))
         #expect(!schedule.isOpen(at: time(0, 8, 59, 59), utcOffset: utc))

@@ -49,7 +49,8 @@ struct TokenBucketTests {
         var bucket = TokenBucket(rate: 1_000_000, at: 0)
         #expect(bucket.allowance(at: 0) == 0)
         #expect(bucket.allowance(at: 3600 * second) == 100_000)
-        #expect(TokenBucket(rate: 1000, at: 0).burst == .kibibytes(16))
+        #expect(TokenBucket(rate: 100_000, at: 0).burst == .kibibytes(16))
+        #expect(TokenBucket(rate: 1000, at: 0).burst == 1000, "a second's worth of a low rate")
         #expect(TokenBucket(rate: 1000, burst: 5, at: 0).burst == 5)
     }
 

@@ -111,7 +111,7 @@ struct HTTPJudgeTests {
             return
         }
         #expect(error.code == .httpProtocol)
-        #expect(error.retryable)
+        #expect(!error.retryable)
     }
 
     // MARK: 200
@@ -187,6 +187,32 @@ struct HTTPJudgeTests {
             head(200, ["Last-Modified": "Sun, 06 Nov 1994 08:49:37 GMT", "Date": "Sun, 06 Nov 1994 09:49:37 GMT"]))
         #expect(accepted(verdict)?.validators.date == "Sun, 06 Nov 1994 09:49:37 GMT")
         #expect(accepted(verdict)?.total == nil)
+    }
+
+    /// Nothing was held: there is nothing to restart, and a server that answers so will do it again.
+    @Test func aPartThatNobodyAskedForIsFinal() {
+        for fields: KeyValuePairs in [
+            [:], ["Content-Range": "bytes 5-9/10"], ["Content-Range": "bytes 0-9/*"], ["Content-Range": "nonsense"],
+            ["Content-Type": "multipart/byteranges; boundary=x"],
+            ["Content-Range": "bytes 0-9/10", "Content-Length": "11"],
+        ] {
+            guard case .stop(.failure(let error, _)) = judge(nil).judge(head(206, fields)) else {
+                Issue.record("\(fields) was accepted, or begun again")
+                continue
+            }
+            #expect(error.code == .httpProtocol && !error.retryable && error.message.contains("(206)"))
+        }
+        let all = head(206, ["Content-Range": "bytes 0-9/10", "Content-Length": "10"])
+        #expect(accepted(judge(nil).judge(all))?.total == 10)
+    }
+
+    @Test func aLengthThatCannotBeIsNotCalledAContradiction() {
+        let huge = "1" + String(repeating: "0", count: 30)
+        guard case .stop(.failure(let error, _)) = judge(nil).judge(head(200, ["Content-Length": "\(huge)"])) else {
+            Issue.record("it was accepted")
+            return
+        }
+        #expect(error.message.contains("not a possible length") && error.code == .httpProtocol && !error.retryable)
     }
 
     @Test func contradictingLengthsAreAProtocolError() {

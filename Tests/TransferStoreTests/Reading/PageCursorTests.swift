@@ -7,7 +7,7 @@ import TransferModel
     private let key = ListKey(id: TaskID(77), major: 0.3, minor: -1.5)
 
     @Test(arguments: TaskOrder.allCases) func comesBackFromItsText(_ order: TaskOrder) throws {
-        let cursor = PageCursor(order: order, key: key)
+        let cursor = PageCursor(order: order, stage: order.stages.count - 1, key: key)
         #expect(try PageCursor(cursor.text(store: "s"), order: order, store: "s") == cursor)
     }
 

@@ -36,6 +36,28 @@ import TransferModel
         #expect(try await find(query) == [])
     }
 
+    @Test func aPageEndsByBytesToo() async throws {
+        let store = try fixture.open()
+        try await store.write { transaction in
+            for number in 1...5 {
+                var record = event(.taskAdded, task: TaskID(Int64(number)))
+                record.payload = ["url": .string(String(repeating: "u", count: 90))]
+                try transaction.append(record)
+            }
+        }
+        let page: @Sendable (Int64, Int, Int) async throws -> (numbers: [Int64], isCut: Bool) = { after, limit, bytes in
+            var query = EventQuery(after: SequenceNumber(after), limit: limit)
+            query.bytes = bytes
+            let wanted = query
+            let page = try await store.read { try $0.eventPage(wanted) }
+            return (page.events.compactMap { $0.sequence?.rawValue }, page.isCut)
+        }
+        #expect(try await page(0, 10, 250) == ([1, 2], true))
+        #expect(try await page(2, 10, 1) == ([3], true), "never empty")
+        #expect(try await page(3, 10, 250) == ([4, 5], false))
+        #expect(try await page(0, 2, 1000) == ([1, 2], true))
+    }
+
     @Test func anEventComesBackAsItWasAppended() async throws {
         let store = try fixture.open()
         var sent = event(.taskCompleted, task: TaskID(7), owner: UserID(.max), session: "ä")

@@ -49,6 +49,27 @@ extension StoreSnapshot {
         }
     }
 
+    @Test(arguments: TaskOrder.allCases)
+    func aPageEndsByBytesToo(order: TaskOrder) async throws {
+        let store = try await filledStore()
+        var query = TaskQuery(owner: alice)
+        query.order = order
+        query.limit = 1000
+        let all = try await walk(store, query)
+        #expect(all.count == 80)
+        query.bytes = 300
+        let page = try await store.read { [query] in try $0.page(query) }
+        #expect((1...20).contains(page.tasks.count) && page.nextCursor != nil)
+        #expect(try await walk(store, query) == all)
+        query.bytes = 0
+        let least = try await store.read { [query] in try $0.page(query) }
+        #expect(least.tasks.count == 1, "never empty")
+        if order == .oldest || order == .newest {
+            query.ids = all.map(\.id)
+            #expect(try await walk(store, query) == all)
+        }
+    }
+
     private static func sorted(_ records: [TaskRecord], _ order: TaskOrder) -> [TaskRecord] {
         records.sorted { a, b in
             switch order {
@@ -60,8 +81,17 @@ extension StoreSnapshot {
             case .finished:
                 let (x, y) = (a.status.finishedAt?.rawValue ?? -1, b.status.finishedAt?.rawValue ?? -1)
                 return x == y ? a.id > b.id : x > y
+            case .activity:
+                // Parts of their own, below.
+                return false
             }
         }
+    }
+
+    private static func byActivity(_ records: [TaskRecord]) -> [TaskRecord] {
+        func with(_ states: Set<TaskState>) -> [TaskRecord] { records.filter { states.contains($0.status.state) } }
+        return sorted(with([.running]), .queue) + sorted(with([.waiting, .queued]), .queue)
+            + sorted(with([.paused]), .queue) + sorted(with([.completed, .failed, .cancelled]), .finished)
     }
 
     @Test func aPageHasSpecsAsTheirText() async throws {
@@ -88,11 +118,43 @@ extension StoreSnapshot {
                 var query = TaskQuery(owner: owner, session: session, states: states)
                 query.order = order
                 query.limit = 7
-                let expected = Self.sorted(all, order).filter {
+                let whole = order == .activity ? Self.byActivity(all) : Self.sorted(all, order)
+                let expected = whole.filter {
                     (owner == nil || owner == $0.session.owner) && (session == nil || session == $0.session.identifier)
                         && (states?.contains($0.status.state) ?? true)
                 }
                 #expect(try await walk(store, query).map(\.id) == expected.map(\.id))
+            }
+        }
+    }
+
+    @Test(arguments: TaskOrder.allCases)
+    func aRangeOfIDsIsPartOfTheListing(_ order: TaskOrder) async throws {
+        let store = try await filledStore()
+        var everything = TaskQuery()
+        everything.limit = 1000
+        let all = try await store.read { [everything] in try $0.list(everything) }
+        for (first, last) in [(1, 3), (17, 90), (100, 5000), (120, 120), (121, .max), (1, .max)] as [(Int64, Int64)] {
+            for states in [nil, [.queued, .failed]] as [Set<TaskState>?] {
+                var query = TaskQuery(owner: alice, states: states)
+                query.order = order
+                query.limit = 4
+                query.range = TaskID(first)...TaskID(last)
+                let whole = order == .activity ? Self.byActivity(all) : Self.sorted(all, order)
+                let expected = whole.filter {
+                    $0.session.owner == alice && (first...last).contains($0.id.rawValue)
+                        && (states?.contains($0.status.state) ?? true)
+                }
+                #expect(try await walk(store, query).map(\.id) == expected.map(\.id), "\(first)-\(last)")
+                let selector = TaskSelector(owner: alice, range: query.range, states: states)
+                var found: [TaskID] = []
+                while true {
+                    let after = found.last
+                    let more = try await store.read { try $0.select(selector, after: after, limit: 5) }
+                    if more.isEmpty { break }
+                    found += more
+                }
+                #expect(found == expected.map(\.id).sorted())
             }
         }
     }
@@ -145,7 +207,7 @@ extension StoreSnapshot {
         var last = cursor
         last.removeLast()
         for (text, order) in [
-            (cursor, .newest), (last, .oldest), ("", .oldest), ("oldest.0.0.5.0", .oldest), ("x", .oldest),
+            (cursor, .newest), (last, .oldest), ("", .oldest), ("oldest.0.0.5.0.0", .oldest), ("x", .oldest),
         ] as [(String, TaskOrder)] {
             query.cursor = text
             query.order = order
@@ -157,8 +219,34 @@ extension StoreSnapshot {
         }
     }
 
-    @Test(arguments: TaskOrder.allCases, [TaskState.queued, .completed])
-    func everyPieceIsOneRangeOfAnIndex(_ order: TaskOrder, _ state: TaskState) async throws {
+    /// From the counters: no task is read for it.
+    @Test func pagesCountTheWholeListing() async throws {
+        let store = try await filledStore()
+        var query = TaskQuery()
+        query.limit = 1
+        let some: Set<TaskState> = [.failed, .queued]
+        let filters: [(UserID?, Set<TaskState>?)] = [(nil, nil), (bob, nil), (alice, some)]
+        for (owner, states) in filters {
+            query.owner = owner
+            query.states = states
+            query.order = .activity
+            let page = try await store.read { [query] in try $0.page(query) }
+            var expected = 0
+            for (state, count) in try await store.read({ try $0.counts(owner: owner) }) {
+                if states?.contains(state) ?? true { expected += count }
+            }
+            #expect(page.total == expected && expected > 0)
+        }
+        query.match = "x"
+        let searched = try await store.read { [query] in try $0.page(query) }
+        query.match = nil
+        query.kinds = [.data]
+        let selected = try await store.read { [query] in try $0.page(query) }
+        #expect(searched.total == nil && selected.total == nil)
+    }
+
+    @Test(arguments: KeyOrder.allCases, [TaskState.queued, .completed])
+    func everyPieceIsOneRangeOfAnIndex(_ order: KeyOrder, _ state: TaskState) async throws {
         let store = try fixture.open()
         let cell = TaskListing.Cell(session: 1, state: state, kind: .download)
         for key in [nil, ListKey(id: TaskID(5), major: 0.5, minor: 5), ListKey(id: TaskID(5), major: -1)] {

@@ -41,7 +41,7 @@ import TransferModel
         let bobs = try await store.read { [query] in try $0.candidates(query) }
         #expect(bobs.tasks.map(\.id) == [ids[6]] && bobs.isCut)
         query = CandidateQuery(perLane: 1)
-        query.access = { $0 == "a" ? .held : .open }
+        query.access = { $1 == "a" ? .held : .open }
         query.excludedTasks = [ids[3]]
         #expect(try await self.ids(store, query) == [ids[4], ids[6]])
     }
@@ -56,9 +56,9 @@ import TransferModel
             }
         }
         var query = CandidateQuery()
-        query.access = { _ in .one }
+        query.access = { _, _ in .one }
         #expect(try await self.ids(store, query) == [ids[0]])
-        query.access = { _ in .probe }
+        query.access = { _, _ in .probe }
         let found = try await store.read { [query] in try $0.candidates(query) }
         #expect(found.tasks.map(\.id) == [ids[2]] && found.sessions[0].cutHosts == ["a"])
         query.excludedTasks = [ids[2]]
@@ -67,7 +67,7 @@ import TransferModel
         #expect(try await self.ids(store, query) == [ids[3]])
         query.wantedTasks = [ids[0], TaskID(99)]
         #expect(try await self.ids(store, query) == [ids[3], ids[0]])
-        query.access = { _ in .pausing }
+        query.access = { _, _ in .pausing }
         let none = try await store.read { [query] in try $0.candidates(query) }
         #expect(none.tasks.map(\.id) == [ids[0]] && none.heldLanes.isEmpty)
     }

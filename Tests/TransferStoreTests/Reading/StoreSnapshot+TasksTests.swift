@@ -15,14 +15,14 @@ import TransferModel
         }
         let (some, running, waiting, rest, network) = try await store.read {
             (
-                try $0.tasks([ids[4], TaskID(99), ids[0]]), try $0.running(),
+                try $0.tasks([ids[4], TaskID(99), ids[0]]), try $0.runningIDs(),
                 try $0.waiting(reason: .retry, limit: 10),
                 try $0.waiting(reason: .retry, after: ids[1], limit: 10),
                 try $0.waiting(reason: .network, limit: 10)
             )
         }
         #expect(some.map(\.id) == [ids[4], ids[0]])
-        #expect(running.map(\.id) == [ids[0], ids[4]])
+        #expect(running == [ids[0], ids[4]])
         #expect(waiting.map(\.id) == [ids[1], ids[3]])
         #expect(rest.map(\.id) == [ids[3]])
         #expect(network.isEmpty)

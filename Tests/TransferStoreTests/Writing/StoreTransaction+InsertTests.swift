@@ -30,9 +30,9 @@ struct StoreTransactionInsertTests {
             #expect(a == b)
         }
         let token = try await store.read {
-            try $0.taskID(clientToken: "token 10", owner: bob, notBefore: epoch)
+            try $0.use(ofToken: "token 10", owner: bob, notBefore: epoch)
         }
-        #expect(token == single[10])
+        #expect(token?.task == single[10])
     }
 
     @Test func aSpecThatWasWrittenBeforeIsKeptAsItIs() async throws {

@@ -10,7 +10,7 @@ import TransferModel
 
     private func heldBack(_ hosts: Set<String>, perLane: Int = 6, limit: Int = 64) -> CandidateQuery {
         var query = CandidateQuery(perLane: perLane, limit: limit)
-        query.access = { hosts.contains($0) ? .held : .open }
+        query.access = { hosts.contains($1) ? .held : .open }
         return query
     }
 

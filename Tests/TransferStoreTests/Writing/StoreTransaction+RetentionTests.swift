@@ -30,7 +30,7 @@ import TransferModel
     }
 
     private func expire(_ store: TransferStore, before time: Timestamp, limit: Int) async throws -> [TaskID] {
-        let old = try await store.read { try $0.history(before: time, limit: limit) }
+        let old = try await store.read { try $0.tasks($0.history(before: time, limit: limit)) }
         return try await store.write { try $0.expire(old, before: time) }.map(\.id)
     }
 
@@ -39,7 +39,7 @@ import TransferModel
         let ids = try await store.write { transaction in
             try (0..<3).map { _ in try transaction.insert(newTask(.failed)).id }
         }
-        let old = try await store.read { try $0.history(before: after(6), limit: 10) }
+        let old = try await store.read { try $0.tasks($0.history(before: after(6), limit: 10)) }
         #expect(old.map(\.id) == ids)
         // Retried, and ended again later, since it was read.
         _ = try await store.write { transaction in
@@ -69,28 +69,57 @@ import TransferModel
 
     @Test func eventsExpireByAge() async throws {
         let store = try await storeWithEvents()
-        let first = try await store.write { try $0.expireEvents(before: after(5), keeping: 100, limit: 3) }
-        #expect(first == 3)
-        let second = try await store.write { try $0.expireEvents(before: after(5), keeping: 100, limit: 3) }
-        #expect(second == 1)
+        #expect(try await store.write { try $0.expireEvents(before: after(5), limit: 3) })
+        #expect(try await kept(store) == Array(4...10))
+        #expect(try await !store.write { try $0.expireEvents(before: after(5), limit: 3) })
         #expect(try await kept(store) == Array(5...10))
-        let third = try await store.write { try $0.expireEvents(before: after(5), keeping: 100, limit: 3) }
-        #expect(third == 0)
+        #expect(try await !store.write { try $0.expireEvents(before: after(5), limit: 3) })
+        #expect(try await store.read { try $0.eventCounts() } == [alice: 6])
         let start = try await store.read { try $0.firstEventKept() }
         #expect(start == SequenceNumber(5))
     }
 
-    @Test func eventsExpireByCount() async throws {
+    @Test func theOldestEventsOfOneOwnerExpire() async throws {
+        let store = try fixture.open()
+        try await store.write { transaction in
+            for number in 0..<10 { try transaction.append(event(owner: number % 3 == 0 ? bob : alice)) }
+        }
+        #expect(try await store.read { try $0.eventCounts() } == [alice: 6, bob: 4])
+        for expected in [[Int64(2), 3, 5], [6, 8]] {
+            let limit = expected.count
+            let oldest = try await store.read { try $0.oldestEvents(of: alice, limit: limit) }
+            #expect(oldest.map(\.rawValue) == expected)
+            try await store.write { try $0.expireEvents(oldest, of: alice) }
+        }
+        #expect(try await kept(store) == [1, 4, 7, 9, 10])
+        let (counts, starts) = try await store.read { snapshot in
+            (try snapshot.eventCounts(), try [alice, bob, nil].map { try snapshot.firstEventKept(of: $0).rawValue })
+        }
+        #expect(counts == [alice: 1, bob: 4])
+        #expect(starts == [9, 1, 9])
+        // Age takes what is left, across the holes, and tells only those who lose something.
+        #expect(try await store.write { try $0.expireEvents(before: after(1), limit: 4) })
+        #expect(try await store.read { try $0.firstEventKept(of: bob) }.rawValue == 5)
+        while try await store.write({ try $0.expireEvents(before: after(1), limit: 4) }) {}
+        #expect(try await kept(store).isEmpty)
+        #expect(try await store.read { try $0.eventCounts() }.isEmpty)
+    }
+
+    /// A body that throws takes its events back, and what was counted.
+    @Test func whatIsUndoneIsNotCounted() async throws {
         let store = try await storeWithEvents()
-        let removed = try await store.write { try $0.expireEvents(before: epoch, keeping: 4, limit: 100) }
-        #expect(removed == 6)
-        #expect(try await kept(store) == [7, 8, 9, 10])
+        _ = await transferError {
+            try await store.write { transaction in
+                try transaction.append(event())
+                throw TransferError(.internal, "undone")
+            }
+        }
+        #expect(try await store.read { try $0.eventCounts() } == [alice: 10])
     }
 
     @Test func anEmptiedLogGoesOnWithItsNumbers() async throws {
         let store = try await storeWithEvents()
-        let removed = try await store.write { try $0.expireEvents(before: after(100), keeping: 100, limit: 100) }
-        #expect(removed == 10)
+        _ = try await store.write { try $0.expireEvents(before: after(100), limit: 100) }
         let (first, head) = try await store.read { (try $0.firstEventKept(), try $0.eventHead()) }
         #expect(first == SequenceNumber(11))
         #expect(head == SequenceNumber(10))
@@ -103,12 +132,12 @@ import TransferModel
         try await store.write { transaction in
             for second in [Int64(1), 50, 2, 3] { try transaction.append(event(at: after(second))) }
         }
-        let removed = try await store.write { try $0.expireEvents(before: after(10), keeping: 100, limit: 100) }
-        #expect(removed == 1)
+        _ = try await store.write { try $0.expireEvents(before: after(10), limit: 100) }
         #expect(try await kept(store) == [2, 3, 4])
     }
 
-    @Test func tokensExpire() async throws {
+    /// Those of tasks that are there stay: a task is looked up by its token.
+    @Test func tokensOfRemovedTasksExpire() async throws {
         let store = try fixture.open()
         for (number, second) in [Int64(0), 10, 20].enumerated() {
             var new = newTask()
@@ -116,9 +145,13 @@ import TransferModel
             new.status = TaskStatus(state: .queued, createdAt: after(second))
             try await store.add(new)
         }
+        try await store.write { try $0.delete([TaskID(1), TaskID(3)]) }
         let removed = try await store.write { try $0.expireClientTokens(before: after(15), limit: 10) }
-        #expect(removed == 2)
-        let last = try await store.read { try $0.taskID(clientToken: "t2", owner: alice, notBefore: epoch) }
-        #expect(last == TaskID(3))
+        #expect(removed == 1)
+        let uses = try await store.read { snapshot in
+            try (0..<3).map { try snapshot.use(ofToken: "t\($0)", owner: alice, notBefore: epoch) }
+        }
+        #expect(uses.map { $0?.task } == [nil, TaskID(2), TaskID(3)])
+        #expect(uses.map { $0?.isRemoved } == [nil, false, true])
     }
 }

@@ -115,6 +115,68 @@ import TransferModel
         #expect(stored?.destinationDevice == .max)
     }
 
+    /// Also of those that a clock that stands still or goes back would mix up.
+    @Test func theOutermostPositionsStayOutermost() async throws {
+        let store = try fixture.open()
+        var ids: [TaskID] = []
+        for state in [TaskState.queued, .paused, .waiting, .queued, .queued] {
+            ids.append(try await store.add(newTask(state)))
+        }
+        @Sendable func place(_ id: TaskID, isLast: Bool, at time: Timestamp) async throws {
+            try await store.write { transaction in
+                let position = try transaction.outermostPosition(of: id, isLast: isLast, at: time)
+                try transaction.setPosition(id, position)
+            }
+        }
+        for (index, time) in [(1, epoch), (0, epoch), (2, after(-60))] {
+            try await place(ids[index], isLast: true, at: time)
+        }
+        for (index, time) in [(3, epoch), (4, after(-60))] { try await place(ids[index], isLast: false, at: time) }
+        let later = try await store.add(newTask())
+        let urgent = try await store.add(newTask(priority: 0.9))
+        var query = TaskQuery()
+        query.order = .queue
+        let listed = try await store.read { [query] in try $0.page(query).tasks.map(\.record.id) }
+        #expect(listed == [urgent, ids[4], ids[3], later, ids[1], ids[0], ids[2]])
+    }
+
+    @Test func aPositionThatIsAsLargeAsCanBeHasNoneBehind() async throws {
+        let store = try fixture.open()
+        let (id, other) = (try await store.add(newTask()), try await store.add(newTask()))
+        let position = try await store.write { transaction in
+            try transaction.setPosition(other, .greatestFiniteMagnitude)
+            return try transaction.outermostPosition(of: id, isLast: true, at: epoch)
+        }
+        #expect(position.isFinite)
+    }
+
+    @Test func downloadsAreFoundByTheirURL() async throws {
+        let store = try fixture.open()
+        try await store.write { transaction in
+            for (state, change) in [
+                (.completed, { _ in }), (.queued, { $0.isSought = false }), (.queued, { $0.spec.kind = .data }),
+                (.paused, { _ in }), (.waiting, { _ in }),
+            ] as [(TaskState, (inout NewTask) -> Void)] {
+                var new = newTask(state, url: "https://h/a")
+                change(&new)
+                try transaction.insert(new)
+            }
+            try transaction.insert(newTask(owner: bob, url: "https://h/b"))
+        }
+        let urls = ["https://h/b", "https://h/a", "https://h/", "https://h/a"]
+        #expect(
+            try await store.read { try $0.queued(urls: urls, in: .shared(of: alice)) } == [1: TaskID(4), 3: TaskID(4)])
+        #expect(try await store.read { try $0.queued(urls: urls, in: .shared(of: bob)) } == [0: TaskID(6)])
+        #expect(try await store.read { try $0.queued(urls: [], in: .shared(of: alice)) }.isEmpty)
+        let plan = try await store.pool.read { database in
+            try Row.fetchAll(
+                database, sql: "EXPLAIN QUERY PLAN " + StoreSnapshot.queuedSQL, arguments: ["[]", 1]
+            ).map { $0["detail"] as String }
+        }
+        #expect(plan.contains { $0.contains("INDEX task_url (session=? AND url=?)") }, "\(plan)")
+        #expect(!plan.contains { $0.contains("TEMP B-TREE") }, "\(plan)")
+    }
+
     @Test func partsAreReplacedAndForgotten() async throws {
         let store = try fixture.open()
         let id = try await store.add(newTask())
@@ -155,22 +217,29 @@ import TransferModel
         #expect(task?.status == status(.running))
     }
 
-    @Test func aTokenMeansItsTaskWhileThatExists() async throws {
+    @Test func aTokenMeansTheLastTaskThatItAddedAlsoOnceThatIsRemoved() async throws {
         let store = try fixture.open()
         var new = newTask()
         new.spec.clientToken = "token"
         let id = try await store.add(new)
-        let look: @Sendable (UserID, Timestamp) async throws -> TaskID? = { owner, time in
-            try await store.read { try $0.taskID(clientToken: "token", owner: owner, notBefore: time) }
+        let look: @Sendable (UserID, Timestamp) async throws -> ClientTokenUse? = { owner, time in
+            try await store.read { try $0.use(ofToken: "token", owner: owner, notBefore: time) }
         }
-        #expect(try await look(alice, epoch) == id)
+        #expect(
+            try await look(alice, epoch) == ClientTokenUse(task: id, digest: nil, state: .queued, isRemoved: false))
         #expect(try await look(alice, after(1)) == nil)
         #expect(try await look(bob, epoch) == nil)
         new.status = TaskStatus(state: .queued, createdAt: after(90_000))
+        new.status.state = .failed
+        new.status.error = TransferError(.networkDNS, "x")
+        new.status.finishedAt = epoch
+        new.specDigest = Array(0..<16)
         let later = try await store.add(new)
-        #expect(try await look(alice, epoch) == later)
+        var use = ClientTokenUse(task: later, digest: new.specDigest, state: .failed, isRemoved: false)
+        #expect(try await look(alice, epoch) == use)
         try await store.write { _ = try $0.delete(later) }
-        #expect(try await look(alice, epoch) == nil)
+        use.isRemoved = true
+        #expect(try await look(alice, epoch) == use)
     }
 
     @Test func aTaskNeedsItsSession() async throws {
@@ -196,11 +265,12 @@ import TransferModel
         #expect(error?.code == .taskNotFound)
     }
 
-    @Test func deletingTakesEverythingOfTheTaskButItsEvents() async throws {
+    @Test func deletingTakesEverythingOfTheTaskButItsEventsAndItsToken() async throws {
         let store = try fixture.open()
         var new = newTask()
         new.checkpoint = checkpoint
         new.spec.clientToken = "token"
+        new.spec.tags = ["a", "b", "a"]
         let id = try await store.add(new)
         let (first, second) = try await store.write { transaction in
             try transaction.append(event(.taskAdded, task: id))
@@ -210,11 +280,12 @@ import TransferModel
         #expect(first)
         #expect(!second)
         let left = try await store.pool.read { database in
-            try ["task", "checkpoint", "response", "client_token", "lane", "event"].map {
+            try ["task", "checkpoint", "response", "task_tag", "lane", "event", "client_token"].map {
                 try Int.fetchOne(database, sql: "SELECT count(*) FROM \($0)") ?? -1
             }
         }
-        #expect(left == [0, 0, 0, 0, 0, 1])
+        // What the token added is remembered for a day.
+        #expect(left == [0, 0, 0, 0, 0, 1, 1])
     }
 
     /// Counters, lanes and their heads against what a scan of the tasks gives, after thousands of random changes.

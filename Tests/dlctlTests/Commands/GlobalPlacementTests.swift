@@ -15,7 +15,7 @@ import Testing
         #expect(GlobalPlacement.moved(given, commands: Dlctl.self) == moved)
     }
 
-    @Test func everyCommandTakesTheGlobalOptions() throws {
+    @Test func everyCommandTakesTheGlobalOptions() async throws {
         let samples: [[String]] = [
             ["add", "https://a/"], ["update", "1", "--url", "https://a/"], ["list"], ["show", "1"], ["explain", "1"],
             ["watch"], ["wait", "1"], ["events"], ["pause", "1"], ["resume", "1"], ["cancel", "1"], ["retry", "1"],
@@ -24,7 +24,7 @@ import Testing
             ["settings"], ["stats"], ["info"],
         ]
         for sample in samples {
-            let command = try Dlctl.parseAsRoot(sample + ["--json", "-q", "--no-start", "--socket", "/s"])
+            let command = try await Dlctl.asyncParseAsRoot(sample + ["--json", "-q", "--no-start", "--socket", "/s"])
             let global = try #require((command as? any DaemonCommand)?.global, "\(sample)")
             #expect(global.json && global.quiet && global.noStart && global.socket == "/s")
         }
@@ -36,14 +36,18 @@ import Testing
         ["add", "--retry", "-1", "https://a/"],
         ["add", "--at", "never", "https://a/"], ["add", "--on-conflict", "ask", "https://a/"], ["wait"],
         ["wait", "1", "--all"],
-        ["pause"], ["cancel", "--all", "--resume-data", "f"], ["show", "x"], ["show", "0"], ["update", "1"],
+        ["pause"], ["cancel", "--all", "--resume-data", "f"], ["show", "x"], ["show", "0"], ["show", "3-1"],
+        ["show", "3-"],
+        ["show", "1-2-3"], ["show"], ["list", "1", "--all"], ["update", "1-2", "-o", "f"],
+        ["update", "1", "-o", "-"], ["cancel", "1-2", "--resume-data", "f"], ["events", "--task", "1-99999"],
+        ["update", "1"],
         ["list", "--state", "asleep"], ["events", "--after", "-5"], ["events", "--forget"],
         ["session"], ["upload"], ["upload", "https://a/"], ["upload", "--field", "nope", "f", "https://a/"],
         ["upload", "--send-checksum", "crc", "f", "https://a/"], ["fetch"], ["fetch", "https://a/", "https://b/"],
     ])
-    func wrongUsesAreRefused(words: [String]) {
-        #expect(throws: (any Error).self) {
-            var command = try Dlctl.parseAsRoot(words)
+    func wrongUsesAreRefused(words: [String]) async {
+        await #expect(throws: (any Error).self) {
+            var command = try await Dlctl.asyncParseAsRoot(words)
             // A group of commands alone parses, and asks for help when it runs.
             if !(command is any DaemonCommand) { try command.run() }
         }

@@ -38,6 +38,17 @@ import Testing
         }
     }
 
+    /// Users of services have no home.
+    @Test func whereNoStateFolderCanBeMadeTheSystemsDaemonIsNamed() async throws {
+        try await install("exit 0")
+        var launcher = DaemonLauncher(
+            environment: ["HOME": "/proc/none", "PATH": folder.path + "/bin"], socket: folder.path + "/s")
+        launcher.program = "fake-dld"
+        let text = await failure(launcher)
+        #expect(text.contains("/proc/none/.local/state/dld cannot be made"), "\(text)")
+        #expect(text.contains("XDG_STATE_HOME") && text.contains("systemctl enable --now dld.service"), "\(text)")
+    }
+
     @Test func itIsDetachedAndToldItsSocket() async throws {
         let mark = folder.appending(path: "mark").path
         try await install(

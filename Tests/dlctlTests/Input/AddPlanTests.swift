@@ -95,9 +95,9 @@ import TransferModel
         large.pieces = PieceDigests(
             algorithm: .sha256, length: 1, values: Array(repeating: String(repeating: "0", count: 64), count: 40_000))
         let specs = [TaskSpec(), large, TaskSpec(), TaskSpec(), large, large]
-        #expect(Submission.request(of: specs[...]).count == 4)
-        #expect(Submission.request(of: specs[4...]).count == 1)
-        #expect(Submission.request(of: Array(repeating: TaskSpec(), count: 2000)[...]).count == 1000)
+        #expect(SubmissionPart.of(specs[...]).count == 4)
+        #expect(SubmissionPart.of(specs[4...]).count == 1)
+        #expect(SubmissionPart.of(Array(repeating: TaskSpec(), count: 2000)[...]).count == 1000)
     }
 
     @Test(
@@ -194,5 +194,54 @@ import TransferModel
         plan.output = nil
         plan.directory = "d"
         #expect(try plan.specs().first?.destination == Destination(directory: "/home/u/d"))
+    }
+
+    @Test func aPatternIsAsManyTasks() throws {
+        var plan = plan(["https://a/{x,y}/[01-03]", "https://a/z"])
+        plan.clientToken = "t"
+        let specs = try plan.specs()
+        #expect(
+            specs.map(\.url) == [
+                "https://a/x/01", "https://a/x/02", "https://a/x/03", "https://a/y/01", "https://a/y/02",
+                "https://a/y/03",
+                "https://a/z",
+            ])
+        #expect(specs.map(\.clientToken) == (1...7).map { "t/\($0)" })
+        plan.usesPatterns = false
+        #expect(try plan.specs().first?.url == "https://a/{x,y}/[01-03]")
+        let json = "data:application/json,{\"a\":[1-2]}"
+        #expect(try self.plan([json]).specs().map(\.url) == [json])
+    }
+
+    @Test func outputTellsFilesOfAPatternApart() throws {
+        var plan = plan(["https://a/{x,y}/[01-02]"])
+        plan.output = "#1/f#2"
+        #expect(
+            try plan.specs().map { $0.destination?.path }
+                == ["/home/u/x/f01", "/home/u/x/f02", "/home/u/y/f01", "/home/u/y/f02"])
+        plan.output = "f#3"
+        #expect(usage(plan)?.contains("there are 4 URLs") == true)
+        plan.output = "f#1"
+        plan.urls.append("https://a/z")
+        #expect(usage(plan)?.contains("there are 5 URLs") == true)
+    }
+
+    @Test func patternsThatAreNoneSayWhere() {
+        #expect(
+            usage(plan(["https://a/f[1].iso"]))
+                == "https://a/f[1].iso, position 12: '[1]' is not a range; write [1-10], [01-20], [1-10:2], [a-z] "
+                + "or [a-z:3]; -g takes URLs as they are")
+        #expect(usage(plan(["https://a/[1-10000001]"]))?.contains("these are 10000001 URLs; at most 10000000") == true)
+        let endless = "https://a/[1-9000000000000000000]"
+        #expect(usage(plan([endless, endless]))?.contains("these are too many URLs") == true)
+        #expect(usage(plan(["{a,b}/f"]))?.contains("'a/f' is not a URL") == true)
+    }
+
+    @Test func standardOutputIsNoFile() throws {
+        var plan = plan()
+        plan.output = "-"
+        #expect(usage(plan)?.contains("'dlctl fetch URL' prints what a URL has") == true)
+        plan.output = "./-"
+        #expect(try plan.specs().first?.destination?.path == "/home/u/-")
     }
 }

@@ -14,6 +14,30 @@ import TransferModel
         #expect(ChangeLine.ending(failed, width: 12).width <= 12)
     }
 
+    /// Not of attempts before it, nor of what was waited.
+    @Test func timeAndRateAreOfTheLastAttempt() {
+        var done = Sample.task(1, "f", .completed, received: 10 << 20)
+        done.duration = 4
+        done.resumedFrom = ByteCount(8 << 20)
+        #expect(ChangeLine.ending(done, width: nil).plain == "✓ f  10.0 MiB, the last 2.0 MiB in 4.0s (512 KiB/s)")
+    }
+
+    @Test func statusNumbersAreShown() {
+        var failed = Sample.task(2, "g", .failed)
+        failed.error = TransferError(.httpStatus, "Gone.", details: ["status": 410])
+        #expect(ChangeLine.log(.state(failed), now: Sample.now) == "2 g: failed (http.status 410): Gone.")
+        var waiting = Sample.task(2, "g", .waiting)
+        waiting.reason = .retry
+        waiting.error = TransferError(.httpStatus, "Busy.", details: ["status": 503])
+        #expect(
+            ChangeLine.log(.state(waiting), now: Sample.now) == "2 g: waiting for the next attempt: http.status 503")
+        var done = Sample.task(1, "f", .completed, received: 10)
+        done.status = 200
+        #expect(ChangeLine.ending(done, width: nil).plain == "✓ f  10 B")
+        done.status = 201
+        #expect(ChangeLine.ending(done, width: nil).plain == "✓ f  10 B, status 201")
+    }
+
     @Test func logLines() {
         let task = Sample.task(1, "f", .paused, received: 5, expected: 10)
         #expect(ChangeLine.log(.state(task), now: Sample.now) == "1 f: paused")

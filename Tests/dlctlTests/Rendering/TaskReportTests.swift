@@ -100,6 +100,12 @@ import TransferRPC
         #expect(next.contains("It starts as soon as"))
     }
 
+    @Test func explainNamesADiskThatDoesNotAnswer() {
+        let view = Sample.view(7, .running).with(trouble: "The disk of /mnt/x does not answer.")
+        let held = text(Explanation.render(view, events: [], now: Sample.now))
+        #expect(held.contains("The disk of /mnt/x does not answer."))
+    }
+
     @Test(arguments: ErrorCode.allCases)
     func everyCodeHasAdvice(code: ErrorCode) {
         let advice = Advice.text(code, task: TaskID(7))

@@ -127,6 +127,7 @@ final class FakeDaemon: RequestHandler {
                     stateDirectory: "/state", startedAt: .now(), libcurl: "8", sqlite: "3", features: []))
         case GetSettings.name:
             return try result(SettingsView([.downloadRateLimit: SettingView(value: 0, origin: .default)]))
+        case ListSettings.name: return try result(ListSettings.Result(settings: [], files: [], problem: nil))
         default: throw TransferError(.rpcUnknownMethod, "not faked: \(request.method)")
         }
     }
@@ -150,7 +151,9 @@ final class FakeDaemon: RequestHandler {
                         id: id, session: .shared(of: UserID(0)), spec: spec,
                         status: TaskStatus(state: spec.startPaused == true ? .paused : .queued, createdAt: .now()),
                         host: "", position: Double(id.rawValue))
-                    return AddTasks.Added(id: id, state: spec.startPaused == true ? .paused : .queued)
+                    let earlier = state.tasks.values.filter { $0.spec.url == spec.url && $0.id < id }.map(\.id).min()
+                    return AddTasks.Added(
+                        id: id, state: spec.startPaused == true ? .paused : .queued, duplicateOf: earlier)
                 })
         }
     }
@@ -173,8 +176,7 @@ final class FakeDaemon: RequestHandler {
 
     private func list(_ query: ListTasks.Parameters) -> ListTasks.Result {
         let records = state.withLock { $0.tasks.values.sorted { $0.id < $1.id } }
-        return ListTasks.Result(
-            tasks: records.filter { query.states?.contains($0.status.state) ?? true }.map { TaskView($0) })
+        return ListTasks.Result(paging: records.map { TaskView($0) }, query)
     }
 
     private func cancel(_ parameters: CancelTasks.Parameters) -> ControlResult {
@@ -237,7 +239,9 @@ final class FakeDaemon: RequestHandler {
         }
         let page = selected.prefix(query.limit ?? 100)
         return ListEvents.Result(
-            events: page.map { EventView($0) }, first: SequenceNumber(first), head: SequenceNumber(Int64(events.count)))
+            events: page.map { EventView($0) },
+            nextAfter: page.count < selected.count ? page.last?.sequence : nil, first: SequenceNumber(first),
+            head: SequenceNumber(Int64(events.count)))
     }
 
     private func subscribe(_ query: Subscribe.Parameters, _ connection: RPCConnection) throws -> RPCAnswer {

@@ -93,3 +93,26 @@ enum Sample {
                 task: TaskID(task), payload: payload))
     }
 }
+
+extension ListTasks.Result {
+    /// One page of the tasks, which are given by id; the cursor is a number of tasks.
+    init(paging tasks: [TaskView], _ query: ListTasks.Parameters) {
+        var selected = tasks.filter { query.states?.contains($0.state) ?? true }
+        if query.order == .activity {
+            func rank(_ state: TaskState) -> Int {
+                switch state {
+                case .running: 0
+                case .queued, .waiting: 1
+                case .paused: 2
+                case .completed, .failed, .cancelled: 3
+                }
+            }
+            selected = (0...3).flatMap { stage in selected.filter { rank($0.state) == stage } }
+        }
+        let start = query.cursor.flatMap { Int($0) } ?? 0
+        let end = min(selected.count, start + (query.limit ?? ListTasks.defaultLimit))
+        self.init(
+            tasks: start < end ? Array(selected[start..<end]) : [], total: query.match == nil ? selected.count : nil,
+            nextCursor: end < selected.count ? "\(end)" : nil)
+    }
+}

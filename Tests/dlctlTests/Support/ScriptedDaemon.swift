@@ -68,7 +68,7 @@ final class ScriptedDaemon: DaemonCalling {
                 defer { state.later.forEach { state.tasks[$0.id] = $0 } }
                 return state.tasks.values.sorted { $0.id < $1.id }
             }
-            answer = ListTasks.Result(tasks: tasks.filter { query.states?.contains($0.state) ?? true })
+            answer = ListTasks.Result(paging: tasks, query)
         default: throw TransferError(.unsupported, "not scripted: \(M.name)")
         }
         guard let result = answer as? M.Result else { throw TransferError(.internal, "wrong script") }

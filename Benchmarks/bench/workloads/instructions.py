@@ -1,0 +1,77 @@
+"""Instructions for one more small download, in user space: callgrind counts them, and they repeat within a few percent."""
+import pathlib
+import re
+import subprocess
+
+from bench import bars
+from bench.context import Build
+from bench.content import make_small_files
+from bench.dld import Dld
+from bench.jobs import downloads
+from bench.measure import Failed
+
+FILE_BYTES = 4096
+PARALLEL = 64
+WORK = "one more small download"
+COUNTED = re.compile(r"^(?:totals|summary): (\d+)", re.MULTILINE)
+#: Seconds that one contender may take for the larger of two jobs.
+LIMIT = 1800
+
+
+def run(context):
+    """The difference between many and few files: what a start costs is in neither."""
+    few, many = context.size(1_000, 100), context.size(3_000, 300)
+    folder = context.work / "www" / "counted"
+    names = make_small_files(folder, many, FILE_BYTES)
+    origin = context.nginx.origin("http") + "/counted"
+
+    def job(count):
+        return downloads(origin, names[:count], context.out(), parallel=PARALLEL)
+
+    def difference(measure):
+        return (measure(job(many)) - measure(job(few))) / (many - few)
+
+    own = {build.name: difference(lambda job: by_daemon(context, build, job)) for build in context.builds}
+    context.report.figure(WORK, "instructions", own, "", bars.SMALL_INSTRUCTIONS)
+    for peer in context.peers:
+        if peer.name in ("curl", "aria2c"):
+            context.report.figure(WORK, f"instructions of {peer.name}",
+                                  {"dld": difference(lambda job: by_peer(context, peer, job))})
+
+
+def callgrind(out):
+    return ["valgrind", "--quiet", "--tool=callgrind", f"--callgrind-out-file={out}"]
+
+
+def by_daemon(context, build, job):
+    out = context.scratch("count") / "out"
+    with context.start(readable(context, build), PARALLEL, wrapper=callgrind(out)) as daemon:
+        Dld("dld", daemon).run(job)
+    return check(job, out)
+
+
+def readable(context, build):
+    """The build without debugging information, at which valgrind would stop."""
+    folder = context.work / f"readable{build.suffix}"
+    folder.mkdir(exist_ok=True)
+    subprocess.run(["strip", "--strip-debug", "-o", str(folder / "dld"), str(build.folder / "dld")], check=True)
+    return Build(build.suffix, folder)
+
+
+def by_peer(context, peer, job):
+    out = context.scratch("count") / "out"
+    done = subprocess.run([*callgrind(out), *peer.command(job)], timeout=LIMIT, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise Failed(f"{peer.name} ended with {done.returncode}: {done.stderr[-500:]}")
+    return check(job, out)
+
+
+def check(job, out):
+    """The instructions of a run that delivered what it should."""
+    missing = [path for _, path in job.pairs if not path.exists() or path.stat().st_size != FILE_BYTES]
+    if missing:
+        raise Failed(f"{len(missing)} of {len(job.pairs)} files are missing, {missing[0]} among them")
+    counted = COUNTED.search(pathlib.Path(out).read_text())
+    if not counted:
+        raise Failed(f"callgrind wrote no total to {out}")
+    return int(counted[1])

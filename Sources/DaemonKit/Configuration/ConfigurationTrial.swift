@@ -1,0 +1,111 @@
+import FoundationEssentials
+import Glibc
+import TransferModel
+import TransferStore
+
+/// Tries what a configuration names, for `--check-config`: groups, units, files and folders, with the rights of whoever asks.
+struct ConfigurationTrial {
+    let configuration: Configuration
+
+    private var settings: DaemonSettings { configuration.settings }
+    private var isSystem: Bool { configuration.paths.system }
+
+    /// Settings, in the table's order, and what is wrong with what they name.
+    func problems() -> [(name: String, message: String)] {
+        let found: [String: String?] = [
+            "socket": folderFault(PathFolder.above(configuration.socket)),
+            "stateDirectory": stateFault, "adminGroup": groupFault, "allowedUnits": unitFault,
+            "knownHosts": settings.knownHosts == nil ? nil : fileFault(configuration.knownHosts),
+            "session.directory": directoryFault, "session.caFile": certificateFault,
+        ]
+        // The folders of the system daemon are systemd's to make, for another user than the one who asks.
+        let passedOver: Set = isSystem ? ["socket", "stateDirectory"] : []
+        return SettingsTable.all.compactMap { setting in
+            if passedOver.contains(setting.name), configuration.origin(of: setting.name) == .default { return nil }
+            return found[setting.name].flatMap { $0 }.map { (setting.name, $0) }
+        }
+    }
+
+    private var stateFault: String? {
+        do {
+            try TransferStore.check(folder: configuration.stateDirectory)
+            return nil
+        } catch {
+            return (error as? TransferError)?.message ?? "\(error)"
+        }
+    }
+
+    /// The default's group may be missing: then root alone administers.
+    private var groupFault: String? {
+        guard isSystem, configuration.origin(of: "adminGroup") != .default,
+            !GroupMembership.exists(settings.adminGroup)
+        else { return nil }
+        return "there is no group \(settings.adminGroup); create it, or name another one."
+    }
+
+    private var unitFault: String? {
+        settings.allowedUnits.first { !LaunchRunner.isUnitName($0) || !$0.contains(".") }.map {
+            "\"\($0)\" is not the full name of a systemd unit; write it as in import.service."
+        }
+    }
+
+    /// The system daemon makes folders of users below its own.
+    private var directoryFault: String? {
+        isSystem || settings.session.directory == nil ? nil : configuration.downloadDirectory.flatMap(folderFault)
+    }
+
+    private var certificateFault: String? {
+        guard let path = settings.session.caFile.map(configuration.paths.expanded) else { return nil }
+        if let fault = fileFault(path) { return fault }
+        switch FileText.read(path, limit: 16 << 20) {
+        case .missing: return "\(path) does not exist; name an existing file."
+        case .failed(let reason): return "\(path) cannot be read: \(reason)."
+        case .text(let text):
+            return Self.holdsCertificate(text) ? nil : "\(path) holds no PEM certificate; name a file that holds some."
+        }
+    }
+
+    /// Whether some block of base64 begins as a certificate in DER does; RFC 7468.
+    static func holdsCertificate(_ text: String) -> Bool {
+        let blocks = text.split(separator: "-----BEGIN ").dropFirst()
+        return blocks.contains { block in
+            guard block.hasPrefix("CERTIFICATE-----") || block.hasPrefix("TRUSTED CERTIFICATE-----"),
+                let begin = block.firstIndex(where: \.isNewline), let end = block.range(of: "-----END ")
+            else { return false }
+            let body = block[begin..<end.lowerBound].filter { !$0.isWhitespace }
+            return Data(base64Encoded: String(body))?.first == 0x30
+        }
+    }
+
+    private func fileFault(_ path: String) -> String? {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return "\(path): \(errorText(errno)); name an existing file." }
+        guard status.st_mode & S_IFMT == S_IFREG else { return "\(path) is not a regular file." }
+        return access(path, R_OK) == 0 ? nil : "\(path) cannot be read: \(errorText(errno))."
+    }
+
+    /// What keeps this user from making a folder, or from writing in one that is there.
+    private func folderFault(_ path: String) -> String? {
+        var place = path
+        while true {
+            var status = stat()
+            if stat(place, &status) == 0 {
+                guard status.st_mode & S_IFMT == S_IFDIR else { return "\(place) is not a folder; name another one." }
+                guard access(place, W_OK | X_OK) != 0 else { return nil }
+                let what = place == path ? "written in" : "made: \(place) cannot be written in"
+                return "\(path) cannot be \(what) (\(errorText(errno))); change its rights or name another folder."
+            }
+            guard errno == ENOENT, place.count > 1 else {
+                return "\(path) cannot be used (\(errorText(errno))); name another folder."
+            }
+            place = PathFolder.above(place)
+        }
+    }
+}
+
+private enum PathFolder {
+    static func above(_ path: String) -> String {
+        guard let slash = path.lastIndex(of: "/"), slash > path.startIndex else { return "/" }
+        return String(path[..<slash])
+    }
+}

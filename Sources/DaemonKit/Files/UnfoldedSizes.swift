@@ -1,0 +1,32 @@
+import Threading
+import TransferModel
+
+/// Remembers of coded files that did not fit unfolded how much room they need, so that the disk is not filled again before
+/// it is there. After a restart the next attempt finds out anew.
+final class UnfoldedSizes: Sendable {
+    private static let longest = 4096
+
+    private let needed = Guarded<[TaskID: ByteCount]>([:])
+
+    /// - Parameter error: what ended the decoding; nil if it succeeded.
+    func note(_ error: TransferError?, of task: TaskID) {
+        let bytes = error?.details[ContentDecoding.neededMember]?.integerValue
+        needed.withLock { needed in
+            if needed.count >= Self.longest { needed = [:] }
+            needed[task] = bytes.map { ByteCount($0) }
+        }
+    }
+
+    /// - Throws: `disk.full` if the file of `task` is known not to fit. Blocks.
+    func requireRoom(for task: TaskID, in folder: Folder) throws(TransferError) {
+        guard let bytes = needed.withLock({ $0[task] }),
+            let free = DiskMonitor.freeSpace(of: folder.fileDescriptor), free < bytes
+        else { return }
+        throw TransferError(
+            .diskFull, "\(folder.path) has no room for the unfolded file. Free some; the task goes on by itself.",
+            details: [
+                "path": .string(folder.path), "free": .integer(free.rawValue),
+                ContentDecoding.neededMember: .integer(bytes.rawValue),
+            ])
+    }
+}

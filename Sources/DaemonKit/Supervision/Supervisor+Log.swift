@@ -1,0 +1,49 @@
+import Logging
+import TransferCore
+import TransferModel
+
+/// What the log says of tasks: how they ended, and what they wait for.
+extension Supervisor {
+    func log(_ outcome: TaskTransitions.Outcome) {
+        let record = outcome.record
+        logger.log(
+            level: TaskLogFields.level(of: record.status), "\(record.status.state.rawValue)",
+            metadata: TaskLogFields.fields(of: record))
+    }
+}
+
+/// Level and fields of a task's log lines; docs/operations.md lists the names.
+enum TaskLogFields {
+    /// What an administrator may have to do something about is a warning.
+    static func level(of status: TaskStatus) -> Logger.Level {
+        switch (status.state, status.reason) {
+        case (.failed, _), (.waiting, .disk), (.waiting, .authentication): .warning
+        case (.waiting, _), (.completed, _), (.cancelled, _), (.paused, _): .info
+        case (.queued, _), (.running, _): .debug
+        }
+    }
+
+    static func fields(of record: TaskRecord) -> Logger.Metadata {
+        let status = record.status
+        var fields: Logger.Metadata = [
+            "task": "\(record.id)", "owner": "\(record.session.owner)", "session": "\(record.session.identifier)",
+            "host": "\(record.host)", "attempt": "\(status.attempts)",
+            "url": .stringConvertible(MaskedURL(text: record.spec.url ?? "")),
+        ]
+        if let reason = status.reason { fields["reason"] = "\(reason.rawValue)" }
+        if let error = status.error {
+            fields["code"] = "\(error.code.rawValue)"
+            fields["error"] = "\(error.message)"
+            if let answer = error.details["status"]?.integerValue { fields["status"] = "\(answer)" }
+        }
+        if let next = status.nextAttemptAt { fields["next"] = "\(next)" }
+        if let file = record.result?.file { fields["file"] = "\(file)" }
+        return fields
+    }
+
+    /// Masked only for lines that are written.
+    private struct MaskedURL: CustomStringConvertible, Sendable {
+        let text: String
+        var description: String { URLRules.redacted(text) }
+    }
+}

@@ -1,0 +1,81 @@
+import Logging
+import TransferCore
+import TransferModel
+import TransferStore
+
+/// Paused sessions: a mark on the session keeps its tasks from being claimed, however many there are. Tasks keep the state
+/// that they have: one that was paused itself stays so when the session is resumed.
+extension Supervisor {
+    package func pause(_ key: SessionKey) async throws -> SessionRecord {
+        let now = time.reading()
+        let session = try await change(key, .sessionPaused, at: now) { $0.begin(at: now) }
+        // Also if it was paused before: that request may have met a disk that did not answer.
+        try await stopRuns(of: key)
+        return session
+    }
+
+    package func resume(_ key: SessionKey) async throws -> SessionRecord {
+        let now = time.reading()
+        let session = try await change(key, .sessionResumed, at: now) { $0.end(at: now) }
+        kick()
+        return session
+    }
+
+    private func change(
+        _ key: SessionKey, _ event: EventType, at now: ClockReading,
+        _ change: @escaping @Sendable (inout SessionPause) -> Bool
+    ) async throws -> SessionRecord {
+        let session = try await store.write { transaction in
+            guard var session = try transaction.session(key) else { throw TransferError.noSession(key.identifier) }
+            guard session.state != .invalidated else {
+                throw TransferError(
+                    .sessionInvalidated, "The session \"\(key.identifier)\" is over; open it again.",
+                    details: ["session": .string(key.identifier)])
+            }
+            guard change(&session.pause) else { return session }
+            try transaction.updateSession(session)
+            _ = try transaction.append(EventRecord(time: now.wall, type: event, session: key))
+            return session
+        }
+        transitions.clocks.note(session)
+        return session
+    }
+
+    /// What was claimed before the session was paused is queued again.
+    private func stopRuns(of key: SessionKey) async throws {
+        let running = TaskSelector(owner: key.owner, session: key.identifier, states: [.running])
+        var last: TaskID?
+        while true {
+            let after = last
+            let ids = try await store.read { try $0.select(running, after: after, limit: 256) }
+            guard let end = ids.last else { return }
+            last = end
+            for run in ids.compactMap({ runs[$0] }) where run.losesByStop {
+                logger.warning(
+                    "stops with its session, and begins again from 0 later", metadata: ["task": "\(run.task)"])
+            }
+            try await stoppingRuns(ids) { [transitions] in
+                try await store.write { transaction in
+                    for id in ids {
+                        guard let record = try transaction.task(id), record.status.state == .running else { continue }
+                        // It may have been resumed meanwhile: the task is claimed again then.
+                        _ = try transitions.apply(.preempted(.sessionPaused), to: record, in: transaction)
+                    }
+                }
+            }
+        }
+    }
+
+    /// To be called before any task counts its time.
+    func recallPauses() async throws {
+        let now = time.reading()
+        let sessions = try await store.read { try $0.sessions(owner: nil) }.filter { $0.pause != SessionPause() }
+        for var session in sessions {
+            if session.pause.continued(at: now) {
+                let continued = session
+                try await store.write { try $0.updateSession(continued) }
+            }
+            transitions.clocks.note(session)
+        }
+    }
+}

@@ -1,0 +1,26 @@
+import Glibc
+import TransferModel
+
+/// What the daemon may write into one file (RLIMIT_FSIZE, getrlimit(2)), which it has from whoever started it.
+package enum FileSizeLimit {
+    /// nil = no limit.
+    package static var current: ByteCount? {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0, limit.rlim_cur < UInt(Int64.max)
+        else { return nil }
+        return ByteCount(Int64(limit.rlim_cur))
+    }
+
+    /// Why a file cannot grow (EFBIG, write(2)), and what to do about it.
+    /// - Parameters:
+    ///   - limit: of the process.
+    ///   - otherwise: what to do if the process has no limit, and the file system is the one that refuses.
+    package static func sentence(limit: ByteCount? = current, otherwise: String) -> String {
+        guard let limit else { return "The destination's file system allows no file this long; \(otherwise)" }
+        return """
+            The file is longer than the \(limit.rawValue) bytes that the daemon may write into one (ulimit -f). Raise the limit: \
+            with LimitFSIZE= in dld.service (systemctl edit dld; for a user's own daemon systemctl --user edit dld), or, if \
+            dlctl or a shell started dld, with ulimit -f unlimited there. Restart dld, then task.retry.
+            """
+    }
+}

@@ -1,0 +1,98 @@
+import TransferModel
+
+/// Which tasks a field is for. On any other it would do nothing, so it is refused there.
+struct FieldUse: Sendable {
+    enum Tasks: Sendable, Hashable {
+        case downloads, uploads
+        /// Uploads over HTTP by one of these; auto, which asks the server, has all that one of its own choice may need.
+        case uploadsBy(Set<UploadProtocol>)
+    }
+
+    let field: String
+    let tasks: Tasks
+    let isGiven: @Sendable (TaskSpec) -> Bool
+
+    private init(_ field: String, _ tasks: Tasks, _ isGiven: @escaping @Sendable (TaskSpec) -> Bool) {
+        self.field = field
+        self.tasks = tasks
+        self.isGiven = isGiven
+    }
+
+    /// Protocols that auto may choose.
+    private static let automatic: Set<UploadProtocol> = [.tus, .resumable, .put]
+
+    /// The one table; a field that is not in it is for every task.
+    static let all: [FieldUse] = [
+        FieldUse("destination", .downloads) { $0.destination != nil },
+        FieldUse("conflictPolicy", .downloads) { $0.conflictPolicy != nil },
+        FieldUse("checksum", .downloads) { $0.checksum != nil },
+        FieldUse("size", .downloads) { $0.size != nil },
+        FieldUse("pieces", .downloads) { $0.pieces != nil },
+        FieldUse("connections", .downloads) { $0.connections != nil },
+        FieldUse("preserveTime", .downloads) { $0.preserveTime != nil },
+        FieldUse("durability", .downloads) { $0.durability != nil },
+        FieldUse("source", .uploads) { $0.source != nil },
+        FieldUse("uploadProtocol", .uploads) { $0.uploadProtocol != nil },
+        FieldUse("fileName", .uploads) { $0.fileName != nil },
+        FieldUse("uploadChecksum", .uploads) { $0.uploadChecksum != nil },
+        FieldUse("formField", .uploadsBy([.multipart])) { $0.formField != nil },
+        FieldUse("formFields", .uploadsBy([.multipart])) { $0.formFields != nil },
+        FieldUse("uploadMetadata", .uploadsBy([.tus])) { $0.uploadMetadata != nil },
+        FieldUse("interopVersion", .uploadsBy([.resumable])) { $0.interopVersion != nil },
+        FieldUse("uploadCreation", .uploadsBy([.resumable])) { $0.uploadCreation != nil },
+        FieldUse("s3", .uploadsBy([.s3Multipart])) { $0.s3 != nil },
+    ]
+
+    /// - Parameter upload: how the task uploads; nil for auto. Means nothing for other kinds.
+    /// - Returns: what the field goes with, where that is not this task.
+    func mismatch(_ kind: TaskKind, _ upload: UploadProtocol?) -> String? {
+        switch tasks {
+        case .downloads: kind == .download ? nil : "downloads; this task is of kind \(kind.rawValue)"
+        case .uploads: kind == .upload ? nil : "uploads; this task is of kind \(kind.rawValue)"
+        case .uploadsBy(let protocols):
+            if kind != .upload {
+                "uploads; this task is of kind \(kind.rawValue)"
+            } else if let upload {
+                protocols.contains(upload)
+                    ? nil : "uploadProtocol \(Self.words(protocols)); this task has \(upload.rawValue)"
+            } else {
+                protocols.isDisjoint(with: Self.automatic) ? "uploadProtocol \(Self.words(protocols))" : nil
+            }
+        }
+    }
+
+    private static func words(_ protocols: Set<UploadProtocol>) -> String {
+        protocols.map(\.rawValue).sorted().joined(separator: " or ")
+    }
+}
+
+extension SpecRules {
+    /// - Throws: `request.bad_field` for a field that does nothing for such a task. What sessions say is not looked at: it is
+    ///   for whichever of their tasks it concerns.
+    func checkUses(_ spec: TaskSpec, _ upload: UploadProtocol?) throws(TransferError) {
+        for use in FieldUse.all where use.isGiven(spec) {
+            if let mismatch = use.mismatch(spec.kind, upload) { throw bad(use.field, "goes with \(mismatch).") }
+        }
+    }
+
+    /// Whoever says who asks says it in one way.
+    func checkCredentials(_ spec: TaskSpec, _ url: ParsedURL?) throws(TransferError) {
+        if spec.password != nil, spec.username == nil, spec.resumeData == nil, url?.username == nil {
+            throw bad("password", "goes with username, which is missing.")
+        }
+        guard spec.bearer != nil else { return }
+        if spec.username != nil { throw bad("username", "say either username or bearer.") }
+        if spec.headers?.contains(where: { $0.isNamed("authorization") }) ?? false {
+            throw bad("bearer", "say either bearer or the header Authorization.")
+        }
+    }
+
+    /// Headers that dld sets itself, and that it would drop.
+    static func ownedHeaders(of kind: TaskKind) -> Set<String> {
+        switch kind {
+        case .download: RequestHeaders.owned
+        case .data: RequestHeaders.framing
+        case .upload: RequestHeaders.owned.union(UploadRequest.owned)
+        }
+    }
+}

@@ -1,0 +1,101 @@
+/// What members and settings may be that are checked in several places and written in several documents.
+///
+/// What one client asks for is read on the paths that serve everybody: each member has a length.
+package enum Bounds {
+    // MARK: Seconds
+
+    /// A session's `launchInterval` and its default; up to a year.
+    package static let launchInterval: ClosedRange<Double> = 1...31_622_400
+    /// A subscriber's `progressInterval`, where it is not 0, and its default.
+    package static let progressInterval: ClosedRange<Double> = 0.1...86_400
+
+    /// A task's and a session's timeouts: ten years.
+    package static let longestTimeout: Double = 10 * 366 * 86_400
+    /// `retry.firstDelay` and `retry.longestDelay`.
+    package static let longestDelay: Double = 86_400
+
+    // MARK: Bytes of texts
+
+    package static let url = 16_384
+    package static let path = 4095
+    package static let fileName = 255
+    /// Of sessions, subscribers, tags, client tokens and units.
+    package static let name = 255
+    package static let description = 4096
+    /// `contentType`, `fileName` and `formField`.
+    package static let text = 1024
+    package static let method = 64
+    /// `username`, `password`, `bearer`: what a server takes in one line of a header (nginx 8 KiB, Apache 8190 bytes).
+    package static let secret = 8192
+    /// `match` of `task.list`.
+    package static let match = 4096
+
+    // MARK: Numbers of things
+
+    /// Apache's LimitRequestFields; others bound the bytes alone.
+    package static let headers = 100
+    /// Names and values together. nginx takes 32 KiB, Node 16 KiB, Apache 800 KB; libcurl sends up to 1 MiB.
+    package static let headerBytes = 64 << 10
+    /// `formFields` and their names and values.
+    package static let formFields = 1000
+    package static let formFieldBytes = 1 << 20
+    /// Names and values of `uploadMetadata`: they go in a header.
+    package static let metadataBytes = 64 << 10
+    package static let tags = 64
+    package static let mirrors = 64
+    /// Of one download.
+    package static let connections = 64
+    package static let s3Parts = 10_000
+    package static let scheduleWindows = 64
+    /// The arguments of a session's program, and their bytes together.
+    package static let arguments = 256
+    package static let argumentBytes = 64 << 10
+
+    /// Digests of pieces: with 4 MiB a piece a file of 128 GiB.
+    package static let pieces = 32_768
+    /// Hexadecimal digits of all of them: 32768 of sha-256, 16384 of sha-512.
+    package static let pieceDigits = 2 << 20
+    /// Least length of one of several pieces: the shortest that BitTorrent uses.
+    package static let leastPiece: Int64 = 16 << 10
+
+    // MARK: Lists
+
+    /// Tasks that one call of a control method names, and tasks and sessions of a filter of events.
+    package static let ids = 10_000
+    /// Bytes of what is stored of the entries of one page.
+    package static let pageBytes = 2 << 20
+    /// Of one owner, not counting those that are over.
+    package static let sessions = 1000
+    /// Durable names of one owner.
+    package static let subscribers = 1000
+
+    // MARK: The wire
+
+    /// Bytes of one line.
+    package static let line = 8 << 20
+    package static let batch = 1000
+    package static let nesting = 64
+    /// Requests of one connection that are answered at the same time.
+    package static let requestsInFlight = 64
+    /// Bytes that wait for one client before it is dropped.
+    package static let waitingAnswers = 8 << 20
+    /// Bytes of unfinished lines, of all users and of one.
+    package static let unfinishedLines = 256 << 20
+    package static let unfinishedLinesOfUser = 64 << 20
+    package static let subscriptions = 64
+    /// Bytes of a data task's answer.
+    package static let dataAnswer = 16 << 20
+
+    /// Whether the digests of pieces are few enough to be named in one task.
+    package static func allows(_ pieces: PieceDigests) -> Bool {
+        let count = pieces.values.count
+        return (1...self.pieces).contains(count) && count * pieces.algorithm.hexLength <= pieceDigits
+            && (count == 1 || pieces.length.rawValue >= leastPiece)
+    }
+
+    package static func words(_ range: ClosedRange<Double>) -> String {
+        "\(number(range.lowerBound)) to \(number(range.upperBound))"
+    }
+
+    private static func number(_ value: Double) -> String { Int64(exactly: value).map { "\($0)" } ?? "\(value)" }
+}

@@ -1,0 +1,21 @@
+extension JSONTape {
+    /// Where the first member stands whose name its object has had before; nil if there is none. Which of two values is
+    /// meant nobody can tell (RFC 8259 section 4).
+    func duplicate() -> [any CodingKey]? {
+        for (index, entry) in entries.enumerated() where entry.kind == .object && entry.count > 1 {
+            var names: Set<[UInt8]> = []
+            var name = index + 1
+            while name < Int(entry.next) {
+                let text = entries[name].count == 0 ? Array(slice(entries[name])) : unescaped(entries[name])
+                if !names.insert(text).inserted {
+                    // A member's value, for a place of its own.
+                    return path(to: index) + [AnyKey(stringValue: String(decoding: text, as: UTF8.self))]
+                }
+                name = Int(entries[name + 1].next)
+            }
+        }
+        return nil
+    }
+
+    private func unescaped(_ entry: Entry) -> [UInt8] { JSONEscape.unescaped(slice(entry)) ?? Array(slice(entry)) }
+}

@@ -1,0 +1,17 @@
+/// Names of the contract that are not all built: refusals list those that are.
+public protocol PartlyBuilt {
+    var isBuilt: Bool { get }
+}
+
+extension TaskSpec.CodingKeys: PartlyBuilt {
+    public var isBuilt: Bool { self != .requestCachePolicy }
+}
+
+extension SessionConfiguration.CodingKeys: PartlyBuilt {
+    public var isBuilt: Bool {
+        ![
+            .requestCachePolicy, .httpCookieAcceptPolicy, .httpShouldSetCookies, .isDiscretionary,
+            .allowsExpensiveNetworkAccess, .allowsConstrainedNetworkAccess,
+        ].contains(self)
+    }
+}

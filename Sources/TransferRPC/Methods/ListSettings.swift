@@ -1,0 +1,141 @@
+import TransferModel
+
+/// What is needed for a changed value of a setting to take effect.
+public enum SettingEffect: String, Codable, Sendable, CaseIterable {
+    /// `settings.set` changes it at once; an edited file needs a reload.
+    case runtime
+    /// A reload (SIGHUP).
+    case reload
+    case restart
+}
+
+/// What one origin says of a setting.
+public struct SettingStatementView: WireObject, Hashable {
+    public var text: String
+    public var origin: SettingSource
+    public var place: String?
+
+    public init(text: String, origin: SettingSource, place: String? = nil) {
+        self.text = text
+        self.origin = origin
+        self.place = place
+    }
+
+    public enum CodingKeys: String, CodingKey, CaseIterable {
+        case text, origin, place
+    }
+
+    public static let wireName = "SettingStatement"
+    public static func field(_ key: CodingKeys) -> Field {
+        switch key {
+        case .text: .required(.string, "The value as a configuration file writes it.")
+        case .origin: .required(.oneOf(SettingSource.self), "What kind of place it comes from.")
+        case .place:
+            .optional(
+                .string,
+                "The place: `FILE:LINE`, the environment variable, the option of the command line, or `settings.set`.")
+        }
+    }
+}
+
+/// One setting of the daemon, as it is in force.
+public struct ListedSetting: WireObject, Hashable {
+    public var name: String
+    public var value: JSONValue
+    public var text: String
+    public var origin: SettingSource
+    public var place: String?
+    public var `default`: String
+    public var effect: SettingEffect
+    public var overruled: [SettingStatementView]?
+    public var pending: SettingStatementView?
+
+    public init(
+        name: String, value: JSONValue, text: String, origin: SettingSource, place: String?, default: String,
+        effect: SettingEffect, overruled: [SettingStatementView]?, pending: SettingStatementView?
+    ) {
+        self.name = name
+        self.value = value
+        self.text = text
+        self.origin = origin
+        self.place = place
+        self.default = `default`
+        self.effect = effect
+        self.overruled = overruled
+        self.pending = pending
+    }
+
+    public enum CodingKeys: String, CodingKey, CaseIterable {
+        case name, value, text, origin, place, `default`, effect, overruled, pending
+    }
+
+    public static let wireName = "ListedSetting"
+    public static func field(_ key: CodingKeys) -> Field {
+        switch key {
+        case .name: .required(.string, "As in a configuration file, sections before a dot: `session.retry.attempts`.")
+        case .value:
+            .required(.any, "The value in force; null if nothing is set and the default is no fixed value. No secrets.")
+        case .text, .origin, .place: SettingStatementView.field(key.inStatement)
+        case .default: .required(.string, "The default, as a file writes it or in words.")
+        case .effect:
+            .required(
+                .oneOf(SettingEffect.self),
+                "What a change needs: `settings.set`, a reload of the files, or a restart. What `settings.set` can change, "
+                    + "a reload changes too.")
+        case .overruled:
+            .optional(
+                .list(.object(SettingStatementView.self)), "What weaker origins say, the strongest of them first.")
+        case .pending:
+            .optional(
+                .object(SettingStatementView.self),
+                "What the files say by now and is not in force yet: it needs a reload, or a restart where `effect` says so."
+            )
+        }
+    }
+}
+
+extension ListedSetting.CodingKeys {
+    fileprivate var inStatement: SettingStatementView.CodingKeys {
+        switch self {
+        case .origin: .origin
+        case .place: .place
+        case .name, .value, .text, .default, .effect, .overruled, .pending: .text
+        }
+    }
+}
+
+public enum ListSettings: RPCMethod {
+    public typealias Parameters = Nothing
+    public static let name = "settings.list"
+    public static let summary =
+        "Every setting in force and where it comes from: those that settings.set changes, and those that only files, environment "
+        + "and flags set."
+    public static let errors: [ErrorCode] = []
+
+    public struct Result: WireObject, Hashable {
+        public var settings: [ListedSetting]
+        public var files: [String]
+        public var problem: String?
+
+        public init(settings: [ListedSetting], files: [String], problem: String?) {
+            self.settings = settings
+            self.files = files
+            self.problem = problem
+        }
+
+        public enum CodingKeys: String, CodingKey, CaseIterable {
+            case settings, files, problem
+        }
+
+        public static let wireName = "SettingsInForce"
+        public static func field(_ key: CodingKeys) -> Field {
+            switch key {
+            case .settings:
+                .required(.list(.object(ListedSetting.self)), "In the order of docs/configuration.md.")
+            case .files: .required(.list(.string), "Configuration files that were read, the strongest first.")
+            case .problem:
+                .optional(.string, "Why the files, as they are by now, would not be accepted; one line per mistake.")
+            }
+        }
+    }
+}

@@ -1,0 +1,35 @@
+import TransferModel
+
+/// Tasks from one id to another, both included; ids that name none of the peer's tasks are passed over.
+public struct TaskRange: WireObject, Hashable {
+    public var first: TaskID
+    public var last: TaskID
+
+    public init(_ range: ClosedRange<TaskID>) {
+        first = range.lowerBound
+        last = range.upperBound
+    }
+
+    public enum CodingKeys: String, CodingKey, CaseIterable {
+        case first, last
+    }
+
+    public static func field(_ key: CodingKeys) -> Field {
+        switch key {
+        case .first: .required(.taskID, "The smallest id.")
+        case .last: .required(.taskID, "The largest id, not below `first`; no task has to have it.")
+        }
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let fields = try StrictFields(decoder, CodingKeys.self)
+        first = try fields.required(.first)
+        last = try fields.required(.last)
+        guard first <= last else {
+            let path = fieldPath(decoder.codingPath + [CodingKeys.last])
+            throw TransferError(.badField, "\(path): not below `first`.", details: ["field": .string(path)])
+        }
+    }
+
+    package var range: ClosedRange<TaskID> { first...last }
+}

@@ -1,0 +1,82 @@
+import TransferModel
+
+/// The table of everything that has a bound, for docs/protocol.md: written from the numbers that the code checks.
+enum LimitsReference {
+    static let introduction = """
+        What one user asks for must not slow down or use up what others need, so everything has a bound. Beyond it a \
+        request is refused with `request.bad_field`, `request.too_large` or `limit.reached`, and nothing of it is stored. \
+        What an older daemon stored beyond a bound stays as it is, and runs.
+        """
+
+    static let rows: [[String]] =
+        specification + session
+        + [
+            ["ids of a control method; `sessions`, `tasks` of events.subscribe and events.list", "\(Bounds.ids)"],
+            [
+                "`ids`, `clientTokens` of task.list; its `tags`; its `match`",
+                "\(ListTasks.largestSelection); \(Bounds.tags); \(Bounds.match) bytes",
+            ],
+            [
+                "a page of task.list, session.list and events.list",
+                "\(ListTasks.largestLimit) entries, and \(size(Bounds.pageBytes)) of what is stored of them, but at least one",
+            ],
+            ["a piece of task.body", size(Int(ReadBody.largestPiece))],
+            ["sessions of one user that are not over", "\(Bounds.sessions)"],
+            ["durable subscribers of one user", "\(Bounds.subscribers)"],
+            ["identifiers of sessions, names of subscribers", "1 to \(Bounds.name) bytes"],
+            ["subscriptions of one connection", "\(Bounds.subscriptions)"],
+            ["a line; brackets in it", "\(size(Bounds.line)); \(Bounds.nesting) deep"],
+            ["a batch", "\(Bounds.batch) requests"],
+            ["requests of one connection that are answered at the same time", "\(Bounds.requestsInFlight)"],
+            [
+                "lines that have not ended, beyond the first 64 KiB of each",
+                "\(size(Bounds.unfinishedLinesOfUser)) of one user (root excepted), \(size(Bounds.unfinishedLines)) of all",
+            ],
+            ["what waits for a client that does not read", size(Bounds.waitingAnswers)],
+            ["connections; of one user", "`maximumConnections`; `maximumConnectionsPerUser` (root excepted)"],
+            ["tasks of one user that have not ended", "`maximumQueuedTasksPerUser`"],
+        ]
+
+    private static let specification: [[String]] = [
+        ["`url`, each of `mirrors` and of `s3`, `proxy`", "\(Bounds.url) bytes"],
+        ["`mirrors`", "\(Bounds.mirrors)"],
+        ["`method`", "\(Bounds.method) bytes"],
+        [
+            "`headers`, `httpAdditionalHeaders`",
+            "\(Bounds.headers), with \(size(Bounds.headerBytes)) of names and values in all",
+        ],
+        ["`username`, `password`, `bearer`", "\(Bounds.secret) bytes each"],
+        ["every path", "\(Bounds.path) bytes"],
+        ["`destination.filename`", "\(Bounds.fileName) bytes"],
+        ["`contentType`, `fileName`, `formField`", "\(Bounds.text) bytes each"],
+        [
+            "`formFields`",
+            "\(Bounds.formFields), with \(size(Bounds.formFieldBytes)) of names and values in all",
+        ],
+        ["`uploadMetadata`", "\(size(Bounds.metadataBytes)) of names and values in all"],
+        ["`s3.partURLs`", "\(Bounds.s3Parts)"],
+        [
+            "`pieces`",
+            "\(Bounds.pieces), with \(size(Bounds.pieceDigits)) of digits in all; each at least \(size(Int(Bounds.leastPiece))), unless it is the only one",
+        ],
+        ["`connections`, `connectionsPerDownload`", "\(Bounds.connections)"],
+        ["`description`", "\(Bounds.description) bytes"],
+        ["`tags`", "\(Bounds.tags) of 1 to \(Bounds.name) bytes"],
+        ["`clientToken`", "1 to \(Bounds.name) bytes"],
+        ["`timeoutIntervalForRequest`, `timeoutIntervalForResource`", "ten years (\(Int64(Bounds.longestTimeout)) s)"],
+        ["`retry.firstDelay`, `retry.longestDelay`", "\(Int64(Bounds.longestDelay)) s"],
+        ["the answer that a data task keeps", size(Bounds.dataAnswer)],
+    ]
+
+    private static let session: [[String]] = [
+        ["`schedule`", "\(Bounds.scheduleWindows) windows"],
+        ["`launchInterval`", "\(Bounds.words(Bounds.launchInterval)) s"],
+        ["`launch.argv`", "\(Bounds.arguments), with \(size(Bounds.argumentBytes)) in all"],
+        ["`launch.unit`", "\(Bounds.name) bytes"],
+        ["`progressInterval` of a subscription", "\(Bounds.words(Bounds.progressInterval)) s, or 0"],
+    ]
+
+    private static func size(_ bytes: Int) -> String {
+        bytes.isMultiple(of: 1 << 20) ? "\(bytes >> 20) MiB" : "\(bytes >> 10) KiB"
+    }
+}

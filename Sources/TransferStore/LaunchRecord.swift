@@ -1,0 +1,84 @@
+import GRDB
+import TransferModel
+
+/// What is remembered of a session's launches, so that the next daemon keeps to it.
+package struct LaunchRecord: Hashable, Sendable {
+    /// When the program was started last, or could not be.
+    package var startedAt: Timestamp
+    /// Starts in a row that failed.
+    package var failures: Int
+    /// The program that was started last; nil once its end was seen.
+    package var program: ProgramIdentity?
+
+    package init(startedAt: Timestamp, failures: Int = 0, program: ProgramIdentity? = nil) {
+        self.startedAt = startedAt
+        self.failures = failures
+        self.program = program
+    }
+}
+
+/// Tells a process from every other one that has or had its number.
+package struct ProgramIdentity: Hashable, Sendable, Codable {
+    package var pid: Int32
+    /// Clock ticks between the machine's boot and its start; proc_pid_stat(5), `starttime`.
+    package var startTime: UInt64
+    /// The kernel's random name of the boot.
+    package var boot: String
+
+    package init(pid: Int32, startTime: UInt64, boot: String) {
+        self.pid = pid
+        self.startTime = startTime
+        self.boot = boot
+    }
+}
+
+extension StoreSnapshot {
+    /// nil where the session's program was never started.
+    package func launch(_ session: SessionKey) throws -> LaunchRecord? {
+        guard let id = try sessionRow(session),
+            let row = try Row.fetchOne(
+                try statement("SELECT started_at, failures, program FROM launch WHERE session = ?"), arguments: [id])
+        else { return nil }
+        return LaunchRecord(
+            startedAt: Timestamp(milliseconds: row[0]), failures: row[1],
+            program: try (row[2] as String?).map { try JSONColumn.decode($0) })
+    }
+}
+
+extension StoreTransaction {
+    /// Replaces what is remembered of the session's launches.
+    /// - Throws: `session.not_found`.
+    package func setLaunch(_ launch: LaunchRecord, of session: SessionKey) throws {
+        try execute(
+            """
+            INSERT INTO launch (session, started_at, failures, program) VALUES (?, ?, ?, ?) ON CONFLICT (session) \
+            DO UPDATE SET started_at = excluded.started_at, failures = excluded.failures, program = excluded.program
+            """,
+            [
+                try existingSession(session), launch.startedAt.rawValue, launch.failures,
+                try launch.program.map { try JSONColumn.encode($0) },
+            ])
+    }
+
+    /// The session has another program than the one that failed.
+    package func forgetLaunchFailures(of session: SessionKey) throws {
+        guard var launch = try launch(session), launch.failures > 0 else { return }
+        launch.failures = 0
+        try setLaunch(launch, of: session)
+    }
+
+    /// Makes a durable name known at the head of the log, unless it is known: what happens from now on is unseen.
+    package func introduce(_ subscriber: String?, owner: UserID) throws {
+        guard let subscriber, try self.subscriber(subscriber, owner: owner) == nil else { return }
+        try acknowledge(subscriber, owner: owner, try eventHead())
+    }
+
+    /// Ends the launches of all sessions that this durable name acknowledges for, until `session.open` asks for them again.
+    package func endLaunches(for subscriber: String, owner: UserID) throws {
+        for var session in try sessions(owner: owner)
+        where session.configuration.subscriber == subscriber && session.configuration.sendsLaunchEvents == true {
+            session.configuration.sendsLaunchEvents = nil
+            try updateSession(session)
+        }
+    }
+}

@@ -1,0 +1,44 @@
+import Threading
+import TransferModel
+
+/// Remembers what the long documents of sessions say. Each task of a session asks for its document, and a database of
+/// before there were bounds may hold one of megabytes: decoding it again for each would delay everybody's tasks.
+enum KnownConfigurations {
+    private struct Known {
+        var text: String
+        var configuration: SessionConfiguration
+    }
+
+    /// Decoding a shorter one costs microseconds.
+    private static let leastLength = 1 << 10
+    /// Bytes of all texts together; beyond it all are forgotten.
+    private static let most = 64 << 20
+
+    private struct Memory {
+        var known: [SessionKey: Known] = [:]
+        var bytes = 0
+        /// Long documents that were decoded.
+        var decoded: [SessionKey: Int] = [:]
+    }
+
+    private static let memory = Guarded(Memory())
+
+    /// - Throws: `internal` where the text cannot be read.
+    static func configuration(of key: SessionKey, _ text: String) throws -> SessionConfiguration {
+        let length = text.utf8.count
+        guard length >= leastLength else { return try JSONColumn.decode(text) }
+        // Whatever is stored by now, an equal text means the same.
+        if let known = memory.withLock({ $0.known[key] }), known.text == text { return known.configuration }
+        let configuration: SessionConfiguration = try JSONColumn.decode(text)
+        memory.withLock { memory in
+            if memory.bytes + length > most { memory = Memory() }
+            memory.bytes += length - (memory.known[key]?.text.utf8.count ?? 0)
+            memory.known[key] = Known(text: text, configuration: configuration)
+            memory.decoded[key, default: 0] += 1
+        }
+        return configuration
+    }
+
+    /// How often a long document of the session was decoded.
+    static func decodings(of key: SessionKey) -> Int { memory.withLock { $0.decoded[key] ?? 0 } }
+}

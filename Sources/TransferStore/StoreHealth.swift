@@ -1,0 +1,73 @@
+import Threading
+import TransferModel
+
+/// What keeps the store from its work.
+package enum StoreTrouble: Hashable, Sendable {
+    /// There is no room for the reserve: adds are refused.
+    case full
+    /// SQLite cannot read or write the database: a damaged page, a disk that fails.
+    case unusable
+}
+
+/// A trouble is told once when it begins, and once when it is over.
+package enum StoreNews: Sendable {
+    case began(StoreTrouble, TransferError)
+    case ended(StoreTrouble)
+}
+
+/// Notices when the store cannot work and when it can again, however often it is tried meanwhile.
+final class StoreHealth: Sendable {
+    private struct State {
+        var troubles: [StoreTrouble: TransferError] = [:]
+        var lastFailure: ContinuousClock.Instant?
+        var observer: (@Sendable (StoreNews) -> Void)?
+    }
+
+    /// Only some reads meet a damaged page: one that goes well proves nothing before so long.
+    private let quiet: Duration
+    private let state = Guarded(State())
+
+    init(quiet: Duration = .seconds(5)) { self.quiet = quiet }
+
+    /// Tells `body` of what has begun already, too. It is called in order, and must not use the store.
+    func observe(_ body: @escaping @Sendable (StoreNews) -> Void) {
+        state.withLock { state in
+            state.observer = body
+            for (trouble, error) in state.troubles { body(.began(trouble, error)) }
+        }
+    }
+
+    func began(_ trouble: StoreTrouble, _ error: TransferError) {
+        state.withLock { state in
+            state.lastFailure = .now
+            guard state.troubles.updateValue(error, forKey: trouble) == nil else { return }
+            state.observer?(.began(trouble, error))
+        }
+    }
+
+    func ended(_ trouble: StoreTrouble) {
+        state.withLock { state in
+            if state.troubles.removeValue(forKey: trouble) != nil { state.observer?(.ended(trouble)) }
+        }
+    }
+
+    /// A read or a commit ended so; only what SQLite says of the disk counts.
+    /// - Returns: whether it does.
+    @discardableResult
+    func failed(_ error: any Error) -> Bool {
+        guard let failure = StoreFailure.transferError(error) as? TransferError, failure.code == .diskIO else {
+            return false
+        }
+        began(.unusable, failure)
+        return true
+    }
+
+    /// A read or a commit went well.
+    func succeeded() {
+        let isOver = state.withLock { state in
+            guard state.troubles[.unusable] != nil, let last = state.lastFailure else { return false }
+            return last.duration(to: .now) >= quiet
+        }
+        if isOver { ended(.unusable) }
+    }
+}

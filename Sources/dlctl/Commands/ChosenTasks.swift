@@ -1,0 +1,85 @@
+import TransferModel
+import TransferRPC
+
+/// Finds the tasks that ids and ranges name: of a range, those that exist.
+struct ChosenTasks {
+    var choice: TaskChoice
+    var owner: OwnerScope?
+    var client: any DaemonCalling
+    var console: Console
+
+    /// Hands out every task, page by page; says which ids of a range name none.
+    /// - Throws: the refusal of an id that names no task, and of a range in which there is none.
+    func pages(_ take: ([TaskView]) async throws -> Void) async throws {
+        for piece in choice.pieces {
+            switch piece {
+            case .task(let id): try await take([try await client.call(GetTask.self, TaskReference(id: id))])
+            case .range(let range):
+                let found = try await pages(range, take)
+                try Self.report(missing: found.gaps(in: range), in: range, console)
+            }
+        }
+    }
+
+    func all() async throws -> [TaskView] {
+        var tasks: [TaskView] = []
+        try await pages { tasks += $0 }
+        return tasks
+    }
+
+    /// Does something with every task. What is refused of one of several is said, and the others go on.
+    /// - Throws: `CommandFailure.refusedSome`; of a single task what was refused.
+    func forEach(_ body: (TaskID) async throws -> Void) async throws {
+        if let id = choice.single { return try await body(id) }
+        var isComplete = true
+        func attempt(_ id: TaskID) async throws {
+            do {
+                try await body(id)
+            } catch let error as TransferError {
+                console.report(.refused(error))
+                isComplete = false
+            }
+        }
+        for piece in choice.pieces {
+            switch piece {
+            case .task(let id): try await attempt(id)
+            case .range(let range):
+                let found = try await pages(range) { for task in $0 { try await attempt(task.id) } }
+                do {
+                    try Self.report(missing: found.gaps(in: range), in: range, console)
+                } catch let error as TransferError {
+                    console.report(.refused(error))
+                    isComplete = false
+                }
+            }
+        }
+        if !isComplete { throw CommandFailure.refusedSome }
+    }
+
+    /// - Returns: the ids there are.
+    private func pages(
+        _ range: ClosedRange<TaskID>, _ take: ([TaskView]) async throws -> Void
+    ) async throws -> TaskRanges {
+        var query = ListTasks.Parameters(range: TaskRange(range), limit: ListTasks.largestLimit, owner: owner)
+        var found = TaskRanges()
+        repeat {
+            let page = try await client.call(ListTasks.self, query)
+            found.append(TaskRanges(page.tasks.map(\.id)))
+            try await take(page.tasks)
+            query.cursor = page.nextCursor
+        } while query.cursor != nil
+        return found
+    }
+
+    /// - Throws: `task.not_found` if nothing of the range is there.
+    static func report(missing: TaskRanges, in range: ClosedRange<TaskID>, _ console: Console) throws {
+        if missing.ranges == [range] { throw TransferError.noTask(in: range) }
+        if !missing.isEmpty { console.remark("no such tasks: \(missing.text)") }
+    }
+}
+
+extension TransferError {
+    static func noTask(in range: ClosedRange<TaskID>) -> TransferError {
+        TransferError(.taskNotFound, "There is no task from \(range.lowerBound) to \(range.upperBound).")
+    }
+}

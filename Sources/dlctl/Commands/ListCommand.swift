@@ -1,0 +1,190 @@
+import ArgumentParser
+import TransferModel
+import TransferRPC
+
+struct ListCommand: DaemonCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "A table of tasks.",
+        discussion: """
+            Running tasks come first, then waiting and queued ones in the order of the queue, then paused ones, then those that \
+            have ended, the latest first.
+
+            On a terminal it shows \(terminalRows) tasks at most, \(terminalHistory) of them ended, and says how many more there \
+            are. Into a file or a pipe, and with --json, it prints all of them.
+
+            EXAMPLES:
+              dlctl list
+              dlctl list -n 200 -s nightly
+              dlctl list --state failed --state cancelled --all
+            """,
+        aliases: ["ls"])
+
+    @Argument(
+        help: ArgumentHelp("Only these tasks: ids, or ranges of ids such as 3-7.", valueName: "id"), completion: .tasks)
+    var ids: [TaskArgument] = []
+
+    @Option(help: ArgumentHelp("Only tasks in this state; may be repeated.", valueName: "state"))
+    var state: [TaskState] = []
+
+    @Option(
+        name: .shortAndLong, help: ArgumentHelp("Only tasks of this session.", valueName: "session"),
+        completion: .sessions)
+    var session: String?
+
+    @Flag(help: "All tasks, on a terminal too.")
+    var all = false
+
+    @Option(help: ArgumentHelp("Only where address, description or file contain this text.", valueName: "text"))
+    var match: String?
+
+    @Option(name: [.customShort("n"), .long], help: ArgumentHelp("At most this many tasks.", valueName: "n"))
+    var limit: Int?
+
+    @OptionGroup var owner: OwnerOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    /// Rows on a terminal without `--limit` and `--all`.
+    static let terminalRows = 50
+    /// Of them, tasks that have ended, unless their states are asked for.
+    static let terminalHistory = 10
+
+    func validate() throws {
+        if let limit, limit < 1 { throw ValidationError("-n: say 1 or more.") }
+        if limit != nil, all { throw ValidationError("Say one of --limit and --all.") }
+        if !ids.isEmpty, all || limit != nil || !state.isEmpty || session != nil || match != nil {
+            throw ValidationError("Name task ids, or say which tasks with options.")
+        }
+    }
+
+    func run(_ session: CommandSession) async throws {
+        let client = try await session.connect()
+        let console = session.console
+        if !ids.isEmpty {
+            let chosen = ChosenTasks(choice: TaskChoice(ids), owner: owner.scope, client: client, console: console)
+            let tasks = try await chosen.all()
+            await client.close()
+            return try show(tasks, console)
+        }
+        if let name = self.session, owner.owner == nil { try await client.requireSession(name) }
+        let pages = TaskPages(
+            query: ListTasks.Parameters(
+                session: self.session, states: state.isEmpty ? nil : state, match: match, order: .activity,
+                owner: owner.scope),
+            limit: limit ?? (isShort(console) ? Self.terminalRows : .max))
+        if console.json {
+            try await printJSON(pages, client, console)
+        } else {
+            try await printTable(pages, client, console)
+        }
+        await client.close()
+    }
+
+    private func show(_ tasks: [TaskView], _ console: Console) throws {
+        if console.json { return try console.value(ListTasks.Result(tasks: tasks)) }
+        let width = console.outputIsTerminal ? Terminal.size().columns : nil
+        var table = TaskTable(width: width, now: .now(), showsOwner: owner.scope == .everyone)
+        table.render(tasks).forEach(console.line)
+    }
+
+    private func isShort(_ console: Console) -> Bool { limit == nil && !all && console.outputIsTerminal }
+
+    /// Page by page: a million tasks fit into no memory.
+    private func printTable(_ pages: TaskPages, _ client: any DaemonCalling, _ console: Console) async throws {
+        let width = console.outputIsTerminal ? Terminal.size().columns : nil
+        var table = TaskTable(width: width, now: .now(), showsOwner: owner.scope == .everyone)
+        let cutsHistory = isShort(console) && state.isEmpty
+        var shown = 0
+        let end = try await pages.read(client) { tasks, _ in
+            let tasks = cutsHistory ? Self.withShortHistory(tasks) : tasks
+            shown += tasks.count
+            table.render(tasks).forEach(console.line)
+        }
+        if shown == 0, end.isComplete { return console.remark(absence) }
+        if let more = Self.more(shown: shown, end) { console.remark(more) }
+    }
+
+    static func withShortHistory(_ tasks: [TaskView]) -> [TaskView] {
+        let open = tasks.prefix { !$0.state.isFinal }
+        return Array(open + tasks.dropFirst(open.count).prefix(terminalHistory))
+    }
+
+    /// The last line; nil if there are no more tasks.
+    static func more(shown: Int, _ end: TaskPages.End) -> String? {
+        let advice = "--limit N shows more, --all shows all"
+        guard let total = end.isComplete ? end.count : end.total else { return "… and more; \(advice)" }
+        return total > shown ? "… and \(total - shown) more; \(advice)" : nil
+    }
+
+    private var absence: String {
+        let isFiltered = !state.isEmpty || session != nil || match != nil || owner.owner != nil
+        return isFiltered ? "no such tasks" : "no tasks; dlctl add URL queues one"
+    }
+
+    /// One value, as `console.value` would print it.
+    private func printJSON(_ pages: TaskPages, _ client: any DaemonCalling, _ console: Console) async throws {
+        var separator = #"{"tasks":["#
+        let end = try await pages.read(client) { tasks, _ in
+            for task in tasks {
+                console.raw(separator + (try Console.encode(task)))
+                separator = ","
+            }
+        }
+        if separator != "," { console.raw(separator) }
+        console.raw("]" + (end.total.map { #","total":\#($0)"# } ?? "") + "}\n")
+    }
+}
+
+/// Reads `task.list` page by page.
+struct TaskPages {
+    var query: ListTasks.Parameters
+    /// Tasks at most.
+    var limit = Int.max
+
+    struct End: Hashable {
+        /// Tasks that were read.
+        var count: Int
+        /// Nothing comes after them.
+        var isComplete: Bool
+        /// As the last page said.
+        var total: Int?
+    }
+
+    /// Hands every task to `body` once, the first page even if it is empty.
+    func read(_ client: any DaemonCalling, _ body: ([TaskView], ListTasks.Result) throws -> Void) async throws -> End {
+        var query = query
+        var seen: Set<TaskID> = []
+        var total: Int?
+        var pages = 0
+        repeat {
+            query.limit = min(ListTasks.largestLimit, limit - seen.count)
+            let page = try await client.call(ListTasks.self, query)
+            pages += 1
+            // A task that changes its state meanwhile may be on two pages.
+            try body(page.tasks.filter { seen.insert($0.id).inserted }, page)
+            (query.cursor, total) = (page.nextCursor, page.total)
+        } while query.cursor != nil && seen.count < limit
+        if pages > 1, query.cursor == nil, query.order == .activity, query.states?.contains(.running) ?? true {
+            try await readStarted(client, seen, body)
+        }
+        return End(count: seen.count, isComplete: query.cursor == nil, total: total)
+    }
+
+    /// Tasks that began to run after the page with the running ones was read.
+    private func readStarted(
+        _ client: any DaemonCalling, _ seen: Set<TaskID>, _ body: ([TaskView], ListTasks.Result) throws -> Void
+    ) async throws {
+        var query = query
+        query.states = [.running]
+        query.limit = ListTasks.largestLimit
+        let page = try await client.call(ListTasks.self, query)
+        try body(page.tasks.filter { !seen.contains($0.id) }, page)
+    }
+
+    /// All of them in one list.
+    func all(_ client: any DaemonCalling) async throws -> [TaskView] {
+        var tasks: [TaskView] = []
+        _ = try await read(client) { page, _ in tasks += page }
+        return tasks
+    }
+}

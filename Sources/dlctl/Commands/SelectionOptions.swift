@@ -1,0 +1,172 @@
+import ArgumentParser
+import TransferModel
+import TransferRPC
+
+/// Which tasks a control command means.
+struct SelectionOptions: ParsableArguments {
+    @Argument(
+        help: ArgumentHelp("Tasks by id, or ranges of ids such as 3-7.", valueName: "id"), completion: .tasks)
+    var ids: [TaskArgument] = []
+
+    @Option(
+        name: .shortAndLong, help: ArgumentHelp("All tasks of this session.", valueName: "session"),
+        completion: .sessions)
+    var session: String?
+
+    @Flag(help: "All tasks.")
+    var all = false
+
+    @Option(help: ArgumentHelp("Of those, only tasks in this state; may be repeated.", valueName: "state"))
+    var state: [TaskState] = []
+
+    @OptionGroup var owner: OwnerOptions
+
+    func validate() throws {
+        let ways = [!ids.isEmpty, session != nil, all].count { $0 }
+        if ways != 1 { throw ValidationError("Name task ids, or a session with -s, or --all.") }
+    }
+
+    var choice: TaskChoice { TaskChoice(ids) }
+
+    /// Calls a control method for what is selected: once, and once more for each piece of a range.
+    func control<M: RPCMethod>(
+        _ method: M.Type, _ command: CommandSession, _ parameters: (ControlSelection) -> M.Parameters
+    ) async throws -> ControlOutcome where M.Result == ControlResult {
+        let client = try await command.connect()
+        let states = state.isEmpty ? nil : state
+        var outcome = ControlOutcome(areNamed: !ids.isEmpty)
+        let ids = choice.ids
+        if choice.ranges.isEmpty || !ids.isEmpty {
+            let selection = ControlSelection(
+                ids: ids.isEmpty ? nil : ids, session: session, all: all ? true : nil, states: states,
+                owner: owner.scope)
+            outcome.named = try await client.call(method, parameters(selection))
+            if outcome.areNamed {
+                for task in outcome.named.skipped where task.code == .taskWrongState {
+                    outcome.states[task.id] = try? await client.call(GetTask.self, TaskReference(id: task.id)).state
+                }
+            }
+        }
+        for range in choice.ranges {
+            var found = TaskRanges()
+            for piece in try await pieces(of: range, client) {
+                // With every state named, the answer has all tasks there are: what it lacks does not exist.
+                let selection = ControlSelection(
+                    range: TaskRange(piece), states: states ?? TaskState.allCases, owner: owner.scope)
+                let result = try await client.call(method, parameters(selection))
+                found.append(TaskRanges(result.changed + result.skipped.map(\.id)))
+                outcome.addRanged(result)
+            }
+            outcome.note(range, found, isComplete: states == nil)
+        }
+        await client.close()
+        return outcome
+    }
+
+    /// Ids of one call: its answer names each task.
+    private static let longestPiece: Int64 = 10_000
+
+    /// A range in pieces, as far as there are tasks.
+    private func pieces(
+        of range: ClosedRange<TaskID>, _ client: any DaemonCalling
+    ) async throws -> [ClosedRange<TaskID>] {
+        var query = ListTasks.Parameters(range: TaskRange(range), order: .oldest, limit: 1, owner: owner.scope)
+        let oldest = try await client.call(ListTasks.self, query).tasks.first
+        query.order = .newest
+        guard let oldest, let newest = try await client.call(ListTasks.self, query).tasks.first else { return [] }
+        return stride(from: oldest.id.rawValue, through: newest.id.rawValue, by: Int(Self.longestPiece)).map {
+            TaskID($0)...TaskID(min($0 + Self.longestPiece - 1, newest.id.rawValue))
+        }
+    }
+}
+
+/// What a control command did: to what it named one by one or as a whole, and to ranges of ids.
+struct ControlOutcome: Hashable {
+    var areNamed: Bool
+    var named = ControlResult()
+    /// Of tasks whose state does not allow it.
+    var states: [TaskID: TaskState] = [:]
+    private(set) var ranged: ControlResult?
+    private(set) var missing = TaskRanges()
+    /// Ranges without a task.
+    private(set) var empty: [ClosedRange<TaskID>] = []
+
+    mutating func addRanged(_ result: ControlResult) {
+        var sum = ranged ?? ControlResult()
+        sum.changed += result.changed
+        sum.skipped += result.skipped
+        if let files = result.files { sum.files = (sum.files ?? []) + files }
+        if let warnings = result.warnings { sum.warnings = (sum.warnings ?? []) + warnings }
+        ranged = sum
+    }
+
+    /// - Parameter isComplete: `found` are all tasks of the range, in whatever state.
+    mutating func note(_ range: ClosedRange<TaskID>, _ found: TaskRanges, isComplete: Bool) {
+        if ranged == nil { ranged = ControlResult() }
+        if found.isEmpty { empty.append(range) } else if isComplete { missing.append(found.gaps(in: range)) }
+    }
+
+    /// Everything in one, as `--json` prints it.
+    var result: ControlResult {
+        var whole = ControlOutcome(areNamed: areNamed)
+        whole.addRanged(named)
+        if let ranged { whole.addRanged(ranged) }
+        return whole.ranged ?? ControlResult()
+    }
+
+    /// Prints it.
+    /// - Throws: `CommandFailure.refusedSome` if a task named by its id was left as it is, or a range has no task.
+    func report(_ verb: String, _ console: Console) throws {
+        if console.json {
+            try console.value(result)
+        } else if !console.quiet {
+            lines(verb).forEach { console.line($0) }
+        }
+        for warning in result.warnings ?? [] { console.remark("\(warning.id): \(warning.message)") }
+        if !missing.isEmpty { console.remark("no such tasks: \(missing.text)") }
+        let refusals = refusals
+        if console.json {
+            for range in empty { console.report(.refused(.noTask(in: range))) }
+        } else {
+            refusals.forEach { console.complain($0) }
+        }
+        if !refusals.isEmpty { throw CommandFailure.refusedSome }
+    }
+
+    func lines(_ verb: String) -> [StyledText] {
+        var lines: [StyledText] = []
+        if areNamed {
+            lines += named.changed.map { StyledText("\(verb) \($0)") }
+        } else {
+            var text = "\(verb) \(Figures.count(named.changed.count, "task"))"
+            if !named.skipped.isEmpty { text += ", left \(named.skipped.count) as they are" }
+            lines.append(StyledText(text))
+        }
+        if let ranged {
+            if !ranged.changed.isEmpty { lines.append(StyledText("\(verb) \(TaskRanges(ranged.changed).text)")) }
+            let left = ranged.skipped.filter { $0.code == .taskWrongState }.map(\.id)
+            if !left.isEmpty { lines.append(StyledText("left as they are: \(TaskRanges(left).text)")) }
+        }
+        return lines
+    }
+
+    private var refusals: [String] {
+        var lines: [String] = []
+        if areNamed { lines += named.skipped.map { Self.line("\($0.id)", $0.code, states[$0.id]) } }
+        let refused = Dictionary(grouping: ranged?.skipped ?? [], by: \.code)
+        for (code, tasks) in refused.sorted(by: { $0.key.rawValue < $1.key.rawValue }) where code != .taskWrongState {
+            lines.append(Self.line(TaskRanges(tasks.map(\.id)).text, code))
+        }
+        return lines + empty.map { "refused (task.not_found): \(TransferError.noTask(in: $0).message)" }
+    }
+
+    private static func line(_ tasks: String, _ code: ErrorCode, _ state: TaskState? = nil) -> String {
+        "\(tasks): refused (\(code.rawValue)): \(why(code, state))"
+    }
+
+    private static func why(_ code: ErrorCode, _ state: TaskState?) -> String {
+        if code == .taskWrongState, let state { return "it is \(state.rawValue)" }
+        if code == .limitReached { return "its owner has as many tasks as maximumQueuedTasksPerUser allows" }
+        return code == .taskWrongState ? "its state does not allow this; see dlctl show" : code.summary
+    }
+}

@@ -1,0 +1,114 @@
+import ArgumentParser
+import TransferModel
+import TransferRPC
+
+struct SettingsCommand: DaemonCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "settings",
+        abstract: "Show every setting in force and where it comes from, or change global settings.",
+        discussion: """
+            'name=value' changes a setting durably, 'name=default' removes the change. Sizes and rates take 500k, 2M, \
+            1.5G; durations 30s, 5m, 7d. What cannot be changed this way is set in a configuration file, in the environment \
+            or on the daemon's command line. What a file says by now and the daemon does not use yet is shown too.
+
+            EXAMPLES:
+              dlctl settings                           all of them
+              dlctl settings session.retry             those of a section
+              dlctl settings historyRetention=7d
+              dlctl settings historyRetention=default
+            """)
+
+    @Argument(
+        help: ArgumentHelp(
+            "Settings to change, or names of settings or sections to show; all without it.", valueName: "name=value"),
+        completion: .list(SettingName.allCases.map { $0.rawValue }))
+    var words: [String] = []
+
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func run(_ session: CommandSession) async throws {
+        var values: [SettingName: JSONValue] = [:]
+        var names: [String] = []
+        for word in words {
+            let assignment = Assignment(word)
+            names.append(assignment?.name ?? word)
+            guard let assignment else { continue }
+            let name = try Self.changeable(assignment.name)
+            values[name] = try assignment.parsed(as: name.form)
+        }
+        if !values.isEmpty { _ = try await session.call(SetSettings.self, SetSettings.Parameters(values)) }
+        var list = try await session.call(ListSettings.self, Nothing())
+        if !names.isEmpty { list.settings = try Self.selected(names, of: list.settings) }
+        if session.console.json {
+            try session.console.value(list)
+        } else {
+            SettingsSheet.render(list).forEach(session.console.line)
+        }
+    }
+
+    private static func changeable(_ text: String) throws -> SettingName {
+        guard let name = SettingName(rawValue: text) else {
+            let known = SettingName.allCases.map(\.rawValue).joined(separator: ", ")
+            throw CommandFailure.usage(
+                "\(Printable.text(text, limit: 40)): no setting that can be changed here. Those are: \(known); others are set in "
+                    + "a configuration file, see dld.yaml.")
+        }
+        return name
+    }
+
+    /// In the order of `names`; a section stands for everything in it.
+    static func selected(_ names: [String], of settings: [ListedSetting]) throws -> [ListedSetting] {
+        try names.flatMap { name in
+            let meant = settings.filter { $0.name == name || $0.name.hasPrefix(name + ".") }
+            guard !meant.isEmpty else {
+                throw CommandFailure.usage(
+                    "\(Printable.text(name, limit: 40)): no such setting; dlctl settings lists them.")
+            }
+            return meant
+        }
+    }
+}
+
+/// Settings with their origins.
+enum SettingsSheet {
+    static func render(_ settings: SettingsView, only names: [SettingName]) -> [StyledText] {
+        var sheet = Sheet()
+        for name in names {
+            guard let setting = settings[name] else { continue }
+            sheet.add(
+                name.rawValue,
+                StyledText(name.text(setting.value)) + StyledText("  (\(setting.origin.rawValue))", .faint))
+        }
+        return sheet.render()
+    }
+
+    /// Under each setting what the files say by now, then what is overruled.
+    static func render(_ list: ListSettings.Result) -> [StyledText] {
+        var sheet = Sheet()
+        for setting in list.settings {
+            sheet.add(
+                setting.name,
+                StyledText(Printable.text(setting.text))
+                    + StyledText("  (\(place(setting.place, setting.origin)))", .faint))
+            if let pending = setting.pending {
+                let needed = setting.effect == .restart ? "restart" : "reload"
+                let remark = "  not in force before a \(needed): \(place(pending.place, pending.origin))"
+                sheet.add("", StyledText(Printable.text(pending.text), .bad) + StyledText(remark, .faint))
+            }
+            for other in setting.overruled ?? [] {
+                let remark = "\(Printable.text(other.text))  overruled: \(place(other.place, other.origin))"
+                sheet.add("", StyledText(remark, .faint))
+            }
+        }
+        var lines = sheet.render()
+        if let problem = list.problem {
+            lines += ["", StyledText("The configuration as it is now would be refused:", .bad)]
+            lines += problem.split(separator: "\n").map { StyledText("  " + Printable.text(String($0))) }
+        }
+        return lines
+    }
+
+    private static func place(_ place: String?, _ origin: SettingSource) -> String {
+        place.map { Printable.text($0) } ?? origin.rawValue
+    }
+}

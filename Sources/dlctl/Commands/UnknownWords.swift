@@ -1,0 +1,166 @@
+import ArgumentParser
+import FoundationEssentials
+import TransferModel
+
+/// A word in the place of a command that is none, such as `dlctl lsit`.
+struct UnknownCommand: Hashable {
+    private let word: String
+    private let path: [String]
+    private let guess: String?
+
+    /// nil if every word that stands for a command is one.
+    init?(_ arguments: [String], of root: any ParsableCommand.Type) {
+        var path: [String] = []
+        var level = root
+        for word in arguments {
+            let commands = level.configuration.defaultSubcommand == nil ? level.configuration.subcommands : []
+            guard !commands.isEmpty, !word.hasPrefix("-"), word != "help" else { return nil }
+            if let next = commands.first(where: { $0.isNamed(word) }) {
+                path.append(word)
+                level = next
+                continue
+            }
+            self.word = word
+            self.path = path
+            let names = commands.filter { $0.configuration.shouldDisplay }.flatMap {
+                [$0.configuration.commandName ?? ""] + $0.configuration.aliases
+            }
+            guess = Spelling.nearest(to: word, among: names)
+            return
+        }
+        return nil
+    }
+
+    var message: String {
+        let command = (["dlctl"] + path).joined(separator: " ")
+        if path.isEmpty, word == "status" {
+            return "There is no command 'status'. 'dlctl info' says what the daemon is, 'dlctl stats' what it does."
+        }
+        let suggestion = guess.map { " Did you mean '\($0)'?" } ?? ""
+        return
+            "There is no command '\(Printable.text(word, limit: 40))'.\(suggestion)\n  See '\(command) --help' for the commands."
+    }
+}
+
+/// An option that a command does not have, such as `dlctl list --limt 3`; ArgumentParser does not name it if the rest of the
+/// line makes no sense without it.
+struct UnknownOption: Hashable {
+    private let written: String
+    private let path: [String]
+    private let guess: String?
+
+    /// nil if every option of the line is one of its command, or it has none that can be known.
+    /// - Parameter toolInfo: the JSON of `--experimental-dump-help`.
+    init?(_ arguments: [String], toolInfo: String) {
+        guard var command = try? JSONDecoder().decode(ToolInfo.self, from: Data(toolInfo.utf8)).command else {
+            return nil
+        }
+        var rest = arguments[...]
+        var path: [String] = []
+        while let word = rest.first,
+            let next = command.subcommands?.first(where: {
+                $0.commandName == word || $0.aliases?.contains(word) == true
+            })
+        {
+            command = next
+            path.append(word)
+            rest = rest.dropFirst()
+        }
+        let options = command.arguments?.filter { $0.kind != .positional } ?? []
+        let names = options.flatMap { $0.names ?? [] }.map(\.written)
+        while let word = rest.popFirst(), word != "--" {
+            guard word.hasPrefix("--") else { continue }
+            let name = String(word.prefix { $0 != "=" })
+            guard names.contains(name) else {
+                written = name
+                self.path = path
+                guess = Spelling.nearest(to: name, among: names.filter { $0.hasPrefix("--") })
+                return
+            }
+            // Its value may look like an option.
+            let takesValue = options.contains {
+                $0.kind == .option && $0.names?.contains { $0.written == name } == true
+            }
+            if takesValue, name == word { rest = rest.dropFirst() }
+        }
+        return nil
+    }
+
+    var message: String {
+        let command = (["dlctl"] + path).joined(separator: " ")
+        let suggestion = guess.map { " Did you mean '\($0)'?" } ?? ""
+        return
+            "There is no option '\(Printable.text(written, limit: 60))'.\(suggestion)\n  See '\(command) --help' for the options."
+    }
+}
+
+/// Why a value is refused, where ArgumentParser only says that it is.
+enum WrongValue {
+    static func reason(_ arguments: [String]) -> String? {
+        let words = Array(arguments.prefix { $0 != "--" })
+        for (index, word) in words.enumerated() {
+            if word.hasPrefix("-"), word.dropFirst().first?.isNumber == true {
+                return "'\(Printable.text(word, limit: 40))' is below zero; ids and other numbers here are not."
+            }
+            if word.count > 18, word.allSatisfy(\.isNumber), TaskID(argument: word) == nil {
+                return "'\(Printable.text(word, limit: 40))' is larger than any id."
+            }
+            for (option, complaint) in [("--checksum", checksum), ("--priority", priority)] {
+                let value = word == option ? words.dropFirst(index + 1).first : nil
+                let joined = word.hasPrefix(option + "=") ? String(word.dropFirst(option.count + 1)) : nil
+                if let text = value ?? joined, let why = complaint(text) { return "\(option): \(why)" }
+            }
+        }
+        return nil
+    }
+
+    private static func checksum(_ text: String) -> String? {
+        if ChecksumArgument(argument: text) != nil { return nil }
+        let shown = Printable.text(text, limit: 40)
+        guard let mark = text.firstIndex(where: { $0 == ":" || $0 == "=" }) else {
+            return "'\(shown)' has no algorithm; say one, a colon and the value in hex, such as sha-256:9f86d0…."
+        }
+        guard let algorithm = ChecksumArgument.algorithm(text[..<mark].lowercased()) else {
+            let known = DigestAlgorithm.allCases.map(\.rawValue).joined(separator: ", ")
+            return "'\(Printable.text(String(text[..<mark]), limit: 40))' is no algorithm; known are \(known)."
+        }
+        let count = text[text.index(after: mark)...].count
+        if count != algorithm.hexLength {
+            return "a value of \(algorithm.rawValue) has \(algorithm.hexLength) hex digits, this one has \(count)."
+        }
+        return "the value of '\(shown)' is not in hex."
+    }
+
+    private static func priority(_ text: String) -> String? {
+        if TaskPriority(argument: text) != nil { return nil }
+        return "'\(Printable.text(text, limit: 40))' is none; say low, normal, high or a number from 0 to 1."
+    }
+}
+
+/// Finds what a mistyped word was to be.
+enum Spelling {
+    /// nil if none is near.
+    static func nearest(to word: String, among names: [String]) -> String? {
+        if let longer = names.filter({ $0.hasPrefix(word) }).min(by: { $0.count < $1.count }), word.count > 3 {
+            return longer
+        }
+        let near = names.map { (name: $0, distance: distance($0, word)) }.min { $0.distance < $1.distance }
+        return near.flatMap { $0.distance <= max(1, (word.count - (word.hasPrefix("--") ? 2 : 0)) / 3) ? $0.name : nil }
+    }
+
+    /// Single changes that make one word the other; two letters that changed places are one (optimal string alignment).
+    static func distance(_ first: String, _ second: String) -> Int {
+        let (a, b) = (Array(first.prefix(64)), Array(second.prefix(64)))
+        var rows = [Array(0...b.count)]
+        for i in a.indices {
+            var row = [i + 1]
+            for j in b.indices {
+                var best = min(rows[i][j] + (a[i] == b[j] ? 0 : 1), rows[i][j + 1] + 1, row[j] + 1)
+                if i > 0, j > 0, a[i] == b[j - 1], a[i - 1] == b[j] { best = min(best, rows[i - 1][j - 1] + 1) }
+                row.append(best)
+            }
+            rows.append(row)
+        }
+        return rows[a.count][b.count]
+    }
+}

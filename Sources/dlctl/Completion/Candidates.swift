@@ -1,0 +1,126 @@
+import ArgumentParser
+import TransferModel
+import TransferRPC
+
+extension CompletionKind {
+    /// Ids of tasks that the command at hand can do something with, and ranges.
+    static let tasks = CompletionKind.custom { words, index, _ in
+        await CompletionRequest(words, index).answer { try await TaskCandidates($0).find(over: $1) }
+    }
+
+    /// Names of sessions.
+    static let sessions = CompletionKind.custom { words, index, _ in
+        await CompletionRequest(words, index).answer { try await SessionCandidates($0).find(over: $1) }
+    }
+}
+
+/// Something that a shell can put in place of the word at the cursor.
+struct Candidate: Hashable {
+    var word: String
+    /// What zsh and fish show beside it.
+    var note = ""
+
+    /// One line, as the generated script of the shell reads it.
+    func line(for shell: CompletionShell?) -> String {
+        switch shell {
+        case .zsh?:
+            let word = word.replacing("\\", with: "\\\\").replacing(":", with: "\\:")
+            return note.isEmpty ? word : "\(word):\(note)"
+        case .fish?: return note.isEmpty ? word : "\(word)\t\(note)"
+        // compgen -W expands what it reads, even commands, but for what is quoted.
+        default: return "'" + word.replacing("'", with: "'\\''") + "'"
+        }
+    }
+}
+
+/// The newest tasks whose ids begin with what was typed.
+struct TaskCandidates {
+    private let request: CompletionRequest
+
+    init(_ request: CompletionRequest) { self.request = request }
+
+    /// More than a shell shows at once are of no use.
+    static let most = 50
+
+    func find(over client: any DaemonCalling) async throws -> [Candidate] {
+        let (head, prefix, floor) = Self.parts(request.word)
+        guard prefix.allSatisfy(\.isASCIIDigit) else { return [] }
+        var query = ListTasks.Parameters(order: .newest, limit: 1, owner: request.owner)
+        guard let newest = try await client.call(ListTasks.self, query).tasks.first else { return [] }
+        (query.states, query.kinds) = Self.filter(request.command)
+        var found: [Candidate] = []
+        for range in Self.ranges(prefix, above: floor, upTo: newest.id.rawValue) where found.count < Self.most {
+            query.range = TaskRange(range)
+            query.limit = Self.most - found.count
+            for task in try await client.call(ListTasks.self, query).tasks {
+                let word = head + "\(task.id)"
+                if request.others.contains(word) { continue }
+                found.append(Candidate(word: word, note: "\(TaskName.of(task)), \(task.state.rawValue)"))
+            }
+        }
+        return found
+    }
+
+    /// What precedes the id at the cursor, its beginning, and what it has to exceed: of `3-1` these are `3-`, `1` and 3.
+    static func parts(_ word: String) -> (head: String, prefix: String, floor: Int64) {
+        guard let dash = word.firstIndex(of: "-") else { return ("", word, 0) }
+        let head = word[...dash]
+        return (String(head), String(word[word.index(after: dash)...]), Int64(head.dropLast()) ?? .max)
+    }
+
+    /// The ranges of all ids that begin with these digits, the largest ids first.
+    static func ranges(_ prefix: String, above floor: Int64, upTo newest: Int64) -> [ClosedRange<TaskID>] {
+        var ranges: [ClosedRange<Int64>] = []
+        if prefix.isEmpty {
+            ranges = [1...max(1, newest)]
+        } else if let number = Int64(prefix), prefix.first != "0" {
+            var (first, width) = (number, Int64(1))
+            while first <= newest {
+                ranges.insert(first...min(first + width - 1, newest), at: 0)
+                let (next, overflow) = first.multipliedReportingOverflow(by: 10)
+                if overflow { break }
+                (first, width) = (next, width * 10)
+            }
+        }
+        return ranges.compactMap { range in
+            range.upperBound > floor
+                ? TaskID(max(range.lowerBound, floor + 1))...TaskID(range.upperBound) : nil
+        }
+    }
+
+    /// The tasks that a command can do something with.
+    private static func filter(_ command: String) -> (states: [TaskState]?, kinds: [TaskKind]?) {
+        let open: [TaskState] = [.queued, .running, .waiting, .paused]
+        return switch command {
+        case "pause": ([.queued, .running, .waiting], nil)
+        case "resume": ([.paused], nil)
+        case "cancel", "wait", "watch": (open, nil)
+        case "retry": ([.waiting, .failed, .cancelled], nil)
+        case "remove", "rm": (TaskState.allCases.filter(\.isFinal), nil)
+        case "update": (open + [.failed, .cancelled], nil)
+        case "fetch": ([.completed, .failed], [.data])
+        default: (nil, nil)
+        }
+    }
+}
+
+/// The sessions whose names begin with what was typed.
+struct SessionCandidates {
+    private let request: CompletionRequest
+
+    init(_ request: CompletionRequest) { self.request = request }
+
+    static let most = 200
+
+    func find(over client: any DaemonCalling) async throws -> [Candidate] {
+        let sessions = try await client.call(ListSessions.self, ListSessions.Parameters(owner: request.owner)).sessions
+        return sessions.lazy.filter { $0.id.hasPrefix(request.word) && Self.isOffered($0.id) }
+            .prefix(Self.most).map { Candidate(word: $0.id, note: $0.state.rawValue) }
+    }
+
+    /// bash leaves some expansions in what it puts in.
+    private static func isOffered(_ name: String) -> Bool {
+        let isExpanded = CompletionShell.requesting == .bash && name.contains { "$`".contains($0) }
+        return name == Printable.text(name) && !isExpanded
+    }
+}

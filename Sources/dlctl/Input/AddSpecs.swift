@@ -1,0 +1,61 @@
+import TransferModel
+
+/// The specs of an `AddPlan`, each made when it is asked for: a pattern may stand for millions.
+struct AddSpecs: RandomAccessCollection {
+    private let plan: AddPlan
+    private let patterns: [URLPattern]
+    /// Where the specs of each pattern end.
+    private let ends: [Int]
+    /// `Int.max` if there are more than can be counted.
+    let count: Int
+
+    init(plan: AddPlan, patterns: [URLPattern]) {
+        self.plan = plan
+        self.patterns = patterns
+        func sum(_ a: Int, _ b: Int) -> Int {
+            let (sum, overflow) = a.addingReportingOverflow(b)
+            return overflow ? .max : sum
+        }
+        var end = 0
+        var ends: [Int] = []
+        for pattern in patterns {
+            end = sum(end, pattern.count)
+            ends.append(end)
+        }
+        self.ends = ends
+        count = sum(end, plan.entries.count + plan.files.count + (plan.resumeData == nil ? 0 : 1))
+    }
+
+    var startIndex: Int { 0 }
+    var endIndex: Int { count }
+
+    subscript(position: Int) -> TaskSpec {
+        var spec = self.spec(position)
+        if let token = plan.clientToken { spec.clientToken = count == 1 ? token : "\(token)/\(position + 1)" }
+        return spec
+    }
+
+    private func spec(_ position: Int) -> TaskSpec {
+        var rest = position - (ends.last ?? 0)
+        if rest < 0 {
+            let index = pattern(of: position)
+            return plan.spec(patterns[index][position - (index == 0 ? 0 : ends[index - 1])])
+        }
+        if rest < plan.entries.count { return plan.spec(entry: plan.entries[rest]) }
+        rest -= plan.entries.count
+        if rest < plan.files.count { return plan.spec(file: plan.files[rest]) }
+        return plan.spec(resumeData: plan.resumeData ?? "")
+    }
+
+    /// The pattern that this spec is of, by bisection.
+    private func pattern(of position: Int) -> Int {
+        var candidates = ends.indices
+        while candidates.count > 1 {
+            let middle = candidates.lowerBound + candidates.count / 2
+            candidates =
+                ends[middle - 1] > position
+                ? candidates.lowerBound..<middle : middle..<candidates.upperBound
+        }
+        return candidates.lowerBound
+    }
+}

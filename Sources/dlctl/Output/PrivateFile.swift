@@ -1,0 +1,28 @@
+import Glibc
+
+/// Writes a file that its user alone may read, whole or not at all.
+enum PrivateFile {
+    /// - Returns: false where it could not be written; nothing is left then.
+    static func write(_ text: String, to path: String) -> Bool {
+        let temporary = "\(path).\(getpid()).new"
+        let file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard file >= 0 else { return false }
+        let isWritten = writeAll(Array(text.utf8), to: file)
+        guard close(file) == 0, isWritten, rename(temporary, path) == 0 else {
+            unlink(temporary)
+            return false
+        }
+        return true
+    }
+
+    private static func writeAll(_ bytes: [UInt8], to file: Int32) -> Bool {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return false }
+            rest = rest.dropFirst(count)
+        }
+        return true
+    }
+}

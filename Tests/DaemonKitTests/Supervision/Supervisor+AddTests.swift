@@ -1,0 +1,67 @@
+import TestSupport
+import Testing
+import TransferModel
+import TransferRPC
+import TransferStore
+
+@testable import DaemonKit
+
+@Suite struct SupervisorAddTests {
+    private let fixture: SupervisionFixture
+    private let home: ConfigurationFixture
+    private let supervisor: Supervisor
+    private let folder: TemporaryFolder
+
+    init() throws {
+        fixture = try SupervisionFixture()
+        home = try ConfigurationFixture()
+        supervisor = try fixture.supervisor(in: home)
+        folder = try TemporaryFolder()
+    }
+
+    private func peer(_ uid: UserID) -> Peer { Peer(uid: uid, gid: 1000, pid: 1, isAdmin: false) }
+
+    /// - Returns: what each new task is said to be a double of.
+    private func add(
+        _ names: [String], by uid: UserID = UserID(1000), _ change: (inout TaskSpec) -> Void = { _ in }
+    ) async throws -> [Int64?] {
+        let specs = names.map { name in
+            var spec = TaskSpec()
+            spec.url = "https://example.org/\(name)"
+            spec.startPaused = true
+            change(&spec)
+            if spec.kind == .download { spec.destination = Destination(directory: folder.path) }
+            return spec
+        }
+        return try await supervisor.add(specs, session: nil, by: peer(uid)).map { $0.duplicateOf?.rawValue }
+    }
+
+    @Test func aURLThatIsQueuedAlreadyIsNamed() async throws {
+        #expect(try await add(["a", "b", "a", "a"]) == [nil, nil, 1, 1])
+        #expect(try await add(["b", "c"]) == [2, nil])
+        #expect(try await add(["a"], by: UserID(1001)) == [nil])
+        #expect(try await add(["a"]) { $0.kind = .data } == [nil])
+        #expect(try await add(["d"]) { $0.clientToken = "t" } == [nil])
+        // It is that very task.
+        #expect(try await add(["d"]) { $0.clientToken = "t" } == [nil])
+    }
+
+    @Test func whatHasEndedIsNoDouble() async throws {
+        #expect(try await add(["a"]) == [nil])
+        _ = try await fixture.apply(.cancel(keepPartial: false), to: TaskID(1))
+        #expect(try await add(["a"]) == [nil])
+    }
+
+    /// The index is sorted by URLs: in order they cost little, and without one they are left out.
+    @Test func longListsAreFoundAgainIfTheyAreInOrder() async throws {
+        func names(_ prefix: String) -> [String] { (100...250).map { "\(prefix)\($0)" } }
+        #expect(try await add(names("up")).allSatisfy { $0 == nil })
+        #expect(try await add(["up170"]) == [71])
+        #expect(try await add(names("down").reversed()).allSatisfy { $0 == nil })
+        #expect(try await add(["down250"]) == [153])
+        let mixed = names("mixed").enumerated().sorted { ($0.offset * 61) % 151 < ($1.offset * 61) % 151 }.map(
+            \.element)
+        #expect(try await add(mixed).allSatisfy { $0 == nil })
+        #expect(try await add(["mixed170"]) == [nil])
+    }
+}

@@ -1,0 +1,79 @@
+import TestSupport
+import Testing
+import TransferCore
+import TransferModel
+import TransferStore
+
+@testable import DaemonKit
+
+struct SupervisedSessionPauseTests {
+    private let fixture: SupervisionFixture
+
+    init() throws {
+        fixture = try SupervisionFixture { spec, session in
+            var policy = SupervisionFixture.plain(spec, session)
+            policy.resourceTimeout = 100
+            return policy
+        }
+    }
+
+    private func set(_ pause: SessionPause) async throws {
+        let key = fixture.key
+        let session = try await fixture.store.write { transaction in
+            var session = try #require(try transaction.session(key))
+            session.pause = pause
+            try transaction.updateSession(session)
+            return session
+        }
+        fixture.transitions.clocks.note(session)
+    }
+
+    private func claim(_ ids: [TaskID]) async throws -> [TaskID] {
+        let transitions = fixture.transitions
+        return try await fixture.store.write { try transitions.claim(ids, sessions: [:], in: $0) }.map(\.id)
+    }
+
+    private func candidates(wanted: [TaskID] = []) async throws -> [TaskID] {
+        var query = CandidateQuery()
+        query.wantedTasks = wanted
+        return try await fixture.store.read { [query] in try $0.candidates(query).tasks }.map(\.id)
+    }
+
+    /// Neither looked at nor claimed, should somebody have looked before.
+    @Test func noTaskOfAPausedSessionIsClaimed() async throws {
+        let ids = try await fixture.add(hosts: ["a", "b"]).map(\.id)
+        try await set(SessionPause(since: 1_000_000))
+        #expect(try await candidates() == [])
+        #expect(try await candidates(wanted: ids) == [])
+        #expect(try await claim(ids) == [])
+        try await set(SessionPause())
+        #expect(try await candidates() == ids)
+        #expect(try await claim(ids) == ids)
+    }
+
+    /// Without a change of any task.
+    @Test func timeForTheResourceStandsMeanwhile() async throws {
+        let id = try await fixture.add(hosts: ["a"])[0].id
+        fixture.time.advance(40)
+        var pause = SessionPause()
+        _ = pause.begin(at: fixture.time.reading())
+        try await set(pause)
+        fixture.time.advance(1000)
+        let (transitions, now) = (fixture.transitions, fixture.time.reading())
+        let isPostponed = try await fixture.store.write { transaction in
+            try transitions.postponed(try #require(try transaction.task(id)), at: now, in: transaction)
+        }
+        #expect(isPostponed)
+        // Its own pause settles what was used: 40 seconds, and not those of the session.
+        let paused = try await fixture.apply(.pause, to: id).record.status
+        #expect(paused.budgetUsed == 40)
+        _ = try await fixture.apply(.resume(notBefore: nil), to: id)
+        _ = pause.end(at: fixture.time.reading())
+        try await set(pause)
+        fixture.time.advance(59)
+        let record = try #require(try await fixture.store.read { try $0.task(id) })
+        let left = fixture.transitions.expiry(
+            of: record.spec, record.status, SessionConfiguration(), in: fixture.key, at: fixture.time.reading())
+        #expect(left?.since(fixture.time.reading().wall) == 1)
+    }
+}

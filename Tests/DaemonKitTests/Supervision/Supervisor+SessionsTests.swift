@@ -1,0 +1,40 @@
+import TestSupport
+import Testing
+import TransferCore
+import TransferModel
+import TransferStore
+
+@testable import DaemonKit
+
+struct SupervisorSessionsTests {
+    private let fixture: SupervisionFixture
+    private let supervisor: Supervisor
+
+    init() throws {
+        fixture = try SupervisionFixture()
+        supervisor = try fixture.supervisor(in: try ConfigurationFixture(), pool: BlockingPool(width: 0))
+    }
+
+    @Test func oneUserHasSoManySessions() async throws {
+        let (owner, now) = (fixture.key.owner, fixture.time.reading().wall)
+        let user = Peer(uid: owner, gid: 0, pid: 0, isAdmin: false)
+        func key(_ name: String, of owner: UserID) -> SessionKey { SessionKey(owner: owner, identifier: name) }
+        let keys = (0..<Bounds.sessions).map { key("s\($0)", of: owner) }
+        try await fixture.store.write { transaction in
+            for key in keys { try transaction.insertSession(SessionRecord(key: key, createdAt: now)) }
+        }
+        let refusal = await #expect(throws: TransferError.self) {
+            try await supervisor.open(key("one more", of: owner), configuration: nil, by: user)
+        }
+        #expect(refusal?.code == .limitReached)
+        // Those that are there are still opened, others have theirs, and one that is over makes room.
+        _ = try await supervisor.open(keys[3], configuration: nil, by: user)
+        _ = try await supervisor.open(key("one more", of: UserID(2000)), configuration: nil, by: user)
+        _ = try await supervisor.finish(keys[3])
+        _ = try await supervisor.open(key("one more", of: owner), configuration: nil, by: user)
+        let full = await #expect(throws: TransferError.self) {
+            try await supervisor.open(keys[3], configuration: nil, by: user)
+        }
+        #expect(full?.code == .limitReached, "to open what is over is to have one more")
+    }
+}

@@ -1,0 +1,45 @@
+import TestSupport
+import Testing
+import TransferCore
+import TransferModel
+import TransferStore
+
+@testable import DaemonKit
+
+struct UnreadableTaskTests {
+    private let fixture: SupervisionFixture
+
+    init() throws { fixture = try SupervisionFixture() }
+
+    /// As another program would.
+    private func alter(_ statement: String) async throws {
+        let script = """
+            import sqlite3, sys
+            database = sqlite3.connect(sys.argv[1])
+            database.execute(sys.argv[2])
+            database.commit()
+            """
+        try await Program.require(["python3", "-c", script, fixture.store.databasePath, statement])
+    }
+
+    /// One damaged row stands between two others.
+    @Test(arguments: [
+        "UPDATE task SET spec = '{\"url\":' WHERE id = 2", "UPDATE task SET error = '[' WHERE id = 2",
+        "INSERT INTO upload VALUES (2, '{}')", "INSERT INTO response VALUES (2, 'x')",
+    ])
+    func theOthersAreClaimedAndItIsSetAside(_ damage: String) async throws {
+        let ids = try await fixture.add(hosts: ["a", "b", "c"]).map(\.id)
+        try await alter(damage)
+        let transitions = fixture.transitions
+        let claimed = try await fixture.store.write { try transitions.claim(ids, sessions: [:], in: $0) }.map(\.id)
+        #expect(claimed == [ids[0], ids[2]])
+        let failed = try #require(try await fixture.store.read { try $0.task(ids[1]) })
+        #expect(failed.status.state == .failed && failed.status.error?.code == .internal)
+        // Nobody can send anything of it by trying again.
+        #expect(failed.spec.url == nil)
+        let events = try await fixture.events().filter { $0.task == ids[1] }
+        #expect(events.map(\.type) == [.taskFailed])
+        #expect(events[0].payload["url"] == "https://b/f")
+        #expect(try await fixture.store.read { try $0.counts()[.failed] } == 1)
+    }
+}

@@ -1,0 +1,149 @@
+import TestSupport
+import Testing
+import TransferModel
+
+extension EndToEnd {
+    /// What dlctl says to slips, and to a surrounding that is not as it should be.
+    struct Mistakes {
+        private func shell(_ scene: Scene, _ script: String) async throws -> (status: Int32, output: String) {
+            // The descriptors of whoever runs the tests do not count.
+            let dlctl = """
+                for fd in /proc/$$/fd/*; do n=${fd##*/}; (( n > 2 && n < 255 )) && eval "exec $n>&-"; done
+                dlctl() { '\(try Binaries.path("dlctl"))' --socket '\(scene.daemon.socket)' --no-start "$@"; }
+
+                """
+            return try await Program.run(["bash", "-c", dlctl + script])
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func aMisspeltSessionIsNotAnEmptyOne() async throws {
+            let scene = try await Scene()
+            for command in [["wait", "-s", "typo"], ["list", "-s", "typo"], ["list", "--json", "-s", "typo"]] {
+                let (status, output) = try await scene.daemon.dlctl(command)
+                #expect(status == 4 && output.contains("session.not_found"), "\(command): \(output)")
+            }
+            #expect(try await scene.daemon.dlctl(["wait", "-s", "shared"]).status == 0)
+            #expect(try await scene.daemon.dlctl(["list", "-s", "shared"]).status == 0)
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func watchTellsByItsStatusHowTasksEnded() async throws {
+            let scene = try await Scene()
+            scene.origin.serve("/good", .good(.version(1, size: 100)))
+            scene.origin.serve("/missing", .status(404))
+            let good = try await scene.add("/good", to: "a"), bad = try await scene.add("/missing", to: "b")
+            #expect(try await scene.daemon.dlctl(["watch", "--json", "\(good)", "\(bad)"]).status == 1)
+            try await scene.probe.wait(for: bad, "failed")
+            #expect(try await scene.daemon.dlctl(["watch", "\(bad)"]).status == 1)
+            #expect(try await scene.daemon.dlctl(["watch", "\(good)"]).status == 0)
+            let (status, output) = try await scene.daemon.dlctl(["watch", "--json", "\(good)", "\(bad)"])
+            #expect(status == 1)
+            let lines = output.split(separator: "\n").map(String.init)
+            #expect(lines.count == 2, "\(output)")
+            #expect(lines.first?.contains(#""type":"task.completed""#) == true)
+            #expect(lines.last?.contains(#""type":"task.failed""#) == true)
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func refusalsSayWhatIsWrong() async throws {
+            let scene = try await Scene()
+            scene.origin.serve("/good", .good(.version(1, size: 100)))
+            scene.origin.serve("/missing", .status(404))
+            let id = try await scene.add("/good", to: "a")
+            try await scene.probe.wait(for: id, "completed")
+            let paused = try await scene.daemon.dlctl(["pause", "\(id)"])
+            #expect(
+                paused.output == "dlctl: \(id): refused (task.wrong_state): it is completed\n" && paused.status == 4)
+            let quiet = try await scene.daemon.dlctl(
+                ["add", "-w", "-q", "-o", scene.file("b"), scene.origin.url("/missing")])
+            #expect(quiet.status == 1 && quiet.output.contains("failed (http.status 404)"), "\(quiet)")
+            let gone = try await shell(
+                scene, "mkdir '\(scene.file("c"))' && cd '\(scene.file("c"))' && rmdir . ../c; dlctl add http://a/b")
+            #expect(
+                gone.output.hasSuffix(
+                    "dlctl: the current folder is gone; go to another, or say where to save: -d /DIR\n"), "\(gone)")
+            let closed = try await shell(scene, "dlctl list >&-; echo status $?")
+            #expect(closed.output == "dlctl: cannot write: Bad file descriptor\nstatus 1\n", "\(closed)")
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func aLimitIsTakenBack() async throws {
+            let scene = try await Scene()
+            #expect(try await scene.daemon.dlctl(["limit", "--down", "2M"]).output.contains("(runtime)"))
+            let (status, output) = try await scene.daemon.dlctl(["limit", "--down", "default"])
+            #expect(status == 0 && !output.contains("(runtime)"), "\(output)")
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func noDaemonIsStartedWhereAStateFolderWas() async throws {
+            let folder = try TemporaryFolder()
+            var environment = Program.plainEnvironment
+            environment["HOME"] = folder.path
+            let (status, output) = try await Program.run(
+                [try Binaries.path("dlctl"), "--socket", folder.file("old/dld.sock"), "list"], environment: environment)
+            #expect(status == 3 && output.contains("its folder is gone"), "\(output)")
+            #expect(!Files.exists(folder.file("old")) && !Files.exists(folder.file(".local")))
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func fewDescriptorsEndItWithOneLine() async throws {
+            let scene = try await Scene()
+            let few = try await shell(scene, "ulimit -n 12; dlctl list; echo status $?")
+            #expect(few.output.hasPrefix("dlctl: needs 12 free file descriptors and has "), "\(few)")
+            #expect(few.output.contains("the limit is 12; raise it with ulimit -n 64\nstatus 1\n"), "\(few)")
+            let enough = try await shell(
+                scene, "ulimit -n 20; dlctl list; dlctl events -n 1; dlctl wait --all; echo status $?")
+            #expect(enough.output.hasSuffix("status 0\n"), "\(enough)")
+        }
+
+        /// A terminal of its own, in which keys are pressed once the question is there.
+        @Test(.timeLimit(.minutes(1)), .enabled(if: Requirements.has("python3"), "has a terminal from python3"))
+        func keysWorkWhereAPasswordIsAskedFor() async throws {
+            let scene = try await Scene()
+            let script = """
+                import os, pty, signal, sys, termios
+                signal.alarm(30)
+                def until(text):
+                    seen = b""
+                    while text not in seen: seen += os.read(terminal, 1000)
+                def echoes(): return bool(termios.tcgetattr(terminal)[3] & termios.ECHO)
+                def start():
+                    global terminal
+                    child, terminal = pty.fork()
+                    if child == 0: os.execv(sys.argv[1], sys.argv[1:])
+                    until(b"Password of me: ")
+                    return child
+                child = start()
+                print("asked, echo", echoes(), flush=True)
+                os.write(terminal, b"half\\x03")
+                print("interrupted", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+                child = start()
+                os.write(terminal, b"half\\x1a")
+                stopped = os.WIFSTOPPED(os.waitpid(child, os.WUNTRACED)[1])
+                print("stopped", stopped, "echo", echoes(), flush=True)
+                os.kill(child, signal.SIGCONT)
+                until(b"Password of me: ")
+                print("asked again, echo", echoes(), flush=True)
+                os.write(terminal, b"secret\\n")
+                until(b"\\n")
+                print("added", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+                """
+            let (status, output) = try await Program.run([
+                "python3", "-c", script, try Binaries.path("dlctl"), "--socket", scene.daemon.socket, "--no-start",
+                "add",
+                "--paused", "--user", "me", "-o", scene.file(), scene.origin.url("/file"),
+            ])
+            #expect(status == 0)
+            #expect(
+                output == """
+                    asked, echo False
+                    interrupted 130
+                    stopped True echo True
+                    asked again, echo False
+                    added 0
+
+                    """, "\(output)")
+            #expect(try await scene.probe.call("task.list")["tasks"]?.arrayValue?.count == 1)
+        }
+    }
+}

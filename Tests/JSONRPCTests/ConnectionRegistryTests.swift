@@ -1,0 +1,32 @@
+import Testing
+
+@testable import JSONRPC
+
+struct ConnectionRegistryTests {
+    private func registry() -> ConnectionRegistry {
+        var limits = RPCLimits()
+        limits.unfinishedLines = 100
+        limits.unfinishedLinesPerUser = 40
+        return ConnectionRegistry(limits: limits)
+    }
+
+    @Test func oneUserLeavesRoomForLongLinesOfOthers() {
+        let registry = registry()
+        #expect(registry.borrow(40, for: 1000))
+        #expect(!registry.borrow(1, for: 1000))
+        #expect(registry.borrow(40, for: 1001))
+        registry.repay(10, of: 1000)
+        #expect(registry.borrow(10, for: 1000))
+        #expect(!registry.borrow(1, for: 1000))
+        #expect(!registry.borrow(40, for: 1002), "what all have together ends")
+        #expect(registry.borrow(20, for: 1002))
+    }
+
+    @Test func rootIsHeldToWhatAllHave() {
+        let registry = registry()
+        #expect(registry.borrow(90, for: 0))
+        #expect(!registry.borrow(11, for: 0))
+        registry.repay(90, of: 0)
+        #expect(registry.borrow(100, for: 0))
+    }
+}

@@ -1,0 +1,26 @@
+import Testing
+import TransferModel
+
+@testable import TransferCore
+
+@Suite struct EventSharesTests {
+    private let alice = UserID(1)
+    private let bob = UserID(2)
+    private let carol = UserID(3)
+
+    @Test func nobodyLosesAnythingBelowTheLimit() {
+        #expect(EventShares.excess([alice: 60, bob: 40], keeping: 100).isEmpty)
+        #expect(EventShares.excess([:], keeping: 1).isEmpty)
+    }
+
+    @Test func whoHasTheMostLosesFirst() {
+        #expect(EventShares.excess([alice: 40_000, bob: 300], keeping: 1000) == [alice: 39_300])
+        #expect(EventShares.excess([alice: 50, bob: 45, carol: 20], keeping: 100) == [alice: 10, bob: 5])
+    }
+
+    @Test func equalOwnersLoseTheSame() {
+        let excess = EventShares.excess([alice: 50, bob: 50, carol: 50], keeping: 100)
+        #expect(excess.values.reduce(0, +) == 50)
+        #expect(excess.values.allSatisfy { (16...17).contains($0) })
+    }
+}

@@ -1,0 +1,33 @@
+import Testing
+import TransferCore
+import TransferModel
+
+struct SessionPauseTests {
+    private func at(_ boot: Int64) -> ClockReading { ClockReading(wall: Timestamp(milliseconds: 5), boot: boot) }
+
+    /// The clock of the tasks stands while the session is paused, and never jumps.
+    @Test func timeStandsWhileItIsPaused() {
+        var pause = SessionPause()
+        #expect(pause.reading(at(100)) == at(100))
+        let begins = [100, 200].map { pause.begin(at: at($0)) }
+        #expect(begins == [true, false])
+        #expect(pause.reading(at(100)) == at(100))
+        #expect(pause.reading(at(900)) == at(100))
+        let ends = [900, 950].map { pause.end(at: at($0)) }
+        #expect(ends == [true, false])
+        #expect(pause.reading(at(900)) == at(100))
+        #expect(pause.reading(at(1000)) == at(200))
+        _ = (pause.begin(at: at(1000)), pause.end(at: at(1500)))
+        #expect(pause.reading(at(1600)) == at(300))
+    }
+
+    /// No task fails early: what the new clock does not prove is not counted.
+    @Test func aPauseGoesOnAfterAReboot() {
+        var pause = SessionPause(since: 5000, time: 1000)
+        let continued = [6000, 10].map { pause.continued(at: at($0)) }
+        #expect(continued == [false, true])
+        #expect(pause.reading(at(10)) == pause.reading(at(4000)))
+        _ = pause.end(at: at(4000))
+        #expect(pause.reading(at(4100)).boot - pause.reading(at(4000)).boot == 100)
+    }
+}

@@ -1,0 +1,109 @@
+import Foundation
+import GRDB
+import TestSupport
+import Testing
+import Threading
+import TransferModel
+
+@testable import TransferStore
+
+@Suite struct StoreHealthTests {
+    private func name(_ news: StoreNews) -> String {
+        switch news {
+        case .began(let trouble, _): "began \(trouble)"
+        case .ended(let trouble): "ended \(trouble)"
+        }
+    }
+
+    private func followed(_ health: StoreHealth) -> Guarded<[String]> {
+        let heard = Guarded([String]())
+        health.observe { news in heard.withLock { $0.append(name(news)) } }
+        return heard
+    }
+
+    private let damaged = DatabaseError(resultCode: .SQLITE_CORRUPT)
+
+    @Test func aTroubleIsToldOnceAndItsEndOnce() {
+        let health = StoreHealth(quiet: .zero)
+        let heard = followed(health)
+        for _ in 0..<3 { health.failed(damaged) }
+        for _ in 0..<3 { health.succeeded() }
+        #expect(heard.withLock { $0 } == ["began unusable", "ended unusable"])
+        health.failed(damaged)
+        #expect(heard.withLock(\.count) == 3)
+    }
+
+    /// A damaged page is met by some reads only.
+    @Test func whatGoesWellBetweenFailuresEndsNothing() {
+        let health = StoreHealth(quiet: .seconds(3600))
+        let heard = followed(health)
+        for _ in 0..<3 {
+            health.failed(damaged)
+            health.succeeded()
+        }
+        #expect(heard.withLock { $0 } == ["began unusable"])
+    }
+
+    @Test func whoeverComesLaterHearsOfWhatHolds() {
+        let health = StoreHealth()
+        health.began(.full, TransferError(.diskFull, "Full."))
+        #expect(followed(health).withLock { $0 } == ["began full"])
+    }
+
+    @Test func whatIsNotTheDisksIsNoTrouble() {
+        let health = StoreHealth(quiet: .zero)
+        let heard = followed(health)
+        for error in [
+            TransferError(.taskNotFound, "No."), CancellationError(), DatabaseError(resultCode: .SQLITE_CONSTRAINT),
+        ]
+            as [any Error]
+        {
+            health.failed(error)
+        }
+        #expect(heard.withLock(\.isEmpty))
+    }
+
+    /// A body that refuses is no failure of the store.
+    @Test func theStoreTellsOfItsOwn() async throws {
+        let fixture = Fixture()
+        let store = try fixture.open()
+        let heard = Guarded([String]())
+        store.onTrouble { news in heard.withLock { $0.append(name(news)) } }
+        _ = await transferError { try await store.read { _ in throw TransferError(.badField, "No.") } }
+        #expect(heard.withLock(\.isEmpty))
+        _ = try? await store.read { _ in throw damaged }
+        _ = try? await store.write { _ in throw damaged }
+        #expect(heard.withLock { $0 } == ["began unusable"])
+    }
+
+    /// SQLite would keep the damaged pages in memory until something is written.
+    @Test func aRepairedFileIsReadAgain() async throws {
+        let fixture = Fixture()
+        let first = try fixture.open()
+        for _ in 0..<8 {
+            try await first.write { transaction in _ = try transaction.insert((0..<500).map { _ in newTask() }) }
+        }
+        first.close()
+        let store = try fixture.open()
+        let heard = Guarded([String]())
+        store.onTrouble { news in heard.withLock { $0.append(name(news)) } }
+        let file = URL(fileURLWithPath: fixture.database)
+        let before = try Data(contentsOf: file)
+        // In place: SQLite has it open.
+        func write(_ data: Data) throws {
+            let handle = try FileHandle(forWritingTo: file)
+            try handle.write(contentsOf: data)
+            try handle.close()
+        }
+        // The schema is in the first half.
+        try write(Data(before.prefix(before.count / 2)) + Data(repeating: 0xa5, count: before.count - before.count / 2))
+        let select: @Sendable (StoreSnapshot) throws -> Int = {
+            try $0.tasks(try $0.select(TaskSelector(), after: nil, limit: 5000)).count
+        }
+        let error = await transferError { _ = try await store.read(select) }
+        #expect(error?.code == .diskIO)
+        #expect(heard.withLock { $0 } == ["began unusable"])
+        try write(before)
+        #expect(await eventually { (try? await store.read(select)) == 4000 })
+    }
+}

@@ -1,0 +1,34 @@
+import Testing
+import TransferModel
+
+@testable import dlctl
+
+extension ProgramTests {
+    @Test func aURLThatIsQueuedAlreadyIsSaid() async throws {
+        let bench = try await Bench()
+        #expect(try await bench.run("add", "https://a/1").error.isEmpty)
+        let again = try await bench.run("add", "https://a/2", "https://a/1")
+        #expect(again.status == 0 && again.output == "2\n3\n")
+        #expect(again.error == "3: this URL is already queued as 1\ndlctl cancel 3 drops the new task again\n")
+        #expect(try await bench.run("add", "-q", "https://a/1").error.isEmpty)
+        let json = try await bench.run("add", "--json", "https://a/1")
+        #expect(JSONText.value(json.output)?["tasks"]?.arrayValue?.first?["duplicateOf"] == 1 && json.error.isEmpty)
+        await bench.daemon.stop()
+    }
+
+    @Test func listsGoIntoPipesWhole() async throws {
+        let bench = try await Bench()
+        for id in 1...2100 { bench.daemon.put(Sample.record(Int64(id), id % 2 == 0 ? .completed : .queued)) }
+        let whole = try await bench.run("list")
+        #expect(whole.status == 0 && whole.lines.count == 2101 && whole.error.isEmpty)
+        let some = try await bench.run("list", "-n", "3")
+        #expect(some.lines.count == 4)
+        #expect(some.error == "… and 2097 more; --limit N shows more, --all shows all\n")
+        let json = try await bench.run("list", "--json")
+        #expect(JSONText.value(json.output)?["tasks"]?.arrayValue?.count == 2100)
+        #expect(JSONText.value(json.output)?["total"] == 2100)
+        let none = try await bench.run("list", "--json", "--state", "failed")
+        #expect(JSONText.value(none.output) == ["tasks": [], "total": 0])
+        await bench.daemon.stop()
+    }
+}

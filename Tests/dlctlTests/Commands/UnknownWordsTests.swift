@@ -1,0 +1,70 @@
+import Testing
+
+@testable import dlctl
+
+@Suite struct UnknownWordsTests {
+    private func message(_ arguments: String...) -> String? { UnknownCommand(arguments, of: Dlctl.self)?.message }
+
+    @Test func isNamedWithTheNearestOne() {
+        #expect(message("lsit")?.hasPrefix("There is no command 'lsit'. Did you mean 'list'?\n") == true)
+        #expect(message("session", "opne", "x")?.contains("'opne'. Did you mean 'open'?") == true)
+        #expect(message("session", "opne")?.contains("'dlctl session --help'") == true)
+        #expect(message("frobnicate")?.hasPrefix("There is no command 'frobnicate'.\n") == true)
+    }
+
+    @Test func argumentsOfCommandsAreNone() {
+        for known in [["list", "lsit"], ["ls"], ["help", "ad"], ["--what"], [], ["session", "open", "opne"]] {
+            #expect(UnknownCommand(known, of: Dlctl.self) == nil, "\(known)")
+        }
+    }
+
+    private func option(_ arguments: String...) -> String? {
+        UnknownOption(arguments, toolInfo: Dlctl._dumpHelp())?.message
+    }
+
+    @Test func anOptionIsNamedWithTheNearestOne() {
+        #expect(
+            option("update", "--postion", "last", "1")?.hasPrefix(
+                "There is no option '--postion'. Did you mean '--position'?\n") == true)
+        #expect(option("add", "--bogus")?.hasPrefix("There is no option '--bogus'.\n") == true)
+        #expect(option("session", "open", "x", "--jsn=1")?.contains("'--jsn'. Did you mean '--json'?") == true)
+        #expect(option("add", "--conn", "3", "u")?.contains("Did you mean '--connections'?") == true)
+    }
+
+    @Test func optionsOfCommandsAndTheirValuesAreNone() {
+        #expect(option("add", "--description", "--bogus", "u") == nil)
+        #expect(option("add", "--limit=1", "--wait", "u", "--", "--bogus") == nil)
+        #expect(option("ls", "--all", "--help") == nil)
+    }
+
+    @Test func countsSingleChanges() {
+        #expect(Spelling.distance("list", "list") == 0 && Spelling.distance("list", "lsit") == 1)
+        #expect(Spelling.distance("", "abc") == 3 && Spelling.distance("watch", "wait") == 3)
+    }
+
+    @Test(arguments: [
+        ("show -1", "'-1' is below zero"), ("list --limit -5", "'-5' is below zero"),
+        ("show 99999999999999999999", "is larger than any id"), ("add --priority 2 u", "a number from 0 to 1"),
+        ("add --checksum sha-256:abc u", "a value of sha-256 has 64 hex digits, this one has 3."),
+        ("add --checksum=sha256:\u{2026} u", "this one has 1."), ("add --checksum crc:1 u", "'crc' is no algorithm"),
+        ("add --checksum abc u", "'abc' has no algorithm"),
+    ])
+    func wrongValuesAreExplained(_ line: String, _ expected: String) {
+        let reason = WrongValue.reason(line.split(separator: " ").map(String.init))
+        #expect(reason?.contains(expected) == true, "\(reason ?? "nil")")
+    }
+
+    @Test func rightValuesAreNot() {
+        #expect(
+            WrongValue.reason(["add", "--priority", "0.5", "--checksum", "md5:" + String(repeating: "a", count: 32)])
+                == nil)
+        #expect(UnknownCommand(["status"], of: Dlctl.self)?.message.contains("'dlctl info'") == true)
+    }
+
+    /// A NUL is six bytes of JSON.
+    @Test func bodiesAreSentTheShorterWay() throws {
+        #expect(try FetchCommand.inline(Array("text".utf8)).text == "text")
+        #expect(try FetchCommand.inline([UInt8](repeating: 0, count: 3_000_000)).base64?.count == 4_000_000)
+        #expect(throws: CommandFailure.self) { try FetchCommand.inline([UInt8](repeating: 0, count: 6_000_000)) }
+    }
+}

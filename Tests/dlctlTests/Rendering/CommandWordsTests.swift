@@ -1,0 +1,41 @@
+import Testing
+import TransferModel
+
+@testable import dlctl
+
+@Suite struct CommandWordsTests {
+    @Test(arguments: [
+        ("Then task.retry.", "Then dlctl retry 7."),
+        ("Change it (task.update), then task.retry.", "Change it (dlctl update 7), then dlctl retry 7."),
+        ("put it into its URL (task.update, proxy), or", "put it into its URL (dlctl update 7 --proxy URL), or"),
+        ("name it (task.update, caFile).", "name it (dlctl update 7 --ca-file FILE)."),
+        ("task.update sets a later deadlineAt", "dlctl update 7 sets a later --deadline"),
+        ("see tlsMinimumVersion.", "see --tls-min."),
+        ("example.org answered 1.5 … (a, b).", "example.org answered 1.5 … (a, b)."),
+        ("proxy and url stay", "proxy and url stay"),
+    ])
+    func methodsAndFieldsAreCommandsAndOptions(_ sentence: String, _ expected: String) {
+        #expect(CommandWords.text(sentence, task: TaskID(7)) == expected)
+    }
+
+    @Test(arguments: [
+        ("tasks[0].url", "URL"), ("tasks[12].mirrors[3]", "--mirror"), ("tasks[0].destination.path", "-o"),
+        ("destination", "-d"), ("tasks[0].retry.attempts", "--retry"), ("tasks[0].clientCertificate.key", "--cert"),
+        ("configuration.retry.attempts", "retry.attempts"), ("id", "the session's name"), ("unheardOf", "unheardOf"),
+    ])
+    func fieldsAreArguments(_ path: String, _ argument: String) {
+        #expect(CommandWords.argument(path) == argument)
+    }
+
+    @Test func refusalsNameTheArgument() {
+        func refusal(_ field: String, _ message: String) -> String {
+            CommandWords.refusal(TransferError(.badField, message, details: ["field": .string(field)]))
+        }
+        #expect(refusal("tasks[0].url", "tasks[0].url: The URL is refused: no.") == "The URL is refused: no.")
+        #expect(refusal("tasks[0].mirrors[1]", "tasks[0].mirrors[1]: no.") == "--mirror: no.")
+        #expect(refusal("limit", "No more.") == "No more.")
+        let error = TransferError(.badURL, "tasks[3].url: no.", details: ["field": "tasks[3].url"])
+        #expect(CommandWords.taskIndex(error) == 3)
+        #expect(CommandWords.refusal(error, about: "task 4 of 9, f") == "task 4 of 9, f: no.")
+    }
+}
