@@ -28,6 +28,7 @@ package final class Daemon: Sendable {
             let configuration = try ConfigurationLoader(
                 arguments: arguments, environment: ProcessEnvironment.variables
             ).tried()
+            for warning in configuration.warnings { printError("warning: \(warning)") }
             let files = configuration.files
             print(
                 files.isEmpty
@@ -324,6 +325,11 @@ package final class Daemon: Sendable {
                 logger.warning(
                     "changed in the configuration, but in force only after a restart",
                     metadata: ["settings": "\(outcome.needsRestart.joined(separator: ","))"])
+            }
+            if !outcome.hidden.isEmpty {
+                logger.warning(
+                    "changed in the configuration, but hidden by a value set at run time; dlctl settings NAME=default drops that",
+                    metadata: ["settings": "\(outcome.hidden.joined(separator: ","))"])
             }
         } catch {
             logger.error("configuration not reloaded; the old one stays in force", metadata: ["error": "\(error)"])

@@ -205,7 +205,9 @@ extension EndToEnd {
             Line(
                 text: request("daemon.info", "{}", id: "\"\(String(repeating: "i", count: 5000))\""),
                 code: "rpc.malformed", id: .null),
-            Line(text: "{\"jsonrpc\":\"2.0\",\"id\":1,\"id\":2,\"method\":\"daemon.info\"}", code: "rpc.malformed", id: .null),
+            Line(
+                text: "{\"jsonrpc\":\"2.0\",\"id\":1,\"id\":2,\"method\":\"daemon.info\"}",
+                code: "rpc.malformed", id: .null),
             Line(
                 text: request("task.get", "{\"id\":9223372036854775808}"), code: "request.bad_field"),
             Line(text: request("task.get", "{\"id\":1e400}"), code: "request.bad_field"),

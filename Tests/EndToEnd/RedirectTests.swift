@@ -84,7 +84,10 @@ extension EndToEnd {
             let signature = "s1gnature"
             let id = try await scene.probe.add(
                 "http://me:\(secret)@127.0.0.1:\(scene.origin.port)/file?by=\(signature)", to: scene.file(),
-                ["headers": [["X-Api-Key", .string(secret)], ["Cookie", .string("k=\(secret)")]], "bearer": .string(secret)])
+                [
+                    "headers": [["X-Api-Key", .string(secret)], ["Cookie", .string("k=\(secret)")]],
+                    "bearer": .string(secret),
+                ])
             try await scene.probe.wait(for: id, "completed")
             for event in try await scene.probe.storedEvents() { #expect(!"\(event)".contains(secret)) }
             let task = try await scene.probe.task(id)

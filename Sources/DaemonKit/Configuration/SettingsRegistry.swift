@@ -8,6 +8,8 @@ package final class SettingsRegistry: Sendable {
         package var applied: [String]
         /// Changed in the files, but in force only after a restart.
         package var needsRestart: [String]
+        /// Changed in the files, but `settings.set` has the last word.
+        package var hidden: [String]
     }
 
     private struct State {
@@ -89,7 +91,14 @@ package final class SettingsRegistry: Sendable {
         try state.withLock { state throws(ConfigurationErrors) in
             let files = loader.readFiles()
             let next = try loader.load(runtime: state.runtime, files: files)
-            var outcome = Reload(applied: [], needsRestart: [])
+            let (before, after) = (
+                try loader.load(runtime: [:], files: state.files), try loader.load(runtime: [:], files: files)
+            )
+            let hidden = SettingsTable.all.filter { setting in
+                setting.runtimeName.map { state.runtime[$0.rawValue] != nil } ?? false
+                    && setting.read(before.settings) != setting.read(after.settings)
+            }
+            var outcome = Reload(applied: [], needsRestart: [], hidden: hidden.map(\.name))
             for setting in SettingsTable.all
             where setting.read(next.settings) != setting.read(state.configuration.settings) {
                 switch setting.effect {

@@ -90,8 +90,9 @@ extension Supervisor: TaskServing {
 
     private static func checkTakesTasks(_ session: SessionRecord?) throws {
         guard let session, session.state != .active else { return }
+        let state = session.state == .invalidated ? "was invalidated" : "is ending"
         throw TransferError(
-            .sessionInvalidated, "The session \"\(session.key.identifier)\" is ending and takes no more tasks.",
+            .sessionInvalidated, "The session \"\(session.key.identifier)\" \(state) and takes no more tasks.",
             details: ["session": .string(session.key.identifier)])
     }
 

@@ -231,7 +231,13 @@ extension TaskMachine {
 
     private mutating func deadlinePassed(_ sentence: String, _ now: ClockReading) -> [TaskEffect] {
         let aborting: [TaskEffect] = status.state == .running ? [.abort] : []
-        return fail(TransferError(.deadlineExceeded, sentence), now, then: aborting)
+        var error = TransferError(.deadlineExceeded, sentence)
+        // What it waited for says why the time was not enough.
+        if let cause = status.error {
+            error.message += " The last attempt failed: \(cause.message)"
+            error.details["cause"] = .string(cause.code.rawValue)
+        }
+        return fail(error, now, then: aborting)
     }
 }
 

@@ -117,7 +117,8 @@ package enum ProtocolReference {
         `{"code": …, "retryable": …, "details": {…}}`; [errors.md](errors.md) lists the codes. `details.field` is the path \
         of the field at fault, such as `tasks[3].checksum.value`. In a task's error `details.status` is the HTTP status, `details.proxy` host and port of \
         the proxy between, and `details.certificate` what is wrong with the server's certificate: \
-        \(CertificateFault.allCases.map { "`\($0.rawValue)`" }.joined(separator: ", ")). Any method may answer with \
+        \(CertificateFault.allCases.map { "`\($0.rawValue)`" }.joined(separator: ", ")). In \
+        `deadline.exceeded` `details.cause` is the code of the failure that the task was waiting to repeat. Any method may answer with \
         \(RPCCatalog.commonErrors.map { "`\($0.rawValue)`" }.joined(separator: ", ")).
         """
 }

@@ -18,7 +18,7 @@ struct Submission<Specs: RandomAccessCollection<TaskSpec>> where Specs.Index == 
         if command.console.json {
             try command.console.value(AddTasks.Result(tasks: added))
         } else {
-            Doubles.remarks(on: added).forEach(command.console.remark)
+            (Repeats.remarks(on: added) + Doubles.remarks(on: added)).forEach(command.console.remark)
         }
         guard let head else { return await client.close() }
         try await Following.untilOver(try await known(added, client), after: head, client, command)
@@ -111,6 +111,17 @@ enum SubmissionPart {
             part.append(spec)
         }
         return part
+    }
+}
+
+/// Tasks that their client token named before.
+enum Repeats {
+    static func remarks(on added: [AddTasks.Added]) -> [String] {
+        added.filter { $0.existing == true }.map { task in
+            task.removed == true
+                ? "\(task.id): added before with this client token, and removed since; nothing was queued"
+                : "\(task.id): added before with this client token; it is \(task.state.rawValue)"
+        }
     }
 }
 

@@ -28,6 +28,7 @@ struct DaemonLauncher: Sendable {
                 "no daemon answers, and dld is neither beside dlctl nor in PATH; install it or name its --socket")
         }
         let log = try logFile()
+        Self.turn(log)
         let offset = Self.size(of: log)
         let pid = try spawn(program, log: log)
         let clock = ContinuousClock()
@@ -157,6 +158,13 @@ struct DaemonLauncher: Sendable {
         }
         return "; it may write no more than \(limit.rlim_cur) bytes into one file, as this shell (ulimit -f)"
     }
+
+    /// Puts a log that has grown long beside the new one; nobody else bounds it.
+    private static func turn(_ log: String) {
+        if size(of: log) > longestLog { rename(log, log + ".1") }
+    }
+
+    private static let longestLog = 10 << 20
 
     private static func size(of path: String) -> Int {
         var information = stat()

@@ -195,7 +195,10 @@ extension ManualPage {
                     "Another one, where that variable is set; systemd's, with dld.socket."
                 ),
                 ("/run/dld/dld.sock", "Socket of the system's daemon."),
-                ("~/.local/state/dld/dld.log", "What a daemon that dlctl started has to say."),
+                (
+                    "~/.local/state/dld/dld.log",
+                    "The log of a daemon that dlctl started. Beyond 10 MiB the next start moves it to dld.log.1."
+                ),
             ]),
         Part(title: "SEE ALSO", text: "dld(1)"),
     ]

@@ -94,6 +94,18 @@ import TransferModel
         #expect(registry.current.origin(of: "progressInterval") == .userFile)
     }
 
+    /// An edit without effect is said: a value set at run time has the last word.
+    @Test func reloadNamesWhatAValueSetAtRunTimeHides() throws {
+        let fixture = try ConfigurationFixture()
+        let registry = try SettingsRegistry(
+            loader: fixture.loader, runtime: ["maximumConcurrentTasks": 3, "progressInterval": 2])
+        try fixture.write("maximumConcurrentTasks: 7\nlogLevel: debug", to: fixture.userFile)
+        let outcome = try registry.reload()
+        #expect(outcome.hidden == ["maximumConcurrentTasks"] && outcome.applied == ["logLevel"])
+        #expect(registry.current.global.maximumConcurrentTasks == 3)
+        #expect(try registry.reload().hidden.isEmpty, "it has been said")
+    }
+
     @Test func aReloadWithMistakesChangesNothing() throws {
         let fixture = try ConfigurationFixture()
         let registry = try SettingsRegistry(loader: fixture.loader, runtime: [:])

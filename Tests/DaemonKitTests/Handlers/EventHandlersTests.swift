@@ -48,6 +48,17 @@ struct EventHandlersTests {
         #expect(typed.events.map(\.task) == [TaskID(7)])
     }
 
+    /// What retention has taken of somebody else leaves no gap in one's own log.
+    @Test func saysFromWhereTheOwnLogIsWhole() async throws {
+        let bench = try await Bench()
+        _ = try await bench.add(1)
+        _ = try await bench.add(2, as: Bench.other)
+        try await bench.store.write { try $0.expireEvents([SequenceNumber(2)], of: Bench.other.uid) }
+        #expect(try await bench.call(ListEvents.self, .init(after: .start)).first == SequenceNumber(1))
+        let all = try await bench.call(ListEvents.self, .init(after: .start, owner: .everyone), as: Bench.root)
+        #expect(all.first == SequenceNumber(3))
+    }
+
     @Test func acknowledgesAndForgets() async throws {
         let bench = try await Bench()
         _ = try await bench.add(5)

@@ -16,6 +16,14 @@ extension ProgramTests {
         await bench.daemon.stop()
     }
 
+    @Test func whatATokenNamedBeforeIsSaid() async throws {
+        let bench = try await Bench()
+        #expect(try await bench.run("add", "--client-token", "t", "https://a/1").error.isEmpty)
+        let again = try await bench.run("add", "--client-token", "t", "https://a/1")
+        #expect(again.output == "1\n" && again.error == "1: added before with this client token; it is queued\n")
+        await bench.daemon.stop()
+    }
+
     @Test func listsGoIntoPipesWhole() async throws {
         let bench = try await Bench()
         for id in 1...2100 { bench.daemon.put(Sample.record(Int64(id), id % 2 == 0 ? .completed : .queued)) }

@@ -71,6 +71,20 @@ import Testing
         }
     }
 
+    @Test func aLongLogIsPutAside() async throws {
+        try await install("echo new words >&2; exit 7")
+        let state = temporary.file(".local/state/dld")
+        try FileManager.default.createDirectory(atPath: state, withIntermediateDirectories: true)
+        #expect(FileManager.default.createFile(atPath: state + "/dld.log", contents: Data("old words\n".utf8)))
+        _ = await failure(launcher())
+        #expect(try String(contentsOfFile: state + "/dld.log", encoding: .utf8) == "old words\nnew words\n")
+        #expect(truncate(state + "/dld.log", (10 << 20) + 1) == 0)
+        let text = await failure(launcher())
+        #expect(text.hasSuffix("\n  new words"), "\(text)")
+        #expect(try String(contentsOfFile: state + "/dld.log", encoding: .utf8) == "new words\n")
+        #expect(try FileManager.default.attributesOfItem(atPath: state + "/dld.log.1")[.size] as? Int == (10 << 20) + 1)
+    }
+
     @Test func aDaemonThatEndsIsQuoted() async throws {
         try await install("echo old words; for i in 1 2 3 4 5 6 7 8 9 10 11 12; do echo line $i >&2; done; exit 7")
         let text = await failure(launcher())

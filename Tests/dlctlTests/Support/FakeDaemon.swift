@@ -145,6 +145,11 @@ final class FakeDaemon: RequestHandler {
             state.adds.append(parameters.tasks.count)
             return AddTasks.Result(
                 tasks: parameters.tasks.map { spec in
+                    if let token = spec.clientToken,
+                        let known = state.tasks.values.first(where: { $0.spec.clientToken == token })
+                    {
+                        return AddTasks.Added(id: known.id, state: known.status.state, existing: true)
+                    }
                     let id = TaskID(state.nextID)
                     state.nextID += 1
                     state.tasks[id] = TaskRecord(
