@@ -28,6 +28,7 @@ let package = Package(
             linkerSettings: [.linkedLibrary("curl")]
         ),
         .target(name: "CLinux", linkerSettings: [.linkedLibrary("z")]),
+        .systemLibrary(name: "CExpat"),
         .target(name: "TransferModel", swiftSettings: strict),
 
         // 1: decisions, and the wire beside them
@@ -49,6 +50,8 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+
+        .target(name: "Metalink", dependencies: ["TransferModel", "CExpat"], swiftSettings: strict),
 
         // 1: threads, for whoever may block
         .target(name: "Threading", dependencies: ["CLinux"], swiftSettings: strict),
@@ -96,7 +99,9 @@ let package = Package(
         ),
         .executableTarget(
             name: "dlctl",
-            dependencies: ["TransferClient", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            dependencies: [
+                "TransferClient", "Metalink", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
             swiftSettings: strict
         ),
 
@@ -111,6 +116,7 @@ let package = Package(
         .testTarget(name: "ThreadingTests", dependencies: ["Threading"], swiftSettings: strict),
         .testTarget(name: "TransferModelTests", dependencies: ["TestSupport", "TransferModel"], swiftSettings: strict),
         .testTarget(name: "TransferCoreTests", dependencies: ["TransferCore", "TransferModel"], swiftSettings: strict),
+        .testTarget(name: "MetalinkTests", dependencies: ["Metalink", "TransferModel"], swiftSettings: strict),
         .testTarget(
             name: "TransferRPCTests", dependencies: ["TestSupport", "TransferRPC", "TransferModel"],
             swiftSettings: strict),
@@ -178,7 +184,7 @@ let package = Package(
         .target(
             name: "FuzzTargets",
             dependencies: [
-                "DaemonKit", "TransferClient", "TransferStore", "TransferRPC", "JSONRPC", "CurlEngine", "TransferCore",
+                "DaemonKit", "Metalink", "TransferStore", "TransferRPC", "JSONRPC", "CurlEngine", "TransferCore",
                 "TransferModel", "dlctl", .product(name: "NIOCore", package: "swift-nio"),
             ],
             path: "Tests/Fuzz/Targets",

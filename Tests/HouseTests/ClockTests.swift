@@ -6,7 +6,7 @@ import Testing
     /// Files that may ask for the wall clock, and what for.
     private static let wallClock: [String: String] = [
         "Sources/TransferModel/Timestamp.swift": "the one place that asks",
-        "Sources/DaemonKit/Supervision/TimeSource.swift": "what supervision is handed",
+        "Sources/DaemonKit/Supervision/Time/TimeSource.swift": "what supervision is handed",
         "Sources/DaemonKit/Events/EventFeed.swift": "progress events, which nobody stores",
         "Sources/DaemonKit/Events/Subscription.swift": "events.lagged, likewise",
         "Sources/TransferStore/StoreOpening.swift": "when a store was made, for people",
@@ -14,7 +14,7 @@ import Testing
 
     /// Files that ask the kernel for another one.
     private static let otherClocks: Set<String> = [
-        "Sources/CLinux/events.c", "Sources/DaemonKit/Supervision/TimeSource.swift",
+        "Sources/CLinux/events.c", "Sources/DaemonKit/Supervision/Time/TimeSource.swift",
         "Sources/DaemonKit/Systemd/Notifier.swift", "Sources/Threading/ConditionLock.swift",
     ]
 

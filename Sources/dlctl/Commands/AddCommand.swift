@@ -1,4 +1,5 @@
 import ArgumentParser
+import Metalink
 import TransferClient
 import TransferModel
 import TransferRPC

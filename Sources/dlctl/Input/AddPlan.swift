@@ -1,4 +1,4 @@
-import TransferClient
+import Metalink
 import TransferModel
 
 /// Turns what `add` was given into the specs it sends: pure, so that every combination can be tested.

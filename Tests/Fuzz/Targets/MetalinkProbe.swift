@@ -1,4 +1,4 @@
-import TransferClient
+import Metalink
 import TransferCore
 import TransferModel
 

@@ -1,5 +1,5 @@
+import Metalink
 import Testing
-import TransferClient
 import TransferModel
 
 @testable import dlctl

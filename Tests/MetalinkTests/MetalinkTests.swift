@@ -1,7 +1,7 @@
 import Testing
 import TransferModel
 
-@testable import TransferClient
+@testable import Metalink
 
 struct MetalinkTests {
     private static let sha256 = String(repeating: "ab", count: 32)
@@ -75,7 +75,7 @@ struct MetalinkTests {
         #expect(link.files[0].pieces?.algorithm == .sha1)
     }
 
-    @Test(arguments: ["/etc/passwd", "../a", "a/../b", "a//b", "a/", ".", "", "a\\b", "a/./b", "x\u{1}y"])
+    @Test(arguments: ["/etc/passwd", "../a", "a/../b", "a//b", "a/", ".", "", "a\\b", "a/./b", "x&#9;y", "x\u{7F}y"])
     func namesStayInTheirFolder(_ name: String) {
         let text =
             "<metalink xmlns='urn:ietf:params:xml:ns:metalink'><file name='\(name)'><url>http://x/</url></file></metalink>"

@@ -3,25 +3,25 @@ import TransferModel
 /// What a Metalink document says of files: where copies are, and what they must hash to.
 ///
 /// Metalink 4 (RFC 5854), and version 3, which mirror services of distributions still send.
-public struct Metalink: Hashable, Sendable {
+package struct Metalink: Hashable, Sendable {
     /// One `file` element.
-    public struct File: Hashable, Sendable {
+    package struct File: Hashable, Sendable {
         /// A relative path that stays below the folder it is put in.
-        public var name: String
-        public var size: ByteCount?
+        package var name: String
+        package var size: ByteCount?
         /// Strongest first where several are given.
-        public var checksums: [Checksum] = []
-        public var pieces: PieceDigests?
+        package var checksums: [Checksum] = []
+        package var pieces: PieceDigests?
         /// Copies, the preferred one first.
-        public var urls: [String] = []
+        package var urls: [String] = []
 
-        public init(name: String) { self.name = name }
+        package init(name: String) { self.name = name }
     }
 
-    public var files: [File]
+    package var files: [File]
 
     /// - Throws: `MetalinkError` that names the line, or the file and what is wrong with it.
-    public init(_ bytes: [UInt8]) throws(MetalinkError) {
+    package init(_ bytes: [UInt8]) throws(MetalinkError) {
         let root: XMLElement
         do throws(XMLMalformed) {
             root = try XMLReader.read(bytes)
@@ -45,9 +45,9 @@ public struct Metalink: Hashable, Sendable {
 }
 
 /// Why a Metalink document is refused.
-public struct MetalinkError: Error, Hashable, Sendable, CustomStringConvertible {
-    public var problem: String
-    public var description: String { problem }
+package struct MetalinkError: Error, Hashable, Sendable, CustomStringConvertible {
+    package var problem: String
+    package var description: String { problem }
 }
 
 /// What both versions share: names that stay in their folder, digests that are of their length.

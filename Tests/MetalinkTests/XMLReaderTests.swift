@@ -1,6 +1,6 @@
 import Testing
 
-@testable import TransferClient
+@testable import Metalink
 
 struct XMLReaderTests {
     private func read(_ text: String) throws(XMLMalformed) -> XMLElement { try XMLReader.read(Array(text.utf8)) }
@@ -47,21 +47,23 @@ struct XMLReaderTests {
     }
 
     @Test(arguments: [
-        ("<!DOCTYPE a [<!ENTITY x 'y'>]><a>&x;</a>", "document type"), ("<a>&x;</a>", "&x;"),
-        ("<a>&#0;</a>", "&#0;"), ("<a>&#-1;</a>", "&#-1;"), ("<a>& b</a>", "without"),
-        ("<a>", "not closed"), ("</a>", "closes nothing"), ("<a></b>", "</b>"), ("<a><b></a></b>", "</a>"),
-        ("", "no element"), ("text", "outside"), ("<a/>text", "outside"), ("<a/><b/>", "after the end"),
-        ("<a k/>", "no value"), ("<a k=1/>", "quotes"), ("<a k='1/>", "quotes"), ("<a k='<'/>", "\"<\""),
-        ("<a k='1' k='2'/>", "twice"), ("<a k='1'l='2'/>", "not a tag"), ("<p:a/>", "prefix"), ("< a/>", "name"),
-        ("<1/>", "name"), ("<a", "not a tag"), ("<!-- ", "comment"), ("<a><![CDATA[x</a>", "CDATA"),
-        ("<?x", "processing"),
+        ("<!DOCTYPE a [<!ENTITY x 'y'>]><a>&x;</a>", "document type"),
+        ("<!DOCTYPE a SYSTEM 'a.dtd'><a/>", "document type"),
+        ("<a>&x;</a>", "undefined entity"), ("<a>&#0;</a>", "invalid character number"),
+        ("<a>& b</a>", "not well-formed"), ("<a k='x\u{1}y'/>", "not well-formed"),
+        ("<a>", "no element"), ("</a>", "not well-formed"), ("<a></b>", "mismatched tag"),
+        ("<a><b></a></b>", "mismatched"),
+        ("", "no element"), ("text", "syntax error"), ("<a/>text", "junk"), ("<a/><b/>", "junk"),
+        ("<a k/>", "not well-formed"), ("<a k='1/>", "unclosed token"), ("<a k='<'/>", "not well-formed"),
+        ("<a k='1' k='2'/>", "duplicate attribute"), ("<p:a/>", "unbound prefix"), ("<a", "unclosed token"),
+        ("<a><![CDATA[x</a>", "unclosed CDATA"),
     ])
     func whatIsMalformedIsRefused(_ text: String, _ part: String) {
         #expect(problem(text)?.contains(part) == true, "\(problem(text) ?? "accepted")")
     }
 
     @Test func theLineIsNamed() {
-        #expect(problem("<a>\n\n<b></c></a>") == "line 3: </c> closes nothing that is open")
+        #expect(problem("<a>\n\n<b></c></a>") == "line 3: mismatched tag")
     }
 
     @Test func textMustBeUTF8() {
