@@ -188,7 +188,7 @@ _dlctl_add() {
     repeating_flags=()
     non_repeating_flags=(-g --globoff -w --wait --preserve-time --paused --password-stdin --netrc --system --json --quiet -q --no-start --version -h --help)
     repeating_options=(-i --input --metalink --mirror --tag -H --header)
-    non_repeating_options=(-o --output -d --directory --on-conflict --checksum -x --connections --resume-data --session -s --priority --limit --at --deadline --retry --timeout --max-time --description --client-token -A --user-agent --referer -u --user --password-file --bearer-file --bearer-env --netrc-file --proxy --proxy-file --ca-file --cert --key --tls-min --http-version --socket)
+    non_repeating_options=(-o --output -d --directory --on-conflict --checksum -x --connections --resume-data -s --session --priority --limit --at --deadline --retry --timeout --max-time --description --client-token -A --user-agent --referer -u --user --password-file --bearer-file --bearer-env --netrc-file --proxy --proxy-file --ca-file --cert --key --tls-min --http-version --socket)
     __dlctl_offer_flags_options -1
 
     # Offer option value completions
@@ -226,11 +226,12 @@ _dlctl_add() {
         __dlctl_add_completions -f
         return
         ;;
-    '--session'|'-s')
+    '-s'|'--session')
         __dlctl_add_completions -W "$(__dlctl_custom_complete ---completion add -- --session "${COMP_CWORD}" "$(__dlctl_cursor_index_in_current_word)")"
         return
         ;;
     '--priority')
+        __dlctl_add_completions -W 'low'$'\n''normal'$'\n''high'
         return
         ;;
     '--limit')
@@ -325,7 +326,7 @@ _dlctl_upload() {
     repeating_flags=()
     non_repeating_flags=(-w --wait --optimistic --paused --password-stdin --netrc --system --json --quiet -q --no-start --version -h --help)
     repeating_options=(--field --metadata --tag -H --header)
-    non_repeating_options=(--protocol -X --method --form --file-name --content-type --interop-version --send-checksum --s3 --session -s --priority --limit --at --deadline --retry --timeout --max-time --description --client-token -A --user-agent --referer -u --user --password-file --bearer-file --bearer-env --netrc-file --proxy --proxy-file --ca-file --cert --key --tls-min --http-version --socket)
+    non_repeating_options=(--protocol -X --method --form --file-name --content-type --interop-version --send-checksum --s3 -s --session --priority --limit --at --deadline --retry --timeout --max-time --description --client-token -A --user-agent --referer -u --user --password-file --bearer-file --bearer-env --netrc-file --proxy --proxy-file --ca-file --cert --key --tls-min --http-version --socket)
     __dlctl_offer_flags_options -1
 
     # Offer option value completions
@@ -363,11 +364,12 @@ _dlctl_upload() {
         __dlctl_add_completions -f
         return
         ;;
-    '--session'|'-s')
+    '-s'|'--session')
         __dlctl_add_completions -W "$(__dlctl_custom_complete ---completion upload -- --session "${COMP_CWORD}" "$(__dlctl_cursor_index_in_current_word)")"
         return
         ;;
     '--priority')
+        __dlctl_add_completions -W 'low'$'\n''normal'$'\n''high'
         return
         ;;
     '--limit')
@@ -470,7 +472,7 @@ _dlctl_fetch() {
     repeating_flags=()
     non_repeating_flags=(-f --fail --paused --password-stdin --netrc --system --json --quiet -q --no-start --version -h --help)
     repeating_options=(--tag -H --header)
-    non_repeating_options=(-X --method -d --data -o --output --session -s --priority --limit --at --deadline --retry --timeout --max-time --description --client-token -A --user-agent --referer -u --user --password-file --bearer-file --bearer-env --netrc-file --proxy --proxy-file --ca-file --cert --key --tls-min --http-version --socket)
+    non_repeating_options=(-X --method -d --data -o --output -s --session --priority --limit --at --deadline --retry --timeout --max-time --description --client-token -A --user-agent --referer -u --user --password-file --bearer-file --bearer-env --netrc-file --proxy --proxy-file --ca-file --cert --key --tls-min --http-version --socket)
     __dlctl_offer_flags_options 1
 
     # Offer option value completions
@@ -486,11 +488,12 @@ _dlctl_fetch() {
         __dlctl_add_completions -f
         return
         ;;
-    '--session'|'-s')
+    '-s'|'--session')
         __dlctl_add_completions -W "$(__dlctl_custom_complete ---completion fetch -- --session "${COMP_CWORD}" "$(__dlctl_cursor_index_in_current_word)")"
         return
         ;;
     '--priority')
+        __dlctl_add_completions -W 'low'$'\n''normal'$'\n''high'
         return
         ;;
     '--limit')
@@ -688,7 +691,7 @@ _dlctl_list() {
     repeating_flags=()
     non_repeating_flags=(--all --system --json --quiet -q --no-start --version -h --help)
     repeating_options=(--state)
-    non_repeating_options=(--session -s --match -n --limit --owner --socket)
+    non_repeating_options=(-s --session --match -n --limit --owner --socket)
     __dlctl_offer_flags_options -1
 
     # Offer option value completions
@@ -697,7 +700,7 @@ _dlctl_list() {
         __dlctl_add_completions -W 'queued'$'\n''running'$'\n''waiting'$'\n''paused'$'\n''completed'$'\n''failed'$'\n''cancelled'
         return
         ;;
-    '--session'|'-s')
+    '-s'|'--session')
         __dlctl_add_completions -W "$(__dlctl_custom_complete ---completion list -- --session "${COMP_CWORD}" "$(__dlctl_cursor_index_in_current_word)")"
         return
         ;;
@@ -804,12 +807,12 @@ _dlctl_wait() {
     repeating_flags=()
     non_repeating_flags=(--all --system --json --quiet -q --no-start --version -h --help)
     repeating_options=()
-    non_repeating_options=(--session -s --socket)
+    non_repeating_options=(-s --session --socket)
     __dlctl_offer_flags_options -1
 
     # Offer option value completions
     case "${prev}" in
-    '--session'|'-s')
+    '-s'|'--session')
         __dlctl_add_completions -W "$(__dlctl_custom_complete ---completion wait -- --session "${COMP_CWORD}" "$(__dlctl_cursor_index_in_current_word)")"
         return
         ;;
@@ -831,7 +834,7 @@ _dlctl_wait() {
 _dlctl_events() {
     repeating_flags=()
     non_repeating_flags=(--follow -f --no-progress --forget --system --json --quiet -q --no-start --version -h --help)
-    repeating_options=(--type --task --session -s)
+    repeating_options=(--type --task -s --session)
     non_repeating_options=(--after --subscriber -n --limit --owner --socket)
     __dlctl_offer_flags_options 0
 
@@ -851,7 +854,7 @@ _dlctl_events() {
         __dlctl_add_completions -W "$(__dlctl_custom_complete ---completion events -- --task "${COMP_CWORD}" "$(__dlctl_cursor_index_in_current_word)")"
         return
         ;;
-    '--session'|'-s')
+    '-s'|'--session')
         __dlctl_add_completions -W "$(__dlctl_custom_complete ---completion events -- --session "${COMP_CWORD}" "$(__dlctl_cursor_index_in_current_word)")"
         return
         ;;
@@ -872,12 +875,12 @@ _dlctl_pause() {
     repeating_flags=()
     non_repeating_flags=(--all --system --json --quiet -q --no-start --version -h --help)
     repeating_options=(--state)
-    non_repeating_options=(--session -s --owner --socket)
+    non_repeating_options=(-s --session --owner --socket)
     __dlctl_offer_flags_options -1
 
     # Offer option value completions
     case "${prev}" in
-    '--session'|'-s')
+    '-s'|'--session')
         __dlctl_add_completions -W "$(__dlctl_custom_complete ---completion pause -- --session "${COMP_CWORD}" "$(__dlctl_cursor_index_in_current_word)")"
         return
         ;;
@@ -907,12 +910,12 @@ _dlctl_resume() {
     repeating_flags=()
     non_repeating_flags=(--all --system --json --quiet -q --no-start --version -h --help)
     repeating_options=(--state)
-    non_repeating_options=(--session -s --owner --socket)
+    non_repeating_options=(-s --session --owner --socket)
     __dlctl_offer_flags_options -1
 
     # Offer option value completions
     case "${prev}" in
-    '--session'|'-s')
+    '-s'|'--session')
         __dlctl_add_completions -W "$(__dlctl_custom_complete ---completion resume -- --session "${COMP_CWORD}" "$(__dlctl_cursor_index_in_current_word)")"
         return
         ;;
@@ -942,12 +945,12 @@ _dlctl_cancel() {
     repeating_flags=()
     non_repeating_flags=(--all --keep-partial --system --json --quiet -q --no-start --version -h --help)
     repeating_options=(--state)
-    non_repeating_options=(--session -s --owner --resume-data --socket)
+    non_repeating_options=(-s --session --owner --resume-data --socket)
     __dlctl_offer_flags_options -1
 
     # Offer option value completions
     case "${prev}" in
-    '--session'|'-s')
+    '-s'|'--session')
         __dlctl_add_completions -W "$(__dlctl_custom_complete ---completion cancel -- --session "${COMP_CWORD}" "$(__dlctl_cursor_index_in_current_word)")"
         return
         ;;
@@ -981,12 +984,12 @@ _dlctl_retry() {
     repeating_flags=()
     non_repeating_flags=(--all --source-changed --system --json --quiet -q --no-start --version -h --help)
     repeating_options=(--state)
-    non_repeating_options=(--session -s --owner --socket)
+    non_repeating_options=(-s --session --owner --socket)
     __dlctl_offer_flags_options -1
 
     # Offer option value completions
     case "${prev}" in
-    '--session'|'-s')
+    '-s'|'--session')
         __dlctl_add_completions -W "$(__dlctl_custom_complete ---completion retry -- --session "${COMP_CWORD}" "$(__dlctl_cursor_index_in_current_word)")"
         return
         ;;
@@ -1016,12 +1019,12 @@ _dlctl_remove() {
     repeating_flags=()
     non_repeating_flags=(--all --delete --system --json --quiet -q --no-start --version -h --help)
     repeating_options=(--state)
-    non_repeating_options=(--session -s --owner --socket)
+    non_repeating_options=(-s --session --owner --socket)
     __dlctl_offer_flags_options -1
 
     # Offer option value completions
     case "${prev}" in
-    '--session'|'-s')
+    '-s'|'--session')
         __dlctl_add_completions -W "$(__dlctl_custom_complete ---completion remove -- --session "${COMP_CWORD}" "$(__dlctl_cursor_index_in_current_word)")"
         return
         ;;
@@ -1175,6 +1178,14 @@ _dlctl_session_pause() {
         return
         ;;
     esac
+
+    # Offer positional completions
+    case "${positional_number}" in
+    1)
+        __dlctl_add_completions -W "$(__dlctl_custom_complete ---completion session pause -- positional@0 "${COMP_CWORD}" "$(__dlctl_cursor_index_in_current_word)")"
+        return
+        ;;
+    esac
 }
 
 _dlctl_session_resume() {
@@ -1188,6 +1199,14 @@ _dlctl_session_resume() {
     case "${prev}" in
     '--socket')
         __dlctl_add_completions -f
+        return
+        ;;
+    esac
+
+    # Offer positional completions
+    case "${positional_number}" in
+    1)
+        __dlctl_add_completions -W "$(__dlctl_custom_complete ---completion session resume -- positional@0 "${COMP_CWORD}" "$(__dlctl_cursor_index_in_current_word)")"
         return
         ;;
     esac

@@ -177,6 +177,12 @@ package final class Daemon: Sendable {
             userFolder: UserFolders(access: access, pool: pool).folder)
         let peers = PeerDirectory(adminGroup: isSystem ? first.settings.adminGroup : nil, time: time)
         var limits = RPCLimits()
+        (limits.line, limits.longLine, limits.longRequests) = (Bounds.line, Bounds.longLine, Bounds.longRequests)
+        (limits.batch, limits.inFlight, limits.outgoing) = (
+            Bounds.batch, Bounds.requestsInFlight, Bounds.waitingAnswers
+        )
+        limits.unfinishedLines = Bounds.unfinishedLines
+        limits.unfinishedLinesPerUser = Bounds.unfinishedLinesOfUser
         limits.connections = first.settings.maximumConnections
         limits.connectionsPerUser = first.settings.maximumConnectionsPerUser
         let descriptors = DescriptorWatch(logger: logger)

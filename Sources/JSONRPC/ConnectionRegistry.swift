@@ -9,15 +9,20 @@ final class ConnectionRegistry: Sendable {
         var borrowedByUser: [UInt32: Int] = [:]
         var nextID = 0
         var farewells = 0
+        var long: LongRequests
     }
 
     /// Refused connections that are open at the same time until their clients have read why.
     private static let mostFarewells = 64
 
     let limits: RPCLimits
-    private let state = NIOLockedValueBox(State())
+    private let state: NIOLockedValueBox<State>
 
-    init(limits: RPCLimits) { self.limits = limits }
+    init(limits: RPCLimits) {
+        self.limits = limits
+        let long = LongRequests(limit: limits.longRequests, limitsRoot: limits.limitsRoot)
+        state = NIOLockedValueBox(State(long: long))
+    }
 
     var count: Int { state.withLockedValue { $0.connections.count } }
     var all: [RPCConnection] { state.withLockedValue { Array($0.connections.values) } }
@@ -51,6 +56,19 @@ final class ConnectionRegistry: Sendable {
             let left = state.perUser[connection.peer.uid, default: 1] - 1
             state.perUser[connection.peer.uid] = left > 0 ? left : nil
         }
+    }
+
+    /// Whether the connection may answer a long request now; otherwise `goOn` tells it when.
+    func beginLong(_ connection: RPCConnection) -> Bool {
+        state.withLockedValue { $0.long.take(connection.id, of: connection.peer.uid) }
+    }
+
+    /// Its long request is answered, or not wanted any more.
+    func endLong(_ connection: RPCConnection) {
+        let next = state.withLockedValue { state in
+            state.long.release(connection.id).flatMap { state.connections[$0] }
+        }
+        next?.goOn()
     }
 
     /// - Returns: false if the refused connection is to be closed at once. Each true needs its `endFarewell`.

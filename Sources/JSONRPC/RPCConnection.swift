@@ -6,6 +6,10 @@ package final class RPCConnection: Sendable {
     /// What waits between the socket and the handler.
     private struct State {
         var lines: [[UInt8]] = []
+        /// Bytes of them, and of the long one that is being answered.
+        var lineBytes = 0
+        /// The requests that have begun, or are next, came in a long line of so many bytes.
+        var longBytes: Int?
         var requests: [Pending] = []
         /// Index of the next entry of `requests`.
         var next = 0
@@ -16,6 +20,8 @@ package final class RPCConnection: Sendable {
         var isClosed = false
 
         var hasWork: Bool { next < requests.count || !lines.isEmpty }
+        /// Nothing of the last line is left to be answered.
+        var isThrough: Bool { next >= requests.count && inFlight == 0 }
     }
 
     private struct Pending: Sendable {
@@ -34,24 +40,29 @@ package final class RPCConnection: Sendable {
 
     private let state = NIOLockedValueBox(State())
     private let channel: any Channel
-    private let limits: RPCLimits
+    private let registry: ConnectionRegistry
+    private var limits: RPCLimits { registry.limits }
     private let handler: any RequestHandler
     private let queue: OutgoingQueue
 
-    init(id: Int, peer: PeerIdentity, channel: any Channel, limits: RPCLimits, handler: any RequestHandler) {
+    init(
+        id: Int, peer: PeerIdentity, channel: any Channel, registry: ConnectionRegistry, handler: any RequestHandler
+    ) {
         self.id = id
         self.peer = peer
         self.channel = channel
-        self.limits = limits
+        self.registry = registry
         self.handler = handler
         let box = WeakConnection()
-        queue = OutgoingQueue(channel: channel, limits: limits) { box.connection?.resumeReading() }
+        queue = OutgoingQueue(channel: channel, limits: registry.limits) { box.connection?.resumeReading() }
         box.set(self)
     }
 
     package var isClosed: Bool { state.withLockedValue { $0.isClosed } }
     /// Bytes that wait to be sent.
     package var queuedBytes: Int { queue.bytes }
+    /// Bytes of lines that have come and are not answered, those of short ones until they have begun.
+    var heldBytes: Int { state.withLockedValue { $0.lineBytes } }
 
     /// Sends one line made of `pieces`; the LF is added. A client that is too far behind is dropped.
     package func send(_ pieces: [UInt8]...) {
@@ -74,7 +85,10 @@ package final class RPCConnection: Sendable {
 
 extension RPCConnection {
     func receive(_ line: [UInt8]) {
-        state.withLockedValue { $0.lines.append(line) }
+        state.withLockedValue { state in
+            state.lines.append(line)
+            state.lineBytes += line.count
+        }
         kick()
     }
 
@@ -102,18 +116,23 @@ extension RPCConnection {
         let isFirst = state.withLockedValue { state in
             defer {
                 state.isClosed = true
+                state.lineBytes = state.longBytes ?? 0
                 state.lines = []
                 state.requests = []
                 state.next = 0
             }
             return !state.isClosed
         }
+        let isAnswering = state.withLockedValue { $0.longBytes != nil }
+        if !isAnswering { registry.endLong(self) }
+        endLongIfThrough()
         queue.close()
         if isFirst { handler.closed(self) }
     }
 
     private func hasRoom(_ state: State) -> Bool {
-        state.lines.count + (state.requests.count - state.next) + state.inFlight < limits.inFlight && !queue.isCrowded
+        state.lines.count + (state.requests.count - state.next) + state.inFlight < limits.inFlight
+            && state.lineBytes < limits.line && !queue.isCrowded
     }
 
     fileprivate func resumeReading() {
@@ -154,6 +173,7 @@ extension RPCConnection {
             case .request(let pending): begin(pending)
             }
         }
+        endLongIfThrough()
         resumeReading()
         closeIfDone()
     }
@@ -169,14 +189,40 @@ extension RPCConnection {
                 defer { state.next += 1 }
                 return .request(state.requests[state.next])
             }
-            state.requests = []
-            state.next = 0
-            guard !state.lines.isEmpty else {
+            // A long request is answered by itself.
+            guard let line = state.lines.first, state.longBytes == nil,
+                line.count <= limits.longLine || state.inFlight == 0
+            else {
                 state.isPumping = false
                 return nil
             }
-            return .line(state.lines.removeFirst())
+            if line.count > limits.longLine {
+                // It is still the one pump until `goOn` starts the next.
+                guard registry.beginLong(self) else { return nil }
+                state.longBytes = line.count
+            } else {
+                state.lineBytes -= line.count
+            }
+            state.requests = []
+            state.next = 0
+            state.lines.removeFirst()
+            return .line(line)
         }
+    }
+
+    /// Gives the room of a long request on, once it is answered.
+    private func endLongIfThrough() {
+        let isEnd = state.withLockedValue { state in
+            guard let bytes = state.longBytes, state.isThrough else { return false }
+            state.longBytes = nil
+            state.lineBytes -= bytes
+            return true
+        }
+        guard isEnd else { return }
+        registry.endLong(self)
+        kick()
+        // What it had of the shared room is given back where bytes are read.
+        channel.read()
     }
 
     private func unpack(_ line: [UInt8]) {
@@ -221,6 +267,7 @@ extension RPCConnection {
             afterwards?()
         }
         state.withLockedValue { $0.inFlight -= 1 }
+        endLongIfThrough()
         kick()
         resumeReading()
         closeIfDone()

@@ -124,7 +124,7 @@ package final class RPCServer: Sendable {
             .childChannelInitializer { channel in
                 PeerIdentity.of(channel).flatMap { peer in
                     let connection = RPCConnection(
-                        id: registry.nextID(), peer: peer, channel: channel, limits: registry.limits, handler: handler)
+                        id: registry.nextID(), peer: peer, channel: channel, registry: registry, handler: handler)
                     if let refusal = registry.add(connection) {
                         return Self.refuse(channel, with: refusal, registry)
                     }

@@ -20,6 +20,7 @@ final class ServerChannelHandler: ChannelDuplexHandler {
     }
 
     func read(context: ChannelHandlerContext) {
+        borrow()
         if connection.mayRead() { context.read() }
     }
 
@@ -60,9 +61,9 @@ final class ServerChannelHandler: ChannelDuplexHandler {
         connection.refuse(error)
     }
 
-    /// Unfinished lines of many connections together must not exhaust memory.
+    /// Lines of many connections together must not exhaust memory.
     private func borrow() {
-        let wanted = max(0, framer.heldBytes - (64 << 10))
+        let wanted = max(0, framer.heldBytes + connection.heldBytes - (64 << 10))
         guard wanted != borrowed else { return }
         registry.repay(borrowed, of: connection.peer.uid)
         borrowed = 0

@@ -60,6 +60,8 @@ package enum Bounds {
 
     // MARK: Lists
 
+    /// Tasks that one call adds.
+    package static let tasks = 50_000
     /// Tasks that one call of a control method names, and tasks and sessions of a filter of events.
     package static let ids = 10_000
     /// Bytes of what is stored of the entries of one page.
@@ -73,13 +75,16 @@ package enum Bounds {
 
     /// Bytes of one line.
     package static let line = 8 << 20
+    /// A longer line is a long request. Of those one of each user is answered at a time, and so many of all.
+    package static let longLine = 1 << 20
+    package static let longRequests = 4
     package static let batch = 1000
     package static let nesting = 64
     /// Requests of one connection that are answered at the same time.
     package static let requestsInFlight = 64
     /// Bytes that wait for one client before it is dropped.
     package static let waitingAnswers = 8 << 20
-    /// Bytes of unfinished lines, of all users and of one.
+    /// Bytes of lines that are unfinished or wait, of all users and of one.
     package static let unfinishedLines = 256 << 20
     package static let unfinishedLinesOfUser = 64 << 20
     package static let subscriptions = 64

@@ -189,7 +189,7 @@ extension TransferError {
     package static func noSession(_ identifier: String) -> TransferError {
         TransferError(
             .sessionNotFound,
-            "There is no session \"\(identifier)\"; open it first (session.open, or dlctl session open).",
+            "There is no session \"\(identifier)\"; session.open makes it.",
             details: ["session": .string(identifier)])
     }
 }

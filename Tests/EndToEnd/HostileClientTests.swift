@@ -111,7 +111,7 @@ extension EndToEnd {
             for id in [running, queued] { try await probe.wait(for: id, "completed") }
             #expect(await eventually { daemon.log.contains("there are descriptors again") })
             #expect(
-                daemon.log.ranges(of: "no descriptor is left").count
+                daemon.log.ranges(of: "no file descriptor is left").count
                     == daemon.log.ranges(of: "are descriptors again").count)
             #expect(Self.resource.content.matches(folder.file("file")))
             #expect(Self.resource.content.matches(folder.file("later")))

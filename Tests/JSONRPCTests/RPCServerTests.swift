@@ -99,6 +99,53 @@ struct RPCServerTests {
         }
     }
 
+    /// What long lines become in memory must not add up; short ones of others go on meanwhile.
+    @Test func longRequestsOfAUserAreAnsweredOneAtATime() async throws {
+        var limits = RPCLimits()
+        limits.limitsRoot = true
+        limits.longLine = 1000
+        try await withServer(limits: limits) { socket, handler, _ in
+            let padding = String(repeating: "x", count: 1000)
+            func long(_ method: String, _ id: Int) -> String {
+                "{\"jsonrpc\":\"2.0\",\"id\":\(id),\"method\":\"\(method)\",\"params\":[\"\(padding)\"]}\n"
+            }
+            let first = try await LineClient.connect(to: socket)
+            let second = try await LineClient.connect(to: socket)
+            let gone = try await LineClient.connect(to: socket)
+            try await first.send(long("hold", 1) + long("echo", 2))
+            #expect(await eventually { handler.held == 1 })
+            try await gone.send(long("echo", 3))
+            try await second.send(long("echo", 4) + "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"echo\"}\n")
+            try await expectService(try await LineClient.connect(to: socket))
+            await gone.close()
+            #expect(await eventually { handler.closed >= 1 })
+            #expect(handler.begun.count == 2, "the one that is held, and the short one of another connection")
+            handler.release()
+            #expect(await first.line()?.contains("\"id\":1,\"result\":true") == true)
+            #expect(await second.line()?.contains("\"id\":4") == true)
+            #expect(await second.line()?.contains("\"id\":5") == true)
+            #expect(await first.line()?.contains("\"id\":2") == true)
+            try await expectService(first)
+        }
+    }
+
+    /// Room for lines is given back when they are answered: a client may send long ones all day.
+    @Test func roomForLongLinesIsGivenBack() async throws {
+        var limits = RPCLimits()
+        limits.limitsRoot = true
+        limits.longLine = 1000
+        (limits.unfinishedLines, limits.unfinishedLinesPerUser) = (200_000, 200_000)
+        try await withServer(limits: limits) { socket, _, _ in
+            let client = try await LineClient.connect(to: socket)
+            let padding = String(repeating: "x", count: 150_000)
+            for id in 0..<20 {
+                try await client.send(
+                    "{\"jsonrpc\":\"2.0\",\"id\":\(id),\"method\":\"echo\",\"params\":[\"\(padding)\"]}\n")
+                #expect(await client.line()?.hasPrefix("{\"jsonrpc\":\"2.0\",\"id\":\(id),\"result\"") == true)
+            }
+        }
+    }
+
     @Test(arguments: [
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"echo\"", "nonsense", "{\"a\":}", "[1,2", "\"\\q\"", "[01]",
         "{\"a\":1,}",

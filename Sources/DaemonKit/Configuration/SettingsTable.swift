@@ -124,7 +124,7 @@ package enum SettingsTable {
             example: "100000", runtime: .eventRetentionCount,
             """
             How many events are kept at most, of all users together; 0 = no limit. The oldest events of the user with the
-            most go first: nobody loses one who has less than an equal share.
+            most go first; a user with less than an equal share loses none. The log is looked at once a minute.
             """),
     ]
 

@@ -11,7 +11,7 @@ struct DaemonHandlers {
         let services = services
         table.add(DaemonInfo.self) { _, context in await Self.info(services, context.peer.uid) }
         table.add(DaemonStats.self) { _, context in try await Self.stats(services, context) }
-        table.add(Discover.self) { _, _ in ProtocolReference.openRPC(version: services.facts.version) }
+        table.add(fixed: Discover.self) { ProtocolReference.openRPC(version: services.facts.version) }
     }
 
     private static func info(_ services: Services, _ asking: UserID) async -> DaemonInfo.Result {

@@ -121,6 +121,20 @@ struct HandlerTable {
         }
     }
 
+    /// Adds a method that always answers the same, which is written once.
+    mutating func add<M: RPCMethod>(fixed method: M.Type, _ body: @escaping @Sendable () -> M.Result) {
+        let written = Guarded<[UInt8]?>(nil)
+        handlers[M.name] = { text, _ in
+            _ = try WireCoding.parameters(of: method, from: text)
+            return Reply(
+                try written.withLock { written in
+                    let answer = try written ?? WireCoding.encode(body())
+                    written = answer
+                    return answer
+                })
+        }
+    }
+
     /// Adds a method that has something to do after its answer.
     mutating func add<M: RPCMethod>(
         replying method: M.Type,

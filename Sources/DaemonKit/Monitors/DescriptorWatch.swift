@@ -28,7 +28,7 @@ package final class DescriptorWatch: Sendable {
         }
         guard begins else { return }
         logger.warning(
-            "no descriptor is left: connections and files wait",
+            "no file descriptor is left: connections and files wait",
             metadata: [
                 "limit":
                     "\(code == EMFILE ? "of the daemon (ulimit -n, LimitNOFILE=)" : "of the machine (fs.file-max)")"

@@ -164,7 +164,8 @@ package struct DiskMonitor: Sendable {
 
     private func kept(_ minimumFree: ByteCount) -> String {
         minimumFree > .zero
-            ? ", with \(QuantityText.rounded(bytes: minimumFree.rawValue)) that others are kept (minimumFreeSpace)" : ""
+            ? ", including the \(QuantityText.rounded(bytes: minimumFree.rawValue)) that minimumFreeSpace keeps free"
+            : ""
     }
 
     /// Blocks beyond the size that preallocation holds for the part.

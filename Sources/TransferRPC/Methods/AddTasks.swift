@@ -24,11 +24,23 @@ public enum AddTasks: RPCMethod {
             case session, tasks
         }
 
+        /// - Throws: `request.too_large` before anything is made of too many tasks.
+        public init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            session = try container.decodeIfPresent(String.self, forKey: .session)
+            if let count = try? container.nestedUnkeyedContainer(forKey: .tasks).count, count > Bounds.tasks {
+                throw TransferError(
+                    .tooLarge, "tasks: at most \(Bounds.tasks) in one call; add the rest with another.",
+                    details: ["field": "tasks"])
+            }
+            tasks = try container.decode([TaskSpec].self, forKey: .tasks)
+        }
+
         public static let wireName = "AddTasks"
         public static func field(_ key: CodingKeys) -> Field {
             switch key {
             case .session: .optional(.string, "One of the peer's sessions; `shared` without it.")
-            case .tasks: .required(.list(.object(TaskSpec.self)), "At least one.")
+            case .tasks: .required(.list(.object(TaskSpec.self)), "1 to \(Bounds.tasks).")
             }
         }
     }

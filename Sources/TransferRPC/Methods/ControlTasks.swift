@@ -260,7 +260,7 @@ public enum RemoveTasks: RPCMethod {
     public static let summary =
         """
         Removes final tasks from the history; a task that has not ended must be cancelled first. A part file that was kept \
-        goes too: resume data taken of the task before is then worth nothing, unless another task was added with it.
+        goes too: resume data that was taken from the task is then useless, unless another task was added with it.
         """
     public static let errors: [ErrorCode] = [.badField, .permissionDenied, .sessionNotFound]
 

@@ -151,7 +151,7 @@ public enum PauseSession: RPCMethod {
     public static let summary =
         """
         None of the session's tasks runs until session.resume, also those added later; what ran is queued again and keeps \
-        its bytes. No other state changes, and no timeoutIntervalForResource counts; a deadlineAt holds. Stays over \
+        its bytes. No other state changes, and no timeoutIntervalForResource counts; a deadlineAt holds. The pause survives \
         restarts.
         """
     public static let errors: [ErrorCode] = [.sessionNotFound, .sessionInvalidated, .permissionDenied, .diskIO]

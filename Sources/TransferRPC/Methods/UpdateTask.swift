@@ -86,9 +86,9 @@ public enum UpdateTask: RPCMethod {
             case .position:
                 .optional(
                     .either([.choice(["first", "last"]), .number]),
-                    "Place among tasks of one session and priority; smaller numbers first. `first` and `last` last: tasks added "
-                        + "later come behind the one and before the other. The latest `first` comes before earlier ones, the "
-                        + "latest `last` behind them.")
+                    "Place among tasks of one session and priority; smaller numbers first. `first` puts it before all others and "
+                        + "`last` behind all others, also those added later. If several tasks have it, the one named latest "
+                        + "is outermost.")
             }
         }
     }

@@ -26,10 +26,15 @@ enum LimitsReference {
             ["identifiers of sessions, names of subscribers", "1 to \(Bounds.name) bytes"],
             ["subscriptions of one connection", "\(Bounds.subscriptions)"],
             ["a line; brackets in it", "\(size(Bounds.line)); \(Bounds.nesting) deep"],
+            ["`tasks` of task.add", "\(Bounds.tasks)"],
+            [
+                "requests in lines of more than \(size(Bounds.longLine))",
+                "one of each user at a time (root excepted), \(Bounds.longRequests) of all; the others wait",
+            ],
             ["a batch", "\(Bounds.batch) requests"],
             ["requests of one connection that are answered at the same time", "\(Bounds.requestsInFlight)"],
             [
-                "lines that have not ended, beyond the first 64 KiB of each",
+                "lines that have not ended or wait, beyond the first 64 KiB of each connection",
                 "\(size(Bounds.unfinishedLinesOfUser)) of one user (root excepted), \(size(Bounds.unfinishedLines)) of all",
             ],
             ["what waits for a client that does not read", size(Bounds.waitingAnswers)],

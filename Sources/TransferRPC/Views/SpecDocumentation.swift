@@ -228,7 +228,7 @@ extension PieceDigests: WireObject {
         switch key {
         case .algorithm: .required(.oneOf(DigestAlgorithm.self), "The digest.")
         case .length: .required(.byteCount, "Bytes of every piece but the last.")
-        case .values: .required(.list(.string), "Hexadecimal, in order, 65,536 at most; left out of answers.")
+        case .values: .required(.list(.string), "Hexadecimal, in order, \(Bounds.pieces) at most; left out of answers.")
         }
     }
 }

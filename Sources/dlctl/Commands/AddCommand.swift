@@ -14,8 +14,8 @@ struct AddCommand: DaemonCommand {
 
             A URL may stand for several, as in curl: [1-10], [01-20], [1-10:2], [a-z] or {a,b,c}. With several of \
             these it is all combinations, and the last one varies fastest. In -o, #1 is what the first one stands \
-            for. Quote such URLs for the shell. A backslash before a brace or bracket, or -g, takes it as it is; so \
-            does dlctl in lists, mirrors, Metalink documents and data: URLs.
+            for. Quote such URLs for the shell. A backslash before a brace or bracket takes that one as it is, -g all \
+            of them. In lists, mirrors, Metalink documents and data: URLs nothing is expanded.
 
             The system's daemon saves in your own folder below its files, which 'info' names, and in folders of it: \
             relative names mean that one. What it is to read (--ca-file, --netrc-file, keys) has to be there too.
@@ -47,7 +47,7 @@ struct AddCommand: DaemonCommand {
     var globoff = false
 
     @Option(
-        name: [.customShort("i"), .customLong("input")],
+        name: [.customShort("i", allowingJoined: true), .customLong("input")],
         help: ArgumentHelp("Read URLs from this list; - is standard input.", valueName: "list"), completion: .file())
     var input: [String] = []
 

@@ -4,14 +4,14 @@ import TransferModel
 /// Options of `add` alone: what a file is, where it is saved and how it is fetched.
 struct SavingOptions: ParsableArguments {
     @Option(
-        name: [.customShort("o"), .customLong("output")],
+        name: [.customShort("o", allowingJoined: true), .customLong("output")],
         help: ArgumentHelp(
             "Save as this file; with several URLs, #1 in it is what the first [] or {} stands for.", valueName: "file"),
         completion: .file())
     var output: String?
 
     @Option(
-        name: [.customShort("d"), .customLong("directory")],
+        name: [.customShort("d", allowingJoined: true), .customLong("directory")],
         help: ArgumentHelp("Save into this folder; the current one unless the session names one.", valueName: "dir"),
         completion: .directory)
     var directory: String?
@@ -29,7 +29,7 @@ struct SavingOptions: ParsableArguments {
     var mirror: [String] = []
 
     @Option(
-        name: [.customShort("x"), .long],
+        name: [.customShort("x", allowingJoined: true), .long],
         help: ArgumentHelp(
             "Connections of each download, 1 to 64.",
             discussion: "Without it one, and up to 4 while each makes the download faster.", valueName: "n"))
@@ -54,11 +54,14 @@ struct SavingOptions: ParsableArguments {
 /// Options of `add`, `upload` and `fetch` that say when a task runs and how hard it tries.
 struct SchedulingOptions: ParsableArguments {
     @Option(
-        name: .shortAndLong, help: ArgumentHelp("Put the tasks into this session.", valueName: "session"),
+        name: [.customShort("s", allowingJoined: true), .long],
+        help: ArgumentHelp("Put the tasks into this session.", valueName: "session"),
         completion: .sessions)
     var session: String?
 
-    @Option(help: ArgumentHelp("Place in the queue, or a number from 0 to 1.", valueName: "priority"))
+    @Option(
+        help: ArgumentHelp("Place in the queue: low, normal, high, or a number from 0 to 1.", valueName: "priority"),
+        completion: .list(["low", "normal", "high"]))
     var priority: TaskPriority?
 
     @Option(help: ArgumentHelp("Bytes per second of each task: 500k, 2M, none.", valueName: "rate"))
@@ -119,11 +122,13 @@ struct SchedulingOptions: ParsableArguments {
 /// Options of `add`, `upload` and `fetch` that say how to talk to the server. No secret has to stand on the command line.
 struct RequestOptions: ParsableArguments {
     @Option(
-        name: [.customShort("H"), .long],
+        name: [.customShort("H", allowingJoined: true), .long],
         help: ArgumentHelp("A header 'Name: value', or @FILE with one a line; may be repeated.", valueName: "header"))
     var header: [String] = []
 
-    @Option(name: [.customShort("A"), .long], help: ArgumentHelp("User-Agent to send.", valueName: "name"))
+    @Option(
+        name: [.customShort("A", allowingJoined: true), .long],
+        help: ArgumentHelp("User-Agent to send.", valueName: "name"))
     var userAgent: String?
 
     @Option(help: ArgumentHelp("Referer to send.", valueName: "url"))
@@ -168,7 +173,7 @@ struct RequestOptions: ParsableArguments {
 /// Options that say who asks the server. No secret has to stand on the command line.
 struct CredentialOptions: ParsableArguments {
     @Option(
-        name: [.customShort("u"), .long],
+        name: [.customShort("u", allowingJoined: true), .long],
         help: ArgumentHelp("User name for the server; the password is asked for, or see below.", valueName: "name"))
     var user: String?
 

@@ -37,12 +37,13 @@ struct EventsCommand: DaemonCommand {
     var task: [TaskArgument] = []
 
     @Option(
-        name: .shortAndLong, help: ArgumentHelp("Only events of this session; may be repeated.", valueName: "session"),
+        name: [.customShort("s", allowingJoined: true), .long],
+        help: ArgumentHelp("Only events of this session; may be repeated.", valueName: "session"),
         completion: .sessions)
     var session: [String] = []
 
     @Option(
-        name: [.customShort("n"), .long],
+        name: [.customShort("n", allowingJoined: true), .long],
         help: ArgumentHelp("At most this many stored events; without --after the newest.", valueName: "n"))
     var limit: Int?
 

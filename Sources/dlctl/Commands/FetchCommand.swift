@@ -31,17 +31,18 @@ struct FetchCommand: DaemonCommand {
     var url: String
 
     @Option(
-        name: [.customShort("X"), .long], help: ArgumentHelp("HTTP method; GET, or POST with -d.", valueName: "method"))
+        name: [.customShort("X", allowingJoined: true), .long],
+        help: ArgumentHelp("HTTP method; GET, or POST with -d.", valueName: "method"))
     var method: String?
 
     @Option(
-        name: [.customShort("d"), .long],
+        name: [.customShort("d", allowingJoined: true), .long],
         help: ArgumentHelp("Body to send; @FILE sends a file, @- standard input.", valueName: "body"),
         completion: .file())
     var data: String?
 
     @Option(
-        name: [.customShort("o"), .customLong("output")],
+        name: [.customShort("o", allowingJoined: true), .customLong("output")],
         help: ArgumentHelp(
             "Write the body to this file, once it is there as a whole; - is standard output, whatever it is.",
             valueName: "file"),

@@ -28,7 +28,8 @@ struct ListCommand: DaemonCommand {
     var state: [TaskState] = []
 
     @Option(
-        name: .shortAndLong, help: ArgumentHelp("Only tasks of this session.", valueName: "session"),
+        name: [.customShort("s", allowingJoined: true), .long],
+        help: ArgumentHelp("Only tasks of this session.", valueName: "session"),
         completion: .sessions)
     var session: String?
 
@@ -38,7 +39,9 @@ struct ListCommand: DaemonCommand {
     @Option(help: ArgumentHelp("Only where address, description or file contain this text.", valueName: "text"))
     var match: String?
 
-    @Option(name: [.customShort("n"), .long], help: ArgumentHelp("At most this many tasks.", valueName: "n"))
+    @Option(
+        name: [.customShort("n", allowingJoined: true), .long],
+        help: ArgumentHelp("At most this many tasks.", valueName: "n"))
     var limit: Int?
 
     @OptionGroup var owner: OwnerOptions
@@ -95,8 +98,9 @@ struct ListCommand: DaemonCommand {
         var table = TaskTable(width: width, now: .now(), showsOwner: owner.scope == .everyone)
         let cutsHistory = isShort(console) && state.isEmpty
         var shown = 0
+        var historyLeft = cutsHistory ? Self.terminalHistory : .max
         let end = try await pages.read(client) { tasks, _ in
-            let tasks = cutsHistory ? Self.withShortHistory(tasks) : tasks
+            let tasks = Self.withShortHistory(tasks, &historyLeft)
             shown += tasks.count
             table.render(tasks).forEach(console.line)
         }
@@ -104,9 +108,13 @@ struct ListCommand: DaemonCommand {
         if let more = Self.more(shown: shown, end) { console.remark(more) }
     }
 
-    static func withShortHistory(_ tasks: [TaskView]) -> [TaskView] {
-        let open = tasks.prefix { !$0.state.isFinal }
-        return Array(open + tasks.dropFirst(open.count).prefix(terminalHistory))
+    /// - Parameter left: ended tasks that may still be shown.
+    static func withShortHistory(_ tasks: [TaskView], _ left: inout Int) -> [TaskView] {
+        tasks.filter { task in
+            guard task.state.isFinal else { return true }
+            left -= 1
+            return left >= 0
+        }
     }
 
     /// The last line; nil if there are no more tasks.
@@ -164,7 +172,9 @@ struct TaskPages {
             try body(page.tasks.filter { seen.insert($0.id).inserted }, page)
             (query.cursor, total) = (page.nextCursor, page.total)
         } while query.cursor != nil && seen.count < limit
-        if pages > 1, query.cursor == nil, query.order == .activity, query.states?.contains(.running) ?? true {
+        if pages > 1, query.cursor == nil, seen.count < limit, query.order == .activity,
+            query.states?.contains(.running) ?? true
+        {
             try await readStarted(client, seen, body)
         }
         return End(count: seen.count, isComplete: query.cursor == nil, total: total)

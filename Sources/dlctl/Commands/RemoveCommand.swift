@@ -7,7 +7,7 @@ struct RemoveCommand: DaemonCommand {
         commandName: "remove", abstract: "Remove tasks that are over from the history.",
         discussion: """
             The partial file of a task that failed, or was cancelled with --keep-partial or --resume-data, goes too: \
-            resume data taken of it is then worth nothing, unless another task was added with it.
+            resume data that was taken from it is then useless, unless another task was added with it.
             """,
         aliases: ["rm"])
     @OptionGroup var selection: SelectionOptions

@@ -9,7 +9,8 @@ struct SelectionOptions: ParsableArguments {
     var ids: [TaskArgument] = []
 
     @Option(
-        name: .shortAndLong, help: ArgumentHelp("All tasks of this session.", valueName: "session"),
+        name: [.customShort("s", allowingJoined: true), .long],
+        help: ArgumentHelp("All tasks of this session.", valueName: "session"),
         completion: .sessions)
     var session: String?
 

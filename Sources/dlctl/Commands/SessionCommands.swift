@@ -98,63 +98,56 @@ struct SessionCommand: AsyncParsableCommand {
         }
     }
 
-    struct Pause: DaemonCommand {
+    struct Pause: SessionStep {
+        typealias Method = PauseSession
         static let configuration = CommandConfiguration(
             commandName: "pause",
             abstract: "Run none of its tasks, also those added later, until 'session resume'.")
-
-        @Argument(help: ArgumentHelp("Its name.", valueName: "session"))
-        var id: String
-
+        @OptionGroup var name: SessionName
         @OptionGroup(title: "Global options") var global: GlobalOptions
-
-        func run(_ session: CommandSession) async throws {
-            try await session.show(PauseSession.self, SessionReference(id: id)) { SessionSheet.render($0) }
-        }
     }
 
-    struct Resume: DaemonCommand {
+    struct Resume: SessionStep {
+        typealias Method = ResumeSession
         static let configuration = CommandConfiguration(
             commandName: "resume",
             abstract: "Let its tasks run again; those that were paused themselves stay paused.")
-
-        @Argument(help: ArgumentHelp("Its name.", valueName: "session"))
-        var id: String
-
+        @OptionGroup var name: SessionName
         @OptionGroup(title: "Global options") var global: GlobalOptions
-
-        func run(_ session: CommandSession) async throws {
-            try await session.show(ResumeSession.self, SessionReference(id: id)) { SessionSheet.render($0) }
-        }
     }
 
-    struct Finish: DaemonCommand {
+    struct Finish: SessionStep {
+        typealias Method = FinishSession
         static let configuration = CommandConfiguration(
             commandName: "finish",
             abstract: "Take no more tasks; end when the last one is done.")
-
-        @Argument(help: ArgumentHelp("Its name.", valueName: "session"), completion: .sessions)
-        var id: String
-
+        @OptionGroup var name: SessionName
         @OptionGroup(title: "Global options") var global: GlobalOptions
-
-        func run(_ session: CommandSession) async throws {
-            try await session.show(FinishSession.self, SessionReference(id: id)) { SessionSheet.render($0) }
-        }
     }
 
-    struct Invalidate: DaemonCommand {
+    struct Invalidate: SessionStep {
+        typealias Method = InvalidateSession
         static let configuration = CommandConfiguration(
             commandName: "invalidate", abstract: "Cancel its tasks and end it.")
-
-        @Argument(help: ArgumentHelp("Its name.", valueName: "session"), completion: .sessions)
-        var id: String
-
+        @OptionGroup var name: SessionName
         @OptionGroup(title: "Global options") var global: GlobalOptions
+    }
+}
 
-        func run(_ session: CommandSession) async throws {
-            try await session.show(InvalidateSession.self, SessionReference(id: id)) { SessionSheet.render($0) }
-        }
+struct SessionName: ParsableArguments {
+    @Argument(help: ArgumentHelp("Its name.", valueName: "session"), completion: .sessions)
+    var id: String
+}
+
+/// A command that does one thing to a session and shows it.
+protocol SessionStep: DaemonCommand {
+    associatedtype Method: RPCMethod where Method.Parameters == SessionReference, Method.Result == SessionView
+    var name: SessionName { get }
+}
+
+extension SessionStep {
+    func run(_ session: CommandSession) async throws {
+        try await session.show(Method.self, SessionReference(id: name.id)) { SessionSheet.render($0) }
     }
 }
 

@@ -100,7 +100,7 @@ enum WrongValue {
         let words = Array(arguments.prefix { $0 != "--" })
         for (index, word) in words.enumerated() {
             if word.hasPrefix("-"), word.dropFirst().first?.isNumber == true {
-                return "'\(Printable.text(word, limit: 40))' is below zero; ids and other numbers here are not."
+                return "'\(Printable.text(word, limit: 40))' is below zero; ids and other numbers must not be."
             }
             if word.count > 18, word.allSatisfy(\.isNumber), TaskID(argument: word) == nil {
                 return "'\(Printable.text(word, limit: 40))' is larger than any id."
@@ -122,7 +122,7 @@ enum WrongValue {
         }
         guard let algorithm = ChecksumArgument.algorithm(text[..<mark].lowercased()) else {
             let known = DigestAlgorithm.allCases.map(\.rawValue).joined(separator: ", ")
-            return "'\(Printable.text(String(text[..<mark]), limit: 40))' is no algorithm; known are \(known)."
+            return "'\(Printable.text(String(text[..<mark]), limit: 40))' is not an algorithm; known are \(known)."
         }
         let count = text[text.index(after: mark)...].count
         if count != algorithm.hexLength {
@@ -133,7 +133,7 @@ enum WrongValue {
 
     private static func priority(_ text: String) -> String? {
         if TaskPriority(argument: text) != nil { return nil }
-        return "'\(Printable.text(text, limit: 40))' is none; say low, normal, high or a number from 0 to 1."
+        return "'\(Printable.text(text, limit: 40))' is not a priority; say low, normal, high or a number from 0 to 1."
     }
 }
 

@@ -37,12 +37,12 @@ struct UpdateCommand: DaemonCommand {
     var mirror: [String] = []
 
     @Option(
-        name: [.customShort("o"), .customLong("output")],
+        name: [.customShort("o", allowingJoined: true), .customLong("output")],
         help: ArgumentHelp("Save as this file.", valueName: "file"), completion: .file())
     var output: String?
 
     @Option(
-        name: [.customShort("d"), .customLong("directory")],
+        name: [.customShort("d", allowingJoined: true), .customLong("directory")],
         help: ArgumentHelp("Save into this folder; the file keeps its name.", valueName: "dir"), completion: .directory)
     var directory: String?
 
@@ -67,7 +67,7 @@ struct UpdateCommand: DaemonCommand {
     var limit: RateArgument?
 
     @Option(
-        name: [.customShort("H"), .long],
+        name: [.customShort("H", allowingJoined: true), .long],
         help: ArgumentHelp(
             "A header 'Name: value', or @FILE with one a line; these replace all headers of the task, '' removes them.",
             valueName: "header"))

@@ -62,7 +62,8 @@ struct SendingOptions: ParsableArguments {
     var uploadProtocol: String?
 
     @Option(
-        name: [.customShort("X"), .long], help: ArgumentHelp("HTTP method, where not the usual.", valueName: "method"))
+        name: [.customShort("X", allowingJoined: true), .long],
+        help: ArgumentHelp("HTTP method, where not the usual.", valueName: "method"))
     var method: String?
 
     @Option(help: ArgumentHelp("multipart: name of the form's field for the file.", valueName: "field"))

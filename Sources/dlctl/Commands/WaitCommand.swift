@@ -19,7 +19,8 @@ struct WaitCommand: DaemonCommand {
     var all = false
 
     @Option(
-        name: .shortAndLong, help: ArgumentHelp("All such tasks of this session.", valueName: "session"),
+        name: [.customShort("s", allowingJoined: true), .long],
+        help: ArgumentHelp("All such tasks of this session.", valueName: "session"),
         completion: .sessions)
     var session: String?
 

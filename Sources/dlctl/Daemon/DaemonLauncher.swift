@@ -156,7 +156,7 @@ struct DaemonLauncher: Sendable {
         else {
             return ""
         }
-        return "; it may write no more than \(limit.rlim_cur) bytes into one file, as this shell (ulimit -f)"
+        return "; this shell limits files to \(limit.rlim_cur) bytes (ulimit -f), and so dld"
     }
 
     /// Puts a log that has grown long beside the new one; nobody else bounds it.

@@ -21,7 +21,7 @@ enum Descriptors {
         let reason = String(cString: strerror(errno))
         var limit = rlimit()
         guard errno == EMFILE, getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else {
-            return .local("cannot open \(needed) file descriptors, but only \(free): \(reason)")
+            return .local("needs \(needed) file descriptors, but only \(free) could be opened: \(reason)")
         }
         return .local(
             "needs \(needed) free file descriptors and has \(free): the limit is \(limit.rlim_cur); raise it with ulimit -n 64"

@@ -106,6 +106,12 @@ struct AddPlan {
                 "-o names a file, and standard output is not one; 'dlctl fetch URL' prints what a URL has "
                     + "(-o ./- saves a file of that name)")
         }
+        let place = PathText.absolute(output, in: currentFolder)
+        if ["/dev/fd/", "/dev/std", "/proc/self/"].contains(where: place.hasPrefix) {
+            throw CommandFailure.usage(
+                "-o names a file that the daemon can write, and \(Printable.text(output, limit: 60)) is this program's; "
+                    + "'dlctl fetch URL' prints what a URL has")
+        }
         if output.isEmpty || output.hasSuffix("/") {
             throw CommandFailure.usage("-o names a file; '\(Printable.text(output, limit: 60))' is a folder, use -d")
         }

@@ -21,7 +21,8 @@ enum CommandWords {
                 result += "dlctl update \(id)" + option(takenFrom: &rest)
                 continue
             }
-            result += command(name, id) ?? option(name) ?? String(name)
+            let isInPath = result.last == "/" || rest.dropFirst(name.count).first == "/"
+            result += isInPath ? String(name) : command(name, id) ?? option(name) ?? String(name)
             rest = rest.dropFirst(name.isEmpty ? 1 : name.count)
             if name.isEmpty { result.append(first) }
         }
@@ -71,7 +72,7 @@ enum CommandWords {
         "contentType": "--content-type", "uploadMetadata": "--metadata", "formField": "--form", "formFields": "--field",
         "interopVersion": "--interop-version", "uploadChecksum": "--send-checksum", "s3": "--s3",
         "position": "--position", "session": "-s", "match": "--match", "limit": "-n", "owner": "--owner",
-        "states": "--state", "subscriber": "--subscriber", "after": "--after", "progressInterval": "--progress",
+        "states": "--state", "subscriber": "--subscriber", "after": "--after",
     ]
 
     /// A refusal, with the option or argument in place of the field.

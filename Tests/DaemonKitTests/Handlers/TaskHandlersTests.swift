@@ -90,6 +90,22 @@ struct TaskHandlersTests {
         #expect(await bench.refusal(ListEvents.self, .init(after: .start, limit: limit))?.details["field"] == "limit")
     }
 
+    /// What a task becomes in memory is many times the two bytes that it may have on the wire.
+    @Test func refusesMoreTasksThanACallMayAdd() throws {
+        func refusal(_ count: Int) -> TransferError? {
+            let tasks = repeatElement("{}", count: count).joined(separator: ",")
+            do {
+                _ = try WireCoding.parameters(of: AddTasks.self, from: Array(#"{"tasks":[\#(tasks)]}"#.utf8))
+                return nil
+            } catch {
+                return error
+            }
+        }
+        #expect(refusal(Bounds.tasks) == nil)
+        #expect(refusal(Bounds.tasks + 1)?.code == .tooLarge)
+        #expect(refusal(Bounds.tasks + 1)?.details["field"] == "tasks")
+    }
+
     @Test func refusesLongTexts() async throws {
         let bench = try await Bench()
         let match = String(repeating: "x", count: 5000)

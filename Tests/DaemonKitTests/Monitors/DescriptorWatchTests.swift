@@ -28,7 +28,7 @@ struct DescriptorWatchTests {
         watch.failed(errno: ECONNABORTED)
         #expect(messages.withLock(\.isEmpty))
         for _ in 0..<3 { watch.failed(errno: EMFILE) }
-        #expect(messages.withLock { $0 } == ["warning no descriptor is left: connections and files wait"])
+        #expect(messages.withLock { $0 } == ["warning no file descriptor is left: connections and files wait"])
         isOver.withLock { $0 = true }
         #expect(await eventually { messages.withLock(\.count) == 2 })
         #expect(messages.withLock(\.last) == "notice there are descriptors again")

@@ -43,7 +43,11 @@ import TransferRPC
 
     @Test func aTerminalShowsLittleHistory() {
         let tasks = [Sample.view(1), Sample.view(2, .paused)] + (3...40).map { Sample.view($0, .completed) }
-        let shown = ListCommand.withShortHistory(tasks)
+        var left = ListCommand.terminalHistory
+        // On two pages.
+        let shown =
+            ListCommand.withShortHistory(Array(tasks.prefix(8)), &left)
+            + ListCommand.withShortHistory(Array(tasks.dropFirst(8)), &left)
         #expect(shown.map(\.id.rawValue) == Array(1...12))
         let end = TaskPages.End(count: 40, isComplete: true, total: 40)
         #expect(ListCommand.more(shown: shown.count, end)?.hasPrefix("… and 28 more;") == true)

@@ -32,6 +32,7 @@ extension ProgramTests {
         let some = try await bench.run("list", "-n", "3")
         #expect(some.lines.count == 4)
         #expect(some.error == "… and 2097 more; --limit N shows more, --all shows all\n")
+        #expect(try await bench.run("list", "-n3").lines.count == 4, "a value may follow its letter")
         let json = try await bench.run("list", "--json")
         #expect(JSONText.value(json.output)?["tasks"]?.arrayValue?.count == 2100)
         #expect(JSONText.value(json.output)?["total"] == 2100)

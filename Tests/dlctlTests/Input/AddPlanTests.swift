@@ -5,6 +5,14 @@ import TransferModel
 @testable import dlctl
 
 @Suite struct AddPlanTests {
+    /// Their names mean another file to the daemon.
+    @Test(arguments: ["/dev/stdout", "/dev/fd/2", "/proc/self/fd/1", "-"])
+    func descriptorsOfThisProgramAreRefused(_ output: String) {
+        var plan = plan()
+        plan.output = output
+        #expect(throws: CommandFailure.self) { try plan.specs() }
+    }
+
     private func plan(_ urls: [String] = ["https://a/f.iso"]) -> AddPlan {
         AddPlan(urls: urls, currentFolder: "/home/u")
     }

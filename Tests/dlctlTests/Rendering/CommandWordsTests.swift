@@ -13,6 +13,7 @@ import TransferModel
         ("see tlsMinimumVersion.", "see --tls-min."),
         ("example.org answered 1.5 … (a, b).", "example.org answered 1.5 … (a, b)."),
         ("proxy and url stay", "proxy and url stay"),
+        ("/home/rateLimit/fileName and deadlineAt/x", "/home/rateLimit/fileName and deadlineAt/x"),
     ])
     func methodsAndFieldsAreCommandsAndOptions(_ sentence: String, _ expected: String) {
         #expect(CommandWords.text(sentence, task: TaskID(7)) == expected)

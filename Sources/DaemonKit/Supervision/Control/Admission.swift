@@ -40,7 +40,9 @@ struct Admission {
             do {
                 tasks[index].destinationDevice = try look.get()
             } catch {
-                throw Self.naming("\(Self.path(tasks[index].index)).destination", error)
+                let given = specs[tasks[index].index].destination
+                let field = given?.path != nil ? ".destination.path" : ".destination"
+                throw Self.naming(Self.path(tasks[index].index) + field, error)
             }
         }
         return tasks

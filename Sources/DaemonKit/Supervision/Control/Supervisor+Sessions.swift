@@ -88,7 +88,9 @@ extension Supervisor: SessionServing {
     /// - Parameter endsLaunches: until `session.open` asks for them again; else what ends later still starts the program.
     private func end(_ key: SessionKey, endsLaunches: Bool = false) async throws -> SessionRecord {
         guard key.identifier != SessionKey.sharedIdentifier else {
-            throw TransferError(.badField, "id: the session \"shared\" always exists; cancel its tasks instead.")
+            throw TransferError(
+                .badField, "id: the session \"shared\" always exists; cancel its tasks instead.",
+                details: ["field": "id"])
         }
         let transitions = transitions
         let now = time.reading().wall

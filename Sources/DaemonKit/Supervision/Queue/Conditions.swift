@@ -129,7 +129,8 @@ extension Supervisor {
                     count += waiting.count
                     last = end.id
                 }
-                logger.notice("names are resolved in another way", metadata: ["tried": "\(count)"])
+                logger.notice(
+                    "name resolution has changed; tasks without an address are tried", metadata: ["tried": "\(count)"])
                 kick()
             } catch {
                 logger.retried("cannot wake tasks whose host had no address", error)
