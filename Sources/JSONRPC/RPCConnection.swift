@@ -229,7 +229,7 @@ extension RPCConnection {
         guard line.contains(where: { $0 != 0x20 && $0 != 0x09 && $0 != 0x0D }) else { return }
         do throws(RPCError) {
             let parsed = try RPCLine(line, batchLimit: limits.batch)
-            let batch = parsed.isBatch ? BatchAnswers(expected: parsed.entries.count) : nil
+            let batch = parsed.isBatch ? BatchAnswers(expected: parsed.entries.count, limit: limits.outgoing) : nil
             let pending = parsed.entries.map { Pending(entry: $0, batch: batch) }
             state.withLockedValue { if !$0.isClosed { $0.requests = pending } }
         } catch {
@@ -258,7 +258,7 @@ extension RPCConnection {
 
     private func finish(_ pending: Pending, with text: [UInt8]?, then afterwards: (@Sendable () -> Void)?) {
         if let batch = pending.batch {
-            if let whole = batch.add(text, afterwards) {
+            if let whole = batch.add(text, afterwards, of: pending.entry) {
                 if let text = whole.text { send(text) }
                 whole.afterwards.forEach { $0() }
             }
@@ -274,31 +274,43 @@ extension RPCConnection {
     }
 }
 
-/// Collects the answers to one batch.
+/// Collects the answers to one batch, up to so many bytes: those to the rest only say that there was no room.
 private final class BatchAnswers: Sendable {
     private struct State {
         var missing: Int
-        var texts: [[UInt8]] = []
+        var text: [UInt8] = []
         var afterwards: [@Sendable () -> Void] = []
     }
     private let state: NIOLockedValueBox<State>
+    private let limit: Int
 
-    init(expected: Int) { state = NIOLockedValueBox(State(missing: expected)) }
+    init(expected: Int, limit: Int) {
+        state = NIOLockedValueBox(State(missing: expected))
+        self.limit = limit
+    }
 
     /// The whole answer once the last one is in (without a text where the batch had notifications only); nil before.
     func add(
-        _ text: [UInt8]?, _ afterwards: (@Sendable () -> Void)?
+        _ text: [UInt8]?, _ afterwards: (@Sendable () -> Void)?, of entry: RPCLine.Entry
     ) -> (text: [UInt8]?, afterwards: [@Sendable () -> Void])? {
         state.withLockedValue { state in
             state.missing -= 1
-            if let text { state.texts.append(text) }
+            if var text {
+                if state.text.count + text.count > limit, case .request(let request) = entry {
+                    text = RPCText.answer(id: request.id, error: Self.noRoom)
+                }
+                state.text.append(state.text.isEmpty ? UInt8(ascii: "[") : UInt8(ascii: ","))
+                state.text += text
+            }
             if let afterwards { state.afterwards.append(afterwards) }
             guard state.missing == 0 else { return nil }
-            guard !state.texts.isEmpty else { return (nil, state.afterwards) }
-            let joined = Array(state.texts.joined(separator: [UInt8(ascii: ",")]))
-            return ([UInt8(ascii: "[")] + joined + [UInt8(ascii: "]")], state.afterwards)
+            guard !state.text.isEmpty else { return (nil, state.afterwards) }
+            state.text.append(UInt8(ascii: "]"))
+            return (state.text, state.afterwards)
         }
     }
+
+    private static let noRoom = RPCError.tooLarge("The answers to this batch are too long together; ask in several.")
 }
 
 /// Lets a queue call back the connection that owns it without keeping it alive.

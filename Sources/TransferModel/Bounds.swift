@@ -82,7 +82,7 @@ package enum Bounds {
     package static let nesting = 64
     /// Requests of one connection that are answered at the same time.
     package static let requestsInFlight = 64
-    /// Bytes that wait for one client before it is dropped.
+    /// Bytes that wait for one client before it is dropped, and of the answers to a batch.
     package static let waitingAnswers = 8 << 20
     /// Bytes of lines that are unfinished or wait, of all users and of one.
     package static let unfinishedLines = 256 << 20

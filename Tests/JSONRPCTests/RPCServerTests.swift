@@ -51,6 +51,24 @@ struct RPCServerTests {
         }
     }
 
+    /// A request that the rest of the answer has no room for was served all the same, and says so.
+    @Test func theAnswersOfABatchAreBounded() async throws {
+        var limits = RPCLimits()
+        limits.outgoing = 1000
+        try await withServer(limits: limits) { socket, handler, _ in
+            let client = try await LineClient.connect(to: socket)
+            let padding = String(repeating: "x", count: 400)
+            let requests = (0..<4).map {
+                "{\"jsonrpc\":\"2.0\",\"id\":\($0),\"method\":\"echo\",\"params\":[\"\(padding)\"]}"
+            }
+            try await client.send("[" + requests.joined(separator: ",") + "]\n")
+            let line = try #require(await client.line())
+            #expect(line.ranges(of: padding).count == 2 && line.ranges(of: "request.too_large").count == 2)
+            #expect((0..<4).allSatisfy { line.contains("\"id\":\($0)") } && handler.begun.count == 4)
+            try await expectService(client)
+        }
+    }
+
     @Test func beginsRequestsOfOneConnectionInOrder() async throws {
         try await withServer { socket, handler, _ in
             let client = try await LineClient.connect(to: socket)

@@ -31,7 +31,7 @@ enum LimitsReference {
                 "requests in lines of more than \(size(Bounds.longLine))",
                 "one of each user at a time (root excepted), \(Bounds.longRequests) of all; the others wait",
             ],
-            ["a batch", "\(Bounds.batch) requests"],
+            ["a batch; its answers together", "\(Bounds.batch) requests; \(size(Bounds.waitingAnswers))"],
             ["requests of one connection that are answered at the same time", "\(Bounds.requestsInFlight)"],
             [
                 "lines that have not ended or wait, beyond the first 64 KiB of each connection",
