@@ -28,6 +28,8 @@ package final class TransferStore: Sendable {
     private let place: DatabasePlace
     private let committer: GroupCommitter
     let checkpointing: Checkpointing
+    /// For as long as the database is open.
+    let recent = RecentRecords()
     private let tidying: Tidying
     private let isInPlace: Bool
     private let isClosed = Guarded(false)
@@ -49,7 +51,8 @@ package final class TransferStore: Sendable {
         place = try DatabasePlace(folder.database)
         committer = GroupCommitter(
             pool: pool, place: place, reserve: reserve, health: health, checkpointing: checkpointing,
-            hasThread: !inPlace)
+            recent: recent, hasThread: !inPlace)
+        pool.writeWithoutTransaction { [recent] in recent.follow($0) }
         tidying = Tidying(committer, checkpointing: checkpointing)
         guard !inPlace else { return }
         committer.observeUntidiness { [tidying] in tidying.note() }
@@ -94,6 +97,7 @@ package final class TransferStore: Sendable {
                 return value
             }
         } catch {
+            if Task.isCancelled { throw CancellationError() }
             failed(error)
             throw StoreFailure.transferError(error)
         }

@@ -20,7 +20,7 @@ struct SchedulerRound {
         policy: SchedulingPolicy, now time: ClockReading
     ) {
         var used = SlotUse(limits: limits)
-        running.forEach { used.add($0) }
+        used.add(running)
         now = used
         soon = SlotUse(limits: limits)
         keeping = running.filter { !stopping.contains($0.id) }
@@ -32,8 +32,15 @@ struct SchedulerRound {
 
     /// Running tasks beyond a limit that was lowered give way: the least important of each owner, the owners in turn.
     mutating func enforceLimits() {
+        let dealt = Self.dealt(keeping)
+        // Nothing stops, and all of it may go on.
+        guard keeping.count < now.all || !now.isWithinLimits else {
+            soon = now
+            keeping = dealt
+            return
+        }
         var kept: [Candidate] = []
-        for task in Self.dealt(keeping) {
+        for task in dealt {
             if soon.fits(task) {
                 soon.add(task)
                 kept.append(task)

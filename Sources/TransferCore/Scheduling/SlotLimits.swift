@@ -51,6 +51,26 @@ struct SlotUse {
     mutating func add(_ task: Scheduler.Candidate) { count(task, 1) }
     mutating func remove(_ task: Scheduler.Candidate) { count(task, -1) }
 
+    /// Those of one session and host that follow each other are counted together: each count costs five looks.
+    mutating func add(_ tasks: [Scheduler.Candidate]) {
+        var first = tasks.startIndex
+        while first < tasks.endIndex {
+            let task = tasks[first]
+            let end =
+                tasks[first...].firstIndex { $0.host != task.host || $0.session != task.session } ?? tasks.endIndex
+            count(task, end - first)
+            first = end
+        }
+    }
+
+    /// Whether no limit is exceeded.
+    var isWithinLimits: Bool {
+        all <= limits.global && hosts.values.allSatisfy { $0 <= limits.perHost }
+            && owners.values.allSatisfy { $0 <= limits.perOwner ?? .max }
+            && sessions.allSatisfy { $1 <= limits.perSession[$0] ?? .max }
+            && hostsOfSessions.allSatisfy { $1 <= limits.perHostOfSession[$0.session] ?? .max }
+    }
+
     private mutating func count(_ task: Scheduler.Candidate, _ step: Int) {
         let (session, host) = (task.session, task.host)
         all += step

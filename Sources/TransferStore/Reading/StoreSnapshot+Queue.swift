@@ -1,4 +1,3 @@
-import GRDB
 import TransferModel
 
 extension StoreSnapshot {
@@ -27,7 +26,7 @@ extension StoreSnapshot {
         of session: SessionKey, _ row: Int64, _ query: CandidateQuery, most: Int, held: inout [LaneID]
     ) throws -> Candidates.OfSession {
         var found = Candidates.OfSession(session: session)
-        let lanes = try Row.fetchCursor(try statement(Self.lanesSQL), arguments: [row])
+        let lanes = try rows(Self.lanesSQL, [row])
         while let row = try lanes.next() {
             let lane = Lane(row, of: session)
             if found.tasks.count == most, let last = found.tasks.last, !lane.canPrecede(last) {
@@ -54,7 +53,7 @@ extension StoreSnapshot {
 
     /// Sessions, not paused, that have a queued task in a lane that is not held.
     private func openSessions() throws -> [(key: SessionKey, row: Int64)] {
-        let rows = try Row.fetchCursor(try statement(Self.sessionsSQL), arguments: [])
+        let rows = try rows(Self.sessionsSQL)
         var sessions: [(SessionKey, Int64)] = []
         while let row = try rows.next() {
             sessions.append((SessionKey(owner: UserID(row[1] as UInt32), identifier: row[2]), row[0]))
@@ -69,7 +68,7 @@ extension StoreSnapshot {
         var priority: Double
         var position: Double
 
-        init(_ row: Row, of session: SessionKey) {
+        init(_ row: StoredRow, of session: SessionKey) {
             self.session = session
             id = row[0]
             host = row[1]
@@ -90,7 +89,7 @@ extension StoreSnapshot {
     private func heads(
         of lane: Lane, _ query: CandidateQuery, _ limit: Int, sql: String = StoreSnapshot.headsSQL
     ) throws -> [QueuedTask] {
-        let rows = try Row.fetchCursor(try statement(sql), arguments: [lane.id])
+        let rows = try rows(sql, [lane.id])
         var heads: [QueuedTask] = []
         while heads.count < limit, let row = try rows.next() {
             let task = Self.task(row, lane.session, lane.host)
@@ -108,14 +107,14 @@ extension StoreSnapshot {
     private func wanted(_ query: CandidateQuery) throws -> [QueuedTask] {
         try query.wantedTasks.compactMap { id in
             guard !query.excludedTasks.contains(id),
-                let row = try Row.fetchOne(try statement(Self.invitedSQL), arguments: [id.rawValue])
+                let row = try rows(Self.invitedSQL, [id.rawValue]).next()
             else { return nil }
             let session = SessionKey(owner: UserID(row[4] as UInt32), identifier: row[5])
             return Self.task(row, session, row[6])
         }
     }
 
-    private static func task(_ row: Row, _ session: SessionKey, _ host: String) -> QueuedTask {
+    private static func task(_ row: StoredRow, _ session: SessionKey, _ host: String) -> QueuedTask {
         QueuedTask(
             id: TaskID(row[0] as Int64), session: session, host: host, priority: row[1], position: row[2],
             failures: row[3])

@@ -83,9 +83,8 @@ extension StoreSnapshot {
 
     /// Sessions that are paused: from an index that has no others.
     package func pausedSessions() throws -> Set<SessionKey> {
-        let rows = try Row.fetchCursor(
-            try statement(
-                "SELECT owner, identifier FROM session INDEXED BY session_paused WHERE paused_since IS NOT NULL"))
+        let rows = try rows(
+            "SELECT owner, identifier FROM session INDEXED BY session_paused WHERE paused_since IS NOT NULL")
         var keys: Set<SessionKey> = []
         while let row = try rows.next() { keys.insert(SessionKey(owner: UserID(row[0] as UInt32), identifier: row[1])) }
         return keys
@@ -102,7 +101,7 @@ extension StoreSnapshot {
         let count = try integer(
             """
             SELECT count(*) FROM event WHERE owner = ? AND session = ? AND sequence > ? \
-            AND type IN ('task.completed', 'task.failed', 'task.cancelled')
+            AND (type = 'task.completed' OR type = 'task.failed' OR type = 'task.cancelled')
             """, [session.owner.rawValue, session.identifier, acknowledged.rawValue])
         return Int(count ?? 0)
     }

@@ -6,24 +6,26 @@ extension StoreSnapshot {
     /// The task, whole; nil where there is none.
     /// - Throws: `internal` where it cannot be read.
     package func task(_ id: TaskID) throws -> TaskRecord? {
-        // A cursor's row is not copied.
-        let rows = try Row.fetchCursor(try statement(Self.taskSQL), arguments: [id.rawValue])
-        return try rows.next().map(TaskRow.record)
+        if let known = recent?.record(id) { return known }
+        guard let row = try rows(Self.taskSQL, [id.rawValue]).next() else { return nil }
+        let record = try TaskRow.record(row)
+        recent?.noteRead(record, expiry: TaskRow.expiry(row), length: TaskRow.specLength(row))
+        return record
     }
 
     private static let taskSQL = "SELECT \(TaskRow.columns) FROM task \(TaskRow.joins) WHERE task.id = ?"
 
     /// The task's status alone; nil where there is no such task.
     package func status(of id: TaskID) throws -> TaskStatus? {
-        let row = try Row.fetchOne(
-            try statement("SELECT \(TaskRow.statusColumns) FROM task WHERE id = ?"), arguments: [id.rawValue])
-        return try row.map { try TaskRow.status($0, from: 0) }
+        if let known = recent?.record(id) { return known.status }
+        let rows = try rows("SELECT \(TaskRow.statusColumns) FROM task WHERE id = ?", [id.rawValue])
+        return try rows.next().map { try TaskRow.status($0, from: 0) }
     }
 
     /// Those of the tasks that exist and can be read, in the order asked for.
     package func tasks(_ ids: [TaskID]) throws -> [TaskRecord] {
         guard ids.count > 1 else { return try ids.compactMap { try task($0) } }
-        let rows = try Row.fetchCursor(try statement(Self.wantedSQL), arguments: [Self.list(ids)])
+        let rows = try rows(Self.wantedSQL, [Self.list(ids)])
         var records: [TaskRecord] = []
         records.reserveCapacity(ids.count)
         while let row = try rows.next() {
@@ -40,7 +42,7 @@ extension StoreSnapshot {
         var length = 0
         for (index, id) in ids.enumerated() {
             // One by one: a list of all would be read whole before its first row.
-            let rows = try Row.fetchCursor(try statement(Self.taskSQL), arguments: [id.rawValue])
+            let rows = try rows(Self.taskSQL, [id.rawValue])
             guard let row = try rows.next(), let task = try Self.readable({ try TaskRow.listed(row) }) else { continue }
             length += task.length
             if length > bytes, !tasks.isEmpty { return (tasks, index) }
@@ -155,8 +157,7 @@ extension StoreSnapshot {
     }
 
     func records(_ tail: String, _ arguments: StatementArguments) throws -> [TaskRecord] {
-        let sql = "SELECT \(TaskRow.columns) FROM task \(TaskRow.joins) \(tail)"
-        let rows = try Row.fetchCursor(try statement(sql), arguments: arguments)
+        let rows = try rows("SELECT \(TaskRow.columns) FROM task \(TaskRow.joins) \(tail)", arguments)
         var records: [TaskRecord] = []
         while let row = try rows.next() {
             if let record = try Self.readable({ try TaskRow.record(row) }) { records.append(record) }

@@ -7,12 +7,20 @@ package class StoreSnapshot {
     /// Sessions that this view has been asked for: tasks that are looked at together share them.
     var knownSessions: [SessionKey: SessionRecord] = [:]
 
-    init(_ database: Database) {
+    /// What was read or written a moment ago; nil on a connection that only reads.
+    let recent: RecentRecords?
+
+    init(_ database: Database, recent: RecentRecords? = nil) {
         self.database = database
+        self.recent = recent
     }
 
     func statement(_ sql: String) throws -> Statement {
         try database.cachedStatement(sql: sql)
+    }
+
+    func rows(_ sql: String, _ arguments: StatementArguments = StatementArguments()) throws -> StoredRows {
+        try StoredRows(try statement(sql), arguments, in: database)
     }
 
     func integer(_ sql: String, _ arguments: StatementArguments = StatementArguments()) throws -> Int64? {

@@ -27,6 +27,7 @@ enum Schema {
         Migration(identifier: Migration0015.identifier, sql: Migration0015.sql),
         Migration(identifier: Migration0016.identifier, sql: Migration0016.sql),
         Migration(identifier: Migration0018.identifier, sql: Migration0018.sql),
+        Migration(identifier: Migration0019.identifier, sql: Migration0019.sql),
     ]
 
     static var migrator: DatabaseMigrator {

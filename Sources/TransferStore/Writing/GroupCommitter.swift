@@ -33,6 +33,7 @@ final class GroupCommitter: Sendable {
     private let reserve: Reserve
     private let health: StoreHealth
     private let checkpointing: Checkpointing
+    private let recent: RecentRecords
     private let hasThread: Bool
     private let state = ConditionLock(State())
     private let observer = Guarded(Observer())
@@ -40,7 +41,7 @@ final class GroupCommitter: Sendable {
     /// - Parameter hasThread: false where whoever writes commits, by itself.
     init(
         pool: DatabasePool, place: DatabasePlace, reserve: Reserve, health: StoreHealth, checkpointing: Checkpointing,
-        hasThread: Bool
+        recent: RecentRecords, hasThread: Bool
     ) {
         self.hasThread = hasThread
         self.pool = pool
@@ -48,6 +49,7 @@ final class GroupCommitter: Sendable {
         self.reserve = reserve
         self.health = health
         self.checkpointing = checkpointing
+        self.recent = recent
     }
 
     /// Without a thread every write is refused.
@@ -149,29 +151,74 @@ final class GroupCommitter: Sendable {
     private func commit(_ group: [any PendingWrite]) throws -> Outcome {
         try pool.writeWithoutTransaction { database in
             var outcome = Outcome()
-            try database.inTransaction(.immediate) {
-                for write in group { try run(write, in: database, into: &outcome) }
-                return .commit
+            do {
+                let isDone = try runTogether(group, in: database, into: &outcome)
+                if !isDone, group.count > 1 {
+                    // One that failed takes nobody else's changes with it.
+                    outcome = Outcome()
+                    try runApart(group, in: database, into: &outcome)
+                }
+            } catch {
+                recent.forgetAll()
+                throw error
             }
+            recent.committed(database)
             checkpointing.finishIfDue(database)
             return outcome
         }
     }
 
-    /// Runs one body in its savepoint.
-    /// - Throws: only what voids the whole transaction.
-    private func run(_ write: any PendingWrite, in database: Database, into outcome: inout Outcome) throws {
-        let transaction = StoreTransaction(database, lacking: reserve.lack)
-        do {
-            try database.inSavepoint {
-                try write.run(transaction)
-                return .commit
+    /// Runs bodies without a savepoint for each: whatever changes in one has every page copied before.
+    /// - Returns: false where one failed. Nothing of any is left then.
+    private func runTogether(
+        _ group: [any PendingWrite], in database: Database, into outcome: inout Outcome
+    ) throws -> Bool {
+        var isDone = true
+        try database.inTransaction(.immediate) {
+            recent.begin(database)
+            for write in group where isDone { isDone = try run(write, in: database, into: &outcome) { try $0() } }
+            return isDone ? .commit : .rollback
+        }
+        return isDone
+    }
+
+    /// Runs each body in a savepoint of its own.
+    private func runApart(
+        _ group: [any PendingWrite], in database: Database, into outcome: inout Outcome
+    ) throws {
+        try database.inTransaction(.immediate) {
+            recent.begin(database)
+            for write in group {
+                _ = try run(write, in: database, into: &outcome) { body in
+                    try database.inSavepoint {
+                        try body()
+                        return .commit
+                    }
+                }
             }
+            return .commit
+        }
+    }
+
+    /// Runs one body.
+    /// - Parameter shield: what undoes the body alone when it throws.
+    /// - Returns: false where the body failed.
+    /// - Throws: only what voids the whole transaction.
+    private func run(
+        _ write: any PendingWrite, in database: Database, into outcome: inout Outcome,
+        shield: (() throws -> Void) throws -> Void
+    ) throws -> Bool {
+        let transaction = StoreTransaction(database, recent: recent, lacking: reserve.lack)
+        do {
+            try shield { try write.run(transaction) }
             outcome.events.append(contentsOf: transaction.appended)
             outcome.freesPages = outcome.freesPages || transaction.freesPages
+            return true
         } catch {
+            recent.forgetAll()
             guard database.isInsideTransaction, !StoreFailure.voidsTransaction(error) else { throw error }
             write.note(error)
+            return false
         }
     }
 }

@@ -34,8 +34,16 @@ struct RowInsert: Sendable {
         }
     }
 
-    /// Runs a statement of so many rows once.
+    /// Runs a change with the values of one row.
     static func run(
+        _ statement: Statement, in database: Database, bind: (inout RowValues) throws -> Void
+    ) throws {
+        try run(statement, rows: 0..<1, columns: 0, in: database) { row, _ in try bind(&row) }
+        sqlite3_clear_bindings(statement.sqliteStatement)
+    }
+
+    /// Runs a statement of so many rows once.
+    private static func run(
         _ statement: Statement, rows: Range<Int>, columns: Int, in database: Database,
         bind: (inout RowValues, Int) throws -> Void
     ) throws {
@@ -49,16 +57,10 @@ struct RowInsert: Sendable {
     }
 
     private static func step(_ statement: Statement, in database: Database) throws {
-        let code = sqlite3_step(statement.sqliteStatement)
-        guard code != SQLITE_DONE else {
-            sqlite3_reset(statement.sqliteStatement)
-            return
+        defer { sqlite3_reset(statement.sqliteStatement) }
+        guard sqlite3_step(statement.sqliteStatement) == SQLITE_DONE else {
+            throw DatabaseError(lastOf: database, sql: statement.sql)
         }
-        let error = DatabaseError(
-            resultCode: ResultCode(rawValue: sqlite3_extended_errcode(database.sqliteConnection)),
-            message: database.lastErrorMessage, sql: String(statement.sql.prefix(200)))
-        sqlite3_reset(statement.sqliteStatement)
-        throw error
     }
 }
 

@@ -7,14 +7,7 @@ extension StoreTransaction {
     /// - Throws: as of many.
     @discardableResult
     package func insert(_ task: NewTask) throws -> TaskRecord {
-        let id = try insert([task])[0]
-        var record = TaskRecord(
-            id: id, session: task.session, spec: task.spec, status: task.status, host: task.host,
-            position: task.position ?? Double(id.rawValue))
-        record.destinationDevice = task.destinationDevice
-        record.checkpoint = task.checkpoint
-        record.source = task.source
-        return record
+        task.record(try insert([task])[0])
     }
 
     /// Stores new tasks with the next ids, in order; creates the owner's `shared` session where it is meant and missing.
@@ -26,10 +19,18 @@ extension StoreTransaction {
         let last = try take(tasks.count, .task)
         let first = last - Int64(tasks.count) + 1
         var places = TaskPlaces()
+        var lengths: [Int] = []
+        lengths.reserveCapacity(tasks.count)
         try Self.taskRows.run(tasks.count, in: database) { row, index in
             let task = tasks[index]
             let place = try places.place(of: task, in: self)
-            try Self.bind(task, id: first + Int64(index), place, to: &row)
+            let text = try task.specText ?? StoredSpec.text(task.spec)
+            lengths.append(text.utf8.count)
+            try Self.bind(task, text, id: first + Int64(index), place, to: &row)
+        }
+        for (index, task) in tasks.enumerated() where task.hasOneRow {
+            recent?.noteAdded(
+                task.record(TaskID(first + Int64(index))), expiry: task.storedExpiry, length: lengths[index])
         }
         for (index, task) in tasks.enumerated() { try insertBelongings(of: task, TaskID(first + Int64(index))) }
         return (first...last).map { TaskID($0) }
@@ -66,7 +67,7 @@ extension StoreTransaction {
         ])
 
     private static func bind(
-        _ task: NewTask, id: Int64, _ place: (session: Int64, lane: Int64), to row: inout RowValues
+        _ task: NewTask, _ specText: String, id: Int64, _ place: (session: Int64, lane: Int64), to row: inout RowValues
     ) throws {
         let status = task.status
         row.set(1, id)
@@ -89,13 +90,32 @@ extension StoreTransaction {
         row.set(18, status.budgetMark)
         row.set(19, status.unresolvedSince?.milliseconds)
         row.set(20, task.spec.deadlineAt?.rawValue)
-        row.set(21, status.budgetMark == nil ? nil : task.resourceTimeoutAt?.rawValue)
+        row.set(21, task.storedExpiry?.rawValue)
         row.set(22, task.destinationDevice.map { Int64(bitPattern: $0) })
         row.set(23, task.spec.url ?? "")
         row.set(24, task.spec.description)
-        row.set(25, try task.specText ?? StoredSpec.text(task.spec))
+        row.set(25, specText)
         row.set(26, task.isSought ? Int64(1) : Int64(0))
     }
+}
+
+extension NewTask {
+    /// As it will be read.
+    fileprivate func record(_ id: TaskID) -> TaskRecord {
+        var record = TaskRecord(
+            id: id, session: session, spec: $spec, status: status, host: host,
+            position: position ?? Double(id.rawValue))
+        record.destinationDevice = destinationDevice
+        record.checkpoint = checkpoint
+        record.source = source
+        record.upload = upload
+        return record
+    }
+
+    /// Nothing of its record is in another table.
+    fileprivate var hasOneRow: Bool { checkpoint == nil && source == nil && upload == nil }
+
+    fileprivate var storedExpiry: Timestamp? { status.budgetMark == nil ? nil : resourceTimeoutAt }
 }
 
 /// The rows of sessions and lanes that the tasks of one insert share, each looked up once.

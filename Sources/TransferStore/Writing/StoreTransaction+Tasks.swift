@@ -9,23 +9,9 @@ extension StoreTransaction {
     package func update(
         _ id: TaskID, from state: TaskState, to status: TaskStatus, resourceTimeoutAt: Timestamp?? = nil
     ) throws -> Bool {
-        let keep = resourceTimeoutAt == nil && status.budgetMark != nil
-        let expiry = status.budgetMark == nil ? nil : (resourceTimeoutAt ?? nil)
-        return try changes(
-            """
-            UPDATE task SET state = ?, reason = ?, next_attempt_at = ?, error = ?, attempts = ?, failures_in_row = ?, \
-            integrity_restarts = ?, started_at = ?, finished_at = ?, budget_used = ?, budget_mark = ?, \
-            unresolved_since = ?, short_body = ?, expires_at = CASE ? WHEN 1 THEN expires_at ELSE ? END \
-            WHERE id = ? AND state = ?
-            """,
-            [
-                status.state.rawValue, status.reason?.rawValue, status.nextAttemptAt?.rawValue,
-                try status.error.map { try JSONColumn.encode($0) }, status.attempts, status.failuresInRow,
-                status.integrityRestarts, status.startedAt?.rawValue, status.finishedAt?.rawValue,
-                status.budgetUsed.rawValue, status.budgetMark, status.unresolvedSince?.milliseconds,
-                try status.shortBody.map { try JSONColumn.encode($0) }, keep, expiry?.rawValue, id.rawValue,
-                state.rawValue,
-            ])
+        try update(
+            StatusChange(id, from: state, to: status, resourceTimeoutAt: resourceTimeoutAt ?? nil),
+            keepsExpiry: resourceTimeoutAt == nil)
     }
 
     /// Stores how much of the download is durable; nil forgets it.
@@ -56,25 +42,37 @@ extension StoreTransaction {
     /// Stores checkpoints of tasks, one for each; those that only moved on take a fraction of the others.
     package func setCheckpoints(_ changes: [CheckpointChange]) throws {
         let moves = changes.filter(\.onlyMoves)
-        let met = try Self.checkpointMoves.run(moves.count, in: database) { row, index in
-            row.set(1, moves[index].checkpoint.offset.rawValue)
-            row.set(2, moves[index].id.rawValue)
+        let statement = try statement("UPDATE checkpoint SET part_offset = ? WHERE task = ?")
+        var met = 0
+        for move in moves {
+            try RowInsert.run(statement, in: database) { row in
+                row.set(1, move.checkpoint.offset.rawValue)
+                row.set(2, move.id.rawValue)
+            }
+            met += database.changesCount
         }
         // Somebody removed what was known to be stored.
         let all = met < moves.count
         for change in changes where all || !change.onlyMoves { try setCheckpoint(change.id, change.checkpoint) }
     }
 
-    private static let checkpointMoves = RowUpdate("checkpoint", set: ["part_offset"], where: ["task"])
-
     /// Stores the server's answer; nil forgets it.
     package func setResponse(_ id: TaskID, _ response: ResponseInfo?) throws {
         guard let response else {
             return try execute("DELETE FROM response WHERE task = ?", [id.rawValue])
         }
-        try execute(
-            "INSERT INTO response (task, document) VALUES (?, ?) ON CONFLICT (task) DO UPDATE SET document = excluded.document",
-            [id.rawValue, try JSONColumn.encode(response)])
+        try setResponse(id, StoredDocument(response))
+    }
+
+    package func setResponse(_ id: TaskID, _ document: StoredDocument) throws {
+        let statement = try statement(
+            "INSERT INTO response (task, document) VALUES (?, ?) ON CONFLICT (task) DO UPDATE SET document = excluded.document"
+        )
+        let text = try document.text ?? JSONColumn.encode(document.response)
+        try RowInsert.run(statement, in: database) { row in
+            row.set(1, id.rawValue)
+            row.set(2, text)
+        }
     }
 
     /// Stores where the task's file is to go from now on; `setSpec` stores the same in words.

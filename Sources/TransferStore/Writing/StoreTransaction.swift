@@ -7,12 +7,13 @@ package final class StoreTransaction: StoreSnapshot {
     private(set) var appended: [EventRecord] = []
     /// Rows were deleted: the file may have pages to give back.
     var freesPages = false
+    var statusUpdate: StatusUpdate?
     /// Why nothing may be added.
     let lack: Reserve.Lack?
 
-    init(_ database: Database, lacking lack: Reserve.Lack?) {
+    init(_ database: Database, recent: RecentRecords, lacking lack: Reserve.Lack?) {
         self.lack = lack
-        super.init(database)
+        super.init(database, recent: recent)
     }
 
     func execute(_ sql: String, _ arguments: StatementArguments = StatementArguments()) throws {
@@ -30,9 +31,17 @@ package final class StoreTransaction: StoreSnapshot {
     /// savepoint: the log has no hole.
     /// - Returns: the last of them.
     func take(_ count: Int, _ counter: Counter) throws -> Int64 {
-        let value = try integer(
-            "UPDATE counter SET value = value + ? WHERE name = ? RETURNING value", [count, counter.rawValue])
-        guard let value else { throw TransferError(.internal, "The store has no counter \(counter.rawValue).") }
+        let known =
+            try recent?.counters[counter] ?? integer("SELECT value FROM counter WHERE name = ?", [counter.rawValue])
+        guard let known else {
+            throw TransferError(.internal, "The store has no counter \(counter.rawValue).")
+        }
+        let value = known + Int64(count)
+        try RowInsert.run(try statement("UPDATE counter SET value = ? WHERE name = ?"), in: database) { row in
+            row.set(1, value)
+            row.set(2, counter.rawValue)
+        }
+        recent?.counters[counter] = value
         return value
     }
 
@@ -78,12 +87,16 @@ package final class StoreTransaction: StoreSnapshot {
         }
         var counts: [UserID: Int] = [:]
         for event in events { counts[event.session.owner, default: 0] += 1 }
+        let counting = try statement(
+            """
+            INSERT INTO event_owner (owner, count, expired) VALUES (?, ?, 0) \
+            ON CONFLICT (owner) DO UPDATE SET count = count + excluded.count
+            """)
         for (owner, count) in counts {
-            try execute(
-                """
-                INSERT INTO event_owner (owner, count, expired) VALUES (?, ?, 0) \
-                ON CONFLICT (owner) DO UPDATE SET count = count + excluded.count
-                """, [owner.rawValue, count])
+            try RowInsert.run(counting, in: database) { row in
+                row.set(1, Int64(owner.rawValue))
+                row.set(2, Int64(count))
+            }
         }
         appended.reserveCapacity(appended.count + events.count)
         for (index, event) in events.enumerated() {
@@ -105,6 +118,24 @@ package struct StoredPayload: Sendable {
 
     package init(_ payload: [String: JSONValue]) throws {
         text = payload.isEmpty ? nil : try JSONColumn.encode(payload)
+    }
+
+    /// Of one member, nil where there is no text of it.
+    package init?(_ name: StaticString, _ document: StoredDocument) {
+        guard let text = document.text else { return nil }
+        self.text = "{\"\(name)\":\(text)}"
+    }
+}
+
+/// A server's answer as the store keeps it, written away from the one thread that writes to the store.
+package struct StoredDocument: Sendable {
+    let response: ResponseInfo
+    /// nil if it could not be written: who stores it says why.
+    let text: String?
+
+    package init(_ response: ResponseInfo) {
+        self.response = response
+        text = try? JSONColumn.encode(response)
     }
 }
 

@@ -300,7 +300,10 @@ import TransferModel
         for round in UInt64(0)..<20 {
             try? await store.write { transaction in
                 var generator = SeededGenerator(state: round)
-                for _ in 0..<100 { try randomChange(transaction, &generator) }
+                for _ in 0..<100 {
+                    try randomChange(transaction, &generator)
+                    try expectMemoryAgrees(transaction)
+                }
                 if round % 5 == 4 { throw TransferError(.internal, "Undo the whole round.") }
             }
             try await store.pool.read { try expectDerivedRowsAgree($0) }
@@ -331,6 +334,14 @@ import TransferModel
             try transaction.setSpec(id, task.spec, host: host)
         default:
             try transaction.delete(id)
+        }
+    }
+
+    /// What is known of tasks is what their rows say.
+    private func expectMemoryAgrees(_ transaction: StoreTransaction) throws {
+        for id in try transaction.taskIDs("SELECT id FROM task") {
+            guard let known = transaction.recent?.record(id) else { continue }
+            #expect(try StoreSnapshot(transaction.database).task(id) == known)
         }
     }
 

@@ -5,7 +5,7 @@ import TransferStore
 /// What was observed of a run and is not stored yet, made ready outside the transaction that will store it.
 struct PendingNotes: Sendable {
     private enum Change: Sendable {
-        case response(ResponseInfo)
+        case response(StoredDocument)
         case checkpoint(Checkpoint)
         case upload(UploadProgress?)
     }
@@ -16,6 +16,8 @@ struct PendingNotes: Sendable {
     private var changes: [Change] = []
     /// In order; to be appended with what the notes store.
     private(set) var events: [EventRecord] = []
+    /// For each event its payload as it is stored, where that is written already.
+    private(set) var payloads: [StoredPayload?] = []
     /// Somebody waits for these to be durable.
     private(set) var mustBeStored = false
     private(set) var lastCheckpoint: Checkpoint?
@@ -27,8 +29,9 @@ struct PendingNotes: Sendable {
 
     var isEmpty: Bool { changes.isEmpty && events.isEmpty }
 
-    mutating func add(_ type: EventType, _ payload: [String: JSONValue]) {
+    mutating func add(_ type: EventType, _ payload: [String: JSONValue], stored: StoredPayload? = nil) {
         guard let time else { return }
+        payloads.append(stored)
         events.append(
             EventRecord(time: time, type: type, session: record.session, task: record.id, payload: payload))
     }
@@ -50,8 +53,12 @@ struct PendingNotes: Sendable {
     }
 
     mutating func add(_ response: ResponseInfo) {
-        changes.append(.response(response))
-        add(.taskResponse, ["response": response.jsonValue])
+        // The event tells what the store keeps, but for a body: one text serves both.
+        let document = StoredDocument(response)
+        changes.append(.response(document))
+        add(
+            .taskResponse, ["response": response.jsonValue],
+            stored: response.body == nil ? StoredPayload("response", document) : nil)
     }
 
     mutating func add(_ head: ResponseHead, _ verdict: Verdict) {
@@ -80,14 +87,14 @@ struct PendingNotes: Sendable {
 
     func store(in transaction: StoreTransaction) throws {
         try storeRows(in: transaction)
-        if !events.isEmpty { try transaction.append(events) }
+        if !events.isEmpty { try transaction.append(events, stored: payloads) }
     }
 
     /// As `store`, without the events.
     func storeRows(in transaction: StoreTransaction) throws {
         for change in changes {
             switch change {
-            case .response(let response): try transaction.setResponse(record.id, response)
+            case .response(let document): try transaction.setResponse(record.id, document)
             case .checkpoint(let checkpoint): try transaction.setCheckpoint(record.id, checkpoint)
             case .upload(let progress): try transaction.setUpload(record.id, progress)
             }

@@ -36,8 +36,13 @@ extension TaskTransitions {
 
     private func store(_ decisions: [Decision], in transaction: StoreTransaction) throws {
         try transaction.update(decisions.compactMap(\.change))
-        let events = decisions.flatMap(\.events)
-        if !events.isEmpty { try transaction.append(events) }
+        var (events, payloads) = ([EventRecord](), [StoredPayload?]())
+        for decision in decisions {
+            payloads += decision.payloads
+            events += decision.events
+            payloads += repeatElement(nil, count: events.count - payloads.count)
+        }
+        if !events.isEmpty { try transaction.append(events, stored: payloads) }
     }
 
     /// Stores the ends of runs. Of what is stored of a task only its status is read.
@@ -47,6 +52,7 @@ extension TaskTransitions {
         _ runs: [CompletedRun], in transaction: StoreTransaction
     ) throws -> [Result<Outcome, TransferError>] {
         var decisions: [Decision] = []
+        var ended: [CompletedRun] = []
         var sessions: [SessionKey] = []
         let results = try runs.map { run -> Result<Outcome, TransferError> in
             let id = run.record.id
@@ -63,19 +69,27 @@ extension TaskTransitions {
             var decision = try decide(
                 .completed(run.result, duration: run.duration), of: record, in: transaction, leaving: run.result)
             decision.events = (run.notes?.events ?? []) + decision.events
+            decision.payloads = run.notes?.payloads ?? []
             decisions.append(decision)
-            try run.notes?.storeRows(in: transaction)
-            if run.hasCheckpoint { try transaction.setCheckpoint(id, nil) }
-            if record.spec.kind != .download || record.spec.body != nil {
-                // It was sent and answered; what a later look wants to know of it is its length.
-                try transaction.setUpload(id, nil)
-                try transaction.setBody(id, .request, nil)
-            }
+            ended.append(run)
             if !sessions.contains(record.session) { sessions.append(record.session) }
             return .success(decision.outcome)
         }
         try store(decisions, in: transaction)
+        for run in ended { try storeRest(of: run, in: transaction) }
         for session in sessions { try sessionMayHaveDrained(session, at: time.reading().wall, in: transaction) }
         return results
+    }
+
+    /// What a run that ended leaves in other tables.
+    private func storeRest(of run: CompletedRun, in transaction: StoreTransaction) throws {
+        let id = run.record.id
+        try run.notes?.storeRows(in: transaction)
+        if run.hasCheckpoint { try transaction.setCheckpoint(id, nil) }
+        if run.record.spec.kind != .download || run.record.spec.body != nil {
+            // It was sent and answered; what a later look wants to know of it is its length.
+            try transaction.setUpload(id, nil)
+            try transaction.setBody(id, .request, nil)
+        }
     }
 }

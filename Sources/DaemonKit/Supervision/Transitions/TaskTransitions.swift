@@ -70,6 +70,8 @@ package struct TaskTransitions: Sendable {
         var change: StatusChange?
         /// To be appended in the transaction that stores the change.
         var events: [EventRecord]
+        /// Of the first of them, where they are written already.
+        var payloads: [StoredPayload?] = []
     }
 
     /// What `event` makes of a task, whose status must have been read in `transaction`.

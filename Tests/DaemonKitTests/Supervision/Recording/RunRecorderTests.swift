@@ -92,6 +92,8 @@ import TransferStore
             try await Array(stage.types.dropFirst(before.count)) == [
                 .taskRedirected, .taskResponse, .taskCompleted, .sessionDrained,
             ])
+        let told = try await stage.fixture.store.read { try $0.events(EventQuery()) }
+        #expect(told.first { $0.type == .taskResponse }?.payload == notes.events[1].payload)
         let stored = try await stage.stored()
         #expect(stored?.response?.status == 200)
         #expect(stored?.result?.file == "/d/f")

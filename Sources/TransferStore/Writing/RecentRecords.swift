@@ -1,0 +1,113 @@
+import Foundation
+import GRDB
+import GRDBSQLite
+import TransferModel
+
+/// Records of tasks that were read or written a moment ago, as their rows are now: what is claimed was added just before, and
+/// what ends was claimed just before. Neither is read and decoded again.
+///
+/// SQLite tells of each row that changes, so that nobody can forget to; a body that is undone, and a commit of another
+/// program, empty it. Only the connection that writes uses it.
+final class RecentRecords: @unchecked Sendable {
+    private struct Entry {
+        var record: TaskRecord
+        /// `expires_at`, of which a record says nothing.
+        var expiry: Timestamp?
+        var cost: Int
+    }
+
+    /// Bytes, about; what comes then is not kept, since the oldest are wanted first.
+    static let most = 4 << 20
+    /// Of a record without the texts of its spec.
+    static let least = 2 << 10
+
+    private var entries: [TaskID: Entry] = [:]
+    /// The last numbers given out, where they are known.
+    var counters: [StoreTransaction.Counter: Int64] = [:]
+    private var bytes = 0
+    /// Of the database after the last commit of this connection.
+    private var version: UInt32?
+
+    /// Hears of all changes of this connection. For as long as that is open this must be kept.
+    func follow(_ database: Database) {
+        sqlite3_update_hook(
+            database.sqliteConnection,
+            { context, _, _, table, row in
+                guard let context, let table, RecentRecords.isOfTasks(table) else { return }
+                Unmanaged<RecentRecords>.fromOpaque(context).takeUnretainedValue().forget(TaskID(row))
+            }, Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    /// Whether a row of this table is what the record with its number says.
+    private static func isOfTasks(_ table: UnsafePointer<CChar>) -> Bool {
+        strcmp(table, "task") == 0 || strcmp(table, "checkpoint") == 0 || strcmp(table, "response") == 0
+            || strcmp(table, "upload") == 0 || strcmp(table, "source") == 0
+    }
+
+    /// A transaction begins.
+    func begin(_ database: Database) {
+        if Self.version(of: database) != version { forgetAll() }
+    }
+
+    /// It is committed.
+    func committed(_ database: Database) { version = Self.version(of: database) }
+
+    /// Another number after each commit, whichever program made it.
+    private static func version(of database: Database) -> UInt32? {
+        var version: UInt32 = 0
+        let code = sqlite3_file_control(database.sqliteConnection, nil, SQLITE_FCNTL_DATA_VERSION, &version)
+        return code == SQLITE_OK ? version : nil
+    }
+
+    func record(_ id: TaskID) -> TaskRecord? { entries[id]?.record }
+
+    /// The stored status, and `expires_at`.
+    func stored(_ id: TaskID) -> (status: TaskStatus, expiry: Timestamp?)? {
+        entries[id].map { ($0.record.status, $0.expiry) }
+    }
+
+    /// Takes a task that was added.
+    /// - Parameter length: of its spec's text.
+    func noteAdded(_ record: @autoclosure () -> TaskRecord, expiry: Timestamp?, length: Int) {
+        let cost = Self.least + length
+        guard bytes + cost <= Self.most else { return }
+        keep(record(), expiry, cost)
+    }
+
+    /// Takes a task that was read.
+    func noteRead(_ record: TaskRecord, expiry: Timestamp?, length: Int) {
+        let cost = Self.least + length
+        guard !record.status.state.isFinal, cost <= Self.most / 16 else { return }
+        // What is kept is not what is asked for.
+        if bytes + cost > Self.most { (entries, bytes) = ([:], 0) }
+        keep(record, expiry, cost)
+    }
+
+    /// Runs `write`, which stores `change` and nothing else that a record has.
+    /// - Parameter write: says whether the task was in the state that the change comes from.
+    func changing(_ change: StatusChange, expiry: Timestamp?, _ write: () throws -> Bool) rethrows -> Bool {
+        let known = entries[change.id]
+        guard try write() else { return false }
+        if var known, !change.status.state.isFinal, change.result == nil {
+            known.record.status = change.status
+            keep(known.record, expiry, known.cost)
+        }
+        return true
+    }
+
+    func forgetAll() {
+        entries = [:]
+        counters = [:]
+        bytes = 0
+    }
+
+    private func keep(_ record: TaskRecord, _ expiry: Timestamp?, _ cost: Int) {
+        let replaced = entries.updateValue(Entry(record: record, expiry: expiry, cost: cost), forKey: record.id)
+        bytes += cost - (replaced?.cost ?? 0)
+    }
+
+    private func forget(_ id: TaskID) {
+        guard !entries.isEmpty, let entry = entries.removeValue(forKey: id) else { return }
+        bytes -= entry.cost
+    }
+}
