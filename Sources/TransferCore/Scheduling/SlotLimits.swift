@@ -77,6 +77,14 @@ struct SlotUse {
         return hostsOfSessions[SessionHost(session: session, host: host), default: 0] < most
     }
 
+    /// Whether no limit is exceeded.
+    var isWithinLimits: Bool {
+        all <= limits.global && hosts.values.allSatisfy { $0 <= limits.perHost }
+            && owners.values.allSatisfy { $0 <= limits.perOwner ?? .max }
+            && sessions.allSatisfy { $0.value <= limits.perSession[$0.key] ?? .max }
+            && hostsOfSessions.allSatisfy { $0.value <= limits.perHostOfSession[$0.key.session] ?? .max }
+    }
+
     /// Limits that are reached.
     func full(for task: Scheduler.Candidate) -> Set<SlotLimit> {
         let (session, host) = (task.session, task.host)
