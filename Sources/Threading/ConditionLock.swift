@@ -4,7 +4,7 @@ import Glibc
 ///
 /// Only for threads that may block: never on the reactor, never on Swift's cooperative pool.
 package final class ConditionLock<Value>: @unchecked Sendable {
-    private let guarded: Guarded<Value>
+    @usableFromInline let guarded: Guarded<Value>
     private let condition: UnsafeMutablePointer<pthread_cond_t>
 
     package init(_ value: sending Value) {
@@ -24,7 +24,7 @@ package final class ConditionLock<Value>: @unchecked Sendable {
     }
 
     /// Runs `body` with exclusive access; keep it short.
-    package func withLock<Result, Failure: Error>(
+    @inlinable package func withLock<Result, Failure: Error>(
         _ body: (inout Value) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try guarded.withLock(body)

@@ -8,7 +8,8 @@ import Glibc
 /// it gets slower with every look and ends in an overflow of the stack. A structure with a function in it is sound.
 package final class Guarded<Value>: @unchecked Sendable {
     @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
-    @usableFromInline var value: Value
+    /// The mutex sees to exclusive access; a check at each one would cost as much again.
+    @exclusivity(unchecked) @usableFromInline var value: Value
 
     package init(_ value: sending Value) {
         self.value = value

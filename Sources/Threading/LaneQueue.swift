@@ -3,25 +3,28 @@
 /// A lane runs up to `width` jobs at one time; fewer when many threads are busy, and always one. So there are never more
 /// threads than `limit` and one for each lane, and no lane waits for another. Within a lane the jobs begin in order; the
 /// lanes take turns.
-package final class LaneQueue<Lane: Hashable & Sendable, Job: Sendable>: Sendable {
+///
+/// Of one type, and not generic: code for any type would look up what it is at each job.
+package final class LaneQueue: Sendable {
+    package typealias Lane = UInt64
+    package typealias Job = @Sendable () -> Void
+
     private let name: String
     private let width: Int
-    private let perform: @Sendable (Job) -> Void
     private let state: ConditionLock<LaneSchedule<Lane, Job>>
 
     /// - Parameters:
     ///   - name: of the threads, as tools show it; at most 15 bytes.
     ///   - width: jobs of one lane at one time; with 0 whoever posts a job does it, before `post` returns.
     ///   - limit: threads from which on a lane gets one only.
-    package init(name: String, width: Int, limit: Int, perform: @escaping @Sendable (Job) -> Void) {
+    package init(name: String, width: Int, limit: Int) {
         self.name = name
         self.width = max(0, width)
-        self.perform = perform
         state = ConditionLock(LaneSchedule(width: max(1, width), limit: max(1, limit)))
     }
 
-    package func post(on lane: Lane, _ job: Job) {
-        guard width > 0 else { return perform(job) }
+    package func post(on lane: Lane, _ job: @escaping Job) {
+        guard width > 0 else { return job() }
         let (starts, wakes) = state.withLock { state in
             state.add(job, to: lane)
             return (state.startsThread(), state.callsIdle())
@@ -38,7 +41,7 @@ package final class LaneQueue<Lane: Hashable & Sendable, Job: Sendable>: Sendabl
 
     private func run() {
         while let (lane, job) = next() {
-            perform(job)
+            job()
             state.withLock { $0.end(lane) }
         }
     }
@@ -74,7 +77,7 @@ package final class LaneQueue<Lane: Hashable & Sendable, Job: Sendable>: Sendabl
         }
         guard isAlone else { return }
         while let (lane, job) = state.withLock({ $0.take() }) {
-            perform(job)
+            job()
             state.withLock { $0.end(lane) }
         }
     }

@@ -128,7 +128,7 @@ package struct ResponseHead: Sendable, Hashable {
 
     /// Values of a field, in order.
     package func values(_ name: String) -> [String] {
-        headers.filter { $0.isNamed(name) }.map(\.value)
+        headers.compactMap { $0.isNamed(name) ? $0.value : nil }
     }
 }
 
@@ -300,21 +300,25 @@ package struct Arrival: Sendable, Hashable {
     package var contentCoding: String?
     /// Digests the server gave for the whole file, by algorithm, lower-case hexadecimal.
     package var serverDigests: [DigestAlgorithm: String]
-    package var modificationTime: Int64?
+    /// When the file was last changed, as the server wrote it.
+    package var lastModified: String?
     /// Asking for it once more cannot make the server act twice.
     package var mayBeFetchedAgain = true
 
     package init(
         total: ByteCount, lengthProven: Bool, head: ResponseHead? = nil, contentCoding: String? = nil,
-        serverDigests: [DigestAlgorithm: String] = [:], modificationTime: Int64? = nil
+        serverDigests: [DigestAlgorithm: String] = [:], lastModified: String? = nil
     ) {
         self.total = total
         self.lengthProven = lengthProven
         self.head = head
         self.contentCoding = contentCoding
         self.serverDigests = serverDigests
-        self.modificationTime = modificationTime
+        self.lastModified = lastModified
     }
+
+    /// Seconds since 1970.
+    package var modificationTime: Int64? { head?.modificationTime ?? lastModified.flatMap(HTTPDate.parse) }
 }
 
 /// Why an attempt ended without the file, classified for the machine.

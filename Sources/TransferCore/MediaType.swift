@@ -2,29 +2,23 @@
 package enum MediaType {
     /// `text/html` of `text/html; charset=utf-8`, in lower case.
     package static func essence(_ value: String) -> String {
-        let end = value.firstIndex(of: ";") ?? value.endIndex
-        return trimmed(value[..<end]).lowercased()
+        let end = value.utf8.firstIndex(of: UInt8(ascii: ";")) ?? value.endIndex
+        return value[..<end].trimmed.lowercased()
     }
 
     /// A parameter's value, unquoted.
     package static func parameter(_ name: String, of value: String) -> String? {
+        guard value.utf8.contains(UInt8(ascii: ";")) else { return nil }
         for part in value.split(separator: ";").dropFirst() {
             let pair = part.split(separator: "=", maxSplits: 1)
-            guard pair.count == 2, trimmed(pair[0]).lowercased() == name else { continue }
-            var text = trimmed(pair[1])
+            guard pair.count == 2, pair[0].trimmed.lowercased() == name else { continue }
+            var text = pair[1].trimmed
             if text.count >= 2, text.hasPrefix("\""), text.hasSuffix("\"") {
                 text = String(text.dropFirst().dropLast())
             }
             return text
         }
         return nil
-    }
-
-    private static func trimmed(_ text: Substring) -> String {
-        var text = text
-        while let first = text.first, first.isWhitespace { text.removeFirst() }
-        while let last = text.last, last.isWhitespace { text.removeLast() }
-        return String(text)
     }
 }
 

@@ -1,8 +1,10 @@
 extension HeaderField {
     /// Whether the field has this name, in whatever case (RFC 9110 section 5.1); makes no copy of either.
     package func isNamed(_ other: String) -> Bool {
-        let (mine, theirs) = (name.utf8, other.utf8)
-        return mine.count == theirs.count && zip(mine, theirs).allSatisfy { Self.small($0) == Self.small($1) }
+        guard name.utf8.count == other.utf8.count else { return false }
+        let (mine, theirs) = (name.utf8.span, other.utf8.span)
+        for index in mine.indices where Self.small(mine[index]) != Self.small(theirs[index]) { return false }
+        return true
     }
 
     /// Field names are tokens: ASCII.

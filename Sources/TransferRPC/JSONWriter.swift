@@ -27,7 +27,7 @@ package struct JSONWriter {
     private mutating func member(_ name: String, _ value: JSONValue) {
         if needsComma { bytes.append(UInt8(ascii: ",")) }
         needsComma = true
-        string(name)
+        JSONEscape.quote(name, into: &bytes)
         bytes.append(UInt8(ascii: ":"))
         write(value)
     }
@@ -38,7 +38,7 @@ package struct JSONWriter {
         case .bool(let value): append(value ? "true" : "false")
         case .integer(let value): append(String(value))
         case .number(let value): append(Self.text(of: value))
-        case .string(let value): string(value)
+        case .string(let value): JSONEscape.quote(value, into: &bytes)
         case .array(let values):
             bytes.append(UInt8(ascii: "["))
             for (index, value) in values.enumerated() {
@@ -62,23 +62,4 @@ package struct JSONWriter {
     }
 
     private mutating func append(_ text: String) { bytes.append(contentsOf: text.utf8) }
-
-    private mutating func string(_ text: String) {
-        bytes.append(UInt8(ascii: "\""))
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "\""), UInt8(ascii: "\\"):
-                bytes.append(UInt8(ascii: "\\"))
-                bytes.append(byte)
-            case 0..<0x20:
-                append("\\u00")
-                bytes.append(Self.hexadecimal[Int(byte >> 4)])
-                bytes.append(Self.hexadecimal[Int(byte & 15)])
-            default: bytes.append(byte)
-            }
-        }
-        bytes.append(UInt8(ascii: "\""))
-    }
-
-    private static let hexadecimal = Array("0123456789abcdef".utf8)
 }

@@ -3,10 +3,10 @@ import TransferModel
 /// Names of the contract that this version has not built: refused by name, and left out of the reference.
 public enum UnbuiltNames {
     /// Fields of a task that are refused whatever they say.
-    public static let task = Set(TaskSpec.CodingKeys.allCases.filter { !$0.isBuilt })
+    public static let task = TaskSpec.CodingKeys.allCases.filter { !$0.isBuilt }
 
     /// Fields of a session's configuration that are refused whatever they say.
-    public static let session = Set(SessionConfiguration.CodingKeys.allCases.filter { !$0.isBuilt })
+    public static let session = SessionConfiguration.CodingKeys.allCases.filter { !$0.isBuilt }
 
     /// Fields that are known but take one value only, and the reason.
     static let sessionKinds: Set<SessionKind> = [.background]
@@ -14,14 +14,14 @@ public enum UnbuiltNames {
     /// - Parameter path: of the spec in the message, `tasks[3]`.
     /// - Throws: `request.unsupported` that names the field.
     public static func check(_ spec: TaskSpec, path: String) throws(TransferError) {
-        for key in TaskSpec.CodingKeys.allCases where task.contains(key) && spec.has(key) {
+        for key in task where spec.has(key) {
             throw unsupported(path, key.stringValue, "this is not built yet")
         }
     }
 
     /// - Throws: `request.unsupported` that names the field.
     public static func check(_ configuration: SessionConfiguration, path: String) throws(TransferError) {
-        for key in SessionConfiguration.CodingKeys.allCases where session.contains(key) && configuration.has(key) {
+        for key in session where configuration.has(key) {
             throw unsupported(path, key.stringValue, "this is not built yet")
         }
     }

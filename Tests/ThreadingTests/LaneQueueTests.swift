@@ -24,9 +24,9 @@ import Testing
 
     /// More lanes hang than there are threads at full width, each with more jobs than it may run.
     @Test(.timeLimit(.minutes(1))) func aLaneThatHangsHoldsNoOther() {
-        let queue = LaneQueue<Int, @Sendable () -> Void>(name: "test", width: 2, limit: 4) { $0() }
+        let queue = LaneQueue(name: "test", width: 2, limit: 4)
         let gate = Gate()
-        for lane in 1...6 {
+        for lane in UInt64(1)...6 {
             for _ in 0..<10 { queue.post(on: lane) { gate.job() } }
         }
         let done = ConditionLock(0)
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1))) func aLaneAloneHasItsWidth() {
-        let queue = LaneQueue<Int, @Sendable () -> Void>(name: "test", width: 3, limit: 24) { $0() }
+        let queue = LaneQueue(name: "test", width: 3, limit: 24)
         let gate = Gate()
         for _ in 0..<9 { queue.post(on: 7) { gate.job() } }
         gate.wait(forBegun: 3)
@@ -58,9 +58,9 @@ import Testing
 
     @Test(.timeLimit(.minutes(1))) func allIsDoneAlsoAfterItIsClosed() {
         let done = ConditionLock(0)
-        let queue = LaneQueue<Int, @Sendable () -> Void>(name: "test", width: 2, limit: 4) { $0() }
+        let queue = LaneQueue(name: "test", width: 2, limit: 4)
         for job in 0..<10_000 {
-            queue.post(on: job % 9) {
+            queue.post(on: UInt64(job % 9)) {
                 done.withLock { $0 += 1 }
                 done.broadcast()
             }
@@ -70,9 +70,9 @@ import Testing
     }
 
     @Test func withoutThreadsWhoPostsDoesIt() {
-        let queue = LaneQueue<Int, @Sendable () -> Void>(name: "test", width: 0, limit: 0) { $0() }
+        let queue = LaneQueue(name: "test", width: 0, limit: 0)
         let done = Guarded([Int]())
-        for job in 0..<3 { queue.post(on: job) { done.withLock { $0.append(job) } } }
+        for job in 0..<3 { queue.post(on: UInt64(job)) { done.withLock { $0.append(job) } } }
         #expect(done.withLock { $0 } == [0, 1, 2])
     }
 }

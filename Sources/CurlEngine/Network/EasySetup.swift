@@ -14,12 +14,12 @@ struct EasySetup {
         self.userAgent = userAgent
     }
 
-    /// libcurl's word on the first option it refused, `CURLE_OK` where there was none.
+    /// - Parameter easy: as new, or reset.
+    /// - Returns: libcurl's word on the first option it refused, `CURLE_OK` where there was none.
     static func configure(
         _ easy: UnsafeMutableRawPointer, for transfer: Transfer, userAgent: String
     ) -> CURLcode {
         var setup = EasySetup(easy, userAgent: userAgent)
-        curl_easy_reset(easy)
         setup.common(transfer)
         setup.proxy(transfer.exchange.network)
         setup.tls(transfer)

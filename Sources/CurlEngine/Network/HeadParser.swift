@@ -36,7 +36,7 @@ package struct HeadParser {
 
     package mutating func line(_ bytes: UnsafeRawBufferPointer) -> Event {
         let line = Self.withoutEnd(bytes)
-        if line.starts(with: "HTTP/".utf8) { return statusLine(String(decoding: line, as: UTF8.self)) }
+        if line.starts(with: "HTTP/".utf8) { return statusLine(line) }
         switch stage {
         case .waiting:
             if line.starts(with: "Content-Length:".utf8) { Self.add(line, to: &announced) }
@@ -70,43 +70,59 @@ package struct HeadParser {
         return UnsafeRawBufferPointer(rebasing: bytes[..<end])
     }
 
-    private mutating func statusLine(_ line: String) -> Event {
-        let parts = line.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
+    private mutating func statusLine(_ line: UnsafeRawBufferPointer) -> Event {
+        let parts = line.split(separator: Self.space, maxSplits: 2, omittingEmptySubsequences: false)
         self = HeadParser()
-        httpVersion = String(parts[0].dropFirst(5))
-        status = parts.count > 1 ? Int(parts[1]) : nil
-        let text = parts.count > 2 ? parts[2].trimmingSpaces() : ""
+        httpVersion = String(decoding: parts[0].dropFirst(5), as: UTF8.self)
+        status = parts.count > 1 ? Int(String(decoding: parts[1], as: UTF8.self)) : nil
+        let text = parts.count > 2 ? String(decoding: Self.trimmed(parts[2]), as: UTF8.self) : ""
         reason = text.isEmpty ? nil : text
         stage = (100..<200).contains(status ?? 0) ? .interim : .head
         return .none
     }
 
-    /// A line without a colon or that begins with a space continues the one before (obsolete folding).
+    private static let space = UInt8(ascii: " ")
+    private static func isBlank(_ byte: UInt8) -> Bool { byte == space || byte == UInt8(ascii: "\t") }
+
+    private static func trimmed(_ bytes: Slice<UnsafeRawBufferPointer>) -> Slice<UnsafeRawBufferPointer> {
+        var bytes = bytes
+        while let first = bytes.first, isBlank(first) { bytes.removeFirst() }
+        while let last = bytes.last, isBlank(last) { bytes.removeLast() }
+        return bytes
+    }
+
+    /// A line that begins with a blank continues the one before (obsolete folding); one without a colon says nothing. CR and
+    /// NUL become spaces, as RFC 9110 section 5.5 asks for: what a server sent may be sent back to it.
     private static func add(_ line: UnsafeRawBufferPointer, to fields: inout [HeaderField]) {
-        let text = text(line)
-        if let first = line.first, first == 32 || first == 9 {
-            guard let last = fields.indices.last else { return }
-            fields[last].value = (fields[last].value + " " + text[...].trimmingSpaces())[...].trimmingSpaces()
+        if line.contains(where: { $0 == 13 || $0 == 0 }) {
+            return line.map { $0 == 13 || $0 == 0 ? space : $0 }.withUnsafeBytes { add($0, to: &fields) }
+        }
+        if let first = line.first, isBlank(first) {
+            let more = trimmed(line[...])
+            guard let last = fields.indices.last, !more.isEmpty else { return }
+            let known = fields[last].value
+            fields[last].value = (known.isEmpty ? "" : known + " ") + (text(more) ?? latin1(more))
             return
         }
-        guard let colon = text.firstIndex(of: ":") else { return }
-        let name = text[..<colon].trimmingSpaces()
-        fields.append(HeaderField(name, text[text.index(after: colon)...].trimmingSpaces()))
-    }
-
-    /// Bytes that are no UTF-8 are ISO-8859-1, as they were before RFC 9110 (section 5.5). CR and NUL become spaces, as it
-    /// asks for: what a server sent may be sent back to it.
-    private static func text(_ line: UnsafeRawBufferPointer) -> String {
-        if line.contains(where: { $0 == 13 || $0 == 0 }) {
-            return line.map { $0 == 13 || $0 == 0 ? 32 : $0 }.withUnsafeBytes(text)
+        guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return }
+        let (name, value) = (trimmed(line[..<colon]), trimmed(line[(colon + 1)...]))
+        if let name = text(name), let value = text(value) {
+            fields.append(HeaderField(name, value))
+        } else {
+            fields.append(HeaderField(latin1(name), latin1(value)))
         }
-        return String(validating: line, as: UTF8.self)
-            ?? String(String.UnicodeScalarView(line.map { Unicode.Scalar($0) }))
     }
 
-    func values(_ name: String) -> [String] {
-        headers.filter { $0.isNamed(name) }.map(\.value)
+    private static func text(_ bytes: Slice<UnsafeRawBufferPointer>) -> String? {
+        String(validating: bytes, as: UTF8.self)
     }
+
+    /// Bytes of a line that is not UTF-8 are ISO-8859-1, as they were before RFC 9110 (section 5.5).
+    private static func latin1(_ bytes: Slice<UnsafeRawBufferPointer>) -> String {
+        String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
+    }
+
+    func values(_ name: String) -> [String] { headers.compactMap { $0.isNamed(name) ? $0.value : nil } }
 
     /// Where the response says to go on, if it is a redirect that is followed.
     var redirectTarget: String? {
@@ -123,15 +139,5 @@ package struct HeadParser {
         guard let status else { return true }
         if status == 204 || status == 304 || !values("content-length").isEmpty { return true }
         return values("transfer-encoding").contains { $0.lowercased().contains("chunked") }
-    }
-}
-
-extension Substring {
-    /// Without spaces and tabs at both ends.
-    func trimmingSpaces() -> String {
-        var slice = self
-        while let first = slice.first, first == " " || first == "\t" { slice.removeFirst() }
-        while let last = slice.last, last == " " || last == "\t" { slice.removeLast() }
-        return String(slice)
     }
 }

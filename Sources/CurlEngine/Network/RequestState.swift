@@ -42,7 +42,7 @@ struct RequestState: Sendable {
         isReplayable = exchange.isReplayable
         redirectLimit = network.redirectLimit
         allowsPlaintext = network.allowsPlaintext
-        let authorized = exchange.headers.contains { $0.name.lowercased() == "authorization" }
+        let authorized = exchange.headers.contains { $0.isNamed("authorization") }
         if url.isHTTP, authorized { return }
         if url.isHTTP, let bearer = network.bearer {
             headers.append(HeaderField("Authorization", "Bearer \(bearer)"))

@@ -9,7 +9,7 @@ package final class BlockingPool: Sendable {
     /// Of jobs that touch nothing but memory and the daemon's own folders.
     static let ownLane: UInt64 = 0
 
-    private let queue: LaneQueue<UInt64, @Sendable () -> Void>
+    private let queue: LaneQueue
 
     let width: Int
 
@@ -22,7 +22,7 @@ package final class BlockingPool: Sendable {
     ///   - name: of the threads, as tools show it; at most 15 bytes.
     package init(width: Int = 8, name: String = "dld-files") {
         self.width = width
-        queue = LaneQueue(name: name, width: width, limit: Self.lanesAtFullWidth * width) { $0() }
+        queue = LaneQueue(name: name, width: width, limit: Self.lanesAtFullWidth * width)
     }
 
     deinit { queue.close() }

@@ -12,8 +12,10 @@ enum PathRules {
         guard path.utf8.first == UInt8(ascii: "/") else { throw bad(path, "a path must be absolute, beginning with /") }
         guard !path.utf8.contains(0) else { throw bad(path, "a path cannot contain a NUL") }
         guard path.utf8.count <= longestPath else { throw bad(path, "a path has at most \(longestPath) bytes") }
-        for component in components(of: path) where component.utf8.count > longestName {
-            throw bad(path, "a name has at most \(longestName) bytes")
+        var length = 0
+        for byte in path.utf8 {
+            length = byte == UInt8(ascii: "/") ? 0 : length + 1
+            if length > longestName { throw bad(path, "a name has at most \(longestName) bytes") }
         }
     }
 

@@ -131,9 +131,13 @@ package actor LaunchService: LaunchServing {
     /// Starts the program if it has to be; returns when to look again.
     private func attempt(_ key: SessionKey) async -> Seconds? {
         do {
-            let (found, last) = try await store.read { (try $0.session(key), try $0.launch(key)) }
-            guard let session = found, session.configuration.sendsLaunchEvents == true,
-                let launch = session.configuration.launch, let subscriber = session.configuration.subscriber
+            let (found, last) = try await store.read { snapshot -> (SessionRecord?, LaunchRecord?) in
+                let session = try snapshot.session(key)
+                guard session?.configuration.sendsLaunchEvents == true else { return (nil, nil) }
+                return (session, try snapshot.launch(key))
+            }
+            guard let session = found, let launch = session.configuration.launch,
+                let subscriber = session.configuration.subscriber
             else { return nil }
             guard try await unseen(key, subscriber) > 0 else { return nil }
             let interval = max(session.configuration.launchInterval ?? defaults().launchInterval, 1)

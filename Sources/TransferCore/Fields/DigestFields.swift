@@ -7,12 +7,18 @@ package enum DigestFields {
 
     /// Digests by algorithm, lower-case hexadecimal, the most trusted source first; malformed ones are ignored.
     package static func parse(_ fields: [HeaderField]) -> [DigestAlgorithm: String] {
+        guard fields.contains(where: { field in names.contains { field.isNamed($0) } }) else { return [:] }
         var found = reprDigest(values(fields, "repr-digest"))
         found.merge(oldDigest(values(fields, "digest"))) { first, _ in first }
         found.merge(amazon(fields)) { first, _ in first }
         if !isUnpacked(fields) { found.merge(google(values(fields, "x-goog-hash"))) { first, _ in first } }
         return found
     }
+
+    /// Fields without which there is no digest.
+    private static let names = [
+        "repr-digest", "digest", "x-amz-checksum-sha256", "x-amz-checksum-sha1", "x-goog-hash",
+    ]
 
     private static func values(_ fields: [HeaderField], _ name: String) -> String {
         fields.filter { $0.isNamed(name) }.map(\.value).joined(separator: ",")

@@ -10,7 +10,8 @@ package enum HTTPDate {
 
     /// nil where the text is none of the three.
     package static func parse(_ text: String) -> Int64? {
-        var fields = text.lowercased().split { " ,".contains($0) }.map(String.init)
+        var fields = text.lowercased().utf8.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: ",") }
+            .map { String(Substring($0)) }
         // What is a date may be sent back (If-Range).
         guard fields.count >= 4, fields[0].utf8.allSatisfy({ (97...122).contains($0) }) else { return nil }
         fields.removeFirst()
@@ -50,7 +51,9 @@ package enum HTTPDate {
     private static func isUTC(_ zone: String) -> Bool { zone == "gmt" || zone == "utc" }
 
     private static func seconds(day: String, month: Int, year: String, time: String, twoDigits: Bool) -> Int64? {
-        let clock = time.split(separator: ":", omittingEmptySubsequences: false).map { Int64($0) }
+        let clock = time.utf8.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false).map {
+            Int64(Substring($0))
+        }
         guard let day = Int64(day), (1...31).contains(day), var year = Int64(year), (0...9999).contains(year),
             clock.count == 3, let hour = clock[0], let minute = clock[1], let second = clock[2],
             (0...23).contains(hour), (0...59).contains(minute), (0...60).contains(second)

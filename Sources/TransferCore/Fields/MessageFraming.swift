@@ -6,9 +6,9 @@ enum MessageFraming {
     /// - Throws: `http.protocol` where values differ or are no numbers: two parties could read two bodies.
     static func contentLength(_ head: ResponseHead) throws(TransferError) -> ByteCount? {
         let values = head.values("content-length").flatMap {
-            $0.split(separator: ",", omittingEmptySubsequences: false)
+            $0.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
         }
-        .map(\.trimmed)
+        .map { Substring($0).trimmed }
         guard let first = values.first else { return nil }
         guard values.allSatisfy({ $0 == first || ContentRange.number($0) == ContentRange.number(first) }) else {
             throw bad("contradicting Content-Length values", values)
@@ -33,7 +33,7 @@ enum MessageFraming {
 
     /// Media type without parameters, lower case.
     static func mediaType(_ head: ResponseHead) -> String? {
-        head.values("content-type").first.map { $0.prefix { $0 != ";" }.trimmed.lowercased() }
+        head.values("content-type").first.map(MediaType.essence)
     }
 
     static func validators(_ head: ResponseHead) -> Validators {

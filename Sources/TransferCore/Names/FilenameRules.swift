@@ -21,7 +21,7 @@ package enum FilenameRules {
         {
             return withExtension(safe, head)
         }
-        let parsed = [head.url, url].compactMap { try? URLRules.parse($0) }
+        let parsed = [head.url, url].lazy.compactMap { try? URLRules.parse($0) }
         for name in parsed.compactMap(\.lastPathComponent) {
             if let safe = harmless(name) { return withExtension(safe, head) }
         }
@@ -36,6 +36,7 @@ package enum FilenameRules {
 
     /// Looks at scalars, not at characters: a mark that combines with a separator or a dot must not hide it.
     private static func harmless(_ name: String) -> String? {
+        if isPlain(name.utf8.span) { return name }
         let visible = name.unicodeScalars.filter { !isDropped($0) }
         // Only what follows the last separator of either kind is a name; the rest would be a path.
         guard let last = visible.split(whereSeparator: { $0 == "/" || $0 == "\\" }).last else { return nil }
@@ -43,6 +44,25 @@ package enum FilenameRules {
         guard let first = safe.first else { return nil }
         if first == "-" { return shortened("_" + String(safe.dropFirst())) }
         return shortened(isReserved(safe) ? "_\(String(safe))" : String(safe))
+    }
+
+    /// Whether nothing is to be changed of a name: ASCII letters and digits, with `.`, `_` and `-` between them, as most have.
+    /// False for all that have stems as long as those of devices.
+    private static func isPlain(_ name: Span<UInt8>) -> Bool {
+        guard !name.isEmpty, name.count <= longest else { return false }
+        var stem = name.count
+        for index in name.indices {
+            switch name[index] {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"):
+                break
+            case UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
+                guard index > 0, index < name.count - 1 else { return false }
+                if name[index] == UInt8(ascii: ".") { stem = min(stem, index) }
+            default: return false
+            }
+        }
+        return stem != 3 && stem != 4
     }
 
     /// Without dots and blanks at its beginning, where they would hide it, and its end.
@@ -94,8 +114,8 @@ package enum FilenameRules {
     }
 
     private static func pathExtension(_ name: String) -> String? {
-        guard let dot = name.lastIndex(of: "."), dot > name.startIndex else { return nil }
-        let ending = name[name.index(after: dot)...]
+        guard let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")), dot > name.startIndex else { return nil }
+        let ending = name[name.utf8.index(after: dot)...]
         return ending.isEmpty ? nil : String(ending)
     }
 

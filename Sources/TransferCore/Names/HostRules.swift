@@ -12,7 +12,7 @@ enum HostRules {
     }
 
     private static func split(_ text: Substring) throws(TransferError) -> (host: String, port: Substring?) {
-        if text.hasPrefix("[") {
+        if text.utf8.first == UInt8(ascii: "[") {
             guard let close = text.firstIndex(of: "]") else {
                 throw URLRules.bad("the bracket of its IPv6 address is open")
             }
@@ -27,7 +27,8 @@ enum HostRules {
         guard !rest.dropFirst().contains(UInt8(ascii: ":")) else {
             throw URLRules.bad("an IPv6 address needs brackets")
         }
-        guard host.utf8.count <= 253, host.unicodeScalars.allSatisfy(isNameCharacter), !hasEmptyLabel(host)
+        let isName = host.utf8.allSatisfy(isNameByte) || host.unicodeScalars.allSatisfy(isNameCharacter)
+        guard isName, host.utf8.count <= 253, !hasEmptyLabel(host)
         else { throw URLRules.bad("\"\(host.prefix(60))\" is not a host name") }
         return (host.lowercased(), rest.isEmpty ? nil : Substring(rest.dropFirst()))
     }
@@ -42,11 +43,19 @@ enum HostRules {
         return false
     }
 
-    private static func isNameCharacter(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar {
-        case "a"..."z", "A"..."Z", "0"..."9", "-", ".", "_", "~": true
-        default: scalar.value >= 0xA0 && !scalar.properties.isWhitespace
+    private static func isNameByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+            UInt8(ascii: "~"):
+            true
+        default: false
         }
+    }
+
+    private static func isNameCharacter(_ scalar: Unicode.Scalar) -> Bool {
+        if let byte = UInt8(exactly: scalar.value), byte < 0x80 { return isNameByte(byte) }
+        return scalar.value >= 0xA0 && !scalar.properties.isWhitespace
     }
 
     private static func isAlphanumeric(_ byte: UInt8) -> Bool {

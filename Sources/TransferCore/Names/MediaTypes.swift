@@ -3,6 +3,7 @@ enum MediaTypes {
     static func fileExtension(_ type: String) -> String? {
         if let known = extensions[aliases[type] ?? type] { return known }
         // Structured syntax suffixes (RFC 6839): whatever it is of, it is JSON, XML or ZIP.
+        guard type.utf8.contains(UInt8(ascii: "+")) else { return nil }
         let suffix = type.split(separator: "+").dropFirst().last
         return suffix.flatMap { ["json", "xml", "zip"].contains($0) ? String($0) : nil }
     }

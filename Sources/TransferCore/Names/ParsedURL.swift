@@ -19,10 +19,9 @@ package struct ParsedURL: Sendable, Hashable {
 
     /// Percent-decoded last component of the path; nil where there is none.
     package var lastPathComponent: String? {
-        guard scheme != .data, let last = path.split(separator: "/", omittingEmptySubsequences: false).last,
-            !last.isEmpty
-        else { return nil }
-        return Charsets.guess(PercentCoding.decode(last))
+        let start = path.utf8.lastIndex(of: UInt8(ascii: "/")).map(path.utf8.index(after:)) ?? path.startIndex
+        guard scheme != .data, start < path.endIndex else { return nil }
+        return Charsets.guess(PercentCoding.decode(path[start...]))
     }
 
     /// Path of a file URL, percent-decoded; nil for others.

@@ -3,17 +3,18 @@ import TransferModel
 extension URLRules {
     /// The URL without user info, for clients that may see the rest.
     package static func withoutUserInfo(_ text: String) -> String {
-        guard let start = text.firstRange(of: "://")?.upperBound else { return text }
-        let authority = text[start...].prefix { !"/?#".contains($0) }
-        guard let at = authority.lastIndex(of: "@") else { return text }
-        return String(text[..<start]) + String(text[text.index(after: at)...])
+        let (bytes, sign) = (text.utf8, UInt8(ascii: "@"))
+        guard bytes.contains(sign), let start = bytes.firstRange(of: "://".utf8)?.upperBound else { return text }
+        let authority = bytes[start...].prefix { !"/?#".utf8.contains($0) }
+        guard let at = authority.lastIndex(of: sign) else { return text }
+        return String(text[..<start]) + String(text[bytes.index(after: at)...])
     }
 
     /// A URL that the client gave, for events and answers: no user info, and of its query no value whose name says that it is
     /// a credential, such as a signature.
     package static func withoutCredentials(_ text: String) -> String {
         let url = withoutUserInfo(text)
-        guard let mark = url.firstIndex(of: "?") else { return url }
+        guard let mark = url.utf8.firstIndex(of: UInt8(ascii: "?")) else { return url }
         let end = url[mark...].firstIndex(of: "#") ?? url.endIndex
         let query = url[url.index(after: mark)..<end].split(separator: "&", omittingEmptySubsequences: false)
         return url[...mark] + query.map { masked($0, by: isCredential) }.joined(separator: "&") + url[end...]

@@ -25,7 +25,10 @@ package enum URLRules {
 
     /// C0, DEL and C1. All of C1 begins with 0xC2 in UTF-8, so that plain text is never taken apart.
     package static func firstControl(_ text: String) -> Unicode.Scalar? {
-        guard text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F || $0 == 0xC2 }) else { return nil }
+        let bytes = text.utf8.span
+        guard bytes.indices.contains(where: { bytes[$0] < 0x20 || bytes[$0] == 0x7F || bytes[$0] == 0xC2 }) else {
+            return nil
+        }
         return text.unicodeScalars.first { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) }
     }
 
@@ -48,12 +51,11 @@ package enum URLRules {
     }
 
     private static func split(_ rest: Substring) -> (authority: Substring, path: Substring, query: Substring?) {
-        let noFragment = rest.utf8.prefix { $0 != UInt8(ascii: "#") }
-        let authority = noFragment.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
-        let tail = noFragment[authority.endIndex...]
-        let path = tail.prefix { $0 != UInt8(ascii: "?") }
-        let query = path.endIndex < tail.endIndex ? Substring(tail[tail.index(after: path.endIndex)...]) : nil
-        return (Substring(authority), Substring(path), query)
+        let bytes = rest.utf8
+        let end = bytes.firstIndex(of: UInt8(ascii: "#")) ?? bytes.endIndex
+        let path = bytes[..<end].firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? end
+        let mark = bytes[path..<end].firstIndex(of: UInt8(ascii: "?"))
+        return (rest[..<path], rest[path..<(mark ?? end)], mark.map { rest[bytes.index(after: $0)..<end] })
     }
 
     private static func parseData(_ rest: Substring) throws(TransferError) -> ParsedURL {
@@ -87,13 +89,14 @@ package enum URLRules {
         let shownHost = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
         let encodedPath = path.isEmpty ? "/" : PercentCoding.encodeForbidden(path)
         let encodedQuery = query.map(PercentCoding.encodeForbidden)
-        let shownPort = port == scheme.defaultPort ? "" : ":\(port)"
+        let place = scheme.rawValue + "://" + shownHost
+        let shownPort = ":" + String(port)
         return ParsedURL(
             scheme: scheme, host: host, port: port, username: username, password: password, path: encodedPath,
             query: encodedQuery,
-            requestURL:
-                "\(scheme.rawValue)://\(shownHost)\(shownPort)\(encodedPath)\(encodedQuery.map { "?" + $0 } ?? "")",
-            hostKey: "\(scheme.rawValue)://\(shownHost):\(port)")
+            requestURL: place + (port == scheme.defaultPort ? "" : shownPort) + encodedPath
+                + (encodedQuery.map { "?" + $0 } ?? ""),
+            hostKey: place + shownPort)
     }
 
     private static func userInfo(_ text: Substring?) throws(TransferError) -> (String?, String?) {

@@ -36,7 +36,7 @@ extension ResponseHead {
     /// The server says that it takes range requests for this (RFC 9110 section 14.3).
     fileprivate var offersRanges: Bool {
         values("accept-ranges").contains { field in
-            field.split(separator: ",").contains { $0.trimmed.lowercased() == "bytes" }
+            field.utf8.split(separator: UInt8(ascii: ",")).contains { Substring($0).trimmed.lowercased() == "bytes" }
         }
     }
 }

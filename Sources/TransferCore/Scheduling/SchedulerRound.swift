@@ -32,15 +32,12 @@ struct SchedulerRound {
 
     /// Running tasks beyond a limit that was lowered give way: the least important of each owner, the owners in turn.
     mutating func enforceLimits() {
-        let dealt = Self.dealt(keeping)
-        // Nothing stops, and all of it may go on.
-        guard keeping.count < now.all || !now.isWithinLimits else {
+        if keeping.count == now.all, now.isWithinLimits {
             soon = now
-            keeping = dealt
             return
         }
         var kept: [Candidate] = []
-        for task in dealt {
+        for task in Self.dealt(keeping) {
             if soon.fits(task) {
                 soon.add(task)
                 kept.append(task)
@@ -196,8 +193,8 @@ struct SchedulerRound {
     private func isBetterVictim(_ a: Candidate, _ b: Candidate) -> Bool {
         if a.canResume != b.canResume { return a.canResume }
         if soon.of(a.owner) != soon.of(b.owner) { return soon.of(a.owner) > soon.of(b.owner) }
-        if a.owner != b.owner { return a.startedAt < b.startedAt }
-        // Of one owner, the run that began first is nearest to its end.
+        if a.owner != b.owner, a.startedAt != b.startedAt { return a.startedAt < b.startedAt }
+        // Of one owner, the run that began first is nearest to its end. No two are equal: their order says nothing.
         if a.priority != b.priority { return a.priority < b.priority }
         return a.startedAt != b.startedAt ? a.startedAt > b.startedAt : b.precedes(a)
     }

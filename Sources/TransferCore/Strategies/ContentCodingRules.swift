@@ -36,7 +36,9 @@ package enum ContentCodingRules {
 
     /// Codings in the order in which they were applied; nil where there is none (RFC 9110 section 8.4).
     package static func coding(of head: ResponseHead) -> String? {
-        let codings = head.values("content-encoding").flatMap { $0.split(separator: ",") }.map {
+        let fields = head.values("content-encoding")
+        guard !fields.isEmpty else { return nil }
+        let codings = fields.flatMap { $0.split(separator: ",") }.map {
             $0.trimmed.lowercased()
         }
         .filter { !$0.isEmpty && !meaningless.contains($0) }
@@ -48,6 +50,7 @@ package enum ContentCodingRules {
     ///   - name: that the file would have without; where it says the innermost codings already (`x.tar.gz`), these are of
     ///     the file itself and stay.
     package static func plan(_ coding: String?, name: String) -> Plan {
+        guard let coding else { return Plan(name: name) }
         let codings = layers(coding)
         guard codings.count <= mostLayers else {
             return Plan(name: name.lowercased().hasSuffix(".coded") ? name : name + ".coded")
@@ -64,14 +67,14 @@ package enum ContentCodingRules {
 
     /// The coding to undo or to say; nil where there is none, or where a name of the file already says all of it.
     /// - Parameter names: names that the file has or might get, the wanted one first: the first counts.
-    static func unstated(_ coding: String?, names: [String]) -> String? {
-        guard let coding, let name = names.first else { return coding }
+    static func unstated(_ coding: String?, names: @autoclosure () -> [String]) -> String? {
+        guard let coding, let name = names().first else { return coding }
         let plan = plan(coding, name: name)
         return plan.undone.isEmpty && plan.name == name ? nil : coding
     }
 
-    private static func layers(_ coding: String?) -> [String] {
-        (coding ?? "").split(separator: ",").map { $0.trimmed.lowercased() }.filter { !$0.isEmpty }
+    private static func layers(_ coding: String) -> [String] {
+        coding.split(separator: ",").map { $0.trimmed.lowercased() }.filter { !$0.isEmpty }
             .map { otherNames[$0] ?? $0 }
     }
 

@@ -4,7 +4,7 @@ import TransferModel
 enum Credentials {
     /// Leaves in `network` only what the engine is to use.
     static func settle(_ network: inout NetworkOptions, url: ParsedURL, headers: [HeaderField]) {
-        if headers.contains(where: { $0.name.lowercased() == "authorization" }) {
+        if headers.contains(where: { $0.isNamed("authorization") }) {
             clear(&network)
         } else if network.bearer != nil, url.scheme == .http || url.scheme == .https {
             network.username = nil

@@ -48,9 +48,7 @@ package struct FileDownload: TransferStrategy {
 
     private func arrived(_ outcome: ExchangeOutcome, total: ByteCount) -> Step {
         .finished(
-            Arrival(
-                total: total, lengthProven: outcome.head?.size != nil, head: outcome.head,
-                modificationTime: outcome.head?.modificationTime))
+            Arrival(total: total, lengthProven: outcome.head?.size != nil, head: outcome.head))
     }
 
     private mutating func restart(_ error: TransferError) -> Step {

@@ -50,7 +50,7 @@ package struct HTTPDownload: TransferStrategy {
         let headers = RequestHeaders.merge(session: request.sessionHeaders, task: request.spec.headers ?? [])
         try RequestHeaders.validate(headers)
         wantsContinue = UploadRequest.wantsContinue(headers)
-        baseHeaders = headers.filter { $0.name.lowercased() != "expect" }
+        baseHeaders = headers.filter { !$0.isNamed("expect") }
         var network = request.network
         Credentials.settle(&network, url: url, headers: baseHeaders)
         _network = network == request.network ? request.$network : Boxed(wrappedValue: network)
@@ -241,7 +241,7 @@ package struct HTTPDownload: TransferStrategy {
         var arrival = Arrival(
             total: total, lengthProven: proven, head: head,
             contentCoding: ContentCodingRules.unstated(coding, names: names + suggestedNames(head)),
-            serverDigests: digests, modificationTime: modified.flatMap(HTTPDate.parse))
+            serverDigests: digests, lastModified: modified)
         arrival.mayBeFetchedAgain = RepeatRules.isIdempotent(method)
         return arrival
     }

@@ -101,14 +101,11 @@ struct ProbedDownload: TransferStrategy {
         return .finished(
             Arrival(
                 total: outcome.offset, lengthProven: judge.size != nil, head: outcome.head,
-                modificationTime: outcome.head?.modificationTime
-                    ?? accepted.validators.lastModified.flatMap(HTTPDate.parse)))
+                lastModified: accepted.validators.lastModified))
     }
 
     private func complete(_ checkpoint: Checkpoint, _ outcome: ExchangeOutcome) -> Arrival {
-        Arrival(
-            total: checkpoint.offset, lengthProven: true, head: outcome.head,
-            modificationTime: outcome.head?.modificationTime)
+        Arrival(total: checkpoint.offset, lengthProven: true, head: outcome.head)
     }
 
     /// The file changed between probe and fetch, or offsets do not work here: once more from the probe on, from 0.

@@ -48,6 +48,7 @@ package enum RequestHeaders {
     static func merge(
         session: [HeaderField], task: [HeaderField], owned: Set<String> = Self.owned
     ) -> [HeaderField] {
+        guard !session.isEmpty || !task.isEmpty else { return [] }
         let replaced = Set(task.map { $0.name.lowercased() })
         return (session.filter { !replaced.contains($0.name.lowercased()) } + task)
             .filter { !owned.contains($0.name.lowercased()) }
@@ -59,7 +60,7 @@ package enum RequestHeaders {
     ///   - range: where to start, and what proves that the server still has the same version.
     static func own(beside base: [HeaderField], range: RangeRequest?) -> [HeaderField] {
         var headers: [HeaderField] = []
-        if !base.contains(where: { $0.name.lowercased() == "want-repr-digest" }) { headers.append(DigestFields.want) }
+        if !base.contains(where: { $0.isNamed("want-repr-digest") }) { headers.append(DigestFields.want) }
         // Offsets must count the bytes of the file, not of a coding of it.
         headers.append(HeaderField("Accept-Encoding", "identity"))
         guard let range else { return headers }

@@ -128,10 +128,12 @@ extension TapeReader {
     /// Index of the value of the member `name`.
     func member(_ name: String, of object: Int) -> Int? {
         let entries = tape.entries
-        let end = Int(entries[object].next)
+        let (end, length) = (Int(entries[object].next), name.utf8.count)
         var index = object + 1
         while index < end {
-            if entries[index].count == 0, matches(entries[index], name) { return index + 1 }
+            let entry = entries[index]
+            // Most names differ in length already.
+            if entry.count == 0, Int(entry.end - entry.start) == length, matches(entry, name) { return index + 1 }
             index = Int(entries[index + 1].next)
         }
         return nil
@@ -205,13 +207,11 @@ extension TapeReader {
         return true
     }
 
+    /// - Parameter name: as long as the entry.
     private func matches(_ entry: JSONTape.Entry, _ name: String) -> Bool {
-        let count = Int(entry.end - entry.start)
-        let utf8 = name.utf8
-        guard utf8.count == count else { return false }
-        return tape.bytes.withUnsafeBufferPointer { bytes in
+        tape.bytes.withUnsafeBufferPointer { bytes in
             var place = Int(entry.start)
-            for byte in utf8 {
+            for byte in name.utf8 {
                 if bytes[place] != byte { return false }
                 place += 1
             }

@@ -105,4 +105,41 @@ import TransferModel
             #expect(parse("HTTP/1.1 \(status) x\nLocation: /there\n\n").parser.redirectTarget == nil)
         }
     }
+
+    /// Every line of four bytes of these is read as RFC 9112 section 5 says.
+    @Test func linesAreReadByteByByte() {
+        let alphabet: [UInt8] = [0x61, 0x3A, 0x20, 0x09, 0x00, 0x0D, 0xC3, 0xA9, 0xFF]
+        var wrong: [[UInt8]] = []
+        for number in 0..<6561 {
+            let middle = [number / 729, number / 81 % 9, number / 9 % 9, number % 9].map { alphabet[$0] }
+            let line = middle + [0x7A]
+            var parser = HeadParser()
+            for bytes in [Array("HTTP/1.1 200 OK".utf8), Array("A:b".utf8), line] {
+                _ = bytes.withUnsafeBytes { parser.line($0) }
+            }
+            let text = Self.text(line)
+            var expected = [HeaderField("A", "b")]
+            if [0x20, 0x09, 0x00, 0x0D].contains(middle[0]) {
+                expected = [HeaderField("A", "b " + Self.trimmed(text))]
+            } else if let colon = text.unicodeScalars.firstIndex(of: ":") {
+                let name = Self.trimmed(String(text.unicodeScalars[..<colon]))
+                let value = Self.trimmed(String(text.unicodeScalars[text.unicodeScalars.index(after: colon)...]))
+                expected.append(HeaderField(name, value))
+            }
+            if parser.headers != expected { wrong.append(line) }
+        }
+        #expect(wrong.isEmpty)
+    }
+
+    private static func text(_ line: [UInt8]) -> String {
+        let clean = line.map { $0 == 0 || $0 == 0x0D ? 0x20 : $0 }
+        return String(validating: clean, as: UTF8.self)
+            ?? String(String.UnicodeScalarView(clean.map { Unicode.Scalar($0) }))
+    }
+
+    private static func trimmed(_ text: String) -> String {
+        let isBlank: (Unicode.Scalar) -> Bool = { $0 == " " || $0 == "\t" }
+        let begun = text.unicodeScalars.drop(while: isBlank)
+        return String(String.UnicodeScalarView(begun.reversed().drop(while: isBlank).reversed()))
+    }
 }

@@ -162,3 +162,11 @@ final class ScriptedServer: Sendable {
         return Request(method: String(first[0]), target: String(first[1]), headers: headers, body: body, number: 0)
     }
 }
+
+extension Substring {
+    /// Without spaces and tabs at both ends.
+    func trimmingSpaces() -> String {
+        let isBlank: (Character) -> Bool = { $0 == " " || $0 == "\t" }
+        return String(String(drop(while: isBlank).reversed()).drop(while: isBlank).reversed())
+    }
+}

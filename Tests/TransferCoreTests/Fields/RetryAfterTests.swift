@@ -19,4 +19,15 @@ struct RetryAfterTests {
     func refuses(_ text: String) {
         #expect(RetryAfter.parse(text, now: now) == nil)
     }
+
+    /// RFC 9110 section 5.6.3: spaces and tabs, whatever follows them.
+    @Test(arguments: [
+        ("", ""), (" ", ""), (" \t ", ""), ("a", "a"), ("\t a b\t", "a b"), ("  é ", "é"),
+        ("\u{A0}a\u{A0}", "\u{A0}a\u{A0}"),
+        ("a\n", "a\n"), (" \u{301}a", "\u{301}a"),
+    ])
+    func blanksAreTrimmed(_ text: String, _ rest: String) {
+        #expect(Array(text.trimmed.utf8) == Array(rest.utf8))
+        #expect(Array("<\(text)>".dropFirst().dropLast().trimmed.utf8) == Array(rest.utf8))
+    }
 }

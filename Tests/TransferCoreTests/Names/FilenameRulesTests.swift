@@ -28,6 +28,24 @@ struct FilenameRulesTests {
         #expect(["a.js", "a.jpg", "a.mp3"].map(MediaTypes.guess) == ["text/javascript", "image/jpeg", "audio/mpeg"])
     }
 
+    /// What is left out anyway keeps a name from the short way.
+    @Test func plainNamesNeedNoChange() {
+        let letters = ["c", "O", "1", ".", "-", "_", " ", "/", "\\", "é", "\u{301}"]
+        var (names, newest) = ([""], [""])
+        for _ in 0..<4 {
+            newest = newest.flatMap { name in letters.map { name + $0 } }
+            names += newest
+        }
+        for stem in ["con", "PRN", "aux", "nul", "com1", "LPT9", "comx", "conf", "c", "file"] {
+            names += [stem, stem + ".txt", stem + ".", stem + ".a.b", "." + stem, "-" + stem, stem + "-", stem + "_"]
+        }
+        for length in 250...260 { names.append(String(repeating: "n", count: length)) }
+        for length in 250...260 { names.append(String(repeating: "n", count: length) + ".bin") }
+        #expect(names.count > 15_000)
+        let wrong = names.filter { FilenameRules.sanitize($0) != FilenameRules.sanitize($0 + "\u{FEFF}") }
+        #expect(wrong.isEmpty)
+    }
+
     @Test func longNamesKeepTheirExtension() {
         let long = FilenameRules.sanitize(String(repeating: "ä", count: 400) + ".tar.gz")
         #expect(long.utf8.count <= 255)

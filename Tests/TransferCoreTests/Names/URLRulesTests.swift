@@ -124,5 +124,9 @@ struct URLRulesTests {
     @Test func onlyUserInfoIsRemoved() {
         #expect(URLRules.withoutUserInfo("https://u:p@h/x?a=b@c") == "https://h/x?a=b@c")
         #expect(URLRules.withoutUserInfo("https://h/x@y") == "https://h/x@y")
+        #expect(URLRules.withoutUserInfo("u@h/x") == "u@h/x")
+        #expect(URLRules.withoutUserInfo("https://a@b:c@h?x@y") == "https://h?x@y")
+        // A mark that combines with a sign does not hide it.
+        #expect(URLRules.withoutUserInfo("https://u:p@\u{301}h/x") == "https://\u{301}h/x")
     }
 }

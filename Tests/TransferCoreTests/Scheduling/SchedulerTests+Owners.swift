@@ -14,6 +14,21 @@ extension SchedulerTests {
         #expect(next.filter { $0 > 20 }.count == 4 && next.filter { $0 <= 20 }.count == 1)
     }
 
+    @Test func theOrderOfWhatRunsSaysNothing() {
+        let running = (1...6).map { task($0, host: "h\($0 % 2)", owner: UInt32($0 % 3), priority: Double($0 % 2)) }
+        let waiting = (7...9).map { task($0, host: "h\($0 % 2)", owner: UInt32($0 % 4), priority: 0.5) }
+        for limits in [
+            SlotLimits(global: 6, perHost: 6), SlotLimits(global: 6, perHost: 3), SlotLimits(global: 5, perHost: 2),
+        ] {
+            let first = pick(waiting, running: running, limits, at: 100)
+            for turn in 1..<6 {
+                let turned = Array(running[turn...] + running[..<turn])
+                let other = pick(waiting, running: turned, limits, at: 100)
+                #expect(other.start == first.start && Set(other.preempt) == Set(first.preempt))
+            }
+        }
+    }
+
     @Test func prioritiesOfOneOwnerAreNothingToAnother() {
         let queue = (1...4).map { task($0, priority: 1) } + [task(5, owner: 2, priority: 0)]
         #expect(pick(queue, SlotLimits(global: 2, perHost: 6)).start.contains(5))

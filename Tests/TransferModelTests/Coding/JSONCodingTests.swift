@@ -165,6 +165,43 @@ struct JSONCodingTests {
         #expect(try JSONCoding.decode(JSONValue.self, from: text) == value)
     }
 
+    /// Wherever a byte stands that needs an escape, and beside whichever: eight are looked at together.
+    @Test func everyEscapeIsSeen() throws {
+        func expected(_ text: String) -> String {
+            text.unicodeScalars.reduce(into: "\"") { quoted, scalar in
+                switch scalar {
+                case "\"", "\\": quoted += "\\" + String(scalar)
+                case "\u{0}"..<" ": quoted += "\\u00" + (scalar.value < 16 ? "0" : "") + String(scalar.value, radix: 16)
+                default: quoted.unicodeScalars.append(scalar)
+                }
+            } + "\""
+        }
+        var wrong: [String] = []
+        for filler in ["a", "\u{7F}", "é", "\u{10FFFF}"] {
+            for place in 0..<18 {
+                for byte in UInt8(0)..<0x80 {
+                    var scalars = Array(repeating: Unicode.Scalar(filler) ?? " ", count: 18)
+                    scalars[place] = Unicode.Scalar(byte)
+                    let text = String(String.UnicodeScalarView(scalars))
+                    if try JSONCoding.encode(text) != Array(expected(text).utf8) { wrong.append(text) }
+                }
+            }
+        }
+        #expect(wrong.isEmpty)
+    }
+
+    @Test func valuesAndFieldsAreWrittenAsTheyWriteThemselves() throws {
+        let value: JSONValue = [
+            "z": [1, 2.5, -0.0, 1e300, true, nil, "\"\u{1}"], "a": [:], "b": [], "": ["y": [["x": "é"]]],
+        ]
+        let fields = [HeaderField("A", "\"b\""), HeaderField("", "")]
+        #expect(
+            String(decoding: try JSONCoding.encode(value), as: UTF8.self)
+                == #"{"":{"y":[{"x":"é"}]},"a":{},"b":[],"z":[1,2.5,-0,1e+300,true,null,"\"\u0001"]}"#)
+        #expect(String(decoding: try JSONCoding.encode(fields), as: UTF8.self) == ##"[["A","\"b\""],["",""]]"##)
+        #expect(throws: EncodingError.self) { try JSONCoding.encode(["a": [JSONValue.number(.infinity)]]) }
+    }
+
     @Test func numbersThatJSONLacksAreRefused() {
         #expect(throws: EncodingError.self) { try JSONCoding.encode(Seconds(.infinity)) }
     }

@@ -96,8 +96,12 @@ struct TransferFiles: Sendable {
         let name = PartName.make(task: record.id, store: storeID, wanted: plan.name)
         let planned = PartFile(
             planned: folder.path(of: name), device: folder.device, directory: folder.fileDescriptor, keeper: folder)
+        guard let held = record.checkpoint else {
+            await removeUseless(of: record, plan, in: folder)
+            return HeldPart(part: planned, checkpoint: nil)
+        }
         let proven: HeldPart? = try await pool.run(on: folder.device) {
-            if let checkpoint = try Self.claimed(record.checkpoint, as: name, in: folder),
+            if let checkpoint = try Self.claimed(held, as: name, in: folder),
                 let (part, proven) = try PartFile.recover(
                     checkpoint, task: record.id, journal: engine.journal, directory: folder.fileDescriptor,
                     mayHaveHoles: Self.mayHaveHoles(record))
@@ -105,7 +109,7 @@ struct TransferFiles: Sendable {
                 return HeldPart(part: part, checkpoint: proven.held > .zero ? proven : nil)
             }
             // Another file may get the number of one that is gone.
-            if record.checkpoint != nil { engine.journal?.forget(record.id) }
+            engine.journal?.forget(record.id)
             return nil
         }
         if let proven { return proven }
@@ -129,9 +133,9 @@ struct TransferFiles: Sendable {
     /// - Returns: the checkpoint with that name; nil where the part is gone.
     /// - Throws: `disk.*`, `destination.*` where it cannot be had for now: who began anew would leave it behind.
     private static func claimed(
-        _ checkpoint: Checkpoint?, as name: String, in folder: Folder
+        _ checkpoint: Checkpoint, as name: String, in folder: Folder
     ) throws(TransferError) -> Checkpoint? {
-        guard var checkpoint else { return nil }
+        var checkpoint = checkpoint
         let held = lastComponent(checkpoint.partPath)
         guard held != name else { return checkpoint }
         guard PartName.isPartName(held) else { return nil }

@@ -26,24 +26,23 @@ extension ResponseInfo {
     static let keptHeaderBytes = 16 << 10
 
     /// Fields whose value is a URL.
-    private static let placing: Set<String> = ["location", "content-location", "refresh"]
+    private static let placing = ["location", "content-location", "refresh"]
 
     /// Repeats comma-joined (RFC 9110 section 5.3), in the order of first appearance; those that fit. Credentials are
     /// masked here already: the event that tells of an answer is stored as it is.
     private static func joined(_ headers: [HeaderField]) -> [HeaderField] {
-        var places: [String: Int] = [:]
         var result: [HeaderField] = []
+        result.reserveCapacity(headers.count)
         var room = keptHeaderBytes
         for header in headers {
-            let key = header.name.lowercased()
             let size = header.name.utf8.count + header.value.utf8.count + 4
-            guard key != "set-cookie", size <= room else { continue }
+            guard size <= room, !header.isNamed("set-cookie") else { continue }
             room -= size
-            let value = placing.contains(key) ? URLRules.withoutSecrets(header.value) : header.masked.value
-            if let place = places[key] {
+            let value =
+                placing.contains(where: header.isNamed) ? URLRules.withoutSecrets(header.value) : header.masked.value
+            if let place = result.firstIndex(where: { $0.isNamed(header.name) }) {
                 result[place].value += ", " + value
             } else {
-                places[key] = result.count
                 result.append(HeaderField(header.name, value))
             }
         }

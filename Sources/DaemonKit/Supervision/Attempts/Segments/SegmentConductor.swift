@@ -63,6 +63,7 @@ final class SegmentConductor: Sendable {
 
     /// As `whenOver`; the exchanges are stopped where the calling task is cancelled.
     private func wait() async {
+        if state.withLock({ $0.conclusion != nil }) { return }
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in whenOver { continuation.resume() } }
         } onCancel: {
