@@ -64,4 +64,18 @@ struct DigestFieldsTests {
     @Test func contentMD5DescribesAMessageOnly() {
         #expect(parse(["Content-MD5": md5, "Content-Digest": "md5=:\(md5):"]).isEmpty)
     }
+
+    @Test func eachFieldIsEnough() {
+        func zeros(_ count: Int) -> String { String(repeating: "A", count: count) }
+        let (md5, sha, sha256) = (zeros(22), zeros(27), zeros(43))
+        let fields = [
+            HeaderField("Repr-Digest", "sha-256=:\(sha256)=:"), HeaderField("Digest", "SHA-256=\(sha256)="),
+            HeaderField("x-amz-checksum-sha256", "\(sha256)="), HeaderField("X-Amz-Checksum-SHA1", "\(sha)="),
+            HeaderField("x-goog-hash", "md5=\(md5)=="),
+        ]
+        for field in fields {
+            let answer = [HeaderField("Date", "x"), field, HeaderField("x-amz-checksum-type", "FULL_OBJECT")]
+            #expect(DigestFields.parse(answer).count == 1, "\(field.name)")
+        }
+    }
 }
