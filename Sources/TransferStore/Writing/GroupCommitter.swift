@@ -131,6 +131,7 @@ final class GroupCommitter: Sendable {
             if outcome.freesPages || isLong { observer.untidiness?() }
             for write in group { write.finish() }
         } catch {
+            let error = StoreFailure.transferError(error, of: place.path)
             health.failed(error)
             for write in group { write.fail(error) }
         }
@@ -171,7 +172,7 @@ final class GroupCommitter: Sendable {
             outcome.freesPages = outcome.freesPages || transaction.freesPages
         } catch {
             guard database.isInsideTransaction, !StoreFailure.voidsTransaction(error) else { throw error }
-            write.note(error)
+            write.note(StoreFailure.transferError(error, of: place.path))
         }
     }
 }
