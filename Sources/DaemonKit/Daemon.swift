@@ -208,6 +208,11 @@ package final class Daemon: Sendable {
     /// The troubles of the state folder, once each.
     private static func report(_ store: TransferStore, to logger: Logger) {
         let path = Logger.MetadataValue(stringLiteral: store.folderPath)
+        if let log = store.missingLog {
+            logger.warning(
+                "the last dld was killed and the database's log is gone: what was only in the log is lost",
+                metadata: ["state": path, "path": "\(log)"])
+        }
         store.onTrouble { news in
             switch news {
             case .began(.full, let error):
@@ -218,6 +223,10 @@ package final class Daemon: Sendable {
                 logger.warning(
                     "the state database fails: it is tried again",
                     metadata: ["state": path, "error": "\(error.message)"])
+            case .began(.damaged, let error):
+                logger.error(
+                    "the state database is damaged", metadata: ["state": path, "error": "\(error.message)"])
+            case .ended(.damaged): break
             case .ended(.full): logger.notice("the state folder has room again", metadata: ["state": path])
             case .ended(.unusable): logger.notice("the state database works again", metadata: ["state": path])
             }
@@ -261,7 +270,7 @@ package final class Daemon: Sendable {
         heartbeat.cancel()
         logging.cancel()
         await stop()
-        return status
+        return supervisor.patience.hasGivenUp ? Exit.failed : status
     }
 
     /// How late the end of a storm of like log lines may be told.

@@ -68,7 +68,7 @@ package struct SpecRules: Sendable {
             guard (launch.unit == nil) != (launch.argv == nil) else {
                 throw bad("launch", "say either unit or argv.")
             }
-            if let unit = launch.unit, !Self.unitSuffixes.contains(where: { unit.hasSuffix(".\($0)") }) {
+            if let unit = launch.unit, !UnitName.hasSuffix(unit) {
                 throw bad("launch.unit", "write the whole name with its suffix, as in \(unit.prefix(40)).service.")
             }
             if let argv = launch.argv, argv.first?.hasPrefix("/") != true {
@@ -94,11 +94,6 @@ package struct SpecRules: Sendable {
             }
         }
     }
-
-    /// Of units that systemctl starts.
-    private static let unitSuffixes = [
-        "service", "target", "socket", "timer", "path", "mount", "automount", "swap", "slice",
-    ]
 
     /// Minutes after midnight of `HH:MM`, or nil.
     package static func minutes(_ text: String) -> Int? {

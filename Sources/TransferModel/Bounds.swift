@@ -68,6 +68,9 @@ package enum Bounds {
     package static let pageBytes = 2 << 20
     /// Of one owner, not counting those that are over.
     package static let sessions = 1000
+    /// Programs of sessions that run at the same time, of all owners and of one.
+    package static let launches = 32
+    package static let launchesOfUser = 8
     /// Durable names of one owner.
     package static let subscribers = 1000
 

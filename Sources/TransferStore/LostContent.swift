@@ -25,6 +25,12 @@ enum LostContent {
         try refuse(folder, .tables, proofs: followers(folder))
     }
 
+    /// What has to go for a start with an empty queue, as a list.
+    static func allFiles(of folder: StateFolder) -> String {
+        let database = ["", "-wal", "-shm"].map { folder.database + $0 }
+        return list(database.filter(hasContent) + followers(folder))
+    }
+
     /// What is made once the database has its tables.
     private static func followers(_ folder: StateFolder) -> [String] {
         [folder.reserve, folder.journal].filter(hasContent)

@@ -4,26 +4,38 @@ import TransferModel
 
 /// Turns what SQLite and the system say into the shared vocabulary.
 enum StoreFailure {
-    static func transferError(_ error: any Error) -> any Error {
+    /// - Parameter path: of the database.
+    static func transferError(_ error: any Error, of path: String) -> any Error {
         switch error {
         case let error as TransferError: error
-        case let error as DatabaseError: transferError(error)
+        case let error as DatabaseError: transferError(error, of: path)
         case is CancellationError: error
         default: TransferError(.internal, "The store failed: \(error).")
         }
     }
 
-    static func transferError(_ error: DatabaseError) -> TransferError {
+    static func transferError(_ error: DatabaseError, of path: String) -> TransferError {
         let text = "\(error.message ?? "no reason given") (SQLite code \(error.extendedResultCode.rawValue))"
         return switch error.resultCode {
         case _ where isStorageFull(error):
             TransferError(.diskFull, "No space is left in the state folder; free some.")
-        case .SQLITE_IOERR, .SQLITE_CANTOPEN, .SQLITE_READONLY, .SQLITE_CORRUPT, .SQLITE_NOTADB:
+        case .SQLITE_CORRUPT, .SQLITE_NOTADB:
+            TransferError(
+                .diskIO,
+                "The state database \(path) is damaged: \(text). Stop dld and restore the database from a backup; "
+                    + "docs/operations.md says how.",
+                retryable: false, details: ["path": .string(path), damaged: true])
+        case .SQLITE_IOERR, .SQLITE_CANTOPEN, .SQLITE_READONLY:
             TransferError(.diskIO, "The state database cannot be used: \(text).")
         default:
             TransferError(.internal, "The state database refused a statement: \(text).")
         }
     }
+
+    /// Member of an error's details.
+    private static let damaged = "damaged"
+
+    static func isDamage(_ error: TransferError) -> Bool { error.details[damaged] == true }
 
     /// Whether SQLite ran out of space: for a page, or for the index of the WAL (-shm).
     static func isStorageFull(_ error: DatabaseError) -> Bool {

@@ -5,8 +5,10 @@ import TransferModel
 package enum StoreTrouble: Hashable, Sendable {
     /// There is no room for the reserve: adds are refused.
     case full
-    /// SQLite cannot read or write the database: a damaged page, a disk that fails.
+    /// SQLite cannot read or write the database: a disk that fails.
     case unusable
+    /// SQLite met a damaged page. A start with another database ends that.
+    case damaged
 }
 
 /// A trouble is told once when it begins, and once when it is over.
@@ -23,7 +25,7 @@ final class StoreHealth: Sendable {
         var observer: (@Sendable (StoreNews) -> Void)?
     }
 
-    /// Only some reads meet a damaged page: one that goes well proves nothing before so long.
+    /// Only some reads meet what fails: one that goes well proves nothing before so long.
     private let quiet: Duration
     private let state = Guarded(State())
 
@@ -51,14 +53,15 @@ final class StoreHealth: Sendable {
         }
     }
 
-    /// A read or a commit ended so; only what SQLite says of the disk counts.
+    /// What the damage is, once it was met.
+    var damage: TransferError? { state.withLock { $0.troubles[.damaged] } }
+
+    /// A read or a commit ended so, as its caller is told; only what SQLite says of the disk counts.
     /// - Returns: whether it does.
     @discardableResult
     func failed(_ error: any Error) -> Bool {
-        guard let failure = StoreFailure.transferError(error) as? TransferError, failure.code == .diskIO else {
-            return false
-        }
-        began(.unusable, failure)
+        guard let failure = error as? TransferError, failure.code == .diskIO else { return false }
+        began(StoreFailure.isDamage(failure) ? .damaged : .unusable, failure)
         return true
     }
 

@@ -18,7 +18,7 @@ enum StoreOpening {
             try Schema.migrator.migrate(pool)
             return (pool, try pool.write { try identify($0) })
         } catch let error as DatabaseError {
-            throw refusal(of: folder.database, error)
+            throw refusal(of: folder, error)
         }
     }
 
@@ -37,7 +37,7 @@ enum StoreOpening {
             pool.writeWithoutTransaction { checkpointing.follow($0) }
             return checkpointing
         } catch let error as DatabaseError {
-            throw refusal(of: folder.database, error)
+            throw refusal(of: folder, error)
         }
     }
 
@@ -102,17 +102,23 @@ enum StoreOpening {
         return made
     }
 
-    private static func refusal(of path: String, _ error: DatabaseError) -> TransferError {
-        switch error.resultCode {
+    static func refusal(of folder: StateFolder, _ error: DatabaseError) -> TransferError {
+        let path = folder.database
+        return switch error.resultCode {
+        case _ where StoreFailure.isStorageFull(error):
+            TransferError(
+                .diskFull,
+                "Cannot open \(path): no space is left in \(folder.path). Free some space there and start again; nothing was "
+                    + "changed.", details: ["path": .string(path)])
         case .SQLITE_NOTADB, .SQLITE_CORRUPT:
             TransferError(
                 .diskIO,
                 "\(path) is not a readable database (\(error.message ?? "damaged")); it was left as it is. "
-                    + "Restore it from a backup, or move it away to start empty.",
+                    + "Restore it from a backup, or move away \(LostContent.allFiles(of: folder)) to start empty.",
                 retryable: false, details: ["path": .string(path)])
         default:
             TransferError(
-                StoreFailure.transferError(error).code,
+                StoreFailure.transferError(error, of: path).code,
                 "Cannot open \(path): \(error.message ?? "no reason given") (SQLite code \(error.extendedResultCode.rawValue)).",
                 details: ["path": .string(path)])
         }

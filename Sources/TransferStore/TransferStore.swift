@@ -21,6 +21,8 @@ package final class TransferStore: Sendable {
     package var isElsewhere: Bool { place.isElsewhere }
     /// What to say then.
     package var moved: TransferError { place.moved }
+    /// The database's log, if the last daemon was killed and what it left of it is gone: what was in it is lost.
+    package let missingLog: String?
     private let folder: StateFolder
     private let lock: InstanceLock
     private let reserve: Reserve
@@ -45,7 +47,9 @@ package final class TransferStore: Sendable {
         try folder.create()
         lock = try InstanceLock(path: folder.lock)
         reserve = Reserve(path: folder.reserve, health: health)
+        missingLog = lock.wasOpen && folder.lacksLog ? folder.database + "-wal" : nil
         (pool, identifier) = try StoreOpening.open(folder)
+        lock.noteOpen()
         reserve.restore()
         checkpointing = try StoreOpening.checkpoints(folder, of: pool)
         place = try DatabasePlace(folder.database)
@@ -67,6 +71,16 @@ package final class TransferStore: Sendable {
         let folder = StateFolder(path: path)
         try folder.check()
         try LostContent.refuse(folder)
+    }
+
+    /// Bytes that the files of a store take there, as a bound of what each of them needs.
+    package static func need(folder path: String) -> ByteCount {
+        let folder = StateFolder(path: path)
+        let files = [folder.database, folder.database + "-wal", folder.journal]
+        return files.reduce(Reserve.size) { sum, file in
+            var info = stat()
+            return stat(file, &info) == 0 ? sum + ByteCount(Int64(info.st_size)) : sum
+        }
     }
 
     deinit {
@@ -98,8 +112,7 @@ package final class TransferStore: Sendable {
             }
         } catch {
             if Task.isCancelled { throw CancellationError() }
-            failed(error)
-            throw StoreFailure.transferError(error)
+            throw failed(error)
         }
         await Turn.pass()
         return try readHere(body)
@@ -112,15 +125,20 @@ package final class TransferStore: Sendable {
             health.succeeded()
             return value
         } catch {
-            failed(error)
-            throw StoreFailure.transferError(error)
+            throw failed(error)
         }
     }
 
     /// A page that was damaged when it was read is not to stay in memory: the file may be well again.
-    private func failed(_ error: any Error) {
+    /// - Returns: the failure as it is told.
+    private func failed(_ error: any Error) -> any Error {
+        let error = StoreFailure.transferError(error, of: databasePath)
         if health.failed(error), !isInPlace { releaseMemory() }
+        return error
     }
+
+    /// What is wrong with the database, if SQLite has met a damaged page since it was opened.
+    package var damage: TransferError? { health.damage }
 
     /// Calls `body` once when the store cannot work, and once when it can again; at once for what holds already. It is
     /// called on whichever thread finds out, and must not use the store.
@@ -163,8 +181,9 @@ package final class TransferStore: Sendable {
         tidying.stop()
         committer.close()
         // A reader that still runs keeps its connection; the log then stays for the next start.
-        try? pool.close()
+        let isClosed = (try? pool.close()) != nil
         checkpointing.close()
+        if isClosed { lock.noteClosed() }
         lock.release()
     }
 }

@@ -117,13 +117,13 @@ enum Samples {
         DaemonInfo.Result(
             name: "dld", version: "1", protocol: 1, pid: 2, uid: UserID(3), mode: .user, socket: "/s",
             sockets: ["/s", "/t"], stateDirectory: "/d", userDirectory: "/d/files/3", startedAt: time, libcurl: "8",
-            sqlite: "3", features: ["http"])
+            sqlite: "3", features: ["http"], damage: "It is damaged.")
     }
 
     static var stats: DaemonStats.Result {
         DaemonStats.Result(
             tasks: ["queued": 1], activeTransfers: 1, downloadRate: 2, uploadRate: 0, bytesReceived: 3, bytesSent: 0,
-            memory: 4, connections: 5, head: SequenceNumber(6), uptime: 7)
+            memory: 4, connections: 5, head: SequenceNumber(6), uptime: 7, damage: "It is damaged.")
     }
 
     static var update: UpdateTask.Parameters {

@@ -99,4 +99,24 @@ import TransferModel
         try Data("17\n".utf8).write(to: URL(fileURLWithPath: fixture.folder + "/lock"))
         try await fixture.open().add(newTask())
     }
+
+    /// Its changes are gone, and SQLite would not say a word.
+    @Test func aLogThatIsGoneIsTold() async throws {
+        try fixture.open().close()
+        try await leaveLog()
+        #expect(unlink(fixture.database + "-wal") == 0)
+        let store = try fixture.open()
+        #expect(store.missingLog == fixture.database + "-wal")
+        store.close()
+        for _ in 0..<2 {
+            let next = try fixture.open()
+            #expect(next.missingLog == nil)
+            next.close()
+        }
+    }
+
+    @Test func aLogThatIsThereIsNotMissed() async throws {
+        try await leaveLog()
+        #expect(try fixture.open().missingLog == nil)
+    }
 }

@@ -21,15 +21,16 @@ import TransferModel
         return heard
     }
 
+    private let failing = TransferError(.diskIO, "It fails.")
     private let damaged = DatabaseError(resultCode: .SQLITE_CORRUPT)
 
     @Test func aTroubleIsToldOnceAndItsEndOnce() {
         let health = StoreHealth(quiet: .zero)
         let heard = followed(health)
-        for _ in 0..<3 { health.failed(damaged) }
+        for _ in 0..<3 { health.failed(failing) }
         for _ in 0..<3 { health.succeeded() }
         #expect(heard.withLock { $0 } == ["began unusable", "ended unusable"])
-        health.failed(damaged)
+        health.failed(failing)
         #expect(heard.withLock(\.count) == 3)
     }
 
@@ -38,7 +39,7 @@ import TransferModel
         let health = StoreHealth(quiet: .seconds(3600))
         let heard = followed(health)
         for _ in 0..<3 {
-            health.failed(damaged)
+            health.failed(failing)
             health.succeeded()
         }
         #expect(heard.withLock { $0 } == ["began unusable"])
@@ -54,10 +55,9 @@ import TransferModel
         let health = StoreHealth(quiet: .zero)
         let heard = followed(health)
         for error in [
-            TransferError(.taskNotFound, "No."), CancellationError(), DatabaseError(resultCode: .SQLITE_CONSTRAINT),
-        ]
-            as [any Error]
-        {
+            TransferError(.taskNotFound, "No."), CancellationError(),
+            StoreFailure.transferError(DatabaseError(resultCode: .SQLITE_CONSTRAINT), of: "/d"),
+        ] as [any Error] {
             health.failed(error)
         }
         #expect(heard.withLock(\.isEmpty))
@@ -73,7 +73,29 @@ import TransferModel
         #expect(heard.withLock(\.isEmpty))
         _ = try? await store.read { _ in throw damaged }
         _ = try? await store.write { _ in throw damaged }
-        #expect(heard.withLock { $0 } == ["began unusable"])
+        #expect(heard.withLock { $0 } == ["began damaged"])
+    }
+
+    /// Whoever asks is told which file it is and what to do, and that does not change by itself.
+    @Test func damageIsToldWithItsRemedy() async throws {
+        let fixture = Fixture()
+        let store = try fixture.open()
+        #expect(store.damage == nil)
+        let failures = [
+            await transferError { _ = try await store.read { _ in throw damaged } },
+            await transferError { _ = try await store.write { _ in throw damaged } },
+        ]
+        for failure in failures {
+            #expect(failure?.code == .diskIO && failure?.retryable == false)
+            #expect(failure?.message.hasPrefix("The state database \(fixture.database) is damaged") == true)
+            #expect(failure?.message.contains("restore the database from a backup") == true)
+        }
+        try await store.add(newTask())
+        #expect(store.damage == failures[0])
+        let health = StoreHealth(quiet: .zero)
+        health.failed(StoreFailure.transferError(damaged, of: "/d"))
+        health.succeeded()
+        #expect(health.damage != nil)
     }
 
     /// SQLite would keep the damaged pages in memory until something is written.
@@ -102,7 +124,7 @@ import TransferModel
         }
         let error = await transferError { _ = try await store.read(select) }
         #expect(error?.code == .diskIO)
-        #expect(heard.withLock { $0 } == ["began unusable"])
+        #expect(heard.withLock { $0 } == ["began damaged"])
         try write(before)
         #expect(await eventually { (try? await store.read(select)) == 4000 })
     }

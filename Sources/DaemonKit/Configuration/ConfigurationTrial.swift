@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import TransferCore
 import TransferModel
 import TransferStore
 
@@ -44,7 +45,7 @@ struct ConfigurationTrial {
     }
 
     private var unitFault: String? {
-        settings.allowedUnits.first { !LaunchRunner.isUnitName($0) || !$0.contains(".") }.map {
+        settings.allowedUnits.first { !UnitName.isValid($0) }.map {
             "\"\($0)\" is not the full name of a systemd unit; write it as in import.service."
         }
     }

@@ -4,7 +4,7 @@ import TransferModel
 /// Remembers of coded files that did not fit unfolded how much room they need, so that the disk is not filled again before
 /// it is there. After a restart the next attempt finds out anew.
 final class UnfoldedSizes: Sendable {
-    private static let longest = 4096
+    static let longest = 4096
 
     private let needed = Guarded<[TaskID: ByteCount]>([:])
 
@@ -12,10 +12,12 @@ final class UnfoldedSizes: Sendable {
     func note(_ error: TransferError?, of task: TaskID) {
         let bytes = error?.details[ContentDecoding.neededMember]?.integerValue
         needed.withLock { needed in
-            if needed.count >= Self.longest { needed = [:] }
+            if bytes != nil, needed.count >= Self.longest { needed = [:] }
             needed[task] = bytes.map { ByteCount($0) }
         }
     }
+
+    var count: Int { needed.withLock(\.count) }
 
     /// - Throws: `disk.full` if the file of `task` is known not to fit. Blocks.
     func requireRoom(for task: TaskID, in folder: Folder) throws(TransferError) {

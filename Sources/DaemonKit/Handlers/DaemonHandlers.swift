@@ -22,7 +22,7 @@ struct DaemonHandlers {
             uid: UserID(getuid()), mode: facts.mode, socket: sockets.first ?? "", sockets: sockets,
             stateDirectory: facts.stateDirectory, userDirectory: await services.userFolder(asking),
             startedAt: facts.startedAt.wall, libcurl: facts.libcurl, sqlite: facts.sqlite,
-            features: Feature.allCases.map(\.rawValue))
+            features: Feature.allCases.map(\.rawValue), damage: services.store.damage?.message)
     }
 
     private static func stats(_ services: Services, _ context: RequestContext) async throws -> DaemonStats.Result {
@@ -35,7 +35,8 @@ struct DaemonHandlers {
             downloadRate: ByteRate(throughput.downloadRate), uploadRate: ByteRate(throughput.uploadRate),
             bytesReceived: ByteCount(throughput.bytesReceived), bytesSent: ByteCount(throughput.bytesSent),
             memory: ResidentMemory.now(), connections: context.connections, head: head,
-            uptime: Seconds(Double(SystemTime().reading().boot - services.facts.startedAt.boot) / 1000))
+            uptime: Seconds(Double(SystemTime().reading().boot - services.facts.startedAt.boot) / 1000),
+            damage: services.store.damage?.message)
     }
 }
 

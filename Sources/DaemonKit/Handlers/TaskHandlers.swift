@@ -41,9 +41,13 @@ struct TaskHandlers {
                 do {
                     views.append(try Self.listed(task, services))
                 } catch let error as TransferError where error.code == .internal {
-                    // It cannot be read: looked at by itself it is set aside.
-                    let record = try await services.tasks.record(task.record.id, for: context.peer)
-                    views.append(ListedTaskView(Self.view(record, services)))
+                    // It cannot be read: looked at by itself it is set aside, unless it was removed meanwhile.
+                    do {
+                        let record = try await services.tasks.record(task.record.id, for: context.peer)
+                        views.append(ListedTaskView(Self.view(record, services)))
+                    } catch let error as TransferError where error.code == .taskNotFound {
+                        continue
+                    }
                 }
             }
             return ListedPage(tasks: views, total: page.total, nextCursor: page.nextCursor)

@@ -14,8 +14,8 @@ final class ChildProcess: Sendable {
     /// A shell waits for a line at the other end; without one it ends.
     private let gate: Guarded<Descriptor?>
 
-    /// The shell becomes the program: number and start time stay.
-    private static let waiting = "read -r go && exec \"$0\" \"$@\" </dev/null"
+    /// The shell becomes the program: number and start time stay. What shells put into the environment goes.
+    private static let waiting = "read -r go && unset go PWD OLDPWD SHLVL && exec \"$0\" \"$@\" </dev/null"
 
     /// - Parameter argv: the program is searched in the PATH of `environment` where it has no slash.
     /// - Throws: `request.bad_field` where the program cannot be started.
@@ -123,12 +123,20 @@ enum ProcessTable {
         return found.startTime == program.startTime && !["Z", "X"].contains(found.state)
     }
 
-    /// proc_pid_stat(5): `state` is the third field, `starttime` the 22nd; the second may hold anything but ends at the last `)`.
     private static func look(_ pid: pid_t) -> (state: String, startTime: UInt64)? {
-        guard case .text(let text) = FileText.read("/proc/\(pid)/stat", limit: 4096),
-            let end = text.lastIndex(of: ")")
-        else { return nil }
-        let fields = text[end...].split(separator: " ")
+        let descriptor = open("/proc/\(pid)/stat", O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        let (count, _) = retrying { read(descriptor, &buffer, buffer.count) }
+        return fields(of: buffer.prefix(max(0, count)))
+    }
+
+    /// proc_pid_stat(5): `state` is the third field, `starttime` the 22nd. The second, the name, ends at the last `)` and may
+    /// hold anything: the kernel cuts it after 15 bytes, be it inside a letter.
+    static func fields(of line: ArraySlice<UInt8>) -> (state: String, startTime: UInt64)? {
+        guard let end = line.lastIndex(of: UInt8(ascii: ")")) else { return nil }
+        let fields = String(decoding: line[end...], as: UTF8.self).split(separator: " ")
         guard fields.count > 20, let startTime = UInt64(fields[20]) else { return nil }
         return (String(fields[1]), startTime)
     }

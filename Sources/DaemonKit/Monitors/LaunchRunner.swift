@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 import Threading
+import TransferCore
 import TransferModel
 import TransferStore
 
@@ -104,17 +105,8 @@ package struct LaunchRunner: ProgramStarting {
         }
     }
 
-    /// systemd.unit(5); no path and no option.
-    static func isUnitName(_ unit: String) -> Bool {
-        let isPlain = unit.utf8.allSatisfy { byte in
-            UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte || UInt8(ascii: "A")...UInt8(ascii: "Z") ~= byte
-                || UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte || ":-_.\\@".utf8.contains(byte)
-        }
-        return isPlain && unit.utf8.first.map { $0 != UInt8(ascii: "-") } ?? false && unit.utf8.count <= 255
-    }
-
     private func requireUnit(_ unit: String) throws(TransferError) {
-        guard Self.isUnitName(unit) else {
+        guard UnitName.isValid(unit) else {
             throw Self.refused(.badField, "unit", "that is not the name of a systemd unit.")
         }
         if case .system(let units) = mode, !units.contains(unit) {

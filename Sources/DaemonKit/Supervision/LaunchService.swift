@@ -30,6 +30,9 @@ package actor LaunchService: LaunchServing {
     /// One for each session that is looked at again after a while, however many of its tasks end.
     private var timers: [SessionKey: Timer] = [:]
 
+    /// Programs that this daemon began, with their sessions' owners, until their end is stored.
+    private var begun: [ProgramIdentity: UserID] = [:]
+
     private struct Timer {
         /// Boot clock, milliseconds.
         var due: Int64
@@ -141,14 +144,16 @@ package actor LaunchService: LaunchServing {
             else { return nil }
             guard try await unseen(key, subscriber) > 0 else { return nil }
             let interval = max(session.configuration.launchInterval ?? defaults().launchInterval, 1)
-            if let program = last?.program, programs.isRunning(program) { return min(interval, Self.longestRest) }
+            if let program = last?.program, begun[program] != nil || programs.isRunning(program) {
+                return min(interval, Self.longestRest)
+            }
             let now = time.reading().wall
             if let last {
                 let wait = LaunchPace.wait(
                     startedAt: last.startedAt, interval: interval, failures: last.failures, now: now)
                 guard wait <= 0 else { return wait }
             }
-            guard !isConnected(subscriber, key.owner) else { return interval }
+            guard !isConnected(subscriber, key.owner), hasRoom(for: key.owner) else { return interval }
             let failures = last?.failures ?? 0
             let hasStarted = try await start(launch, for: key, subscriber, at: now, failures: failures)
             return LaunchPace.delay(interval: interval, failures: hasStarted ? failures : failures + 1)
@@ -156,6 +161,11 @@ package actor LaunchService: LaunchServing {
             logger.retried("cannot decide on a launch", error, ["session": "\(key)"])
             return 60
         }
+    }
+
+    /// Each program that runs takes a process or two and a thread.
+    private func hasRoom(for owner: UserID) -> Bool {
+        begun.count < Bounds.launches && begun.values.count { $0 == owner } < Bounds.launchesOfUser
     }
 
     /// - Returns: whether there is a process.
@@ -176,15 +186,17 @@ package actor LaunchService: LaunchServing {
                 metadata: ["session": "\(key)", "failures": "\(failed.failures)", "error": "\(error.message)"])
             return false
         }
-        record.program = process.identity
+        let program = process.identity
+        record.program = program
+        begun[program] = key.owner
         do {
-            let begun = record
-            try await store.write { try $0.setLaunch(begun, of: key) }
+            let started = record
+            try await store.write { try $0.setLaunch(started, of: key) }
         } catch {
+            begun[program] = nil
             process.abandon()
             throw error
         }
-        let program = process.identity
         process.begin { [weak self] status in
             Task { await self?.ended(program, status, of: key) }
         }
@@ -216,6 +228,7 @@ package actor LaunchService: LaunchServing {
             // The next look sees that the process is gone.
             logger.debug("cannot note the end of a program", metadata: ["session": "\(key)", "error": "\(error)"])
         }
+        begun[program] = nil
         await consider(key)
     }
 }

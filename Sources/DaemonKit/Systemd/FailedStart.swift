@@ -1,6 +1,8 @@
+import Glibc
 import JSONRPC
 import TransferCore
 import TransferModel
+import TransferStore
 
 /// What a start that failed owes to the unit and to its clients.
 enum FailedStart {
@@ -23,9 +25,12 @@ enum FailedStart {
 
     /// Adds what is likely to be in the way: a limit of the process, or the unit. A unit of the system may write to its own state folder and nowhere else (ProtectSystem=strict).
     static func advising(
-        _ error: TransferError, stateFolder path: String, isSystem: Bool, environment: [String: String]
+        _ error: TransferError, stateFolder path: String, isSystem: Bool, environment: [String: String],
+        limit: ByteCount? = FileSizeLimit.current
     ) -> TransferError {
-        if let limit = FileSizeLimit.current, error.code == .diskIO || error.code == .diskFull {
+        if let limit, error.code == .diskIO || error.code == .diskFull,
+            error.details["errno"] == .integer(Int64(EFBIG)) || limit < TransferStore.need(folder: path)
+        {
             let unit = isSystem ? "systemctl edit dld" : "systemctl --user edit dld"
             return TransferError(
                 error.code,

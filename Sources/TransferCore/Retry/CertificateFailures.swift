@@ -6,7 +6,7 @@ import TransferModel
 /// OpenSSL and GnuTLS in hyphens and in the words around.
 enum CertificateFailures {
     static func classify(_ message: String, host: String) -> AttemptFailure {
-        let words = String(message.lowercased().map { $0 == "-" ? " " : $0 })
+        let words = String(unquoted(message.lowercased(), host.lowercased()).map { $0 == "-" ? " " : $0 })
         let fault = CertificateFault.allCases.first { fault in fault.marks.contains { words.contains($0) } }
         var failure = FailureClassifier.permanent(
             .tlsUntrusted,
@@ -15,6 +15,30 @@ enum CertificateFailures {
                 + "(task.update, caFile), then task.retry.")
         if let fault { failure.error.details[CertificateFault.member] = .string(fault.rawValue) }
         return failure
+    }
+}
+
+extension CertificateFailures {
+    /// Without the host and what stands in quotation marks: names may hold any word.
+    private static func unquoted(_ message: String, _ host: String) -> String {
+        let words = message.split(separator: " ").filter { word in
+            let word = word.drop { !$0.isLetter && !$0.isNumber }
+            guard word.hasPrefix(host) else { return true }
+            return word.dropFirst(host.count).first.map { $0.isLetter || $0.isNumber || $0 == "-" } ?? false
+        }
+        var kept = ""
+        var mark: Character?
+        for character in words.joined(separator: " ") {
+            if mark != nil {
+                if character == mark { mark = nil }
+            } else if character == "\"" || character == "'" && !(kept.last?.isLetter ?? false) {
+                mark = character
+                kept.append(" ")
+            } else {
+                kept.append(character)
+            }
+        }
+        return kept
     }
 }
 

@@ -11,6 +11,17 @@ package enum FileSizeLimit {
         return ByteCount(Int64(limit.rlim_cur))
     }
 
+    /// Why there is no room in a file of the length that its server says it has (EFBIG, posix_fallocate(3)).
+    package static func announced(limit: ByteCount? = current) -> String {
+        let sentence = """
+            By the length that the server announces, the file does not fit on the destination's file system; choose another \
+            destination (task.update), or check the URL, then task.retry.
+            """
+        guard let limit else { return sentence }
+        return
+            "\(sentence) The daemon may write no more than \(limit.rawValue) bytes into one file (ulimit -f, LimitFSIZE=)."
+    }
+
     /// Why a file cannot grow (EFBIG, write(2)), and what to do about it.
     /// - Parameters:
     ///   - limit: of the process.

@@ -43,9 +43,7 @@ enum LocalFailures {
         case EFBIG where operation == "fallocate":
             return FailureClassifier.permanent(
                 .destinationNotWritable,
-                "The file, as long as the server says it is, is longer than the destination's file system, or than that or "
-                    + "the daemon's file-size limit (ulimit -f, LimitFSIZE=) allows; choose another destination "
-                    + "(task.update), or check the URL, then task.retry.")
+                FileSizeLimit.announced())
         case EFBIG:
             return FailureClassifier.permanent(
                 .destinationNotWritable,

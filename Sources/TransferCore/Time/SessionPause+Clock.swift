@@ -23,11 +23,12 @@ extension SessionPause {
         return true
     }
 
-    /// After a reboot the boot clock has begun anew, and the pause goes on.
+    /// After a reboot the boot clock has begun anew: earlier pauses do not count on it, and one that lasts goes on.
+    /// - Parameter isSameBoot: as far as that is known; what lies ahead of the clock is of another boot all the same.
     /// - Returns: whether anything changed.
-    package mutating func continued(at now: ClockReading) -> Bool {
-        guard let since, since > now.boot else { return false }
-        self.since = now.boot
+    package mutating func recalled(at now: ClockReading, isSameBoot: Bool) -> Bool {
+        guard !isSameBoot || since ?? 0 > now.boot || time > now.boot else { return false }
+        self = SessionPause(since: since.map { _ in now.boot })
         return true
     }
 }

@@ -22,11 +22,12 @@ public enum DaemonInfo: RPCMethod {
         public var libcurl: String
         public var sqlite: String
         public var features: [String]
+        public var damage: String?
 
         public init(
             name: String, version: String, protocol: Int, pid: Int32, uid: UserID, mode: DaemonMode, socket: String,
             sockets: [String]? = nil, stateDirectory: String, userDirectory: String? = nil, startedAt: Timestamp,
-            libcurl: String, sqlite: String, features: [String]
+            libcurl: String, sqlite: String, features: [String], damage: String? = nil
         ) {
             self.name = name
             self.version = version
@@ -42,11 +43,12 @@ public enum DaemonInfo: RPCMethod {
             self.libcurl = libcurl
             self.sqlite = sqlite
             self.features = features
+            self.damage = damage
         }
 
         public enum CodingKeys: String, CodingKey, CaseIterable {
             case name, version, `protocol`, pid, uid, mode, socket, sockets, stateDirectory, userDirectory, startedAt,
-                libcurl, sqlite, features
+                libcurl, sqlite, features, damage
         }
 
         public static let wireName = "Info"
@@ -70,6 +72,7 @@ public enum DaemonInfo: RPCMethod {
             case .libcurl: .required(.string, "Version of libcurl.")
             case .sqlite: .required(.string, "Version of SQLite.")
             case .features: .required(.list(.string), "Names of what is built; see Features.")
+            case .damage: .optional(.string, "The state database is damaged: where, and what to do.")
             }
         }
     }
@@ -99,11 +102,12 @@ public enum DaemonStats: RPCMethod {
         public var connections: Int
         public var head: SequenceNumber
         public var uptime: Seconds
+        public var damage: String?
 
         public init(
             tasks: [String: Int], activeTransfers: Int, downloadRate: ByteRate, uploadRate: ByteRate,
             bytesReceived: ByteCount, bytesSent: ByteCount, memory: ByteCount, connections: Int, head: SequenceNumber,
-            uptime: Seconds
+            uptime: Seconds, damage: String? = nil
         ) {
             self.tasks = tasks
             self.activeTransfers = activeTransfers
@@ -115,11 +119,12 @@ public enum DaemonStats: RPCMethod {
             self.connections = connections
             self.head = head
             self.uptime = uptime
+            self.damage = damage
         }
 
         public enum CodingKeys: String, CodingKey, CaseIterable {
             case tasks, activeTransfers, downloadRate, uploadRate, bytesReceived, bytesSent, memory, connections, head,
-                uptime
+                uptime, damage
         }
 
         public static let wireName = "Stats"
@@ -135,6 +140,7 @@ public enum DaemonStats: RPCMethod {
             case .connections: .required(.integer, "Open connections of clients.")
             case .head: .required(.sequence, "Sequence number of the newest stored event; 0 = none yet.")
             case .uptime: .required(.seconds, "Since the daemon started.")
+            case .damage: .optional(.string, "The state database is damaged: where, and what to do.")
             }
         }
     }

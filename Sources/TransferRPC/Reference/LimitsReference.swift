@@ -23,6 +23,10 @@ enum LimitsReference {
             ["a piece of task.body", size(Int(ReadBody.largestPiece))],
             ["sessions of one user that are not over", "\(Bounds.sessions)"],
             ["durable subscribers of one user", "\(Bounds.subscribers)"],
+            [
+                "programs of sessions that run at the same time; a further one waits for its `launchInterval`",
+                "\(Bounds.launchesOfUser) of one user, \(Bounds.launches) of all",
+            ],
             ["identifiers of sessions, names of subscribers", "1 to \(Bounds.name) bytes"],
             ["subscriptions of one connection", "\(Bounds.subscriptions)"],
             ["a line; brackets in it", "\(size(Bounds.line)); \(Bounds.nesting) deep"],

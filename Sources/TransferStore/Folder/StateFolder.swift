@@ -1,5 +1,6 @@
 import CLinux
 import Foundation
+import Threading
 import TransferModel
 
 /// The files of one store: creates the folder, holds the instance lock, keeps everything private to the owner.
@@ -10,8 +11,6 @@ struct StateFolder: Sendable {
     var reserve: String { path + "/reserve" }
     /// CurlEngine's; made after the database, as the reserve is.
     var journal: String { path + "/offsets.journal" }
-    /// The system daemon's, with a folder for each user who asked for one.
-    var files: String { path + "/files" }
 
     /// Creates missing folders with mode 0700.
     /// - Throws: `TransferError` that names the folder and the cause; `permission.denied` if others could put their files
@@ -117,6 +116,13 @@ struct StateFolder: Sendable {
         return dld_copies_on_write(descriptor) != 0
     }
 
+    /// Whether there is a database without its log. SQLite removes a log when it closes the database, and never before.
+    var lacksLog: Bool {
+        var info = stat()
+        guard stat(database, &info) == 0, info.st_size > 0 else { return false }
+        return lstat(database + "-wal", &info) != 0 && errno == ENOENT
+    }
+
     /// SQLite waits for a fifo, and of what else is no file it says numbers only.
     /// - Throws: `TransferError` that names what stands in the place of one of the database's files.
     func requireFiles() throws {
@@ -150,11 +156,15 @@ struct StateFolder: Sendable {
 /// Holds `flock` on the lock file: one daemon per state folder. The kernel releases it when the process dies.
 final class InstanceLock: Sendable {
     private let descriptor: Int32
+    /// Whether the daemon that held it last had the database open when it ended.
+    let wasOpen: Bool
+    private let isOpen = Guarded(false)
 
     /// Where it throws, `deinit` runs all the same and closes the descriptor: a second close here would hit a stranger's.
     /// - Throws: `TransferError` `limit.reached` that names the pid of the holder.
     init(path: String) throws {
         descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        wasOpen = Self.lines(descriptor).contains(Self.mark[...])
         guard descriptor >= 0 else {
             throw StoreFailure.system("Cannot open the lock", path: path, errno: errno)
         }
@@ -177,18 +187,37 @@ final class InstanceLock: Sendable {
         note(sockets: [])
     }
 
+    /// What the file says from the moment that the database is open until it was closed.
+    private static let mark = "open"
+
+    func noteOpen() {
+        isOpen.withLock { $0 = true }
+        note(sockets: [])
+    }
+
+    /// The database was closed in order.
+    func noteClosed() {
+        isOpen.withLock { $0 = false }
+        note(sockets: [])
+    }
+
     /// Writes down who holds the lock and where that daemon listens, for whoever is refused. The lock itself holds where that
     /// cannot be written (a full disk).
     func note(sockets: [String]) {
-        let text = "\(getpid())\n" + sockets.map { $0 + "\n" }.joined()
+        let mark = isOpen.withLock { $0 } ? Self.mark + "\n" : ""
+        let text = "\(getpid())\n" + mark + sockets.map { $0 + "\n" }.joined()
         guard pwrite(descriptor, text, text.utf8.count, 0) == text.utf8.count else { return }
         _ = ftruncate(descriptor, off_t(text.utf8.count))
     }
 
-    private static func holder(_ descriptor: Int32) -> (pid: Int32?, sockets: [String]) {
+    private static func lines(_ descriptor: Int32) -> [Substring] {
         var buffer = [UInt8](repeating: 0, count: 16384)
         let count = pread(descriptor, &buffer, buffer.count, 0)
-        let lines = String(decoding: buffer.prefix(max(0, count)), as: UTF8.self).split(separator: "\n")
+        return String(decoding: buffer.prefix(max(0, count)), as: UTF8.self).split(separator: "\n")
+    }
+
+    private static func holder(_ descriptor: Int32) -> (pid: Int32?, sockets: [String]) {
+        let lines = lines(descriptor)
         return (lines.first.flatMap { Int32($0) }, lines.dropFirst().filter { $0.hasPrefix("/") }.map(String.init))
     }
 

@@ -17,8 +17,6 @@ enum KnownConfigurations {
     private struct Memory {
         var known: [SessionKey: Known] = [:]
         var bytes = 0
-        /// Long documents that were decoded.
-        var decoded: [SessionKey: Int] = [:]
     }
 
     private static let memory = Guarded(Memory())
@@ -34,11 +32,7 @@ enum KnownConfigurations {
             if memory.bytes + length > most { memory = Memory() }
             memory.bytes += length - (memory.known[key]?.text.utf8.count ?? 0)
             memory.known[key] = Known(text: text, configuration: configuration)
-            memory.decoded[key, default: 0] += 1
         }
         return configuration
     }
-
-    /// How often a long document of the session was decoded.
-    static func decodings(of key: SessionKey) -> Int { memory.withLock { $0.decoded[key] ?? 0 } }
 }

@@ -133,6 +133,7 @@ final class GroupCommitter: Sendable {
             if outcome.freesPages || isLong { observer.untidiness?() }
             for write in group { write.finish() }
         } catch {
+            let error = StoreFailure.transferError(error, of: place.path)
             health.failed(error)
             for write in group { write.fail(error) }
         }
@@ -217,7 +218,7 @@ final class GroupCommitter: Sendable {
         } catch {
             recent.forgetAll()
             guard database.isInsideTransaction, !StoreFailure.voidsTransaction(error) else { throw error }
-            write.note(error)
+            write.note(StoreFailure.transferError(error, of: place.path))
             return false
         }
     }

@@ -4,7 +4,7 @@ import TransferModel
 protocol PendingWrite: AnyObject, Sendable {
     /// Runs the body inside a savepoint and keeps its value; may run again after the transaction was void.
     func run(_ transaction: StoreTransaction) throws
-    /// Notes that the body alone failed; the transaction goes on without it.
+    /// Notes that the body alone failed, as its caller is told; the transaction goes on without it.
     func note(_ error: any Error)
     /// Resumes the caller with what the last run gave.
     func finish()
@@ -31,7 +31,7 @@ final class WriteRequest<Value: Sendable>: PendingWrite, @unchecked Sendable {
     }
 
     func note(_ error: any Error) {
-        result = .failure(StoreFailure.transferError(error))
+        result = .failure(error)
     }
 
     func finish() {
@@ -39,6 +39,6 @@ final class WriteRequest<Value: Sendable>: PendingWrite, @unchecked Sendable {
     }
 
     func fail(_ error: any Error) {
-        continuation.resume(returning: .failure(StoreFailure.transferError(error)))
+        continuation.resume(returning: .failure(error))
     }
 }

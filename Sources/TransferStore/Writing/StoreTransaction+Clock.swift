@@ -30,9 +30,20 @@ extension StoreTransaction {
         try execute("UPDATE launch SET started_at = min(?, started_at - ?)", [now.rawValue, step])
         return waiting
     }
+
+    /// The kernel's name of the boot whose clock the pauses of sessions were counted on; nil forgets it.
+    package func setPausesBoot(_ boot: String?) throws {
+        try execute("DELETE FROM meta WHERE name = 'pauses_boot'")
+        if let boot { try execute("INSERT INTO meta (name, value) VALUES ('pauses_boot', ?)", [boot]) }
+    }
 }
 
 extension StoreSnapshot {
+    /// nil if it is not known: the database is new, or of before this was stored.
+    package func pausesBoot() throws -> String? {
+        try String.fetchOne(try statement("SELECT value FROM meta WHERE name = 'pauses_boot'"))
+    }
+
     /// The time of the newest event: what the wall clock said when the store was in use last; nil in a new one.
     package func lastEventTime() throws -> Timestamp? {
         try integer("SELECT time FROM event ORDER BY sequence DESC LIMIT 1").map { Timestamp(milliseconds: $0) }

@@ -51,6 +51,26 @@ extension StoreTransaction {
             [count, last, owner.rawValue])
     }
 
+    /// Forgets up to `limit` sessions made before `time` that are over, if none of their tasks is left, nor an event that a
+    /// task has ended: it may yet start their programs.
+    /// - Returns: how many.
+    package func expireSessions(before time: Timestamp, limit: Int) throws -> Int {
+        let rows = try Row.fetchAll(
+            try statement(
+                """
+                SELECT id, owner, identifier FROM session WHERE state = 'invalidated' AND created_at < ? \
+                AND NOT EXISTS (SELECT 1 FROM task_count WHERE task_count.session = session.id AND count > 0) \
+                AND NOT EXISTS (SELECT 1 FROM event WHERE event.owner = session.owner \
+                AND event.session = session.identifier \
+                AND event.type IN ('task.completed', 'task.failed', 'task.cancelled')) LIMIT ?
+                """), arguments: [time.rawValue, limit])
+        for row in rows {
+            knownSessions[SessionKey(owner: UserID(row[1] as UInt32), identifier: row[2])] = nil
+            try execute("DELETE FROM session WHERE id = ?", [row[0] as Int64])
+        }
+        return rows.count
+    }
+
     /// Forgets client tokens older than `time` whose tasks were removed: an add can no longer mean those. What a task
     /// that is still there was added with stays, for whoever looks it up by its token.
     package func expireClientTokens(before time: Timestamp, limit: Int) throws -> Int {

@@ -71,6 +71,7 @@ struct StatsCommand: DaemonCommand {
         sheet.add("connections", String(stats.connections))
         sheet.add("last event", stats.head.description)
         sheet.add("uptime", Figures.duration(stats.uptime))
+        sheet.add("database", stats.damage.map { Printable.text($0) }, .bad)
         return sheet.render()
     }
 }
@@ -92,6 +93,7 @@ struct InfoCommand: DaemonCommand {
         sheet.add("mode", info.mode.rawValue)
         for socket in info.sockets ?? [info.socket] { sheet.add("socket", Printable.text(socket)) }
         sheet.add("state folder", Printable.text(info.stateDirectory))
+        sheet.add("database", info.damage.map { Printable.text($0) }, .bad)
         sheet.add("your folder", info.userDirectory.map { Printable.text($0) })
         sheet.add("started", LocalTime.text(info.startedAt))
         sheet.add("libcurl", info.libcurl)

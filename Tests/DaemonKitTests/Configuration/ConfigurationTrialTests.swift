@@ -36,13 +36,13 @@ struct ConfigurationTrialTests {
               directory: \(root)/file
             """, to: fixture.userFile)
         fixture.environment["DLD_KNOWN_HOSTS"] = root + "/none"
-        fixture.arguments.settings["allowedUnits"] = "import"
+        fixture.arguments.settings["allowedUnits"] = "import.servce"
         let found = problems(fixture)
         let expected = [
             ("~/home/.config/dld/dld.yaml:1: socket: ", "~/file"),
             ("~/home/.config/dld/dld.yaml:2: stateDirectory: Cannot create the state folder", "Not a directory"),
             ("DLD_KNOWN_HOSTS: knownHosts: ~/none", "name an existing file"),
-            ("--set: allowedUnits: ", "\"import\""),
+            ("--set: allowedUnits: ", "\"import.servce\""),
             ("~/home/.config/dld/dld.yaml:5: session.directory: ~/file is not a folder", ""),
             ("~/home/.config/dld/dld.yaml:4: session.caFile: ~/ca.pem holds no PEM certificate", ""),
         ]

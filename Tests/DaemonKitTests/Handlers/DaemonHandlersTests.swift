@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import TransferModel
 import TransferRPC
@@ -31,5 +32,31 @@ struct DaemonHandlersTests {
         let document = try await bench.call(Discover.self, .init())
         #expect(document.info["version"] == "9.9")
         #expect(document.methods.arrayValue?.count == allMethods.count)
+    }
+
+    /// Some requests meet the damage; whoever asks what this is hears of it.
+    @Test func saysThatItsDatabaseIsDamaged() async throws {
+        let bench = try await Bench()
+        #expect(try await bench.call(DaemonInfo.self, .init()).damage == nil)
+        let file = bench.store.databasePath
+        _ = try await bench.add(1)
+        let script = """
+            import os, sqlite3, sys
+            path = sys.argv[1]
+            database = sqlite3.connect(path)
+            root = database.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'setting'").fetchone()[0]
+            size = database.execute("PRAGMA page_size").fetchone()[0]
+            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            database.close()
+            with open(path, "r+b") as file:
+                file.seek((root - 1) * size)
+                file.write(b"\\xa5" * size)
+            """
+        try await Program.require(["python3", "-c", script, file])
+        await #expect(throws: TransferError.self) { try await bench.store.read { try $0.settings() } }
+        let (info, stats) = (
+            try await bench.call(DaemonInfo.self, .init()), try await bench.call(DaemonStats.self, .init())
+        )
+        #expect(info.damage?.contains("\(file) is damaged") == true && stats.damage == info.damage)
     }
 }

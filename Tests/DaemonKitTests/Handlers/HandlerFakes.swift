@@ -17,6 +17,7 @@ final class FakeSupervisor: TaskServing, SessionServing {
         var live: [TaskID: LiveFigures] = [:]
         var progress: [ProgressFigures] = []
         var updates: [UpdateTask.Parameters] = []
+        var removed: Set<TaskID> = []
     }
     let store: TransferStore
     private let state = Guarded(State())
@@ -26,6 +27,8 @@ final class FakeSupervisor: TaskServing, SessionServing {
     var controls: [(TaskAction, ControlTarget)] { state.withLock { $0.controls } }
     var updates: [UpdateTask.Parameters] { state.withLock { $0.updates } }
     func show(_ figures: LiveFigures, of task: TaskID) { state.withLock { $0.live[task] = figures } }
+    /// Between a look and the next.
+    func remove(_ id: TaskID) { state.withLock { _ = $0.removed.insert(id) } }
     func setProgress(_ progress: [ProgressFigures]) { state.withLock { $0.progress = progress } }
 
     func add(_ specs: [TaskSpec], session: String?, by peer: Peer) async throws -> [AddedTask] {
@@ -44,7 +47,7 @@ final class FakeSupervisor: TaskServing, SessionServing {
     }
 
     func record(_ id: TaskID, for peer: Peer) async throws -> TaskRecord {
-        let record = try await store.read { try $0.task(id) }
+        let record = state.withLock { $0.removed.contains(id) } ? nil : try await store.read { try $0.task(id) }
         guard let record, peer.isAdmin || record.session.owner == peer.uid else {
             throw TransferError(.taskNotFound, "There is no task \(id).")
         }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import TransferModel
 import TransferRPC
@@ -138,5 +139,20 @@ struct TaskHandlersTests {
         _ = try await bench.call(UpdateTask.self, update)
         #expect(bench.supervisor.updates == [update])
         #expect(try await bench.call(TakeResumeData.self, .init(id: id)).resumeData == "YmxvYg==")
+    }
+
+    /// It cannot be read, and is gone when it is looked at by itself.
+    @Test func aTaskThatIsRemovedMeanwhileIsLeftOut() async throws {
+        let bench = try await Bench()
+        let ids = try await bench.add(3)
+        let script = """
+            import sqlite3, sys
+            database = sqlite3.connect(sys.argv[1])
+            database.execute("UPDATE task SET spec = '{\\"url\\":' WHERE id = 2")
+            database.commit()
+            """
+        try await Program.require(["python3", "-c", script, bench.store.databasePath])
+        bench.supervisor.remove(ids[1])
+        #expect(try await bench.call(ListTasks.self, .init()).tasks.map(\.id) == [ids[0], ids[2]])
     }
 }

@@ -68,4 +68,26 @@ struct ChildProcessTests {
         #expect(!ProcessTable.isRunning(identity))
         #expect(child.wait() == 0)
     }
+
+    /// The kernel cuts the name after 15 bytes, and the program may call itself anything.
+    @Test func aNameThatIsNoTextHidesNothing() {
+        let line =
+            Array("42 (a) R ".utf8) + [0xc3]
+            + Array(") S \(Array(1...18).map(String.init).joined(separator: " ")) 777 0\n".utf8)
+        let fields = ProcessTable.fields(of: line[...])
+        #expect(fields?.state == "S" && fields?.startTime == 777)
+    }
+
+    /// Of the shell that it was.
+    @Test func itsEnvironmentIsTheOneThatIsGiven() throws {
+        let temporary = try TemporaryFolder()
+        let child = try ChildProcess(
+            ["cp", "/proc/self/environ", temporary.file("environment")],
+            environment: ["PATH": "/usr/bin:/bin", "A": "b"])
+        child.begin()
+        #expect(child.wait() == 0)
+        let names = try Files.text(temporary.file("environment")).split(separator: "\0").map { $0.prefix { $0 != "=" } }
+        // bash as sh sets `_`.
+        #expect(Set(names).subtracting(["_"]) == ["PATH", "A"])
+    }
 }

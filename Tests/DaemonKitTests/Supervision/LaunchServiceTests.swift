@@ -276,4 +276,69 @@ import TransferStore
         let session = try await stage.fixture.store.read { try $0.session(key) }
         #expect(session?.configuration.sendsLaunchEvents == nil && session?.configuration.launch != nil)
     }
+
+    // MARK: What runs
+
+    /// The program has ended, and nobody was told yet.
+    @Test func aFailureCountsHoweverLateItIsTold() async throws {
+        let stage = try Stage()
+        try await stage.open(interval: 10)
+        try await stage.end()
+        stage.programs.status.withLock { $0 = nil }
+        await stage.service?.consider(stage.fixture.key)
+        let told = stage.programs.endUnseen()
+        stage.fixture.time.advance(86400)
+        await stage.service?.consider(stage.fixture.key)
+        #expect(stage.launches == 1)
+        told.forEach { $0(1) }
+        #expect(await eventually { (try? await stage.launch()?.failures) == 1 })
+    }
+
+    /// Sessions of `owner` with a program each, and something to see.
+    private func crowd(_ stage: Stage, _ count: Int, of owner: UInt32) async throws -> [SessionKey] {
+        let now = stage.fixture.time.reading().wall
+        var configuration = SessionConfiguration()
+        configuration.sendsLaunchEvents = true
+        configuration.subscriber = "reader"
+        configuration.launch = LaunchSpec()
+        configuration.launch?.argv = ["/bin/sh"]
+        let stored = configuration
+        return try await stage.fixture.store.write { transaction in
+            try (0..<count).map { number in
+                let key = SessionKey(owner: UserID(owner), identifier: "s\(number)")
+                try transaction.insertSession(SessionRecord(key: key, configuration: stored, createdAt: now))
+                _ = try transaction.append(EventRecord(time: now, type: .taskCompleted, session: key, task: TaskID(1)))
+                return key
+            }
+        }
+    }
+
+    @Test func oneOwnersProgramsAreFew() async throws {
+        let stage = try Stage()
+        stage.programs.status.withLock { $0 = nil }
+        let keys = try await crowd(stage, Bounds.launchesOfUser + 1, of: 1000)
+        for key in keys { await stage.service?.consider(key) }
+        #expect(stage.launches == Bounds.launchesOfUser)
+        #expect(await eventually { stage.sleeps.withLock(\.count) == keys.count })
+        let others = try await crowd(stage, 1, of: 1001)
+        await stage.service?.consider(others[0])
+        #expect(stage.launches == Bounds.launchesOfUser + 1)
+        stage.programs.end(0)
+        #expect(
+            await eventually {
+                await stage.service?.consider(keys[Bounds.launchesOfUser])
+                return stage.launches == Bounds.launchesOfUser + 2
+            })
+    }
+
+    @Test func allProgramsTogetherAreFew() async throws {
+        let stage = try Stage()
+        stage.programs.status.withLock { $0 = nil }
+        for owner in 0..<UInt32(Bounds.launches / Bounds.launchesOfUser + 1) {
+            for key in try await crowd(stage, Bounds.launchesOfUser, of: 1000 + owner) {
+                await stage.service?.consider(key)
+            }
+        }
+        #expect(stage.launches == Bounds.launches)
+    }
 }

@@ -31,6 +31,14 @@ final class ScriptedPrograms: ProgramStarting {
         if isSeen { ended.forEach { $0(status) } }
     }
 
+    /// Ends what runs; whoever waits for it is told by what is returned.
+    func endUnseen() -> [@Sendable (Int32) -> Void] {
+        state.withLock { state in
+            defer { state.running = [:] }
+            return Array(state.running.values)
+        }
+    }
+
     func validate(_ launch: LaunchSpec) throws(TransferError) {
         try LaunchRunner(mode: .user, environment: [:], socket: nil).validate(launch)
     }

@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 import TransferModel
 
@@ -36,5 +37,18 @@ struct FailedStartTests {
         let system = FailedStart.refusal(isSystem: true, cause: "dld.yaml:1: no")
         #expect(own.message.contains("dld.yaml:1: no") && own.code == .shuttingDown)
         #expect(!system.message.contains("dld.yaml") && system.message.contains("journalctl -u dld.service"))
+    }
+
+    /// One that is far above what the state needs is not in the way.
+    @Test func aFileSizeLimitIsNamedOnlyIfItCanBeTheCause() {
+        func advice(_ limit: ByteCount, errno: Int32 = ENOSPC) -> String {
+            let full = TransferError(.diskFull, "No space.", details: ["errno": .integer(Int64(errno))])
+            return FailedStart.advising(
+                full, stateFolder: "/no/state", isSystem: false, environment: [:], limit: limit
+            ).message
+        }
+        #expect(advice(.mebibytes(15)).contains("ulimit -f"))
+        #expect(!advice(.mebibytes(17)).contains("ulimit -f"))
+        #expect(advice(.mebibytes(17), errno: EFBIG).contains("ulimit -f"))
     }
 }

@@ -118,6 +118,29 @@ struct FailureClassifierTests {
         #expect(failure.error.details["certificate"] == .string(fault.rawValue))
     }
 
+    /// They may hold any word.
+    @Test(arguments: [
+        ("unable to get local issuer certificate, expired.example.org", "expired.example.org", "unknown_issuer"),
+        ("expired.example.org:443: self-signed certificate", "expired.example.org", "self_signed"),
+        (
+            "no alternative certificate subject name matches target host name 'revoked.example.org'",
+            "revoked.example.org", "wrong_name"
+        ),
+        ("the \"expired\" one: self-signed certificate", "h", "self_signed"),
+        ("couldn't verify 'revoked': certificate has expired", "h", "expired"),
+    ])
+    func namesInItsMessageAreNoFaults(_ message: String, _ host: String, _ fault: String) {
+        let failure = CertificateFailures.classify(message, host: host)
+        #expect(failure.error.details["certificate"] == .string(fault))
+    }
+
+    @Test func aFileThatIsAnnouncedTooLongBlamesNoLimitWithoutOne() {
+        #expect(!FileSizeLimit.announced(limit: nil).contains("ulimit"))
+        #expect(FileSizeLimit.announced(limit: 4096).contains("4096 bytes"))
+        let failure = LocalFailures.classify(errno: EFBIG, operation: "fallocate")
+        #expect(failure.error.message == FileSizeLimit.announced())
+    }
+
     @Test func theFileSizeLimitIsNamedOnlyIfThereIsOne() {
         let limited = FileSizeLimit.sentence(limit: 1_048_576, otherwise: "elsewhere.")
         #expect(limited.contains("1048576 bytes") && limited.contains("ulimit -f") && limited.contains("LimitFSIZE="))

@@ -24,10 +24,21 @@ struct SessionPauseTests {
     /// No task fails early: what the new clock does not prove is not counted.
     @Test func aPauseGoesOnAfterAReboot() {
         var pause = SessionPause(since: 5000, time: 1000)
-        let continued = [6000, 10].map { pause.continued(at: at($0)) }
-        #expect(continued == [false, true])
+        let recalled = [6000, 10].map { pause.recalled(at: at($0), isSameBoot: true) }
+        #expect(recalled == [false, true])
         #expect(pause.reading(at(10)) == pause.reading(at(4000)))
         _ = pause.end(at: at(4000))
         #expect(pause.reading(at(4100)).boot - pause.reading(at(4000)).boot == 100)
+    }
+
+    /// Else no time would count until the new clock has passed them.
+    @Test func earlierPausesEndWithTheBoot() {
+        var pauses = [SessionPause(time: 1000), SessionPause(time: 1000), SessionPause(since: 50, time: 1000)]
+        let changes = [
+            pauses[0].recalled(at: at(2000), isSameBoot: true), pauses[1].recalled(at: at(2000), isSameBoot: false),
+            pauses[2].recalled(at: at(60), isSameBoot: true),
+        ]
+        #expect(changes == [false, true, true])
+        #expect(pauses == [SessionPause(time: 1000), SessionPause(), SessionPause(since: 60)])
     }
 }

@@ -87,4 +87,28 @@ import TransferModel
         let store = try fixture.open()
         try await store.add(newTask())
     }
+
+    /// Whoever moves away what is named can start.
+    @Test func everythingThatKeepsFromAnEmptyStartIsNamed() async throws {
+        let store = try fixture.open()
+        try await store.add(newTask())
+        store.close()
+        let file = URL(fileURLWithPath: fixture.database)
+        try Data(repeating: 0xa5, count: Data(contentsOf: file).count).write(to: file)
+        try Data([1]).write(to: URL(fileURLWithPath: fixture.folder + "/offsets.journal"))
+        let error = await transferError { _ = try fixture.open() }
+        for name in ["dld.sqlite", "reserve", "offsets.journal"] {
+            let path = "\(fixture.folder)/\(name)"
+            #expect(error?.message.components(separatedBy: "move away").last?.contains(path) == true, "\(path)")
+            #expect(rename(path, path + ".old") == 0)
+        }
+        try await fixture.open().add(newTask())
+    }
+
+    @Test func aFullFolderIsNamedWithWhatToDo() {
+        let folder = StateFolder(path: "/state")
+        let error = StoreOpening.refusal(of: folder, DatabaseError(resultCode: .SQLITE_FULL))
+        #expect(error.code == .diskFull)
+        #expect(error.message.contains("Free some space there and start again; nothing was changed."))
+    }
 }

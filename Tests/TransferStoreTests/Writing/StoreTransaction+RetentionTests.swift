@@ -154,4 +154,29 @@ import TransferModel
         #expect(uses.map { $0?.task } == [nil, TaskID(2), TaskID(3)])
         #expect(uses.map { $0?.isRemoved } == [nil, false, true])
     }
+
+    @Test func sessionsThatAreOverGoIfNothingIsLeftOfThem() async throws {
+        let store = try fixture.open()
+        let names = ["empty", "task", "event", "young", "active"]
+        try await store.write { transaction in
+            for name in names {
+                var session = SessionRecord(
+                    key: SessionKey(owner: alice, identifier: name), createdAt: name == "young" ? after(100) : epoch)
+                session.state = name == "active" ? .active : .invalidated
+                try transaction.insertSession(session)
+            }
+            _ = try transaction.insert(newTask(.completed, session: "task"))
+            _ = try transaction.append(event(.taskFailed, session: "event"))
+            _ = try transaction.append(event(.sessionInvalidated, session: "empty"))
+        }
+        #expect(try await store.write { try $0.expireSessions(before: after(50), limit: 10) } == 1)
+        let left = try await store.read { try $0.sessions(owner: alice) }.map(\.key.identifier)
+        #expect(Set(left) == Set(names + ["shared"]).subtracting(["empty"]))
+        // The name is free.
+        try await store.write { transaction in
+            let key = SessionKey(owner: alice, identifier: "empty")
+            #expect(try transaction.session(key) == nil)
+            try transaction.insertSession(SessionRecord(key: key, createdAt: epoch))
+        }
+    }
 }

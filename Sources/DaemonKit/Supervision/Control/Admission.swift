@@ -139,7 +139,7 @@ struct Admission {
         }
     }
 
-    /// Copies the body of a request where it is small, and leaves nothing of it in the spec.
+    /// Copies the body of a request if it is small, and leaves no more of it in the spec than where it came from.
     private func takeBody(of task: inout AdmittedTask, path place: String) async throws {
         guard let body = task.spec.body else { return }
         var content: [UInt8]?
@@ -158,7 +158,9 @@ struct Admission {
         guard let content else { return }
         if task.spec.kind == .upload { task.spec.fileName = task.spec.uploadName }
         task.requestBody = content
-        task.spec.body = RequestBody()
+        var kept = RequestBody()
+        kept.file = body.file
+        task.spec.body = kept
         task.source = .kept(ByteCount(Int64(content.count)))
     }
 

@@ -129,19 +129,22 @@ extension Supervisor: TaskServing {
         return added
     }
 
-    /// A task whose deadline has passed is over before anything is sent for it.
+    /// A new task whose deadline has passed is over before anything is sent for it.
     private static func failLate(
         _ added: [AddedTask], _ transitions: TaskTransitions, at now: Timestamp, in transaction: StoreTransaction
     ) throws -> ([AddedTask], [TaskTransitions.Outcome]) {
         var (added, outcomes) = (added, [TaskTransitions.Outcome]())
-        for index in added.indices {
+        var states: [TaskID: TaskState] = [:]
+        for index in added.indices where !added[index].isExisting {
             guard let record = try transaction.task(added[index].id), !record.status.state.isFinal,
                 record.spec.hasDeadline(by: now)
             else { continue }
             let outcome = try transitions.apply(.deadlinePassed, to: record, in: transaction)
-            added[index].state = outcome.record.status.state
+            states[added[index].id] = outcome.record.status.state
             outcomes.append(outcome)
         }
+        // Also of an entry that has the token of one before it.
+        for index in added.indices { added[index].state = states[added[index].id] ?? added[index].state }
         return (added, outcomes)
     }
 }

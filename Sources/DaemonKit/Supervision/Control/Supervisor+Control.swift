@@ -103,7 +103,7 @@ extension Supervisor {
             didNote(parts.left(by: results))
             return ControlBatch(results: results, attempted: parts.attempted)
         }
-        if case .retry = action { done.results = try await tryHeldHosts(done.results, meant) }
+        if action == .retry || action == .resend { done.results = try await tryHeldHosts(done.results, meant) }
         var changed: [TaskHead] = []
         for result in done.results {
             switch result {
@@ -128,14 +128,14 @@ extension Supervisor {
         if action.isEnding { for session in Set(changed.map(\.session)) { launches.look(at: session) } }
     }
 
-    /// The files that these tasks send, as they are now.
-    private func sources(of ids: [TaskID]) async -> [TaskID: Result<SourceIdentity, TransferError>] {
-        var sources: [TaskID: Result<SourceIdentity, TransferError>] = [:]
+    /// The files that these tasks send, as they are now. One whose content the store keeps is copied again.
+    private func sources(of ids: [TaskID]) async -> [TaskID: Result<FreshSource, TransferError>] {
+        var sources: [TaskID: Result<FreshSource, TransferError>] = [:]
         for record in (try? await store.read({ try $0.tasks(ids) })) ?? [] {
             guard let path = record.spec.source?.path ?? record.spec.body?.file else { continue }
             do {
                 sources[record.id] = .success(
-                    try await files.admitSource(path, field: "source.path", owner: record.session.owner))
+                    try await files.fresh(path, of: record, copyingUpTo: Admission.copiedBody))
             } catch {
                 sources[record.id] = .failure(
                     error as? TransferError ?? TransferError(.sourceUnreadable, "\(path): \(error)"))

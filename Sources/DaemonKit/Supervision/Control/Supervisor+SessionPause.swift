@@ -25,7 +25,7 @@ extension Supervisor {
         _ key: SessionKey, _ event: EventType, at now: ClockReading,
         _ change: @escaping @Sendable (inout SessionPause) -> Bool
     ) async throws -> SessionRecord {
-        let session = try await store.write { transaction in
+        try await notingClock(of: key) { transaction in
             guard var session = try transaction.session(key) else { throw TransferError.noSession(key.identifier) }
             guard session.state != .invalidated else {
                 throw TransferError(
@@ -37,8 +37,25 @@ extension Supervisor {
             _ = try transaction.append(EventRecord(time: now.wall, type: event, session: key))
             return session
         }
-        transitions.clocks.note(session)
-        return session
+    }
+
+    /// Stores a change of a session, and notes its clock while the transaction runs: one thread runs them all, so the clock
+    /// is the one of the last commit, however many clients change the session at once.
+    func notingClock(
+        of key: SessionKey, _ change: @escaping @Sendable (StoreTransaction) throws -> SessionRecord
+    ) async throws -> SessionRecord {
+        let clocks = transitions.clocks
+        do {
+            return try await store.write { transaction in
+                let session = try change(transaction)
+                clocks.note(session)
+                return session
+            }
+        } catch {
+            // The commit may have failed after the note. A write again: whatever is committed meanwhile notes its own.
+            _ = try? await store.write { try $0.session(key).map(clocks.note) }
+            throw error
+        }
     }
 
     /// What was claimed before the session was paused is queued again.
@@ -67,15 +84,18 @@ extension Supervisor {
     }
 
     /// To be called before any task counts its time.
-    func recallPauses() async throws {
-        let now = time.reading()
-        let sessions = try await store.read { try $0.sessions(owner: nil) }.filter { $0.pause != SessionPause() }
-        for var session in sessions {
-            if session.pause.continued(at: now) {
-                let continued = session
-                try await store.write { try $0.updateSession(continued) }
+    /// - Parameter boot: the kernel's name of it; nil if that is not known.
+    func recallPauses(in boot: String? = BootName.current) async throws {
+        let (now, clocks) = (time.reading(), transitions.clocks)
+        try await store.write { transaction in
+            let known = try transaction.pausesBoot()
+            for var session in try transaction.sessions(owner: nil) where session.pause != SessionPause() {
+                if session.pause.recalled(at: now, isSameBoot: known == nil || known == boot) {
+                    try transaction.updateSession(session)
+                }
+                clocks.note(session)
             }
-            transitions.clocks.note(session)
+            if known != boot { try transaction.setPausesBoot(boot) }
         }
     }
 }

@@ -11,7 +11,7 @@ extension Supervisor: SessionServing {
         if let configuration { try await check(configuration, of: key.owner) }
         let now = time.reading().wall
         let launches = launches
-        let session = try await store.write { transaction in
+        let session = try await notingClock(of: key) { transaction in
             let known = try transaction.session(key)
             // One that is over comes back as a new one: nothing of its configuration or pause stays.
             let reopens = known?.state == .invalidated
@@ -40,7 +40,6 @@ extension Supervisor: SessionServing {
             }
             return session
         }
-        transitions.clocks.note(session)
         applyRateLimit(of: session)
         if configuration?.namesSchedule ?? false { try await reconsiderSchedules(of: key, at: now) }
         kick()

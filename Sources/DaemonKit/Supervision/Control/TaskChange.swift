@@ -40,7 +40,12 @@ struct TaskChange: Sendable {
         let spec = applied(to: record.spec)
         let target = try URLRules.parse(spec.url ?? "")
         // At another URL an upload begins anew; the one that was begun is ended where it is.
-        if let upload = record.upload { try follow(upload, of: record, spec, target, at: now.wall, in: transaction) }
+        if let upload = record.upload {
+            try follow(upload, of: record, spec, target, at: now.wall, in: transaction)
+        } else if parameters.s3 != nil {
+            // It may be the first that says how the upload is ended.
+            try transaction.setUpload(record.id, spec.s3Progress(of: record.source, at: now.wall))
+        }
         if let held = record.checkpoint, let named = Origins.renamed(held, from: record.spec, to: spec) {
             try transaction.setCheckpoint(record.id, named)
         }

@@ -109,6 +109,20 @@ extension TransferFiles {
         try await opening(path) { [access] in try Self.look(at: path, field: field, access, owner).identity }
     }
 
+    /// The file that a task was added with, under the same rules: the content of one that the store keeps, if it is
+    /// still short.
+    func fresh(_ path: String, of record: TaskRecord, copyingUpTo limit: ByteCount) async throws -> FreshSource {
+        let owner = record.session.owner
+        guard record.source?.isKept ?? false else {
+            return FreshSource(identity: try await admitSource(path, field: "source.path", owner: owner))
+        }
+        switch try await admitBody(path, field: "body.file", owner: owner, copyingUpTo: limit) {
+        case .copied(let content):
+            return FreshSource(identity: .kept(ByteCount(Int64(content.count))), content: content)
+        case .referenced(let identity): return FreshSource(identity: identity)
+        }
+    }
+
     private static func look(
         at path: String, field: String, _ access: FileAccess, _ owner: UserID
     ) throws(TransferError) -> SendingFile {
@@ -129,6 +143,13 @@ extension TransferFiles {
 }
 
 /// What became of a file that is a request's body.
+/// The file that a task sends, as it is now.
+struct FreshSource: Sendable {
+    var identity: SourceIdentity
+    /// What the store is to keep of it.
+    var content: [UInt8]?
+}
+
 enum AdmittedBody: Sendable {
     case copied([UInt8])
     case referenced(SourceIdentity)

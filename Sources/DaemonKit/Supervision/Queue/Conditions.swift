@@ -120,11 +120,15 @@ extension Supervisor {
             do {
                 var last: TaskID?
                 var count = 0
+                // The first task of each host is the one that tries it.
+                var tried: Set<HostGates.Scope> = []
                 while true {
                     let after = last
                     let waiting = try await store.read { try $0.waiting(error: .networkDNS, after: after, limit: 500) }
                     guard let end = waiting.last else { break }
-                    for task in waiting { _ = dispatcher.tryNow(task.id, host: task.host, owner: task.owner) }
+                    for task in waiting where tried.insert(.init(host: task.host, owner: task.owner)).inserted {
+                        _ = dispatcher.tryNow(task.id, host: task.host, owner: task.owner)
+                    }
                     try await clear(waiting.map(\.id))
                     count += waiting.count
                     last = end.id

@@ -1,4 +1,5 @@
 import Logging
+import Threading
 import TransferModel
 import TransferStore
 
@@ -6,6 +7,15 @@ import TransferStore
 struct StorePatience: Sendable {
     let store: TransferStore
     let isStopping: @Sendable () -> Bool
+    private let givenUp = Guarded(false)
+
+    init(store: TransferStore, isStopping: @escaping @Sendable () -> Bool) {
+        self.store = store
+        self.isStopping = isStopping
+    }
+
+    /// Whether something that has happened could not be stored: the next daemon finds it out anew.
+    var hasGivenUp: Bool { givenUp.withLock { $0 } }
 
     /// Tries again each second while the state folder is full or fails; gives up only when the daemon stops.
     @inline(never)  // Kept off the frames that wait.
@@ -15,7 +25,11 @@ struct StorePatience: Sendable {
         while true {
             do {
                 return try await store.write(body)
-            } catch let error as TransferError where Self.passes(error.code) && !isStopping() {
+            } catch let error as TransferError where Self.passes(error.code) {
+                guard !isStopping() else {
+                    givenUp.withLock { $0 = true }
+                    throw error
+                }
                 try? await Task.sleep(for: .seconds(1))
             }
         }

@@ -9,8 +9,11 @@ final class SessionClocks: Sendable {
 
     /// What the session's commit says.
     func note(_ session: SessionRecord) {
-        pauses.withLock { $0[session.key] = session.pause == SessionPause() ? nil : session.pause }
+        let isPlain = session.pause == SessionPause() || session.state == .invalidated
+        pauses.withLock { $0[session.key] = isPlain ? nil : session.pause }
     }
+
+    var count: Int { pauses.withLock(\.count) }
 
     func reading(_ now: ClockReading, of key: SessionKey) -> ClockReading {
         pauses.withLock { $0[key] }?.reading(now) ?? now

@@ -9,13 +9,21 @@ final class SessionSchedules: Sendable {
         var schedule: ScheduleWindows?
     }
 
+    /// Beyond it all are forgotten, and read again by whoever asks.
+    static let most = 1000
+
     private let known = Guarded<[SessionKey: Known]>([:])
 
     /// nil if the windows cannot be read.
     func windows(of key: SessionKey, _ windows: [ScheduleWindow]) -> ScheduleWindows? {
         if let known = known.withLock({ $0[key] }), known.windows == windows { return known.schedule }
         let schedule = try? ScheduleWindows(windows)
-        known.withLock { $0[key] = Known(windows: windows, schedule: schedule) }
+        known.withLock { known in
+            if known.count >= Self.most { known = [:] }
+            known[key] = Known(windows: windows, schedule: schedule)
+        }
         return schedule
     }
+
+    var count: Int { known.withLock(\.count) }
 }

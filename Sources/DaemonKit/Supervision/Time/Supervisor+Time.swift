@@ -173,6 +173,9 @@ extension Supervisor {
                 while try await store.write({ try $0.expireEvents(before: horizon, limit: 2000) }) {}
             }
             if settings.eventRetentionCount > 0 { try await dropEvents(keeping: settings.eventRetentionCount) }
+            if let horizon = Self.horizon(settings.historyRetention, at: now) {
+                while try await store.write({ try $0.expireSessions(before: horizon, limit: 100) }) == 100 {}
+            }
             let tokenHorizon = now.advanced(by: Seconds(-ClientTokens.lifetime))
             while try await store.write({ try $0.expireClientTokens(before: tokenHorizon, limit: 1000) }) == 1000 {}
         } catch {

@@ -18,7 +18,7 @@ extension TaskTransitions {
     /// - Returns: one entry for each of `ids`, in order.
     func control(
         _ action: TaskAction, _ ids: [TaskID], _ target: ControlTarget, wasFinal: [TaskID: Bool] = [:],
-        sources: [TaskID: Result<SourceIdentity, TransferError>] = [:], in transaction: StoreTransaction
+        sources: [TaskID: Result<FreshSource, TransferError>] = [:], in transaction: StoreTransaction
     ) throws -> [ControlResult] {
         var heads = Dictionary(try transaction.heads(ids).map { ($0.id, $0) }) { first, _ in first }
         var changes = ControlChanges(transitions: self, action: action, sources: sources, now: time.reading())
@@ -52,7 +52,7 @@ extension TaskTransitions {
 private struct ControlChanges {
     let transitions: TaskTransitions
     let action: TaskAction
-    let sources: [TaskID: Result<SourceIdentity, TransferError>]
+    let sources: [TaskID: Result<FreshSource, TransferError>]
     let now: ClockReading
 
     private var moves: [StatusChange] = []
@@ -67,7 +67,7 @@ private struct ControlChanges {
 
     init(
         transitions: TaskTransitions, action: TaskAction,
-        sources: [TaskID: Result<SourceIdentity, TransferError>], now: ClockReading
+        sources: [TaskID: Result<FreshSource, TransferError>], now: ClockReading
     ) {
         self.transitions = transitions
         self.action = action
@@ -122,9 +122,14 @@ private struct ControlChanges {
 
     /// What was sent of another file is of no use: the upload begins anew.
     private func replaceSource(
-        of head: TaskHead, with source: SourceIdentity, in transaction: StoreTransaction
+        of head: TaskHead, with fresh: FreshSource, in transaction: StoreTransaction
     ) throws {
-        guard let record = try transitions.readable(head.id, in: transaction), record.source != source else { return }
+        let source = fresh.identity
+        guard let record = try transitions.readable(head.id, in: transaction) else { return }
+        let isKept = record.source?.isKept ?? false
+        let kept = isKept ? try transaction.body(of: head.id, .request) : nil
+        guard record.source != source || kept != fresh.content else { return }
+        if isKept { try transaction.setBody(head.id, .request, fresh.content) }
         try transaction.setSource(head.id, source)
         // S3's is its client's, and goes on: parts that are sent again replace those that are there.
         if record.spec.s3 == nil { try transaction.endUpload(of: record, at: now.wall) }

@@ -57,13 +57,14 @@ struct AdmissionTests {
         return spec
     }
 
-    /// Nothing is left of a small file but its bytes and its name.
+    /// Of a small file the bytes are kept, and where they came from.
     @Test func aBodyThatIsCopiedKeepsTheNameOfItsFile() async throws {
         try Files.write(temporary.file("letter"), "x")
         var body = RequestBody()
         body.file = temporary.file("letter")
         let task = try #require(try await admit([upload(body)]).first)
-        #expect(task.spec.fileName == "letter" && task.spec.body == RequestBody())
+        #expect(task.spec.fileName == "letter" && task.spec.body == body)
+        #expect(task.requestBody == Array("x".utf8) && task.source?.isKept == true)
     }
 
     @Test func aBodyWithoutANameGoesIntoNoFolder() async throws {

@@ -64,4 +64,17 @@ import TransferStore
         #expect(try await add(mixed).allSatisfy { $0 == nil })
         #expect(try await add(["mixed170"]) == [nil])
     }
+
+    /// Its first entry is the task, the second one asks for the same.
+    @Test func eachEntryOfALateTaskSaysThatItHasFailed() async throws {
+        var spec = TaskSpec()
+        spec.url = "https://example.org/late"
+        spec.clientToken = "late"
+        spec.startPaused = true
+        spec.destination = Destination(directory: folder.path)
+        spec.deadlineAt = fixture.time.reading().wall.advanced(by: -1)
+        let added = try await supervisor.add([spec, spec], session: nil, by: peer(UserID(1000)))
+        #expect(added.map(\.state) == [.failed, .failed] && added.map(\.isExisting) == [false, true])
+        #expect(try await fixture.events().count { $0.type == .taskFailed } == 1)
+    }
 }

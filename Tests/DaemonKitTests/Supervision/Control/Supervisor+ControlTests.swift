@@ -147,4 +147,55 @@ import TransferStore
         #expect(removed?.first?.fate == (difference < 0 ? .kept : .deleted))
         #expect(Files.names(in: folder.path) == (difference < 0 ? ["a"] : []))
     }
+
+    // MARK: Sending again
+
+    /// A data task with the body of a file that is short enough to be kept, cancelled.
+    private func cancelled(_ path: String) async throws -> TaskID {
+        var spec = TaskSpec()
+        spec.kind = .data
+        spec.url = "https://example.org/"
+        spec.method = "POST"
+        spec.startPaused = true
+        spec.body = RequestBody()
+        spec.body?.file = path
+        let peer = Peer(uid: fixture.key.owner, gid: 1000, pid: 1, isAdmin: false)
+        let id = try await supervisor.add([spec], session: nil, by: peer)[0].id
+        _ = try await fixture.apply(.cancel(keepPartial: false), to: id)
+        return id
+    }
+
+    private func resend(_ id: TaskID) async throws -> ControlOutcome {
+        try await supervisor.control(
+            .resend, ControlTarget(scope: .ids([id]), owner: .user(fixture.key.owner)))
+    }
+
+    @Test func aKeptBodyIsCopiedAgain() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("body")
+        try Files.write(path, Array("old".utf8))
+        let id = try await cancelled(path)
+        // As long as before.
+        try Files.write(path, Array("new".utf8))
+        #expect(try await resend(id).changed == [id])
+        #expect(try await fixture.store.read { try $0.body(of: id, .request) } == Array("new".utf8))
+        #expect(try await fixture.store.read { try $0.task(id)?.source } == .kept(3))
+
+        _ = try await fixture.apply(.cancel(keepPartial: false), to: id)
+        let long = [UInt8](repeating: 1, count: Int(Admission.copiedBody.rawValue) + 1)
+        try Files.write(path, long)
+        #expect(try await resend(id).changed == [id])
+        #expect(try await fixture.store.read { try $0.body(of: id, .request) } == nil)
+        let source = try await fixture.store.read { try $0.task(id)?.source }
+        #expect(source?.isKept == false && source?.size == ByteCount(Int64(long.count)))
+    }
+
+    @Test func aKeptBodyWhoseFileIsGoneIsNotSentAgain() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("body")
+        try Files.write(path, Array("old".utf8))
+        let id = try await cancelled(path)
+        unlink(path)
+        #expect(try await resend(id).skipped == [.init(id: id, code: .sourceUnreadable)])
+    }
 }

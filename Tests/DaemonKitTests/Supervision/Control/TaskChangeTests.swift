@@ -141,4 +141,27 @@ import TransferStore
         }
         #expect(error?.code == .taskWrongState)
     }
+
+    /// Nothing was sent, and the URL that ends the upload is new.
+    @Test func anUploadIsEndedAtTheURLThatCameLater() async throws {
+        let (key, time) = (fixture.key, fixture.time.reading())
+        _ = try await fixture.add(hosts: [])
+        var spec = TaskSpec()
+        spec.kind = .upload
+        spec.url = "https://h/f"
+        spec.s3 = S3Upload(partURLs: ["https://h/1"], partSize: 5, completeURL: "https://h/c")
+        var later = spec.s3
+        later?.abortURL = "https://h/a"
+        let (upload, s3) = (spec, later)
+        let transitions = fixture.transitions
+        let stored = try await fixture.store.write { transaction in
+            let record = try transaction.insert(
+                NewTask(
+                    session: key, spec: upload, status: TaskStatus(state: .paused, createdAt: time.wall),
+                    host: "https://h:443"))
+            return try change(record.id) { $0.s3 = s3 }.store(
+                over: record, transitions, at: time, storeID: "store", in: transaction)
+        }
+        #expect(stored.upload?.uploadProtocol == .s3Multipart)
+    }
 }

@@ -1,0 +1,20 @@
+/// What systemd takes as the full name of a unit; systemd.unit(5).
+package enum UnitName {
+    /// Of units that systemctl starts.
+    private static let suffixes = [
+        ".service", ".target", ".socket", ".timer", ".path", ".mount", ".automount", ".swap", ".slice",
+    ]
+
+    /// Whether it says which kind of unit is meant.
+    package static func hasSuffix(_ unit: String) -> Bool { suffixes.contains { unit.hasSuffix($0) } }
+
+    /// Whether it is a full name: neither a path nor an option.
+    package static func isValid(_ unit: String) -> Bool {
+        let isPlain = unit.utf8.allSatisfy { byte in
+            UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte || UInt8(ascii: "A")...UInt8(ascii: "Z") ~= byte
+                || UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte || ":-_.\\@".utf8.contains(byte)
+        }
+        let begins = unit.utf8.first.map { $0 != UInt8(ascii: "-") && $0 != UInt8(ascii: ".") } ?? false
+        return isPlain && begins && unit.utf8.count <= 255 && hasSuffix(unit)
+    }
+}

@@ -1,0 +1,15 @@
+import Testing
+import TransferModel
+
+@testable import DaemonKit
+
+struct SessionSchedulesTests {
+    @Test func sessionsThatAreOverAreForgotten() {
+        let schedules = SessionSchedules()
+        let windows = [ScheduleWindow(from: "01:00", to: "02:00")]
+        for number in 0...SessionSchedules.most {
+            #expect(schedules.windows(of: SessionKey(owner: .root, identifier: "\(number)"), windows) != nil)
+        }
+        #expect(schedules.count <= SessionSchedules.most)
+    }
+}
