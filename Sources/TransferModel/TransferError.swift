@@ -186,6 +186,9 @@ public enum CertificateFault: String, Sendable, CaseIterable {
 }
 
 extension TransferError {
+    /// The member of `details` that is true if a file is larger than its file system or the daemon's limit takes.
+    public static let tooLargeMember = "tooLarge"
+
     package static func noSession(_ identifier: String) -> TransferError {
         TransferError(
             .sessionNotFound,

@@ -155,7 +155,7 @@ extension EndToEnd {
                 })
             let task = try await scene.probe.wait(for: try await scene.add(), "failed")
             #expect(task.errorCode == "destination.not_writable", "\(task)")
-            #expect(task["error", "message"]?.stringValue?.contains("longer than") == true, "\(task)")
+            #expect(task["error", "message"]?.stringValue?.contains("does not fit") == true, "\(task)")
         }
 
         /// Every line of docs/operations.md that is marked to be run.

@@ -10,14 +10,15 @@ extension URLRules {
         return String(text[..<start]) + String(text[bytes.index(after: at)...])
     }
 
-    /// A URL that the client gave, for events and answers: no user info, and of its query no value whose name says that it is
-    /// a credential, such as a signature.
+    /// A URL that the client gave, for events and answers: no user info, of its query no value whose name says that it is a
+    /// credential, such as a signature, and nothing of its fragment: no server gets that, and some keep keys there.
     package static func withoutCredentials(_ text: String) -> String {
-        let url = withoutUserInfo(text)
-        guard let mark = url.utf8.firstIndex(of: UInt8(ascii: "?")) else { return url }
-        let end = url[mark...].firstIndex(of: "#") ?? url.endIndex
-        let query = url[url.index(after: mark)..<end].split(separator: "&", omittingEmptySubsequences: false)
-        return url[...mark] + query.map { masked($0, by: isCredential) }.joined(separator: "&") + url[end...]
+        let whole = withoutUserInfo(text)
+        let end = whole.utf8.firstIndex(of: UInt8(ascii: "#")) ?? whole.endIndex
+        let (url, fragment) = (whole[..<end], end < whole.endIndex ? "#" + mask : "")
+        guard let mark = url.utf8.firstIndex(of: UInt8(ascii: "?")) else { return url + fragment }
+        let query = url[url.index(after: mark)...].split(separator: "&", omittingEmptySubsequences: false)
+        return url[...mark] + query.map { masked($0, by: isCredential) }.joined(separator: "&") + fragment
     }
 
     /// A URL that a server gave, as that of a redirect, for clients: of its parameters, in path, query and fragment, only
@@ -73,7 +74,7 @@ extension URLRules {
         var text = text
         let isPlain = text.withUTF8 { bytes in
             bytes.count <= longestInEvents && bytes.first.map { $0 | 0x20 } != UInt8(ascii: "d")
-                && !bytes.contains { $0 == UInt8(ascii: "@") || $0 == UInt8(ascii: "?") }
+                && !bytes.contains { byte in "@?#".utf8.contains(byte) }
         }
         // Nearly always: a million of them are added at a time.
         if isPlain { return text }

@@ -41,12 +41,9 @@ enum LocalFailures {
                 "The destination folder cannot be written; change its rights, or the destination (task.update), "
                     + "then task.retry.")
         case EFBIG where operation == "fallocate":
-            return FailureClassifier.permanent(
-                .destinationNotWritable,
-                FileSizeLimit.announced())
+            return tooLarge(FileSizeLimit.announced())
         case EFBIG:
-            return FailureClassifier.permanent(
-                .destinationNotWritable,
+            return tooLarge(
                 FileSizeLimit.sentence(otherwise: "choose another destination (task.update), then task.retry."))
         case EROFS:
             return disk(.diskIO, "The destination is mounted read-only; it continues when it is writable.")
@@ -55,6 +52,14 @@ enum LocalFailures {
         default:
             return disk(.diskIO, "The disk failed: \(text(of: code)).")
         }
+    }
+
+    /// Other rights would not help, so clients are told.
+    private static func tooLarge(_ sentence: String) -> AttemptFailure {
+        AttemptFailure(
+            error: TransferError(
+                .destinationNotWritable, sentence, retryable: false, details: [TransferError.tooLargeMember: true]),
+            disposition: .permanent)
     }
 
     private static func reading(_ code: Int32) -> AttemptFailure {

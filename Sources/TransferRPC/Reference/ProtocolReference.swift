@@ -118,6 +118,7 @@ package enum ProtocolReference {
         of the field at fault, such as `tasks[3].checksum.value`. In a task's error `details.status` is the HTTP status, `details.proxy` host and port of \
         the proxy between, and `details.certificate` what is wrong with the server's certificate: \
         \(CertificateFault.allCases.map { "`\($0.rawValue)`" }.joined(separator: ", ")). In \
+        `destination.not_writable` `details.tooLarge` is true if the folder or the daemon's limit takes no file of that size. In \
         `deadline.exceeded` `details.cause` is the code of the failure that the task was waiting to repeat. Any method may answer with \
         \(RPCCatalog.commonErrors.map { "`\($0.rawValue)`" }.joined(separator: ", ")).
         """

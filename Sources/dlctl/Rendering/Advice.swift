@@ -4,9 +4,9 @@ import TransferModel
 enum Advice {
     /// As below, and for some causes by what the daemon found out.
     static func text(_ error: TransferError, task: TaskID, now: Timestamp = .now()) -> String {
-        if error.details["fileSizeLimit"] != nil || error.details["fileTooLarge"] != nil {
+        if error.details[TransferError.tooLargeMember] == true {
             return
-                "Choose a file system that takes files of this size: dlctl update \(task) -d DIR; then dlctl retry \(task)."
+                "Choose a folder that takes files of this size: dlctl update \(task) -d DIR; then dlctl retry \(task)."
         }
         guard let fault = error.details[CertificateFault.member]?.stringValue.flatMap(CertificateFault.init(rawValue:))
         else {

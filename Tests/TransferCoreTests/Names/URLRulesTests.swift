@@ -86,7 +86,7 @@ struct URLRulesTests {
 
     @Test(arguments: [
         ("https://u:p@h/x?part=2&X-Amz-Signature=abc&x=1", "https://h/x?part=2&X-Amz-Signature=***&x=1"),
-        ("https://h/x?sig=a%2Fb&se=2030#t", "https://h/x?sig=***&se=2030#t"),
+        ("https://h/x?sig=a%2Fb&se=2030#t", "https://h/x?sig=***&se=2030#***"), ("https://h/x#key", "https://h/x#***"),
         ("https://h/x?access%5Ftoken=t&flag&&a=b", "https://h/x?access%5Ftoken=***&flag&&a=b"),
         ("https://h/sig=1", "https://h/sig=1"), ("https://h/x?sign=1", "https://h/x?sign=1"),
         ("/x?token=1", "/x?token=***"),

@@ -178,6 +178,7 @@ struct FailureClassifierTests {
             let failure = classify(.local(errno: errno, operation: "write the part file"))
             #expect(failure.error.code == .destinationNotWritable)
             #expect(failure.disposition == .permanent)
+            #expect((failure.error.details["tooLarge"] == true) == (errno == EFBIG))
         }
         let source = classify(.local(errno: ENOENT, operation: "open the source"))
         #expect(source.error.code == .sourceUnreadable)

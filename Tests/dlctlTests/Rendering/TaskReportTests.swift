@@ -114,6 +114,12 @@ import TransferRPC
         #expect(advice.first?.isLowercase != true || advice.hasPrefix("dlctl"))
     }
 
+    /// Other rights do not make room.
+    @Test func aFileThatIsTooLargeNeedsAnotherFolder() {
+        let error = TransferError(.destinationNotWritable, "so it is", details: [TransferError.tooLargeMember: true])
+        #expect(Advice.text(error, task: TaskID(7)).hasPrefix("Choose a folder that takes files of this size"))
+    }
+
     /// Nothing happens to it by itself, whatever the cause.
     @Test(arguments: [ErrorCode.networkConnect, .networkLost, .networkTimeout, .integrityLength, .httpStatus])
     func whoFailedForGoodIsNotToldToWait(code: ErrorCode) {

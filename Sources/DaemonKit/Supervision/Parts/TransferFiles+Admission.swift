@@ -142,7 +142,6 @@ extension TransferFiles {
     }
 }
 
-/// What became of a file that is a request's body.
 /// The file that a task sends, as it is now.
 struct FreshSource: Sendable {
     var identity: SourceIdentity
@@ -150,6 +149,7 @@ struct FreshSource: Sendable {
     var content: [UInt8]?
 }
 
+/// What became of a file that is a request's body.
 enum AdmittedBody: Sendable {
     case copied([UInt8])
     case referenced(SourceIdentity)
