@@ -89,6 +89,13 @@ static curl_socket_t open_private(void *context, curlsocktype purpose, struct cu
     return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
+CURLcode dld_easy_set_trace(CURL *easy, dld_trace_callback trace, void *context) {
+    CURLcode code = curl_easy_setopt(easy, CURLOPT_DEBUGFUNCTION, trace);
+    if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_DEBUGDATA, context);
+    if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_VERBOSE, 1L);
+    return code;
+}
+
 CURLcode dld_easy_set_private_sockets(CURL *easy) {
     return curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_private);
 }

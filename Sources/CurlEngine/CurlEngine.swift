@@ -17,15 +17,17 @@ package final class CurlEngine: Sendable {
         package var bufferBound: ByteCount
         /// Where `.ssh` with keys and known hosts is; nil = `HOME`.
         package var homeDirectory: String?
+        package var trace: EngineTrace?
         /// What rate limits are held against: nanoseconds of a monotonic clock.
         package var rateClock: @Sendable () -> Int64
 
         package init(
             journalPath: String, maximumTransfers: Int = 256, userAgent: String = "dld",
-            bufferBound: ByteCount = .mebibytes(96), homeDirectory: String? = nil,
+            bufferBound: ByteCount = .mebibytes(96), homeDirectory: String? = nil, trace: EngineTrace? = nil,
             rateClock: @escaping @Sendable () -> Int64 = { dld_monotonic_nanoseconds() }
         ) {
             self.homeDirectory = homeDirectory
+            self.trace = trace
             self.rateClock = rateClock
             self.journalPath = journalPath
             self.maximumTransfers = maximumTransfers
@@ -57,7 +59,7 @@ package final class CurlEngine: Sendable {
         errands = WorkQueue(name: "dld-errand", threads: 4) { $0() }
         let reactor = Reactor(
             maximumTransfers: configuration.maximumTransfers, userAgent: configuration.userAgent, files: files,
-            rateClock: configuration.rateClock)
+            trace: configuration.trace, rateClock: configuration.rateClock)
         guard let reactor, reactor.start() else {
             throw TransferError(.internal, "The network thread cannot start: descriptors or threads are used up.")
         }

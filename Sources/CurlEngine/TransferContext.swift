@@ -35,12 +35,12 @@ package final class TransferCounters: Sendable {
 
     /// Next offset in the part file: everything before it is written.
     package var bytesReceived: ByteCount { ByteCount(received.load(ordering: .relaxed)) }
-    /// Whole length of the file, -1 where unknown.
+    /// Whole length of the file, -1 if unknown.
     package var bytesExpected: Int64 { expected.load(ordering: .relaxed) }
     /// Uploads: next offset in the source, or bytes of a body that is more than the file (multipart). What the peer's
     /// system has not acknowledged does not count while the exchange runs.
     package var bytesSent: ByteCount { ByteCount(sent.load(ordering: .relaxed)) }
-    /// Uploads: where `bytesSent` ends, -1 where unknown.
+    /// Uploads: where `bytesSent` ends, -1 if unknown.
     package var bytesToSend: Int64 { toSend.load(ordering: .relaxed) }
     package var phase: TaskPhase { headArrived.load(ordering: .relaxed) ? .transferring : .connecting }
 

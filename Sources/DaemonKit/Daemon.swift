@@ -128,7 +128,10 @@ package final class Daemon: Sendable {
         engine = try CurlEngine(
             CurlEngine.Configuration(
                 journalPath: first.stateDirectory + "/offsets.journal",
-                userAgent: first.settings.userAgent ?? "dld/\(Self.version)"))
+                userAgent: first.settings.userAgent ?? "dld/\(Self.version)",
+                trace: EngineTrace(isWanted: { log.level <= .trace }) { task, kind, line in
+                    logger.trace("\(TraceLine.masked(kind, line))", metadata: ["task": "\(task)", "curl": "\(kind)"])
+                }))
 
         let access = FileAccess(
             mode: isSystem ? .system(root: first.stateDirectory + "/files") : .user, stateFolder: first.stateDirectory)

@@ -54,7 +54,10 @@ package final class RPCConnection: Sendable {
         self.registry = registry
         self.handler = handler
         let box = WeakConnection()
-        queue = OutgoingQueue(channel: channel, limits: registry.limits) { box.connection?.resumeReading() }
+        queue = OutgoingQueue(channel: channel, limits: registry.limits) {
+            box.connection?.kick()
+            box.connection?.resumeReading()
+        }
         box.set(self)
     }
 
@@ -181,7 +184,8 @@ extension RPCConnection {
     private func nextWork() -> Work? {
         state.withLockedValue { state in
             if state.next < state.requests.count {
-                guard state.inFlight < limits.inFlight else {
+                // A client that does not read gets no more to read.
+                guard state.inFlight < limits.inFlight, !queue.isCrowded else {
                     state.isPumping = false
                     return nil
                 }
@@ -238,6 +242,10 @@ extension RPCConnection {
     }
 
     private func begin(_ pending: Pending) {
+        if case .request(let request) = pending.entry, pending.batch?.isFull ?? false {
+            let refusal = request.id.map { RPCText.answer(id: $0, error: BatchAnswers.noRoom) }
+            return finish(pending, with: refusal, then: nil)
+        }
         switch pending.entry {
         case .invalid(let id, let error): finish(pending, with: RPCText.answer(id: id, error: error), then: nil)
         case .request(let request):
@@ -258,7 +266,7 @@ extension RPCConnection {
 
     private func finish(_ pending: Pending, with text: [UInt8]?, then afterwards: (@Sendable () -> Void)?) {
         if let batch = pending.batch {
-            if let whole = batch.add(text, afterwards, of: pending.entry) {
+            if let whole = batch.add(text, afterwards) {
                 if let text = whole.text { send(text) }
                 whole.afterwards.forEach { $0() }
             }
@@ -274,7 +282,7 @@ extension RPCConnection {
     }
 }
 
-/// Collects the answers to one batch, up to so many bytes: those to the rest only say that there was no room.
+/// Collects the answers to one batch. Once they have so many bytes, no further request of it is begun.
 private final class BatchAnswers: Sendable {
     private struct State {
         var missing: Int
@@ -291,14 +299,11 @@ private final class BatchAnswers: Sendable {
 
     /// The whole answer once the last one is in (without a text where the batch had notifications only); nil before.
     func add(
-        _ text: [UInt8]?, _ afterwards: (@Sendable () -> Void)?, of entry: RPCLine.Entry
+        _ text: [UInt8]?, _ afterwards: (@Sendable () -> Void)?
     ) -> (text: [UInt8]?, afterwards: [@Sendable () -> Void])? {
         state.withLockedValue { state in
             state.missing -= 1
-            if var text {
-                if state.text.count + text.count > limit, case .request(let request) = entry {
-                    text = RPCText.answer(id: request.id, error: Self.noRoom)
-                }
+            if let text {
                 state.text.append(state.text.isEmpty ? UInt8(ascii: "[") : UInt8(ascii: ","))
                 state.text += text
             }
@@ -310,7 +315,10 @@ private final class BatchAnswers: Sendable {
         }
     }
 
-    private static let noRoom = RPCError.tooLarge("The answers to this batch are too long together; ask in several.")
+    var isFull: Bool { state.withLockedValue { $0.text.count > limit } }
+
+    static let noRoom = RPCError.tooLarge(
+        "The answers to this batch are too long together, and this request was not begun; ask in several.")
 }
 
 /// Lets a queue call back the connection that owns it without keeping it alive.

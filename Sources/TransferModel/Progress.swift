@@ -89,7 +89,7 @@ public struct ResponseInfo: Hashable, Sendable, Codable {
     public var headers: [HeaderField]
     public var mimeType: String?
     public var textEncoding: String?
-    /// -1 where unknown.
+    /// -1 if unknown.
     public var expectedLength: Int64
     public var suggestedFilename: String?
     /// Where in the file this answer's body began; absent where it began at 0.

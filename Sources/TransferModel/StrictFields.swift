@@ -101,7 +101,7 @@ public struct StrictFields<Key: CodingKey & CaseIterable> {
 
 /// What is said of values of JSON that Swift has none for.
 enum Unrepresentable {
-    static let number = "a number that is too large, or has a fraction where only whole numbers count."
+    static let number = "a number that is too large, or has a fraction; only whole numbers count here."
     static let text = "text with half of a surrogate pair."
     static let either = "text with half of a surrogate pair, or \(number)"
 }

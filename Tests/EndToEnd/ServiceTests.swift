@@ -122,7 +122,7 @@ extension EndToEnd {
                 ("task.add", bad(["url": "http://h/", "destination": ["path": "/"]]), "tasks[3].destination.path"),
                 (
                     "task.add", bad(["url": "http://h/", "destination": ["path": "/proc/nothing/f"]]),
-                    "tasks[3].destination"
+                    "tasks[3].destination.path"
                 ),
                 ("task.add", bad(["kind": "upload", "url": "http://h/"]), "tasks[3].source"),
                 (
@@ -135,7 +135,7 @@ extension EndToEnd {
                         "kind": "upload", "url": "http://h/", "uploadProtocol": "s3Multipart",
                         "source": ["path": .string(scene.file("source"))],
                         "s3": ["partURLs": ["http://h/1"], "partSize": 2, "completeURL": "http://h/c"],
-                    ]), "tasks[3].s3"
+                    ]), "tasks[3].s3.partURLs"
                 ),
                 ("task.list", ["limit": 1.5], "limit"), ("task.get", ["id": 1.5], "id"),
                 ("task.pause", ["ids": [1, 1.5]], "ids[1]"), ("task.update", ["id": 1, "rateLimit": 1.5], "rateLimit"),

@@ -4,7 +4,7 @@ import TestSupport
 
 /// A service without meaning, for the tests of the wire.
 ///
-/// `echo` answers with its parameters, `fail` with an error, `hold` when released, `burst` sends notifications.
+/// `echo` answers with its parameters, `long` with 100,000 letters, `fail` with an error, `hold` when released, `burst` sends notifications.
 final class EchoHandler: RequestHandler {
     private struct State {
         var begun: [String] = []
@@ -43,6 +43,8 @@ final class EchoHandler: RequestHandler {
         case "hold":
             await hold()
             return RPCAnswer(.success(Array("true".utf8)))
+        case "long":
+            return RPCAnswer(.success(Array("\"\(String(repeating: "x", count: 100_000))\"".utf8)))
         case "burst":
             return RPCAnswer(.success(Array("true".utf8))) {
                 for number in 0..<1000 { connection.send(Array("{\"n\":\(number)}".utf8)) }

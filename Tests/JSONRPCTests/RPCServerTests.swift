@@ -51,7 +51,7 @@ struct RPCServerTests {
         }
     }
 
-    /// A request that the rest of the answer has no room for was served all the same, and says so.
+    /// A request that the rest of the answer has no room for is not begun, and says so.
     @Test func theAnswersOfABatchAreBounded() async throws {
         var limits = RPCLimits()
         limits.outgoing = 1000
@@ -63,9 +63,21 @@ struct RPCServerTests {
             }
             try await client.send("[" + requests.joined(separator: ",") + "]\n")
             let line = try #require(await client.line())
-            #expect(line.ranges(of: padding).count == 2 && line.ranges(of: "request.too_large").count == 2)
-            #expect((0..<4).allSatisfy { line.contains("\"id\":\($0)") } && handler.begun.count == 4)
+            #expect(line.ranges(of: padding).count == 3 && line.ranges(of: "request.too_large").count == 1)
+            #expect((0..<4).allSatisfy { line.contains("\"id\":\($0)") } && handler.begun.count == 3)
             try await expectService(client)
+        }
+    }
+
+    /// Requests that came together must not bring more answers than a client is given the time to read.
+    @Test func answersToManyRequestsAreNotPiledUp() async throws {
+        var limits = RPCLimits()
+        (limits.outgoing, limits.outgoingHighWater) = (1 << 20, 64 << 10)
+        try await withServer(limits: limits) { socket, _, _ in
+            let client = try await LineClient.connect(to: socket)
+            let requests = (0..<60).map { "{\"jsonrpc\":\"2.0\",\"id\":\($0),\"method\":\"long\"}\n" }
+            try await client.send(requests.joined())
+            for id in 0..<60 { #expect(await client.line()?.contains("\"id\":\(id),") == true) }
         }
     }
 

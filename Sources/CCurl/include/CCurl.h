@@ -12,6 +12,7 @@ typedef int (*dld_begin_callback)(
     void *context, char *remote, char *local, int remote_port, int local_port);
 typedef int (*dld_progress_callback)(
     void *context, curl_off_t expected, curl_off_t received, curl_off_t to_send, curl_off_t sent);
+typedef int (*dld_trace_callback)(CURL *easy, curl_infotype kind, char *bytes, size_t count, void *context);
 typedef int (*dld_socket_callback)(CURL *easy, curl_socket_t socket, int what, void *context, void *socket_context);
 typedef int (*dld_timer_callback)(CURLM *multi, long milliseconds, void *context);
 
@@ -40,6 +41,9 @@ CURLcode dld_easy_set_progress_callback(CURL *easy, dld_progress_callback progre
 
 /// Where known host keys are, and a key callback that refuses every key but a matching one.
 CURLcode dld_easy_set_known_hosts(CURL *easy, const char *path);
+
+/// Has libcurl tell what it does, sends and receives (CURLOPT_DEBUGFUNCTION(3)).
+CURLcode dld_easy_set_trace(CURL *easy, dld_trace_callback trace, void *context);
 
 /// Opens sockets close-on-exec: a program that is started must not keep a connection open.
 CURLcode dld_easy_set_private_sockets(CURL *easy);

@@ -83,6 +83,9 @@ struct EasySetup {
                 easy, receiveBody, receiveHeader, Unmanaged.passUnretained(transfer).toOpaque())
         }
         if result == CURLE_OK { result = dld_easy_set_private_sockets(easy) }
+        if result == CURLE_OK, let trace = transfer.reactor?.trace, trace.isWanted() {
+            result = trace.follow(transfer, on: easy)
+        }
         if let credentials = transfer.request.credentials {
             set(CURLOPT_USERNAME, credentials.user)
             set(CURLOPT_PASSWORD, credentials.password)

@@ -29,6 +29,7 @@ final class Reactor: @unchecked Sendable {
 
     let files: FileSide
     let rateClock: @Sendable () -> Int64
+    let trace: EngineTrace?
     private let userAgent: String
     private let mailbox: Mailbox<Command>
     private let epoll: Int32
@@ -61,12 +62,14 @@ final class Reactor: @unchecked Sendable {
     private static let idleHandleLimit = 64
 
     init?(
-        maximumTransfers: Int, userAgent: String, files: FileSide, rateClock: @escaping @Sendable () -> Int64
+        maximumTransfers: Int, userAgent: String, files: FileSide, trace: EngineTrace? = nil,
+        rateClock: @escaping @Sendable () -> Int64
     ) {
         guard let mailbox = Mailbox<Command>(), let multi = curl_multi_init() else { return nil }
         self.mailbox = mailbox
         self.multi = multi
         self.files = files
+        self.trace = trace
         self.userAgent = userAgent
         self.rateClock = rateClock
         epoll = dld_epoll_create()

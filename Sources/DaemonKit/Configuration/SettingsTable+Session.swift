@@ -11,7 +11,7 @@ extension SettingsTable {
         Setting(
             "session.conflictPolicy", .choice(of: ConflictPolicy.self), .choice(\.session.conflictPolicy),
             example: "overwrite",
-            "What delivery does where a file already has the name: take another name, replace it, or fail the task."),
+            "What delivery does if a file already has the name: take another name, replace it, or fail the task."),
         Setting(
             "session.timeoutIntervalForRequest", .duration(1...86400), .duration(\.session.timeoutIntervalForRequest),
             example: "30s",
@@ -48,8 +48,8 @@ extension SettingsTable {
             """),
         Setting(
             "session.connectionsPerDownload", .integer(1...64), .optionalInteger(\.session.connectionsPerDownload),
-            example: "8", default: "one, and up to 4 where more are faster",
-            "Connections that each download over http and https opens at once, where the server gives parts."),
+            example: "8", default: "one, and up to 4 if more are faster",
+            "Connections that each download over http and https opens at once, if the server gives parts."),
         Setting(
             "session.durability", .choice(of: Durability.self), .choice(\.session.durability), example: "relaxed",
             "Whether delivery waits until file and folder are on the disk (full), or leaves that to the system."),

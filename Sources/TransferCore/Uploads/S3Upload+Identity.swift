@@ -1,16 +1,18 @@
 import TransferModel
 
 extension S3Upload {
-    /// Whether these URLs lead to the same multipart upload as `other` does: same place, same `uploadId`. They are signed
-    /// anew when those that a waiting upload had have expired.
-    package func isSameUpload(as other: S3Upload) -> Bool { identity == other.identity }
+    /// Whether these URLs lead to the same multipart upload as `other` does: by `uploadId`, which a store gives once, whatever
+    /// name its host has; without one by place. They are signed anew when those that a waiting upload had have expired.
+    package func isSameUpload(as other: S3Upload) -> Bool {
+        if let abortURL, abortURL == other.abortURL { return true }
+        let (mine, theirs) = (identity, other.identity)
+        return mine.id == nil && theirs.id == nil ? mine.place == theirs.place : mine.id == theirs.id
+    }
 
-    private var identity: [String]? {
-        partURLs.first.map { url in
-            let (place, query) = Self.parted(url)
-            let id = query.split(separator: "&").first { $0.hasPrefix("uploadId=") }
-            return [String(place), id.map { String($0) } ?? ""]
-        }
+    private var identity: (place: Substring?, id: Substring?) {
+        guard let url = partURLs.first else { return (nil, nil) }
+        let (place, query) = Self.parted(url)
+        return (place, query.split(separator: "&").first { $0.hasPrefix("uploadId=") })
     }
 
     private static func parted(_ url: String) -> (place: Substring, query: Substring) {

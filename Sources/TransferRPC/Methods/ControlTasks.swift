@@ -113,7 +113,7 @@ public struct ControlResult: WireObject, Hashable {
         case .warnings:
             .optional(
                 .list(.object(Warning.self)),
-                "What the change costs: `task.pause` names transfers that ran and cannot continue where they are.")
+                "What the change costs: `task.pause` names transfers that ran and cannot resume.")
         case .files:
             .optional(
                 .list(.object(RemovedFile.self)),

@@ -60,7 +60,7 @@ public enum DaemonInfo: RPCMethod {
             case .pid: .required(.integer, "Process id.")
             case .uid: .required(.userID, "User the daemon runs as.")
             case .mode: .required(.oneOf(DaemonMode.self), "One daemon for one user, or one for the system.")
-            case .socket: .required(.string, "Path of the socket, the best known one where there are several.")
+            case .socket: .required(.string, "Path of the socket, the best known one if there are several.")
             case .sockets: .optional(.list(.string), "Paths of all sockets that the daemon listens on at this moment.")
             case .stateDirectory: .required(.string, "Folder of the store.")
             case .userDirectory:

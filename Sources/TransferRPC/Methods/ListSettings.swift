@@ -88,7 +88,7 @@ public struct ListedSetting: WireObject, Hashable {
         case .pending:
             .optional(
                 .object(SettingStatementView.self),
-                "What the files say by now and is not in force yet: it needs a reload, or a restart where `effect` says so."
+                "What the files say by now and is not in force yet: it needs a reload, or a restart if `effect` says so."
             )
         }
     }

@@ -97,7 +97,7 @@ public enum ListTasks: RPCMethod {
             case .match:
                 .optional(
                     .string,
-                    "Only where URL, description or file contain this text. A page looks at some thousand tasks for it: it may be short or empty and have a `nextCursor` all the same."
+                    "Only tasks whose URL, description or file contains this text. A page looks at some thousand tasks for it: it may be short or empty and have a `nextCursor` all the same."
                 )
             case .order:
                 .optional(
@@ -136,7 +136,9 @@ public enum ListTasks: RPCMethod {
             case .tasks: .required(.list(.object(TaskView.self)), "One page.")
             case .total:
                 .optional(
-                    .integer, "Tasks on all pages together. Absent with `match` or `kinds`, which nothing counts.")
+                    .integer,
+                    "Tasks on all pages together. Absent with `ids`, `range`, `clientTokens`, `tags`, `match` or `kinds`, which nothing counts."
+                )
             case .nextCursor: .optional(.string, "Absent on the last page.")
             }
         }

@@ -56,8 +56,9 @@ public enum UpdateTask: RPCMethod {
                 .optional(
                     .object(S3Upload.self),
                     "`s3Multipart`: replaces all of it, with URLs that are signed anew. The parts that are there stay if "
-                        + "the URLs lead to the same upload (same place and `uploadId`) and `partSize` is the same; else "
-                        + "the upload begins anew, and `abortURL` of the old one is asked.")
+                        + "the URLs lead to the same upload (same `uploadId`, or without one the same place) and `partSize` is "
+                        + "the same. URLs of another upload begin anew, and `abortURL` of the old one is asked; another "
+                        + "`partSize` sends all parts again.")
             case .mirrors: .optional(.list(.string), "Replace those the task had; an empty list removes them.")
             case .headers: .optional(HeaderField.wireType, "Replace those the task had; an empty list removes them.")
             case .username:

@@ -39,7 +39,7 @@ enum EventReference {
         case .taskStarted: "`attempt`: 1 for the first"
         case .taskResponse: "`response`: a [Response](#response)"
         case .taskRedirected: "`url`, `status`"
-        case .taskResumed: "`offset`, `expected`: -1 where unknown"
+        case .taskResumed: "`offset`, `expected`: -1 if unknown"
         case .taskRestarted: "`code`, `message`?, `pieces`?: numbers from 0"
         case .taskProgress:
             "`phase`, `bytesReceived`, `bytesExpected`, `bytesSent`, `bytesToSend`, `rate`, `eta`?, `resumedFrom`?"

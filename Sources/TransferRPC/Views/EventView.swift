@@ -69,7 +69,7 @@ extension EventView: WireObject {
         case .sequence: .optional(.sequence, "Place in the log; absent for `task.progress` and `events.lagged`.")
         case .time: .required(.time, "When it happened.")
         case .type: .required(.oneOf(EventType.self), "What happened; further members depend on it.")
-        case .session: .required(.string, "Identifier of the session; empty where it is of none.")
+        case .session: .required(.string, "Identifier of the session; empty if it belongs to none.")
         case .owner: .required(.userID, "Whose session it is.")
         case .task: .optional(.taskID, "The task it is of.")
         }

@@ -27,8 +27,8 @@ extension TaskSpec: WireObject {
         case .size:
             .optional(
                 .byteCount,
-                "Downloads: bytes that the file must have; a place that has another length is not used, and fails the task "
-                    + "(`integrity.length`) where there is no other.")
+                "Downloads: bytes that the file must have; a mirror that has another length is not used, and the task fails "
+                    + "(`integrity.length`) if there is no other.")
         case .pieces:
             .optional(
                 .object(PieceDigests.self),
@@ -59,12 +59,12 @@ extension TaskSpec: WireObject {
         case .connections:
             .optional(
                 .integer,
-                "Downloads over http and https: connections opened at once, 1 to 64, where the server gives parts with a strong validator; without it the session's `connectionsPerDownload`."
+                "Downloads over http and https: connections opened at once, 1 to 64, if the server gives parts with a strong validator; without it the session's `connectionsPerDownload`."
             )
         case .mirrors:
             .optional(
                 .list(.string),
-                "Downloads: other URLs of the very file (http, https, ftp, ftps, sftp), asked where those before fail. "
+                "Downloads: other URLs of the very file (http, https, ftp, ftps, sftp), asked if those before fail. "
                     + "Under `checksum`, or SHA-2 that the server gives, parts come from several at once over http and "
                     + "https.")
         case .requestCachePolicy: .optional(.any, "Not built yet.")
@@ -72,8 +72,8 @@ extension TaskSpec: WireObject {
         case .uploadProtocol:
             .optional(
                 .choice(["auto", "put", "post", "multipart", "tus", "resumable", "contentRange", "s3Multipart"]),
-                "How it is sent; `auto` asks the server, and puts the file where that speaks no upload protocol: at the "
-                    + "URL, or under its name in it where it ends in a slash. ftp, ftps and sftp have their own, and do so "
+                "How it is sent; `auto` asks the server, and puts the file if the server speaks no upload protocol: at the "
+                    + "URL, or under its name in it if the URL ends in a slash. ftp, ftps and sftp have their own, and do so "
                     + "too.")
         case .formField: .optional(.string, "`multipart`: name of the file's field; `file` without it.")
         case .formFields: .optional(.map(.string), "`multipart`: further fields; never shown again.")
@@ -86,7 +86,7 @@ extension TaskSpec: WireObject {
                 .choice(["careful", "optimistic"]),
                 "`resumable`: create empty first (default), or send with the creation and rely on 104.")
         case .uploadChecksum:
-            .optional(.oneOf(DigestAlgorithm.self), "Digest to send along, where the protocol has one.")
+            .optional(.oneOf(DigestAlgorithm.self), "Digest to send along, if the protocol has one.")
         case .s3: .optional(.object(S3Upload.self), "`s3Multipart`: presigned URLs; never shown again.")
         case .caFile, .clientCertificate, .tlsMinimumVersion, .timeoutIntervalForRequest, .timeoutIntervalForResource,
             .retry, .durability, .allowsArbitraryLoads:
@@ -208,7 +208,7 @@ extension RequestBody: WireObject {
         case .text: .optional(.string, "UTF-8 text; exactly one of the three.")
         case .base64: .optional(.string, "Any bytes, in base64.")
         case .file:
-            .optional(.string, "Absolute path of a file: copied at once where it is small (1 MiB), else left in place.")
+            .optional(.string, "Absolute path of a file: copied at once up to 1 MiB, else left in place.")
         }
     }
 }
@@ -248,7 +248,7 @@ extension ClientCertificate: WireObject {
     public static func field(_ key: CodingKeys) -> Field {
         switch key {
         case .certificate: .required(.string, "Absolute path of a PEM certificate or chain.")
-        case .key: .optional(.string, "Absolute path of the PEM key, where it is elsewhere.")
+        case .key: .optional(.string, "Absolute path of the PEM key, if it is in another file.")
         case .password: .optional(.string, "Pass phrase of the key; never shown again.")
         }
     }
@@ -258,7 +258,7 @@ extension ScheduleWindow: WireObject {
     public static func field(_ key: CodingKeys) -> Field {
         switch key {
         case .from: .required(.string, "HH:MM, local time.")
-        case .to: .required(.string, "HH:MM; past midnight where it is not later than `from`.")
+        case .to: .required(.string, "HH:MM; past midnight if it is not later than `from`.")
         case .days: .optional(.list(.integer), "Days it begins on, 0 = Sunday; all without it.")
         }
     }
@@ -284,7 +284,7 @@ extension ResponseInfo: WireObject {
         case .headers: .required(HeaderField.wireType, "[name, value]; repeats are joined with commas.")
         case .mimeType: .optional(.string, "Media type without parameters.")
         case .textEncoding: .optional(.string, "Its charset.")
-        case .expectedLength: .required(.byteCount, "-1 where unknown.")
+        case .expectedLength: .required(.byteCount, "-1 if unknown.")
         case .suggestedFilename: .optional(.string, "Name that the answer and the URL suggest.")
         case .resumedFrom: .optional(.byteCount, "Offset in the file that this answer's body began at; absent for 0.")
         case .body: .optional(.object(ResponseBody.self), "First 64 KiB of what an upload or data task was answered.")

@@ -16,7 +16,7 @@ public struct TaskView: Hashable, Sendable {
     /// A sentence about `queueReason`.
     public var explanation: String?
     public var bytesReceived: Int64
-    /// -1 where unknown.
+    /// -1 if unknown.
     public var bytesExpected: Int64
     public var bytesSent: Int64
     public var bytesToSend: Int64
@@ -41,7 +41,7 @@ public struct TaskView: Hashable, Sendable {
     public struct Live: Hashable, Sendable {
         public var phase: TaskPhase
         public var bytesReceived: Int64
-        /// -1 where unknown.
+        /// -1 if unknown.
         public var bytesExpected: Int64
         public var rate: ByteRate
         public var eta: Seconds?
@@ -259,20 +259,20 @@ extension TaskView: WireObject {
                 "`task.get` of a queued task: a sentence about `reason`; of a running one: that its disk does not answer."
             )
         case .bytesReceived: .required(.byteCount, "Bytes written to the file so far.")
-        case .bytesExpected: .required(.byteCount, "Length of the whole file; -1 where unknown.")
+        case .bytesExpected: .required(.byteCount, "Length of the whole file; -1 if unknown.")
         case .bytesSent: .required(.byteCount, "Bytes of the source or body sent so far.")
-        case .bytesToSend: .required(.byteCount, "Length of the source or body; 0 where nothing is sent.")
+        case .bytesToSend: .required(.byteCount, "Length of the source or body; 0 if nothing is sent.")
         case .resumedFrom: .optional(.byteCount, "Offset that the last attempt went on from.")
         case .rate: .required(.number, "Bytes per second now; 0 while it does not run.")
-        case .eta: .optional(.seconds, "To the end at this rate, where both are known.")
+        case .eta: .optional(.seconds, "To the end at this rate, if both are known.")
         case .attempts: .required(.integer, "Attempts begun.")
-        case .nextAttemptAt: .optional(.time, "When the daemon tries again by itself, where it knows.")
+        case .nextAttemptAt: .optional(.time, "When the daemon tries again by itself, if it knows.")
         case .createdAt: .required(.time, "When it was added.")
         case .startedAt: .optional(.time, "When it first ran.")
         case .finishedAt: .optional(.time, "When it reached its final state.")
         case .position: .required(.number, "Place among tasks of its priority; smaller first.")
         case .file: .optional(.string, "Path of the delivered file.")
-        case .sha256: .optional(.string, "SHA-256 of the delivered file in hexadecimal, where computed.")
+        case .sha256: .optional(.string, "SHA-256 of the delivered file in hexadecimal, if computed.")
         case .verified:
             .optional(.boolean, "Once it has ended: true if a digest of the content was known and compared.")
         case .response: .optional(.object(ResponseInfo.self), "The server's answer.")

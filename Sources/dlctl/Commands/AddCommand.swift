@@ -10,7 +10,7 @@ struct AddCommand: DaemonCommand {
         abstract: "Queue downloads; print their ids.",
         discussion: """
             Files go to the current folder unless -o, -d or the session says otherwise. The command answers when the \
-            tasks are stored; they go on without it. With -w it stays and shows progress.
+            tasks are stored; they continue without it. With -w it stays and shows progress.
 
             A URL may stand for several, as in curl: [1-10], [01-20], [1-10:2], [a-z] or {a,b,c}. With several of \
             these it is all combinations, and the last one varies fastest. In -o, #1 is what the first one stands \
@@ -23,11 +23,12 @@ struct AddCommand: DaemonCommand {
             A LIST (-i) has one URL a line, its mirrors behind tabs, and # comments. Indented lines below a URL set \
             out=, dir=, checksum= and header= for it.
 
-            A Metalink document (version 4 or 3) names files with their mirrors and digests, also of pieces: where a \
-            file is wrong only the pieces that are wrong are fetched again. Its names stay below the folder.
+            A Metalink document (version 4 or 3) names files with their mirrors and digests, also of pieces: only \
+            damaged pieces are fetched again. Its names stay below the folder.
 
-            With a checksum, parts of the file come from all mirrors at once, and one that fails or is slow is left. \
-            Without one a mirror is asked where those before fail, and begins anew: two versions are never mixed.
+            With a checksum, parts of the file come from all mirrors at once; a mirror that fails or is slow is \
+            dropped. Without one, the next mirror is tried only after a failure, from the beginning: two versions are \
+            never mixed.
 
             EXAMPLES:
               dlctl add https://example.org/file.iso

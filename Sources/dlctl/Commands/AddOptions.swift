@@ -16,7 +16,7 @@ struct SavingOptions: ParsableArguments {
         completion: .directory)
     var directory: String?
 
-    @Option(help: ArgumentHelp("What to do where the file exists.", valueName: "policy"))
+    @Option(help: ArgumentHelp("What to do if the file exists.", valueName: "policy"))
     var onConflict: ConflictPolicy?
 
     @Option(
@@ -140,7 +140,7 @@ struct RequestOptions: ParsableArguments {
     var proxy: String?
 
     @Option(
-        help: ArgumentHelp("Read the proxy's URL from a file, where it holds a password.", valueName: "file"),
+        help: ArgumentHelp("Read the proxy's URL from a file, if it holds a password.", valueName: "file"),
         completion: .file())
     var proxyFile: String?
 

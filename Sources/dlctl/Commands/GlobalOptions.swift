@@ -15,13 +15,13 @@ struct GlobalOptions: ParsableArguments {
     @Flag(help: "Talk to the system's daemon, not the user's own; with --socket, it listens there.")
     var system = false
 
-    @Flag(help: "Print JSON: one value, or one a line where results come one by one.")
+    @Flag(help: "Print JSON: one value, or one a line if results come one by one.")
     var json = false
 
     @Flag(name: .shortAndLong, help: "Print results only, no remarks and no progress.")
     var quiet = false
 
-    @Flag(help: "Do not start a daemon where none runs.")
+    @Flag(help: "Do not start a daemon if none runs.")
     var noStart = false
 }
 

@@ -7,7 +7,7 @@ import TransferRPC
 struct StartCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
         commandName: "start",
-        abstract: "Start the daemon, where none runs, and say where it listens.",
+        abstract: "Start the daemon if none runs, and say where it listens.",
         discussion: """
             Every command that needs a daemon starts one; this does nothing else. The system's daemon is started by systemd.
             """)
@@ -27,7 +27,7 @@ struct StartCommand: DaemonCommand {
 struct StopCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
         commandName: "stop",
-        abstract: "Stop the daemon: transfers pause where they are, and go on when it is started again.",
+        abstract: "Stop the daemon: transfers stop, and resume when it is started again.",
         discussion: """
             Waits until the daemon has written down where its transfers are, and has ended. The next command that needs a daemon \
             starts one again; add -w, wait and watch that are running do not. The system's daemon is stopped with systemctl.

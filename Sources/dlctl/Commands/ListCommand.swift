@@ -36,7 +36,7 @@ struct ListCommand: DaemonCommand {
     @Flag(help: "All tasks, on a terminal too.")
     var all = false
 
-    @Option(help: ArgumentHelp("Only where address, description or file contain this text.", valueName: "text"))
+    @Option(help: ArgumentHelp("Only tasks whose address, description or file contains this text.", valueName: "text"))
     var match: String?
 
     @Option(

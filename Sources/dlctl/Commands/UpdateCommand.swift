@@ -4,7 +4,7 @@ import TransferRPC
 
 struct UpdateCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        commandName: "update", abstract: "Change tasks where they stand, also those that failed or were cancelled.",
+        commandName: "update", abstract: "Change tasks in place, also those that failed or were cancelled.",
         discussion: """
             With a new URL, mirrors, headers, credentials, proxy or checksum a running or waiting task begins another attempt at \
             once; 'retry' takes up one that failed or was cancelled. It goes on from the bytes that are there if the \
@@ -46,7 +46,7 @@ struct UpdateCommand: DaemonCommand {
         help: ArgumentHelp("Save into this folder; the file keeps its name.", valueName: "dir"), completion: .directory)
     var directory: String?
 
-    @Option(help: ArgumentHelp("What to do where the file exists.", valueName: "policy"))
+    @Option(help: ArgumentHelp("What to do if the file exists.", valueName: "policy"))
     var onConflict: ConflictPolicy?
 
     @Option(

@@ -10,7 +10,7 @@ struct UploadCommand: DaemonCommand {
             The last argument says where the files go. Without --protocol the server is asked how it takes uploads. \
             Where it speaks tus or resumable uploads, or with post and multipart, it names each file itself. Else a \
             URL that ends in / is a folder, and files keep their names in it. The command answers when the tasks are \
-            stored; they go on without it, and resume where the server says they are. The files must stay as they are \
+            stored; they continue without it, and resume at the offset the server reports. The files must stay as they are \
             until they are sent; standard input cannot be sent, for it cannot be read again.
 
             EXAMPLES:
@@ -63,7 +63,7 @@ struct SendingOptions: ParsableArguments {
 
     @Option(
         name: [.customShort("X", allowingJoined: true), .long],
-        help: ArgumentHelp("HTTP method, where not the usual.", valueName: "method"))
+        help: ArgumentHelp("HTTP method, if not the usual one.", valueName: "method"))
     var method: String?
 
     @Option(help: ArgumentHelp("multipart: name of the form's field for the file.", valueName: "field"))

@@ -183,8 +183,8 @@ extension ManualPage {
                     "A socket of the user's daemon is dld/dld.sock below it, unless it is another user's or too long."
                 ),
                 ("XDG_STATE_HOME", "The daemon's state is in dld below it; ~/.local/state without it."),
-                ("NO_COLOR", "Switches colours off where it is set and not empty."),
-                ("COLUMNS", "Width of the output where the terminal does not tell."),
+                ("NO_COLOR", "Switches colours off if it is set and not empty."),
+                ("COLUMNS", "Width of the output if the terminal does not tell."),
             ]),
         Part(
             title: "FILES",
@@ -192,7 +192,7 @@ extension ManualPage {
                 ("~/.local/state/dld/dld.sock", "Socket of the user's daemon, which is looked for first."),
                 (
                     "$XDG_RUNTIME_DIR/dld/dld.sock",
-                    "Another one, where that variable is set; systemd's, with dld.socket."
+                    "Another one, if that variable is set; systemd's, with dld.socket."
                 ),
                 ("/run/dld/dld.sock", "Socket of the system's daemon."),
                 (

@@ -216,6 +216,7 @@ final class DownloadAttempt: TransferAttempt {
             case .uploaded:
                 throw TransferError(.internal, "A download took a step of uploads; please report it.")
             }
+            recorder.begins(exchange)
             let outcome = await tools.engine.perform(
                 exchange, into: held.part, sending: sending?.file, context: context)
             gathered = outcome.gathered

@@ -82,6 +82,7 @@ final class RequestExchanges: Sendable {
                 try await announce(resumedAt: offset)
             }
             run.sends(canResume: ResumeProspects.mayResume(record.spec.kind, exchange, strategy.upload))
+            recorder.begins(exchange)
             let outcome = await tools.engine.perform(exchange, into: nil, sending: sending?.file, context: context)
             step = strategy.next(after: outcome)
             if case .aborted = outcome.end {

@@ -81,7 +81,7 @@ package struct ControlOutcome: Sendable, Hashable {
 package struct LiveFigures: Sendable, Hashable {
     package var phase: TaskPhase
     package var bytesReceived: Int64
-    /// -1 where unknown.
+    /// -1 if unknown.
     package var bytesExpected: Int64
     /// Bytes per second over the last second or so.
     package var rate: Int64
@@ -90,7 +90,7 @@ package struct LiveFigures: Sendable, Hashable {
     package var resumedFrom: Int64?
     /// Offset in the source, or in the body where that is more.
     package var bytesSent: Int64 = 0
-    /// 0 where nothing is sent.
+    /// 0 if nothing is sent.
     package var bytesToSend: Int64 = 0
 }
 

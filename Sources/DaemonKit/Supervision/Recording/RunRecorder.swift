@@ -74,12 +74,41 @@ final class RunRecorder: TransferObserver {
 
     // MARK: What is observed
 
+    /// An exchange is about to begin.
+    func begins(_ exchange: Exchange) {
+        note("exchange", Self.fields(of: exchange))
+    }
+
+    private static func fields(of exchange: Exchange) -> Logger.Metadata {
+        var fields: Logger.Metadata = ["url": "\(URLRules.redacted(exchange.url))"]
+        if let method = exchange.method { fields["method"] = "\(method)" }
+        // HTTP says in a field where it begins, other protocols have a command for that.
+        if let range = exchange.headers.first(where: { $0.isNamed("Range") }) { fields["range"] = "\(range.value)" }
+        if exchange.startOffset > 0 { fields["offset"] = "\(exchange.startOffset)" }
+        return fields
+    }
+
+    private static func text(_ verdict: Verdict) -> String {
+        switch verdict {
+        case .accept(let acceptance): "accepted at \(acceptance.offset)"
+        case .stop(.restart(let error)), .stop(.failure(let error, _)): "stopped: \(error.code.rawValue)"
+        case .stop(.bareRange): "stopped: ask with a bare range"
+        case .stop(.complete): "stopped: all of it is held"
+        }
+    }
+
+    private func note(_ what: Logger.Message, _ fields: @autoclosure () -> Logger.Metadata) {
+        logger.debug(what, metadata: fields().merging(["task": "\(record.id)"]) { $1 })
+    }
+
     func transferRedirected(to url: String, status: Int) {
+        note("redirected", ["status": "\(status)", "url": "\(URLRules.withoutSecrets(url))"])
         run.redirected(to: url)
         take(.redirected(to: url, status: status))
     }
 
     func transferResponded(_ head: ResponseHead, verdict: Verdict) {
+        note("answered", ["status": "\(head.status ?? 0)", "verdict": "\(Self.text(verdict))"])
         if case .accept(let acceptance) = verdict, acceptance.origin == nil,
             head.status.map({ (200..<300).contains($0) }) ?? true
         {
@@ -106,6 +135,7 @@ final class RunRecorder: TransferObserver {
     }
 
     func transferCheckpointed(_ checkpoint: Checkpoint) {
+        note("checkpoint", ["offset": "\(checkpoint.offset)"])
         enum Next { case nothing, keep, drain }
         let next: Next = state.withLock { state in
             let isNew = state.latest == nil
@@ -129,6 +159,7 @@ final class RunRecorder: TransferObserver {
     }
 
     func transferRestarting(_ checkpoint: Checkpoint, proceed: @escaping @Sendable () -> Void) {
+        note("begins anew", [:])
         state.withLock { $0.latest = nil }
         run.restarted()
         take(.restarting(checkpoint, proceed: proceed), promptly: true)

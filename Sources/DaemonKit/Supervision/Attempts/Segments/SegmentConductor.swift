@@ -191,6 +191,7 @@ final class SegmentConductor: Sendable {
         }
         var context = context
         context.observer = observer
+        observer.begins(exchange)
         let exchange = engine.begin(exchange, into: part, as: segment, context: context) { outcome in
             self.ended(id, at: host, outcome)
         }

@@ -38,6 +38,8 @@ final class SegmentObserver: TransferObserver {
         recorder.transferReachedFile(checkpoint, proceed: proceed)
     }
 
+    func begins(_ exchange: Exchange) { recorder.begins(exchange) }
+
     func transferLingers() { recorder.transferLingers() }
 
     func transferCheckpointed(_ checkpoint: Checkpoint) { recorder.transferCheckpointed(checkpoint) }

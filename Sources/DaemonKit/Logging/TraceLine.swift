@@ -1,0 +1,57 @@
+import CurlEngine
+import TransferCore
+import TransferModel
+import TransferRPC
+
+/// A line of libcurl's for the log at `trace`: as it is, but for what is secret in it.
+enum TraceLine {
+    static func masked(_ kind: EngineTrace.Kind, _ line: String) -> String {
+        switch kind {
+        case .note: note(line)
+        case .sent, .received: head(line)
+        }
+    }
+
+    /// A request line, a status line, a field, or a command of FTP.
+    private static func head(_ line: String) -> String {
+        let words = line.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
+        if words.count == 3, words[2].hasPrefix("HTTP/") {
+            return "\(words[0]) \(URLRules.redacted(String(words[1]))) \(words[2])"
+        }
+        if let first = words.first, ["PASS", "ACCT"].contains(first.uppercased()) {
+            return "\(first) \(HeaderField.mask)"
+        }
+        return field(line) ?? line
+    }
+
+    /// `Name: value`.
+    private static func field(_ line: String) -> String? {
+        // Those of HTTP/2 begin with a colon.
+        guard let colon = line.utf8.dropFirst().firstIndex(of: UInt8(ascii: ":")) else { return nil }
+        let name = String(line[..<colon])
+        guard !name.isEmpty, !name.contains(" ") else { return nil }
+        let value = String(line[line.index(after: colon)...].drop { $0 == " " })
+        if name == ":path" { return ":path: \(URLRules.redacted(value))" }
+        let places = ["location", "content-location", "link", "refresh", "referer"]
+        if places.contains(name.lowercased()) { return "\(name): \(URLRules.withoutSecrets(value))" }
+        return "\(name): \(HeaderField(name, value).masked.value)"
+    }
+
+    /// libcurl tells of HTTP/2's fields as `[name: value]`, and names proxies of the environment with their passwords.
+    private static func note(_ line: String) -> String {
+        if line.last == "]", let open = line.lastIndex(of: "["),
+            let field = field(String(line[line.index(after: open)...].dropLast()))
+        {
+            return line[...open] + field + "]"
+        }
+        var (shown, rest) = ("", line[...])
+        while let mark = rest.range(of: "://") {
+            let begin = rest[..<mark.lowerBound].lastIndex { !$0.isLetter && !$0.isNumber && $0 != "+" }
+            let start = begin.map { rest.index(after: $0) } ?? rest.startIndex
+            let end = rest[mark.upperBound...].firstIndex { $0 == " " || $0 == "'" || $0 == "\"" } ?? rest.endIndex
+            shown += rest[..<start] + URLRules.redacted(String(rest[start..<end]))
+            rest = rest[end...]
+        }
+        return shown + rest
+    }
+}

@@ -1,0 +1,39 @@
+import TestSupport
+import Testing
+import TransferModel
+
+extension EndToEnd {
+    /// docs/debugging.md: one task can be followed through the log.
+    @Suite struct Debugging {
+        @Test(.timeLimit(.minutes(1)))
+        func theLogFollowsOneTask() async throws {
+            let scene = try await Scene()
+            scene.origin.serveEverything(.good(.version(1, size: 1000)))
+            let id = try await scene.add()
+            try await scene.probe.wait(for: id, "completed")
+            let lines = scene.daemon.log.split(separator: "\n").filter { $0.contains("task=\(id)") }
+            for word in ["started", "exchange", "answered", "completed"] {
+                #expect(lines.contains { $0.contains(word) }, "no \(word) in \(lines)")
+            }
+            #expect(!lines.contains { $0.contains("curl=") }, "libcurl is silent unless it is asked")
+        }
+
+        /// The engine's own words need `trace`, and secrets are masked in them too.
+        @Test(.timeLimit(.minutes(1)))
+        func traceHasLibcurlsWordsWithoutSecrets() async throws {
+            let scene = try await Scene(["--log-level", "trace"])
+            scene.origin.serveEverything(.good(.version(1, size: 1000)))
+            let secret = "Tops3cret"
+            let id = try await scene.probe.add(
+                "\(scene.origin.url("/file"))?token=\(secret)", to: scene.file(),
+                ["headers": [["Cookie", .string("k=\(secret)")], ["X-Plain", "seen"]], "bearer": .string(secret)])
+            try await scene.probe.wait(for: id, "completed")
+            let lines = scene.daemon.log.split(separator: "\n").filter { $0.contains("task=\(id)") }
+            #expect(lines.contains { $0.contains("GET /file?token=***") && $0.contains("curl=sent") }, "\(lines)")
+            #expect(lines.contains { $0.contains("X-Plain: seen") })
+            #expect(lines.contains { $0.contains("HTTP/1.1 200") && $0.contains("curl=received") })
+            #expect(lines.contains { $0.contains("curl=note") })
+            #expect(!scene.daemon.log.contains(secret))
+        }
+    }
+}
