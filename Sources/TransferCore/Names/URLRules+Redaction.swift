@@ -119,13 +119,14 @@ extension URLRules {
         "authorization",
     ]
 
-    /// The URL for logs: no user info, values of the query masked, no data, no control characters. Takes any text.
+    /// The URL for logs: no user info, values of the query and of path parameters (`;jsessionid=…`) masked, no fragment, no data,
+    /// no control characters. Takes any text.
     package static func redacted(_ text: String) -> String {
         let printable = String(
             String.UnicodeScalarView(
                 text.unicodeScalars.filter { $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value) }))
         if printable.prefix(5).lowercased() == "data:" { return "data:…" }
-        let url = withoutUserInfo(printable).prefix { $0 != "#" }
+        let url = withoutParameters(withoutUserInfo(printable).prefix { $0 != "#" })
         guard let mark = url.firstIndex(of: "?") else { return String(url) }
         let masked = url[url.index(after: mark)...].split(separator: "&", omittingEmptySubsequences: false).map {
             part in
@@ -133,5 +134,17 @@ extension URLRules {
             return part[..<equals] + "=***"
         }
         return url[..<mark] + "?" + masked.joined(separator: "&")
+    }
+
+    /// Sessions of some servers are in parameters of the path (RFC 3986 section 3.3).
+    private static func withoutParameters(_ url: Substring) -> Substring {
+        guard url.utf8.contains(UInt8(ascii: ";")) else { return url }
+        let path = url.prefix { $0 != "?" }
+        let segments = path.split(separator: "/", omittingEmptySubsequences: false).map { segment in
+            var parts = segment.split(separator: ";", omittingEmptySubsequences: false)
+            for index in parts.indices.dropFirst() { parts[index] = masked(parts[index]) { _, _ in true } }
+            return parts.joined(separator: ";")
+        }
+        return segments.joined(separator: "/") + url[path.endIndex...]
     }
 }

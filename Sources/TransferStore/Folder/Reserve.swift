@@ -60,9 +60,9 @@ final class Reserve: Sendable {
 
     /// - Returns: what is missing for it.
     private func allocate() -> Lack? {
-        // Whatever else took the name is not the reserve; a folder stays.
+        // Whatever else took the name is not the reserve; a folder that is not empty stays.
         var found = stat()
-        if lstat(path, &found) == 0, found.st_mode & S_IFMT != S_IFREG { unlink(path) }
+        if lstat(path, &found) == 0, found.st_mode & S_IFMT != S_IFREG { remove(path) }
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { return .room }
         defer { Glibc.close(descriptor) }

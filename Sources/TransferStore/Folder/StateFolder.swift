@@ -164,9 +164,10 @@ final class InstanceLock: Sendable {
     /// - Throws: `TransferError` `limit.reached` that names the pid of the holder.
     init(path: String) throws {
         descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        wasOpen = Self.lines(descriptor).contains(Self.mark[...])
+        let refusal = errno
+        wasOpen = descriptor >= 0 && Self.lines(descriptor).contains(Self.mark[...])
         guard descriptor >= 0 else {
-            throw StoreFailure.system("Cannot open the lock", path: path, errno: errno)
+            throw StoreFailure.system("Cannot open the lock", path: path, errno: refusal)
         }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             let code = errno

@@ -136,7 +136,11 @@ struct RequestOptions: ParsableArguments {
 
     @OptionGroup var credentials: CredentialOptions
 
-    @Option(help: ArgumentHelp("http, https, socks5 or socks5h proxy, or none.", valueName: "url"))
+    @Option(
+        help: ArgumentHelp(
+            "http, https, socks5 or socks5h proxy, or none.",
+            discussion: "Without it the session's, or that of the daemon's environment; the shell's is not looked at.",
+            valueName: "url"))
     var proxy: String?
 
     @Option(

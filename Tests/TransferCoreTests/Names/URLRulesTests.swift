@@ -77,6 +77,7 @@ struct URLRulesTests {
     @Test(arguments: [
         ("https://u:p@h/x", "https://h/x"),
         ("https://h/x?sig=abc&a=&flag&&k=v=w", "https://h/x?sig=***&a=***&***&&k=***"),
+        ("https://h/a;jsessionid=s;v=1/b;w?x=y", "https://h/a;jsessionid=***;v=***/b;w?x=***"), ("h;=/;", "h;=***/;"),
         ("https://h/x#frag", "https://h/x"), ("data:text/plain,secret", "data:…"), ("DATA:,x", "data:…"),
         ("not a url", "not a url"), ("http://h/a\r\nb", "http://h/ab"), ("http://u@h@x/", "http://x/"), ("", ""),
     ])

@@ -53,13 +53,18 @@ private final class SmallDisk: Sendable {
     }
 
     /// Adds would be refused for want of room that is there.
-    @Test(arguments: [S_IFLNK, S_IFIFO, S_IFSOCK])
+    @Test(arguments: [S_IFLNK, S_IFIFO, S_IFSOCK, S_IFDIR])
     func whatElseHasItsNameGivesWay(_ kind: mode_t) throws {
         let fixture = Fixture()
         try fixture.open().close()
         let (path, elsewhere) = (fixture.folder + "/reserve", fixture.folder + "/elsewhere")
         unlink(path)
-        let made = kind == S_IFLNK ? symlink(elsewhere, path) : mknod(path, kind | 0o600, 0)
+        let made =
+            switch kind {
+            case S_IFLNK: symlink(elsewhere, path)
+            case S_IFDIR: mkdir(path, 0o700)
+            default: mknod(path, kind | 0o600, 0)
+            }
         #expect(made == 0)
         let store = try fixture.open()
         #expect(!store.isStorageLow)

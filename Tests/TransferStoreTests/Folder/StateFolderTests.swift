@@ -85,6 +85,13 @@ import TransferModel
         #expect(error?.message.hasPrefix("\(path) is not a regular file") == true, "\(error?.message ?? "")")
     }
 
+    @Test func aFolderInPlaceOfTheLockIsNamed() async throws {
+        try makeFolder()
+        #expect(mkdir(fixture.folder + "/lock", 0o700) == 0)
+        let error = await transferError { _ = try fixture.open() }
+        #expect(error?.message.contains("Is a directory") == true, "\(error?.message ?? "")")
+    }
+
     @Test func aFileInPlaceOfTheFolderIsNamed() async throws {
         try Data().write(to: URL(fileURLWithPath: fixture.folder))
         let error = await transferError { _ = try fixture.open() }
