@@ -115,7 +115,7 @@ struct DaemonClientTests {
     }
 
     @Test func aBusyDaemonIsWaitedFor() async throws {
-        try await withDaemon(patience: .seconds(2)) { client, daemon in
+        try await withDaemon(patience: .seconds(8)) { client, daemon in
             daemon.answersInfo()
             let pending = Task { try await client.call(DaemonStats.self, .init()) }
             #expect(await eventually { daemon.requests.count { $0.hasPrefix("daemon.info") } >= 2 })

@@ -98,6 +98,9 @@ package actor LaunchService: LaunchServing {
     /// Whether a look has begun that has not ended.
     var isLooking: Bool { !looks.isEmpty }
 
+    /// Nor is the end of a program that this daemon began still to be stored.
+    var isIdle: Bool { looks.isEmpty && begun.isEmpty }
+
     func consider(_ key: SessionKey) async {
         guard looks[key] == nil else {
             looks[key] = true

@@ -77,7 +77,10 @@ import TransferStore
             _ = await eventually {
                 // The end of a program is a look too, which this one may have joined.
                 if await self.service?.isLooking == true { return false }
-                guard let launch = try? await self.launch(), let program = launch.program else { return true }
+                guard let launch = try? await self.launch(), let program = launch.program else {
+                    // Its end is stored, and what follows from that is still to come.
+                    return await self.service?.isIdle ?? true
+                }
                 return self.programs.isRunning(program)
             }
         }
