@@ -84,39 +84,24 @@ package final class CurlEngine: Sendable {
         files.board(for: part, checkpoint, context: context)
     }
 
-    /// Performs one exchange. Where the calling task is cancelled it ends with `.aborted`, after what arrived is written.
-    ///
-    /// The part must stay open until this returns. `source` is what the exchange's payload takes its bytes from; where
-    /// it is not any more what it was when it was opened, the exchange is stopped with source.changed.
-    package func perform(
-        _ exchange: Exchange, into part: PartFile?, sending source: UploadSource? = nil, context: TransferContext
-    ) async -> ExchangeOutcome {
-        context.counters.setTransferring(false)
-        if LocalExchange.handles(exchange.url) { return await copy(exchange, part, context) }
-        switch request(exchange) {
-        case .success(let request):
-            let keys = request.url.scheme == "sftp" ? await findKeys(exchange.network.knownHostsPath) : nil
-            return await run(exchange, part, source, context, request, keys)
-        case .failure(let refusal): return refusal.outcome
-        }
-    }
-
-    /// Begins one exchange over HTTP, a part of a file; nothing waits for it but `completion`, which is called once, on any
-    /// thread, maybe before this returns. The part must stay open until then.
-    package func begin(
-        _ exchange: Exchange, into part: PartFile, as segment: Segment, context: TransferContext,
-        _ completion: @escaping @Sendable (ExchangeOutcome) -> Void
+    package func start(
+        _ exchange: Exchange, into part: PartFile?, sending source: UploadSource?, as segment: Segment?,
+        context: TransferContext, then report: @escaping @Sendable (ExchangeOutcome) -> Void
     ) -> RunningExchange {
-        let running = RunningExchange()
+        // Of a file in parts the others transfer already.
+        if segment == nil { context.counters.setTransferring(false) }
+        if LocalExchange.handles(exchange.url) { return copy(exchange, part, context, report) }
         switch request(exchange) {
         case .success(let request):
-            run(
-                Transfer(
-                    exchange: exchange, part: part, context: context, request: request, keys: nil,
-                    feed: feeds.make(exchange, source: nil), segment: segment, report: completion), running)
-        case .failure(let refusal): completion(refusal.outcome)
+            let transfer = Transfer(
+                exchange: exchange, part: part, context: context, request: request, source: source,
+                feed: feeds.make(exchange, source: source), segment: segment, report: report)
+            request.url.scheme == "sftp" ? startWithKeys(transfer) : reactor.post(.start(transfer))
+            return RunningExchange { [reactor] in reactor.post(.abort(transfer)) }
+        case .failure(let refusal):
+            report(refusal.outcome)
+            return RunningExchange {}
         }
-        return running
     }
 
     /// Why an exchange never reaches the network.
@@ -140,72 +125,23 @@ package final class CurlEngine: Sendable {
         }
     }
 
-    private func run(_ transfer: Transfer, _ running: RunningExchange) {
-        if running.begins(stop: { [reactor] in reactor.post(.abort(transfer)) }) {
-            reactor.post(.start(transfer))
-        } else {
-            transfer.refuse(.aborted)
-        }
-    }
-
-    private func run(
-        _ exchange: Exchange, _ part: PartFile?, _ source: UploadSource?, _ context: TransferContext,
-        _ request: RequestState, _ keys: SSHKeys?
-    ) async -> ExchangeOutcome {
-        let running = RunningExchange()
-        return await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                run(
-                    Transfer(
-                        exchange: exchange, part: part, context: context, request: request, keys: keys, source: source,
-                        feed: feeds.make(exchange, source: source)
-                    ) { continuation.resume(returning: $0) }, running)
-            }
-        } onCancel: {
-            running.cancel()
-        }
-    }
-
-    @inline(never)  // Kept off the frames that wait.
     private func copy(
-        _ exchange: Exchange, _ part: PartFile?, _ context: TransferContext
-    ) async -> ExchangeOutcome {
-        let running = Guarded<(local: LocalExchange?, cancelled: Bool)>((nil, false))
-        return await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let files = self.files
-                let local = LocalExchange(exchange: exchange, part: part, context: context) {
-                    part, acceptance, context in
-                    files.sink(part, acceptance, context) {}
-                } report: { outcome in
-                    let local = running.withLock { state in
-                        defer { state.local = nil }
-                        return state.local
-                    }
-                    if let local { files.ledger.remove(local) }
-                    continuation.resume(returning: outcome)
-                }
-                let cancelled = running.withLock { state in
-                    state.local = local
-                    return state.cancelled
-                }
-                if cancelled { local.cancel() }
-                files.ledger.add(local)
-                local.start()
-            }
-        } onCancel: {
-            running.withLock { state in
-                state.cancelled = true
-                return state.local
-            }?.cancel()
-        }
+        _ exchange: Exchange, _ part: PartFile?, _ context: TransferContext,
+        _ report: @escaping @Sendable (ExchangeOutcome) -> Void
+    ) -> RunningExchange {
+        let local = LocalExchange(exchange: exchange, part: part, context: context, files: files, report: report)
+        local.start()
+        return RunningExchange { local.cancel() }
     }
 
-    @inline(never)  // Kept off the frames that wait.
-    private func findKeys(_ knownHosts: String?) async -> SSHKeys {
-        let home = homeDirectory
-        return await errand {
-            SSHKeys.find(knownHosts: knownHosts, home: home ?? getenv("HOME").map { String(cString: $0) })
+    /// Looking for keys reads files, which may block.
+    private func startWithKeys(_ transfer: Transfer) {
+        let (reactor, home) = (reactor, homeDirectory)
+        errands.post {
+            transfer.keys = SSHKeys.find(
+                knownHosts: transfer.exchange.network.knownHostsPath,
+                home: home ?? getenv("HOME").map { String(cString: $0) })
+            reactor.post(.start(transfer))
         }
     }
 

@@ -1,20 +1,19 @@
+import Threading
 import TransferCore
 import TransferModel
 
-/// What performs exchanges for whoever supervises transfers: `CurlEngine`, or a scripted network under simulation.
+/// Performs exchanges for supervision: `CurlEngine`, or a scripted network in simulations.
 package protocol ExchangePerforming: Sendable {
     /// nil where resumption starts from checkpoints only.
     var journal: OffsetJournal? { get }
 
-    /// Performs one exchange; as `CurlEngine.perform`.
-    func perform(
-        _ exchange: Exchange, into part: PartFile?, sending source: UploadSource?, context: TransferContext
-    ) async -> ExchangeOutcome
-
-    /// Begins one exchange that fetches a part of a file; as `CurlEngine.begin`.
-    func begin(
-        _ exchange: Exchange, into part: PartFile, as segment: Segment, context: TransferContext,
-        _ completion: @escaping @Sendable (ExchangeOutcome) -> Void
+    /// Starts one exchange. `report` is called once, on any thread, maybe before this returns. It must not block.
+    ///
+    /// The part must stay open until then. If `source`, which the exchange's payload takes its bytes from, changes after
+    /// it was opened, the exchange stops with source.changed. A `segment` makes it one of several parts of a file.
+    func start(
+        _ exchange: Exchange, into part: PartFile?, sending source: UploadSource?, as segment: Segment?,
+        context: TransferContext, then report: @escaping @Sendable (ExchangeOutcome) -> Void
     ) -> RunningExchange
 
     /// What the exchanges share that fetch parts of one file side by side.
@@ -29,3 +28,40 @@ package protocol ExchangePerforming: Sendable {
 }
 
 extension CurlEngine: ExchangePerforming {}
+
+extension ExchangePerforming {
+    /// Performs one exchange, as `start`. It ends with `.aborted` if the calling task is cancelled.
+    package func perform(
+        _ exchange: Exchange, into part: PartFile?, sending source: UploadSource? = nil, context: TransferContext
+    ) async -> ExchangeOutcome {
+        let state = Guarded(Awaited())
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                guard !Task.isCancelled else {
+                    var outcome = ExchangeOutcome(end: .aborted, offset: exchange.startOffset)
+                    outcome.wasSent = false
+                    return continuation.resume(returning: outcome)
+                }
+                let running = start(exchange, into: part, sending: source, as: nil, context: context) {
+                    continuation.resume(returning: $0)
+                }
+                let isCancelled = state.withLock { state in
+                    state.running = running
+                    return state.isCancelled
+                }
+                if isCancelled { running.cancel() }
+            }
+        } onCancel: {
+            state.withLock { state in
+                state.isCancelled = true
+                return state.running
+            }?.cancel()
+        }
+    }
+}
+
+/// An exchange that a task waits for.
+private struct Awaited: Sendable {
+    var running: RunningExchange?
+    var isCancelled = false
+}

@@ -8,14 +8,10 @@ package struct TransferContext: Sendable {
     package var session: SessionKey
     package var counters: TransferCounters
     package var observer: any TransferObserver
-    /// Opens the source of a file: URL by its path, where the daemon may not simply read what it can (system mode).
-    package var openSource: (@Sendable (String) throws(TransferError) -> Int32)?
 
     package init(
-        task: TaskID, session: SessionKey, counters: TransferCounters, observer: any TransferObserver,
-        openSource: (@Sendable (String) throws(TransferError) -> Int32)? = nil
+        task: TaskID, session: SessionKey, counters: TransferCounters, observer: any TransferObserver
     ) {
-        self.openSource = openSource
         self.task = task
         self.session = session
         self.counters = counters

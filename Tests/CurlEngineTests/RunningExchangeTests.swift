@@ -17,7 +17,7 @@ import TransferModel
         exchange.network.proxy = ""
         return await withCheckedContinuation { continuation in
             begun(
-                bench.engine.begin(exchange, into: part, as: segment, context: bench.context) {
+                bench.engine.start(exchange, into: part, sending: nil, as: segment, context: bench.context) {
                     continuation.resume(returning: $0)
                 })
         }

@@ -25,23 +25,22 @@ final class ScriptedNetwork: ExchangePerforming, @unchecked Sendable {
 
     // MARK: Exchanges
 
-    func perform(
-        _ exchange: Exchange, into part: PartFile?, sending source: UploadSource?, context: TransferContext
+    func start(
+        _ exchange: Exchange, into part: PartFile?, sending source: UploadSource?, as segment: Segment?,
+        context: TransferContext, then report: @escaping @Sendable (ExchangeOutcome) -> Void
+    ) -> RunningExchange {
+        let task = Task { report(await perform(exchange, part, segment, source, context)) }
+        return RunningExchange { task.cancel() }
+    }
+
+    private func perform(
+        _ exchange: Exchange, _ part: PartFile?, _ segment: Segment?, _ source: UploadSource?,
+        _ context: TransferContext
     ) async -> ExchangeOutcome {
         // That an upload is not wanted any more is said beside whatever its task does.
         if exchange.method == "DELETE" { return await request(exchange, source, context) }
-        if active[context.task] != nil { world.violate("task \(context.task) runs twice at once") }
-        return await counted(exchange, part, nil, source, context)
-    }
-
-    func begin(
-        _ exchange: Exchange, into part: PartFile, as segment: Segment, context: TransferContext,
-        _ completion: @escaping @Sendable (ExchangeOutcome) -> Void
-    ) -> RunningExchange {
-        let running = RunningExchange()
-        let task = Task { completion(await counted(exchange, part, segment, nil, context)) }
-        if !running.begins(stop: { task.cancel() }) { task.cancel() }
-        return running
+        if segment == nil, active[context.task] != nil { world.violate("task \(context.task) runs twice at once") }
+        return await counted(exchange, part, segment, source, context)
     }
 
     func board(for part: PartFile, _ checkpoint: Checkpoint?, context: TransferContext) -> SegmentBoard {

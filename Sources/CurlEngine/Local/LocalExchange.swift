@@ -24,20 +24,19 @@ final class LocalExchange: Sendable {
     private let exchange: Exchange
     private let part: PartFile?
     private let context: TransferContext
-    private let makeSink: @Sendable (PartFile, Acceptance, TransferContext) -> PartSink
-    private let report: @Sendable (ExchangeOutcome) -> Void
+    private let files: FileSide
+    private let completion: @Sendable (ExchangeOutcome) -> Void
     private let cancelled = Atomic<Bool>(false)
 
     init(
-        exchange: Exchange, part: PartFile?, context: TransferContext,
-        makeSink: @escaping @Sendable (PartFile, Acceptance, TransferContext) -> PartSink,
+        exchange: Exchange, part: PartFile?, context: TransferContext, files: FileSide,
         report: @escaping @Sendable (ExchangeOutcome) -> Void
     ) {
         self.exchange = exchange
         self.part = part
         self.context = context
-        self.makeSink = makeSink
-        self.report = report
+        self.files = files
+        completion = report
     }
 
     static func handles(_ url: String) -> Bool {
@@ -48,10 +47,17 @@ final class LocalExchange: Sendable {
     func cancel() { cancelled.store(true, ordering: .relaxed) }
     private var isCancelled: Bool { cancelled.load(ordering: .relaxed) }
 
+    /// A shutdown waits for its end.
     func start() {
+        files.ledger.add(self)
         if !NamedThread.start("dld-local", { self.run() }) {
             refuse(.local(errno: EAGAIN, operation: "start a thread"))
         }
+    }
+
+    private func report(_ outcome: ExchangeOutcome) {
+        files.ledger.remove(self)
+        completion(outcome)
     }
 
     private func refuse(_ end: ExchangeOutcome.End, head: ResponseHead? = nil) {
@@ -83,11 +89,7 @@ final class LocalExchange: Sendable {
             throw LocalFailure("open the source file", errno: EINVAL)
         }
         var source = Source()
-        if let opens = context.openSource {
-            source.descriptor = try opens(path)
-        } else {
-            source.descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        }
+        source.descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard source.descriptor >= 0 else { throw LocalFailure("open the source file") }
         guard fstat(source.descriptor, &source.status) == 0, source.status.st_mode & S_IFMT == S_IFREG else {
             close(source.descriptor)
@@ -138,12 +140,12 @@ final class LocalExchange: Sendable {
     }
 
     private func copy(_ acceptance: Acceptance, _ head: ResponseHead, _ source: Source, _ part: PartFile) {
-        let sink = makeSink(part, acceptance, context)
+        let sink = files.sink(part, acceptance, context) {}
         sink.begin()
         let end = source.descriptor >= 0 ? copyFile(source, to: sink, head) : copyBytes(source.bytes, to: sink)
         leave(source)
         let start = acceptance.offset
-        sink.finish(syncing: end != .finished) { [report] ending in
+        sink.finish(syncing: end != .finished) { [self] ending in
             var outcome = ExchangeOutcome(
                 end: end, head: head, offset: ByteCount(ending.offset), received: ByteCount(ending.offset) - start)
             if let failure = ending.failure { outcome.end = .local(errno: failure.errno, operation: failure.operation) }

@@ -46,7 +46,8 @@ final class Transfer: @unchecked Sendable {
     let exchange: Exchange
     let part: PartFile?
     let context: TransferContext
-    let keys: SSHKeys?
+    /// Set before the reactor is given the transfer.
+    var keys: SSHKeys?
     /// The file that `feed` reads.
     let source: UploadSource?
     let feed: PayloadFeed?
@@ -134,7 +135,7 @@ final class Transfer: @unchecked Sendable {
     var isInRounds = false
 
     init(
-        exchange: Exchange, part: PartFile?, context: TransferContext, request: RequestState, keys: SSHKeys?,
+        exchange: Exchange, part: PartFile?, context: TransferContext, request: RequestState,
         source: UploadSource? = nil, feed: PayloadFeed? = nil, segment: Segment? = nil,
         report: @escaping @Sendable (ExchangeOutcome) -> Void
     ) {
@@ -142,7 +143,6 @@ final class Transfer: @unchecked Sendable {
         self.part = part
         self.context = context
         self.request = request
-        self.keys = keys
         self.source = source
         self.feed = feed
         self.segment = segment

@@ -86,19 +86,6 @@ import TransferModel
         #expect(try bench.folder.read("part") == Array("hello".utf8))
         await bench.engine.shutdown()
     }
-
-    @Test func opensTheSourceAsTheDaemonSays() async throws {
-        let bench = try Bench()
-        let part = try bench.part()
-        let context = TransferContext(
-            task: bench.task, session: bench.session, counters: bench.counters, observer: bench.observer
-        ) { path throws(TransferError) in throw TransferError(.permissionDenied, "not \(path)") }
-        let outcome = await bench.engine.perform(
-            Exchange(url: "file:///etc/passwd", judge: Judge.taking()), into: part, context: context)
-        guard case .stopped(.failure(let error, _)) = outcome.end else { throw TestFailure("\(outcome.end)") }
-        #expect(error.code == .permissionDenied)
-        await bench.engine.shutdown()
-    }
 }
 
 /// All that reading a file gives, whatever its length says.

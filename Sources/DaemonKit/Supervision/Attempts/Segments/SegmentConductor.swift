@@ -192,7 +192,7 @@ final class SegmentConductor: Sendable {
         var context = context
         context.observer = observer
         observer.begins(exchange)
-        let exchange = engine.begin(exchange, into: part, as: segment, context: context) { outcome in
+        let exchange = engine.start(exchange, into: part, sending: nil, as: segment, context: context) { outcome in
             self.ended(id, at: host, outcome)
         }
         let isUnwanted = state.withLock { state in
