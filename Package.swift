@@ -19,7 +19,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
-        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
     ],
     targets: [
         // 0: words
@@ -29,6 +28,7 @@ let package = Package(
         ),
         .target(name: "CLinux", linkerSettings: [.linkedLibrary("z")]),
         .systemLibrary(name: "CExpat"),
+        .systemLibrary(name: "CYAML"),
         .target(name: "TransferModel", swiftSettings: strict),
 
         // 1: decisions, and the wire beside them
@@ -76,12 +76,11 @@ let package = Package(
             name: "DaemonKit",
             dependencies: [
                 "CurlEngine", "TransferStore", "TransferCore", "TransferRPC", "JSONRPC", "TransferModel",
-                "Threading", "CLinux",
+                "Threading", "CLinux", "CYAML",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
-                .product(name: "Yams", package: "Yams"),
             ],
             swiftSettings: strict
         ),

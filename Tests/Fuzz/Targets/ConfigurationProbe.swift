@@ -13,7 +13,7 @@ struct ConfigurationProbe: Probe {
             + [
                 "session:\n  ", "retry:\n    ", "1.5G", "30d", "250ms", "none", "[a, b]", "&a ", "*a", "!!binary ",
                 "|\n ", "? ",
-                "---\n", "...\n", "\t", "{}", "~", "\"\\x1Frepeated\"", "99999999999999999999", "-1", "nan", "0x10",
+                "---\n", "...\n", "\t", "{}", "~", "<<: ", "99999999999999999999", "-1", "nan", "0x10",
                 "yes",
             ],
         ConfigurationProbe { try Self.load($0, $1) },
