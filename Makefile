@@ -6,7 +6,7 @@ SYSCONFDIR ?= /etc
 # Where `make run URL=…` puts the file.
 DIR ?= $(HOME)/Downloads
 
-.PHONY: help run test check check-fresh check-sanitizers check-systemd build install uninstall bench torture soak fuzz lint format docs clean
+.PHONY: help run test check check-fresh check-instructions check-sanitizers check-systemd build install uninstall bench torture soak fuzz lint format docs clean
 
 help: ## Lists the targets.
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /\1\t/' | expand -t 18
@@ -18,8 +18,9 @@ else
 	scripts/demonstrate
 endif
 
-test: ## Installs what the tests need, builds, and runs all of them; FILTER=… runs those alone.
+test: ## Installs what the tests need, builds, runs all of them and check-instructions; FILTER=… runs those tests alone.
 	scripts/test $(if $(FILTER),--filter '$(FILTER)')
+	$(if $(FILTER),,scripts/check-instructions)
 
 check: lint test ## Everything: form, tests, their long forms, sanitizers, units under a real systemd.
 	DLD_LONG_TESTS=1 scripts/test --filter 'EndToEnd'
@@ -29,6 +30,9 @@ check: lint test ## Everything: form, tests, their long forms, sanitizers, units
 
 check-fresh: ## Runs `make run` and `make test` in a bare Debian with nothing but Swift; FILTER=… runs those tests alone.
 	CHECK_FRESH_TEST_FILTER='$(FILTER)' scripts/check-fresh
+
+check-instructions: ## Fails if a small download costs more instructions than Benchmarks/instructions.reference allows.
+	scripts/check-instructions
 
 check-sanitizers: ## Runs unit and engine tests and short attacks with ThreadSanitizer and AddressSanitizer.
 	scripts/check-sanitizers

@@ -19,24 +19,34 @@ LIMIT = 1800
 
 
 def run(context):
-    """The difference between many and few files: what a start costs is in neither."""
     few, many = context.size(1_000, 100), context.size(3_000, 300)
-    folder = context.work / "www" / "counted"
-    names = make_small_files(folder, many, FILE_BYTES)
-    origin = context.nginx.origin("http") + "/counted"
-
-    def job(count):
-        return downloads(origin, names[:count], context.out(), parallel=PARALLEL)
-
-    def difference(measure):
-        return (measure(job(many)) - measure(job(few))) / (many - few)
-
-    own = {build.name: difference(lambda job: by_daemon(context, build, job)) for build in context.builds}
+    files = Files(context, many)
+    own = {build.name: files.difference(few, many, lambda job: by_daemon(context, build, job))
+           for build in context.builds}
     context.report.figure(WORK, "instructions", own, "", bars.SMALL_INSTRUCTIONS)
     for peer in context.peers:
         if peer.name in ("curl", "aria2c"):
-            context.report.figure(WORK, f"instructions of {peer.name}",
-                                  {"dld": difference(lambda job: by_peer(context, peer, job))})
+            count = files.difference(few, many, lambda job: by_peer(context, peer, job))
+            context.report.figure(WORK, f"instructions of {peer.name}", {"dld": count})
+
+
+def of_daemon(context, few, many):
+    """The figure of the first build alone."""
+    return Files(context, many).difference(few, many, lambda job: by_daemon(context, context.builds[0], job))
+
+
+class Files:
+    """What is fetched: many small files of one server."""
+
+    def __init__(self, context, count):
+        self.context, self.origin = context, context.nginx.origin("http") + "/counted"
+        self.names = make_small_files(context.work / "www" / "counted", count, FILE_BYTES)
+
+    def difference(self, few, many, measure):
+        """Of many and few files, for one of them: what a start costs is in neither."""
+        counts = [measure(downloads(self.origin, self.names[:count], self.context.out(), parallel=PARALLEL))
+                  for count in (few, many)]
+        return (counts[1] - counts[0]) / (many - few)
 
 
 def callgrind(out):
