@@ -71,11 +71,20 @@ let package = Package(
             swiftSettings: strict
         ),
 
+        .target(
+            name: "FileKit",
+            dependencies: [
+                "TransferCore", "TransferModel", "Threading", "CLinux",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: strict
+        ),
+
         // 3: assembly
         .target(
             name: "DaemonKit",
             dependencies: [
-                "CurlEngine", "TransferStore", "TransferCore", "TransferRPC", "JSONRPC", "TransferModel",
+                "CurlEngine", "TransferStore", "FileKit", "TransferCore", "TransferRPC", "JSONRPC", "TransferModel",
                 "Threading", "CLinux", "CYAML",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
@@ -107,7 +116,7 @@ let package = Package(
         // Tests mirror the sources; EndToEnd drives the built programs.
         .target(
             name: "TestSupport",
-            dependencies: ["TransferModel", "Threading", "CLinux"],
+            dependencies: ["FileKit", "TransferModel", "Threading", "CLinux"],
             path: "Tests/Support",
             exclude: ["requirements.txt", "Servers/presign.py", "Servers/tus.py"],
             swiftSettings: strict
@@ -145,9 +154,17 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
+            name: "FileKitTests",
+            dependencies: [
+                "FileKit", "TestSupport", "JSONRPC", "TransferCore", "TransferModel", "Threading", "CLinux",
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
             name: "DaemonKitTests",
             dependencies: [
-                "DaemonKit", "TestSupport", "CurlEngine", "TransferStore", "TransferCore", "TransferRPC", "JSONRPC",
+                "DaemonKit", "TestSupport", "FileKit", "CurlEngine", "TransferStore", "TransferCore", "TransferRPC",
+                "JSONRPC",
                 "TransferModel", "Threading", "CLinux", .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict
@@ -170,7 +187,7 @@ let package = Package(
         .executableTarget(
             name: "simulate",
             dependencies: [
-                "CSimulation", "TestSupport", "DaemonKit", "CurlEngine", "TransferStore", "TransferRPC",
+                "CSimulation", "TestSupport", "DaemonKit", "FileKit", "CurlEngine", "TransferStore", "TransferRPC",
                 "TransferCore", "TransferModel",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -183,7 +200,8 @@ let package = Package(
         .target(
             name: "FuzzTargets",
             dependencies: [
-                "DaemonKit", "Metalink", "TransferStore", "TransferRPC", "JSONRPC", "CurlEngine", "TransferCore",
+                "DaemonKit", "FileKit", "Metalink", "TransferStore", "TransferRPC", "JSONRPC", "CurlEngine",
+                "TransferCore",
                 "TransferModel", "dlctl", .product(name: "NIOCore", package: "swift-nio"),
             ],
             path: "Tests/Fuzz/Targets",

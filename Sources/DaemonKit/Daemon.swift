@@ -1,5 +1,6 @@
 import CLinux
 import CurlEngine
+import FileKit
 import Glibc
 import JSONRPC
 import Logging

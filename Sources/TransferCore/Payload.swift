@@ -64,7 +64,7 @@ package struct PayloadDigest: Sendable, Hashable {
 
     /// The field that carries `digest`.
     package func field(_ digest: [UInt8]) -> HeaderField {
-        let text = Base64.encode(digest)
+        let text = (digest).base64
         switch form {
         case .structured: return HeaderField(name, "\(algorithm.rawValue)=:\(text):")
         case .tus: return HeaderField(name, "\(Self.tusName(algorithm)) \(text)")

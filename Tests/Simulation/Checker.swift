@@ -1,4 +1,5 @@
 import DaemonKit
+import FileKit
 import Glibc
 import TransferModel
 import TransferStore

@@ -1,4 +1,5 @@
 import DaemonKit
+import FileKit
 import TestSupport
 import TransferModel
 

@@ -1,3 +1,4 @@
+import FileKit
 import TestSupport
 
 /// How often what happens in a world, drawn once for each: some have much of one thing and nothing of another, which brings

@@ -1,5 +1,6 @@
 import CurlEngine
 import DaemonKit
+import FileKit
 import Logging
 import TransferCore
 import TransferModel

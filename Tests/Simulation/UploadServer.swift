@@ -1,4 +1,5 @@
 import CSimulation
+import FileKit
 import TestSupport
 import TransferCore
 import TransferModel

@@ -1,3 +1,4 @@
+import FileKit
 import TestSupport
 import TransferCore
 import TransferModel

@@ -1,6 +1,7 @@
 import CSimulation
 import CurlEngine
 import DaemonKit
+import FileKit
 import Glibc
 import TestSupport
 import TransferModel

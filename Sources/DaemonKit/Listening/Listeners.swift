@@ -1,3 +1,4 @@
+import FileKit
 import JSONRPC
 import Logging
 import Threading

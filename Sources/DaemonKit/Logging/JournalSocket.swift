@@ -1,3 +1,4 @@
+import FileKit
 import Glibc
 
 /// One entry of the journal with fields of its own (systemd.journal-fields(7)).

@@ -1,4 +1,5 @@
 import CLinux
+import FileKit
 import Glibc
 import Threading
 import TransferModel
@@ -40,8 +41,6 @@ package struct DiskMonitor: Sendable {
     /// File systems that did not answer in time, and still have not.
     private let silent = Guarded(Set<UInt64>())
 
-    /// Room that must be free where nothing says how much is needed; the engine writes pieces of this size.
-    static let leastRoom = ByteCount.mebibytes(1)
     /// Most that a trial allocation takes for a moment, to meet a quota or a reserve that statvfs does not show.
     static let trialSize: Int64 = 1 << 20
 
@@ -111,17 +110,11 @@ package struct DiskMonitor: Sendable {
             var promised = ByteCount.zero
             var result: [ID] = []
             for (id, need) in needs where judge(need, minimumFree: minimumFree + promised) == .ready {
-                promised = promised + (need.remaining ?? Self.leastRoom)
+                promised = promised + (need.remaining ?? Folder.leastRoom)
                 result.append(id)
             }
             return result
         }
-    }
-
-    /// Bytes that anybody may use in the file system of `folder`; nil where it cannot be asked. Blocks.
-    package static func freeSpace(of folder: Int32) -> ByteCount? {
-        let free = dld_free_space(folder)
-        return free < 0 ? nil : ByteCount(free)
     }
 
     private func judge(_ need: DiskNeed, minimumFree: ByteCount) -> DiskVerdict {
@@ -147,8 +140,8 @@ package struct DiskMonitor: Sendable {
     }
 
     private func requireRoom(in folder: Folder, for need: DiskNeed, minimumFree: ByteCount) throws(TransferError) {
-        guard let free = Self.freeSpace(of: folder.fileDescriptor) else { return }
-        let wanted = max(.zero, (need.remaining ?? Self.leastRoom) - reserved(in: folder, by: need)) + minimumFree
+        guard let free = folder.freeSpace else { return }
+        let wanted = max(.zero, (need.remaining ?? Folder.leastRoom) - reserved(in: folder, by: need)) + minimumFree
         guard free >= wanted else {
             throw TransferError(
                 .diskFull,
@@ -170,7 +163,8 @@ package struct DiskMonitor: Sendable {
 
     /// Blocks beyond the size that preallocation holds for the part.
     private func reserved(in folder: Folder, by need: DiskNeed) -> ByteCount {
-        guard let name = need.partName, let status = status(of: name, in: folder.fileDescriptor), status.isRegular
+        guard let name = need.partName, let status = try? folder.status(of: name),
+            status.st_mode & S_IFMT == S_IFREG
         else { return .zero }
         return ByteCount(max(0, Int64(status.st_blocks) * 512 - Int64(status.st_size)))
     }

@@ -1,4 +1,5 @@
 import CLinux
+import FileKit
 import Glibc
 import Threading
 import TransferModel

@@ -1,4 +1,5 @@
 import CurlEngine
+import FileKit
 import Logging
 import Threading
 import TransferCore

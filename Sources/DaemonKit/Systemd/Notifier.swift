@@ -1,3 +1,4 @@
+import FileKit
 import Glibc
 
 /// Tells the service manager how the daemon is, as sd_notify(3) does, without libsystemd.

@@ -44,7 +44,7 @@ enum TusMetadata {
         pairs["filename"] = pairs["filename"] ?? request.fileName
         pairs["filetype"] = pairs["filetype"] ?? request.contentType ?? MediaTypes.guess(request.fileName)
         let members = pairs.sorted { $0.key < $1.key }.map { key, value in
-            value.isEmpty ? key : "\(key) \(Base64.encode(Array(value.utf8)))"
+            value.isEmpty ? key : "\(key) \((Array(value.utf8)).base64)"
         }
         return members.joined(separator: ",")
     }

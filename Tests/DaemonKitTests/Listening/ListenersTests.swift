@@ -8,6 +8,7 @@ import TransferModel
 import TransferStore
 
 @testable import DaemonKit
+@testable import FileKit
 
 @Suite struct ListenersTests {
     /// Answers with what is known of the daemon's sockets.

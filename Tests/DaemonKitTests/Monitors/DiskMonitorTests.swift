@@ -4,6 +4,7 @@ import Testing
 import TransferModel
 
 @testable import DaemonKit
+@testable import FileKit
 
 struct DiskMonitorTests {
     private let fixture: FilesFixture
@@ -29,7 +30,7 @@ struct DiskMonitorTests {
 
     private func free() throws -> ByteCount {
         let folder = try fixture.open()
-        return try #require(DiskMonitor.freeSpace(of: folder.fileDescriptor))
+        return try #require(folder.freeSpace)
     }
 
     @Test func aFolderWithRoomIsReady() async throws {

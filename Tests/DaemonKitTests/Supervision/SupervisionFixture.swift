@@ -8,6 +8,7 @@ import TransferModel
 import TransferStore
 
 @testable import DaemonKit
+@testable import FileKit
 
 /// A clock that stands until it is moved.
 final class ManualTime: TimeSource {

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import DaemonKit
+@testable import FileKit
 
 @Suite struct NotifierTests {
     /// Both forms of address: a path, and a name in the abstract namespace.

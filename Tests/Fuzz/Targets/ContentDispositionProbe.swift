@@ -1,4 +1,5 @@
 import DaemonKit
+import FileKit
 import TransferCore
 
 /// File names that servers choose: whatever Content-Disposition, the URL and the media type say, one name that stays in

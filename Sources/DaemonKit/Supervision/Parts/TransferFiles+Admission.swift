@@ -1,4 +1,5 @@
 import CurlEngine
+import FileKit
 import Glibc
 import TransferModel
 

@@ -1,4 +1,5 @@
 import CurlEngine
+import FileKit
 import Threading
 import TransferCore
 import TransferModel

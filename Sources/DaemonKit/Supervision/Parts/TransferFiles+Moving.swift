@@ -1,4 +1,5 @@
 import CurlEngine
+import FileKit
 import Glibc
 import TransferCore
 import TransferModel
@@ -147,7 +148,7 @@ extension TransferFiles {
 
     /// What would not fit is not begun: it would be copied for long, and again with each attempt.
     private static func requireSpace(for held: ByteCount, in goal: PartGoal) throws(TransferError) {
-        guard let free = DiskMonitor.freeSpace(of: goal.folder.fileDescriptor), free < held else { return }
+        guard let free = goal.folder.freeSpace, free < held else { return }
         throw TransferError(
             .diskFull,
             "\(QuantityText.rounded(bytes: held.rawValue)) of the download have to move to \(goal.folder.path), where "

@@ -1,4 +1,5 @@
 import CurlEngine
+import FileKit
 import Glibc
 import TransferCore
 import TransferModel
@@ -27,7 +28,7 @@ extension TransferFiles {
         at part: PartFile, of total: ByteCount, in folder: Folder, findingHoles: Bool = false
     ) async throws -> PartStamp {
         try await pool.run(on: part.device) { () throws(TransferError) in
-            guard let status = DaemonKit.status(of: part.fileDescriptor) else {
+            guard let status = FileKit.status(of: part.fileDescriptor) else {
                 throw .destination(errno: errno, "look at", part.path)
             }
             try folder.requirePresent()
@@ -76,7 +77,7 @@ extension TransferFiles {
             }
             guard opened >= 0 else { return nil }
             let descriptor = Descriptor(opened)
-            guard let status = DaemonKit.status(of: opened), FileIdentity(status) == FileIdentity(checkpoint),
+            guard let status = FileKit.status(of: opened), FileIdentity(status) == FileIdentity(checkpoint),
                 !expected.isEmpty || mayHaveHoles || !PartFile.hasHole(opened, upTo: file.bytes)
             else { return nil }
             var result = TaskResult(file: file.path, bytes: file.bytes, verified: !expected.isEmpty, mark: file.mark)

@@ -1,4 +1,5 @@
 import CLinux
+import FileKit
 import Glibc
 import TransferModel
 import TransferRPC
@@ -135,7 +136,7 @@ private struct DeliveredRemoval {
         guard opened >= 0 else { throw .destination(errno: code, "open", path) }
         let file = Descriptor(opened)
         let isYounger = dld_birth_nanoseconds(opened) > mark.changed ?? .max
-        guard DaemonKit.status(of: opened)?.st_ino == status.st_ino, !isYounger else { return Self.another }
+        guard FileKit.status(of: opened)?.st_ino == status.st_ino, !isYounger else { return Self.another }
         return try FileHasher.checksum(of: file.rawValue, path: path) == checksum ? nil : Self.changed
     }
 

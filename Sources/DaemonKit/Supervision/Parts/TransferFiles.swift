@@ -1,4 +1,5 @@
 import CurlEngine
+import FileKit
 import Glibc
 import TransferCore
 import TransferModel
@@ -175,7 +176,7 @@ struct TransferFiles: Sendable {
     func requireSpace(in folder: Folder, leaving minimum: ByteCount) async throws {
         guard minimum > .zero else { return }
         try await pool.run(on: folder.device) {
-            guard let free = DiskMonitor.freeSpace(of: folder.fileDescriptor), free < minimum else { return }
+            guard let free = folder.freeSpace, free < minimum else { return }
             throw TransferError(
                 .diskFull,
                 "\(folder.path) has \(QuantityText.rounded(bytes: free.rawValue)) free, and minimumFreeSpace keeps "
@@ -276,7 +277,7 @@ struct TransferFiles: Sendable {
     }
 
     private static func size(of part: PartFile) throws(TransferError) -> ByteCount {
-        guard let status = DaemonKit.status(of: part.fileDescriptor) else {
+        guard let status = FileKit.status(of: part.fileDescriptor) else {
             throw .destination(errno: errno, "look at", part.path)
         }
         return ByteCount(Int64(status.st_size))

@@ -1,3 +1,4 @@
+import FileKit
 import Synchronization
 import TransferCore
 import TransferModel

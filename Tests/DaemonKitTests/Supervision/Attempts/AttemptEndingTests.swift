@@ -4,6 +4,7 @@ import TransferModel
 import TransferStore
 
 @testable import DaemonKit
+@testable import FileKit
 
 struct AttemptEndingTests {
     private func ending(_ error: any Error) async -> AttemptEnding { await .of { throw error } }

@@ -4,6 +4,7 @@ import TransferCore
 import TransferModel
 
 @testable import DaemonKit
+@testable import FileKit
 
 @Suite struct OriginSearchTests {
     private let failure = AttemptFailure(error: TransferError(.httpStatus, "x"), disposition: .permanent)

@@ -5,6 +5,7 @@ import TransferCore
 import TransferModel
 
 @testable import DaemonKit
+@testable import FileKit
 
 /// What the network thread is told of local files: never a path that it would have to wait for.
 struct PinnedFilesTests {

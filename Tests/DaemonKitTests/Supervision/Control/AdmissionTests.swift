@@ -4,6 +4,7 @@ import Testing
 import TransferModel
 
 @testable import DaemonKit
+@testable import FileKit
 
 struct AdmissionTests {
     private let temporary: TemporaryFolder

@@ -11,6 +11,7 @@ import TransferRPC
 import TransferStore
 
 @testable import DaemonKit
+@testable import FileKit
 
 @Suite struct SupervisorControlTests {
     private let fixture: SupervisionFixture

@@ -6,6 +6,7 @@ import TransferModel
 import TransferStore
 
 @testable import DaemonKit
+@testable import FileKit
 
 struct SupervisedSessionPauseTests {
     private let fixture: SupervisionFixture

@@ -5,6 +5,7 @@ import TransferModel
 import TransferStore
 
 @testable import DaemonKit
+@testable import FileKit
 
 struct SupervisorSessionsTests {
     private let fixture: SupervisionFixture

@@ -7,6 +7,7 @@ import TransferRPC
 import TransferStore
 
 @testable import DaemonKit
+@testable import FileKit
 
 @Suite struct SupervisorUpdateTests {
     private let fixture: SupervisionFixture

@@ -5,6 +5,7 @@ import TransferRPC
 import TransferStore
 
 @testable import DaemonKit
+@testable import FileKit
 
 @Suite struct TaskChangeTests {
     private let fixture: SupervisionFixture

@@ -7,6 +7,7 @@ import TransferRPC
 import TransferStore
 
 @testable import DaemonKit
+@testable import FileKit
 
 /// Tasks that are given up while their disk is away.
 @Suite struct SupervisorLeftPartsTests {

@@ -6,6 +6,7 @@ import TransferCore
 import TransferModel
 
 @testable import DaemonKit
+@testable import FileKit
 
 /// A daemon that died after it had delivered a file left the file under its name: the next one believes the bytes only.
 struct TransferFilesProofTests {

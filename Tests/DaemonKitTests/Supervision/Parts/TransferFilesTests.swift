@@ -7,6 +7,7 @@ import TransferModel
 
 @testable import CurlEngine
 @testable import DaemonKit
+@testable import FileKit
 
 /// A part file that is of no use goes with the next attempt, which may gather the body in memory and never need the name.
 struct TransferFilesTests {

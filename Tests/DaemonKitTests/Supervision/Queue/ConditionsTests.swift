@@ -5,6 +5,7 @@ import TransferModel
 import TransferStore
 
 @testable import DaemonKit
+@testable import FileKit
 
 @Suite struct ConditionsTests {
     /// Behind a proxy the host itself need not be reachable, whoever named the proxy.

@@ -7,6 +7,7 @@ import TransferModel
 import TransferStore
 
 @testable import DaemonKit
+@testable import FileKit
 
 /// What is stored of an exchange on its way, and what only with its end.
 @Suite struct RunRecorderTests {

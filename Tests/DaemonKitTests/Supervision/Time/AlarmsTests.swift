@@ -6,6 +6,7 @@ import TransferCore
 import TransferModel
 
 @testable import DaemonKit
+@testable import FileKit
 
 /// What waits for a time, with a real clock and a disk that does not answer.
 @Suite struct AlarmsTests {

@@ -10,6 +10,7 @@ import TransferRPC
 import TransferStore
 
 @testable import DaemonKit
+@testable import FileKit
 
 /// A wall clock that is set, under a daemon that runs and one that does not.
 @Suite struct SupervisorClockTests {

@@ -6,6 +6,7 @@ import TransferModel
 import TransferStore
 
 @testable import DaemonKit
+@testable import FileKit
 
 /// Tasks that wait for a time window while another one, or another clock, begins to hold.
 @Suite struct SupervisorScheduleTests {

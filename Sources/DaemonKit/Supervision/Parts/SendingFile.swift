@@ -1,0 +1,151 @@
+import CLinux
+import CurlEngine
+import FileKit
+import FoundationEssentials
+import Glibc
+import TransferCore
+import TransferModel
+
+/// What a task sends, open, and proven to be what it was when the task was added.
+struct SendingFile: Sendable {
+    let file: UploadSource
+    /// As the task knows it: of a body that the store keeps, its length only.
+    let identity: SourceIdentity
+
+    /// A body kept in the store, as a file without a name: it is streamed like any other.
+    /// - Throws: `disk.*` where the state folder has no room for it.
+    static func spooled(_ content: [UInt8], in folder: String) throws(TransferError) -> SendingFile {
+        let descriptor = try temporary(in: folder)
+        var rest = content[...]
+        while !rest.isEmpty {
+            let (count, code) = retrying { rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) } }
+            guard count > 0 else {
+                close(descriptor)
+                throw TransferError.disk(errno: code, "spool a body in", folder)
+                    ?? TransferError(.diskIO, "Cannot spool a body in \(folder): \(errorText(code)).")
+            }
+            rest = rest.dropFirst(count)
+        }
+        return SendingFile(
+            file: try UploadSource.adopt(descriptor, path: "the kept body"),
+            identity: SourceIdentity.kept(ByteCount(Int64(content.count))))
+    }
+
+    private static func temporary(in folder: String) throws(TransferError) -> Int32 {
+        let (descriptor, _) = retrying { Glibc.open(folder, DLD_O_TMPFILE | O_RDWR | O_CLOEXEC, 0o600) }
+        if descriptor >= 0 { return descriptor }
+        // Not every file system has files without names.
+        var template = Array("\(folder)/body-XXXXXX".utf8CString)
+        let (named, code) = retrying { mkstemp(&template) }
+        guard named >= 0 else {
+            throw TransferError.disk(errno: code, "spool a body in", folder)
+                ?? TransferError(.diskIO, "Cannot spool a body in \(folder): \(errorText(code)).")
+        }
+        unlink(template)
+        _ = fcntl(named, F_SETFD, FD_CLOEXEC)
+        return named
+    }
+
+    /// The file at its place.
+    /// - Parameter recorded: what it was when the task was added.
+    /// - Throws: `source.changed`, `source.unreadable`, `permission.denied`.
+    static func open(
+        _ path: String, as recorded: SourceIdentity?, _ access: FileAccess, owner: UserID
+    ) throws(TransferError) -> SendingFile {
+        let opened = try access.openForReading(path, owner: owner)
+        let descriptor = fcntl(opened.fileDescriptor, F_DUPFD_CLOEXEC, 0)
+        guard descriptor >= 0 else { throw .source(errno: errno, path) }
+        let file = try UploadSource.adopt(descriptor, path: path)
+        guard let recorded else {
+            // What is sent must have the length that is announced.
+            guard file.hasItsLength else {
+                throw TransferError(
+                    .sourceUnreadable,
+                    "\(path) does not say how long it is, as files of /proc and /sys; copy it, and send the copy.",
+                    details: ["path": .string(path)])
+            }
+            return SendingFile(file: file, identity: file.identity)
+        }
+        guard recorded != file.identity else { return SendingFile(file: file, identity: file.identity) }
+        throw TransferError(
+            .sourceChanged,
+            "\(path) is not what it was when the task was added (\(recorded.change(to: file.identity))); "
+                + "nothing of the new version was sent; task.retry with sourceChanged sends it as it is now.",
+            details: ["path": .string(path)])
+    }
+}
+
+extension SourceIdentity {
+    /// Of a body that the store keeps: nothing can change about it.
+    static func kept(_ size: ByteCount) -> SourceIdentity {
+        SourceIdentity(device: 0, inode: 0, size: size, modified: 0)
+    }
+
+    var isKept: Bool { inode == 0 && device == 0 }
+
+    fileprivate func change(to other: SourceIdentity) -> String {
+        if device != other.device || inode != other.inode { return "it is another file" }
+        if size != other.size { return "it has \(other.size) bytes, not \(size)" }
+        return "it was written to"
+    }
+}
+
+extension TaskSpec {
+    /// The body is in the store.
+    var isBodyKept: Bool { body.map { $0 == RequestBody() } ?? false }
+
+    /// As strategies see it: a body that the store keeps is a file to them, one without a name.
+    var namingKeptBody: TaskSpec {
+        guard isBodyKept else { return self }
+        var spec = self
+        spec.body?.file = "/"
+        return spec
+    }
+}
+
+/// Computes the digests that a request carries.
+enum PayloadHasher {
+    /// Blocks; run it in a `BlockingPool`.
+    /// - Throws: `cancelled`, `disk.io`.
+    static func fields(
+        of exchange: Exchange, _ sending: SendingFile?, isCancelled: () -> Bool
+    ) throws(TransferError) -> [HeaderField] {
+        var fields: [HeaderField] = []
+        for digest in exchange.digests {
+            var hasher = FileHasher([digest.algorithm])
+            switch digest.scope {
+            case .payload: try update(&hasher, exchange.payload, sending, isCancelled)
+            case .source:
+                try update(&hasher, from: .zero, sending?.identity.size ?? .zero, sending, isCancelled)
+            }
+            guard let value = hasher.finish()[digest.algorithm].flatMap(Hex.decode) else { continue }
+            fields.append(digest.field(value))
+        }
+        return fields
+    }
+
+    private static func update(
+        _ hasher: inout FileHasher, _ payload: Payload, _ sending: SendingFile?, _ isCancelled: () -> Bool
+    ) throws(TransferError) {
+        switch payload {
+        case .none: break
+        case .bytes(let bytes): bytes.withUnsafeBytes { hasher.update($0) }
+        case .source(let offset, let length): try update(&hasher, from: offset, length, sending, isCancelled)
+        case .framed(let head, let offset, let length, let tail):
+            head.withUnsafeBytes { hasher.update($0) }
+            try update(&hasher, from: offset, length, sending, isCancelled)
+            tail.withUnsafeBytes { hasher.update($0) }
+        }
+    }
+
+    private static func update(
+        _ hasher: inout FileHasher, from offset: ByteCount, _ length: ByteCount, _ sending: SendingFile?,
+        _ isCancelled: () -> Bool
+    ) throws(TransferError) {
+        guard let sending else { return }
+        try readAll(
+            of: sending.file.fileDescriptor, path: sending.file.path, from: offset, length: length,
+            isCancelled: isCancelled
+        ) { hasher.update($0) }
+    }
+}

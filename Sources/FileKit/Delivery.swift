@@ -1,0 +1,206 @@
+import CLinux
+import Glibc
+import TransferModel
+
+/// Brings a part file that is whole under its final name: verified and durable there, or not there at all.
+///
+/// Every call is relative to the folder's descriptor. Delivery is idempotent: after a crash between the rename and the
+/// store's commit, the final name is recognised by device and inode to be the part already. All calls block: run them
+/// in a `BlockingPool`.
+package struct Delivery: Sendable {
+    package var folder: Folder
+    /// Name of the part file in `folder`.
+    package var partName: String
+    package var part: FileIdentity
+    /// The wanted final name.
+    package var name: String
+    package var policy: ConflictPolicy
+    /// Seconds since 1970, where the file gets the server's time.
+    package var modificationTime: Int64?
+    /// `relaxed` syncs neither file nor folder.
+    package var durability = Durability.full
+
+    /// - Throws: `destination.bad_path` for a name no file can have.
+    package init(
+        folder: Folder, partName: String, part: FileIdentity, name: String, policy: ConflictPolicy,
+        modificationTime: Int64? = nil, durability: Durability = .full
+    ) throws(TransferError) {
+        try PathRules.requireName(name)
+        self.folder = folder
+        self.partName = partName
+        self.part = part
+        self.name = name
+        self.policy = policy
+        self.modificationTime = modificationTime
+        self.durability = durability
+    }
+
+    /// Moves the part to its final name and makes both file and folder durable.
+    /// - Throws: `destination.exists` (policy `fail`), `destination.bad_path` (a folder has the name and may not be
+    ///   replaced), `disk.*`; `disk.io` where the part is not what it was, or the folder not where it was.
+    package func deliver() throws(TransferError) -> DeliveredFile {
+        let (delivered, file) = try place()
+        if let file { try folder.sync(besides: file.rawValue) }
+        return delivered
+    }
+
+    /// As `deliver`, but the folder remains to be synced where a file is returned beside what was delivered.
+    package func place() throws(TransferError) -> (delivered: DeliveredFile, unsynced: Descriptor?) {
+        if let done = try recognised() { return (done, nil) }
+        try folder.requireInPlace()
+        let file = try openPart()
+        try settle(file)
+        let final = try move()
+        return (try delivered(file, as: final), durability.isSynced ? file : nil)
+    }
+
+    // MARK: - Steps
+
+    private func openPart() throws(TransferError) -> Descriptor {
+        let path = folder.path(of: partName)
+        let (descriptor, code) = retrying {
+            openat(folder.fileDescriptor, partName, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+        }
+        guard descriptor >= 0 else { throw .targetAbsent(path, "the part file cannot be opened: \(errorText(code))") }
+        let file = Descriptor(descriptor)
+        guard let status = FileKit.status(of: descriptor), status.isRegular, FileIdentity(status) == part else {
+            throw .targetAbsent(path, "the part file was replaced")
+        }
+        return file
+    }
+
+    private func settle(_ file: Descriptor) throws(TransferError) {
+        let path = folder.path(of: partName)
+        if let modificationTime {
+            // A file system without times of that range keeps its own: no reason to lose a download.
+            _ = dld_set_modification_time(file.rawValue, modificationTime)
+        }
+        guard durability.isSynced else { return }
+        let (result, code) = retrying { fsync(file.rawValue) }
+        if result != 0 { throw .destination(errno: code, "sync", path) }
+    }
+
+    private func move() throws(TransferError) -> String {
+        switch policy {
+        case .overwrite:
+            try replace()
+            return name
+        case .fail:
+            guard try moveWithoutReplacing(to: name) else {
+                throw TransferError(
+                    .destinationExists,
+                    "\(folder.path(of: name)) exists already. Remove it, or change "
+                        + "destination or conflictPolicy (task.update), then task.retry.",
+                    details: ["path": .string(folder.path(of: name))])
+            }
+            return name
+        case .rename:
+            for number in 0...ConflictName.last {
+                let candidate = ConflictName.numbered(name, number)
+                if try moveWithoutReplacing(to: candidate) { return candidate }
+            }
+            throw TransferError(
+                .destinationExists, "\(folder.path(of: name)) and every numbered name beside it exist already.",
+                details: ["path": .string(folder.path(of: name))])
+        }
+    }
+
+    private func replace() throws(TransferError) {
+        let (result, code) = retrying {
+            renameat(folder.fileDescriptor, partName, folder.fileDescriptor, name)
+        }
+        guard result != 0 else { return }
+        if code == EISDIR || code == ENOTEMPTY || code == EEXIST {
+            throw PathRules.bad(folder.path(of: name), "a folder has this name, and folders are not replaced")
+        }
+        throw .destination(errno: code, "deliver", folder.path(of: name))
+    }
+
+    /// False where the name is taken.
+    private func moveWithoutReplacing(to candidate: String) throws(TransferError) -> Bool {
+        let directory = folder.fileDescriptor
+        let (result, code) = retrying { dld_rename_noreplace(directory, partName, directory, candidate) }
+        if result == 0 { return true }
+        switch code {
+        case EEXIST: return false
+        case EINVAL, ENOSYS, EOPNOTSUPP: return try linkAndUnlink(to: candidate)
+        default: throw .destination(errno: code, "deliver", folder.path(of: candidate))
+        }
+    }
+
+    /// For file systems without RENAME_NOREPLACE (NFS, some FUSE).
+    func linkAndUnlink(to candidate: String) throws(TransferError) -> Bool {
+        let directory = folder.fileDescriptor
+        let (result, code) = retrying { linkat(directory, partName, directory, candidate, 0) }
+        if result == 0 {
+            guard unlinkat(directory, partName, 0) == 0 || errno == ENOENT else {
+                throw .destination(errno: errno, "deliver", folder.path(of: candidate))
+            }
+            return true
+        }
+        switch code {
+        case EEXIST: return false
+        case EPERM, EOPNOTSUPP, ENOSYS, EMLINK: return try renameWhereFree(to: candidate)
+        default: throw .destination(errno: code, "deliver", folder.path(of: candidate))
+        }
+    }
+
+    /// For file systems that have neither (some FUSE): the name is looked at just before.
+    private func renameWhereFree(to candidate: String) throws(TransferError) -> Bool {
+        let directory = folder.fileDescriptor
+        if try folder.status(of: candidate) != nil { return false }
+        let (result, code) = retrying { renameat(directory, partName, directory, candidate) }
+        if result != 0 { throw .destination(errno: code, "deliver", folder.path(of: candidate)) }
+        return true
+    }
+
+    /// As it is now that nothing changes it any more: a new name is a change too.
+    private func delivered(_ file: Descriptor, as name: String) throws(TransferError) -> DeliveredFile {
+        guard let status = FileKit.status(of: file.rawValue) else {
+            throw .destination(errno: errno, "deliver", folder.path(of: name))
+        }
+        let mark = FileMark(inode: UInt64(status.st_ino), changed: status.st_ctim.nanoseconds)
+        return DeliveredFile(
+            path: folder.path(of: name), name: name, bytes: ByteCount(Int64(status.st_size)), mark: mark)
+    }
+
+    // MARK: - After a crash
+
+    /// The file under its final name, where an earlier delivery came that far; a second link that it left is removed.
+    /// - Parameter expected: the size it must have, where known.
+    /// - Throws: `disk.*`, `destination.*` where that cannot be told, or not be made durable.
+    package func recognised(expected: ByteCount? = nil) throws(TransferError) -> DeliveredFile? {
+        let directory = folder.fileDescriptor
+        let left = try folder.status(of: partName).flatMap { FileIdentity($0) == part ? $0 : nil }
+        if let left, left.st_nlink < 2 { return nil }
+        guard let (found, present) = try finalName() else { return nil }
+        if let expected, ByteCount(Int64(present.st_size)) != expected { return nil }
+        let (file, code) = retrying { openat(directory, found, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) }
+        guard file >= 0 else {
+            if let disk = TransferError.disk(errno: code, "open", folder.path(of: found)) { throw disk }
+            return nil
+        }
+        let descriptor = Descriptor(file)
+        if left != nil { unlinkat(directory, partName, 0) }
+        if durability.isSynced { try folder.sync(besides: descriptor.rawValue) }
+        return try delivered(descriptor, as: found)
+    }
+
+    private func finalName() throws(TransferError) -> (String, stat)? {
+        let numbers = policy == .rename ? 0...ConflictName.last : 0...0
+        for number in numbers {
+            let candidate = ConflictName.numbered(name, number)
+            guard let present = try folder.status(of: candidate) else { return nil }
+            if present.isRegular, FileIdentity(present) == part { return (candidate, present) }
+        }
+        return nil
+    }
+}
+
+/// A file under its final name.
+package struct DeliveredFile: Hashable, Sendable {
+    package var path: String
+    package var name: String
+    package var bytes: ByteCount
+    package var mark: FileMark
+}

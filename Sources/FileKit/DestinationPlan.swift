@@ -1,0 +1,101 @@
+import Glibc
+import TransferModel
+
+/// Where a download is to be delivered: settled when the task is added, opened again whenever it runs.
+package struct DestinationPlan: Sendable, Hashable {
+    /// Absolute path of the folder.
+    package var folder: String
+    /// The file's name where the task says it; nil where the server's answer names the file.
+    package var name: String?
+
+    /// Judges the text alone; no file is looked at.
+    /// - Parameters:
+    ///   - destination: the task's.
+    ///   - directory: of the session, or the daemon's default, for a task that names no folder.
+    /// - Throws: `destination.bad_path`, or `request.bad_field` for a contradictory destination.
+    package init(_ destination: Destination?, directory: String?) throws(TransferError) {
+        if let path = destination?.path {
+            guard destination?.directory == nil, destination?.filename == nil else {
+                throw TransferError(
+                    .badField, "destination: say either path, or directory and filename.",
+                    details: ["field": "destination"])
+            }
+            (folder, name) = try Self.split(path)
+            return
+        }
+        guard let folder = destination?.directory ?? directory else {
+            throw TransferError(
+                .badField, "destination: missing; say where the file goes, or give the session a directory.",
+                details: ["field": "destination"])
+        }
+        try PathRules.requireAbsolute(folder)
+        if let name = destination?.filename { try PathRules.requireName(name) }
+        self.folder = folder
+        name = destination?.filename
+    }
+
+    private static func split(_ path: String) throws(TransferError) -> (folder: String, name: String) {
+        try PathRules.requireAbsolute(path)
+        guard path.utf8.last != UInt8(ascii: "/") else {
+            throw PathRules.bad(path, "that names a folder; say directory for one, or add the file's name")
+        }
+        let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) ?? path.startIndex
+        let name = String(path[path.utf8.index(after: slash)...])
+        try PathRules.requireName(name)
+        return (slash == path.startIndex ? "/" : String(path[..<slash]), name)
+    }
+
+    /// Absolute path of `name` in the folder.
+    package func path(of name: String) -> String { folder.hasSuffix("/") ? folder + name : folder + "/" + name }
+
+    /// Names of a task's part files, the one that it is decoded into included.
+    package func partNames(task: TaskID, store: String) -> [String] {
+        (0...1).map { PartName.make(task: task, store: store, wanted: name, attempt: $0) }
+    }
+
+    /// Looks at the file system when the task is added: creates missing folders and refuses what cannot work.
+    /// - Parameter known: the same folder where another task of the call has been admitted to it just now.
+    /// - Returns: the folder, whose `device` the task remembers.
+    /// - Throws: `destination.bad_path`, `destination.not_writable`, `permission.denied`, `disk.*`.
+    package func admit(
+        _ access: FileAccess, owner: UserID, known: Folder? = nil
+    ) throws(TransferError) -> Folder {
+        let opened = if let known { known } else { try writableFolder(access, owner: owner) }
+        guard let name, let present = try opened.status(of: name) else { return opened }
+        if present.isFolder {
+            throw PathRules.bad(opened.path(of: name), "that is a folder; say directory for one")
+        }
+        if !present.isRegular, !present.isLink {
+            throw PathRules.bad(opened.path(of: name), "that is a device, fifo or socket")
+        }
+        return opened
+    }
+
+    private func writableFolder(_ access: FileAccess, owner: UserID) throws(TransferError) -> Folder {
+        let opened = try access.openFolder(folder, owner: owner, create: true)
+        try opened.requireWritable()
+        return opened
+    }
+
+    /// Opens the folder to run the task. It is never created here: a missing folder or another device is an unplugged
+    /// target, for which the task waits.
+    /// - Parameter device: as remembered at add.
+    /// - Throws: `disk.io` where the target is absent; else as `admit`.
+    package func open(_ access: FileAccess, owner: UserID, device: UInt64?) throws(TransferError) -> Folder {
+        let opened: Folder
+        do {
+            opened = try access.openFolder(folder, owner: owner, create: false)
+        } catch  where error.code == .destinationBadPath {
+            throw .targetAbsent(folder, "the folder is missing")
+        }
+        try check(opened, device: device)
+        return opened
+    }
+
+    /// - Throws: `disk.io` where the folder is on another device than it was at add.
+    package func check(_ opened: Folder, device: UInt64?) throws(TransferError) {
+        if let device, opened.device != device {
+            throw .targetAbsent(folder, "another file system is there than when the task was added")
+        }
+    }
+}

@@ -1,0 +1,93 @@
+import Glibc
+import TransferCore
+import TransferModel
+
+extension TransferError {
+    /// What a failed system call on a destination means in the shared vocabulary.
+    ///
+    /// Conditions that clear themselves (space, quota, input/output, a file system gone read-only) become `disk.*`;
+    /// mistakes of the caller become `destination.*`.
+    package static func destination(errno code: Int32, _ action: String, _ path: String) -> TransferError {
+        let reason = errorText(code)
+        let details: [String: JSONValue] = ["path": .string(path), "errno": .integer(Int64(code))]
+        if let disk = disk(errno: code, action, path) { return disk }
+        switch code {
+        case EACCES, EPERM:
+            return TransferError(
+                .destinationNotWritable, "Cannot \(action) \(path): \(reason). Choose a folder you may write to.",
+                details: details)
+        case EFBIG:
+            return TransferError(
+                .destinationNotWritable,
+                "Cannot \(action) \(path): \(reason). "
+                    + FileSizeLimit.sentence(otherwise: "choose another destination (task.update), then task.retry."),
+                details: details)
+        case ENOENT, ENOTDIR, EISDIR, ELOOP, ENAMETOOLONG, EINVAL, EXDEV, EILSEQ:
+            return TransferError(
+                .destinationBadPath, "Cannot \(action) \(path): \(reason). Check the path.", details: details)
+        case EEXIST:
+            return TransferError(
+                .destinationExists, "Cannot \(action) \(path): it exists already. Choose another name or policy.",
+                details: details)
+        default:
+            return TransferError(.diskIO, "Cannot \(action) \(path): \(reason).", details: details)
+        }
+    }
+
+    /// What a failed read of a local file that a client named means.
+    package static func source(errno code: Int32, _ path: String) -> TransferError {
+        let details: [String: JSONValue] = ["path": .string(path), "errno": .integer(Int64(code))]
+        // The last three say nothing of the file: it is this process, or the machine, that has no more just now.
+        if [EIO, ESTALE, EMFILE, ENFILE, ENOMEM].contains(code) {
+            return TransferError(.diskIO, "Cannot read \(path): \(errorText(code)).", details: details)
+        }
+        return TransferError(
+            .sourceUnreadable, "Cannot read \(path): \(errorText(code)). Check the path and its permissions.",
+            details: details)
+    }
+
+    /// The `disk.*` errors: what waits for the disk rather than fails. Nil for every other cause.
+    package static func disk(errno code: Int32, _ action: String, _ path: String) -> TransferError? {
+        let details: [String: JSONValue] = ["path": .string(path), "errno": .integer(Int64(code))]
+        switch code {
+        case ENOSPC:
+            return TransferError(
+                .diskFull, "No space left to \(action) \(path). Free some; the task goes on by itself.",
+                details: details)
+        case EDQUOT:
+            return TransferError(
+                .diskQuota, "The disk quota does not let dld \(action) \(path). Free some; the task goes on by itself.",
+                details: details)
+        case EIO, EROFS, ESTALE, ENODEV, ENXIO, ENOTCONN, ETIMEDOUT, ESHUTDOWN:
+            return TransferError(
+                .diskIO, "The disk does not let dld \(action) \(path): \(errorText(code)). Check it.",
+                details: details)
+        default:
+            return nil
+        }
+    }
+
+    /// The folder that the task was added with is gone, or another file system is mounted there.
+    static func targetAbsent(_ path: String, _ reason: String) -> TransferError {
+        TransferError(
+            .diskIO, "\(path): \(reason). Plug in or mount the target; the task goes on by itself.",
+            details: ["path": .string(path)])
+    }
+}
+
+/// `strerror`, without its shared buffer.
+package func errorText(_ code: Int32) -> String {
+    withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
+        guard let base = buffer.baseAddress, strerror_r(code, base, buffer.count) == 0 else { return "error \(code)" }
+        return String(cString: base)
+    }
+}
+
+/// Repeats a call that a signal interrupted. Returns what it returned, and errno where that is negative.
+package func retrying<T: SignedInteger>(_ call: () -> T) -> (result: T, errno: Int32) {
+    while true {
+        let result = call()
+        let code = result < 0 ? errno : 0
+        if result >= 0 || code != EINTR { return (result, code) }
+    }
+}

@@ -1,0 +1,45 @@
+import Threading
+import TransferModel
+
+/// Destination folders that attempts hold open, by path and owner: a thousand small files for one folder open it once.
+///
+/// It keeps none open by itself.
+package final class FolderCache: Sendable {
+    private struct Key: Hashable {
+        var path: String
+        var owner: UserID
+    }
+
+    private struct Entry {
+        weak var folder: Folder?
+    }
+
+    private let entries = Guarded([Key: Entry]())
+    /// Entries beyond which those of closed folders are dropped.
+    private static let sweepCount = 64
+
+    package init() {}
+
+    package func folder(at path: String, owner: UserID) -> Folder? {
+        entries.withLock { $0[Key(path: path, owner: owner)]?.folder }
+    }
+
+    /// The folder to use: where somebody else opened the very same one meanwhile, theirs.
+    package func keep(_ folder: Folder, owner: UserID) -> Folder {
+        entries.withLock { entries in
+            let key = Key(path: folder.path, owner: owner)
+            if let known = entries[key]?.folder, known.identity == folder.identity { return known }
+            if entries.count >= Self.sweepCount { entries = entries.filter { $0.value.folder != nil } }
+            entries[key] = Entry(folder: folder)
+            return folder
+        }
+    }
+
+    /// Something failed in this folder: the next attempt looks at the path anew.
+    package func forget(_ folder: Folder, owner: UserID) {
+        entries.withLock { entries in
+            let key = Key(path: folder.path, owner: owner)
+            if entries[key]?.folder === folder { entries[key] = nil }
+        }
+    }
+}

@@ -1,0 +1,221 @@
+import CLinux
+import Glibc
+import TransferModel
+
+/// Brings a body that is still in memory under its final name: a file without a name is written, marked, synced and then
+/// linked, so that it is there whole or not at all and leaves nothing behind.
+///
+/// All calls block: run them in a `BlockingPool`.
+package struct GatheredDelivery: Sendable {
+    package var folder: Folder
+    package var bytes: [UInt8]
+    /// The wanted final name.
+    package var name: String
+    /// A hidden name of this task, used for a moment where `name` is taken and may be replaced.
+    package var partName: String
+    package var policy: ConflictPolicy
+    package var store: String
+    package var task: TaskID
+    package var durability: Durability
+    /// A digest proved the body.
+    package var isProven: Bool
+    /// Seconds since 1970, where the file gets the server's time.
+    package var modificationTime: Int64?
+
+    package init(
+        folder: Folder, bytes: [UInt8], name: String, partName: String, policy: ConflictPolicy, store: String,
+        task: TaskID, durability: Durability, isProven: Bool, modificationTime: Int64?
+    ) {
+        self.folder = folder
+        self.bytes = bytes
+        self.name = name
+        self.partName = partName
+        self.policy = policy
+        self.store = store
+        self.task = task
+        self.durability = durability
+        self.isProven = isProven
+        self.modificationTime = modificationTime
+    }
+
+    /// A file under its final name, and the descriptor that keeps it open; its folder is not synced yet.
+    package struct Placed: Sendable {
+        package var delivered: DeliveredFile
+        package var file: Descriptor
+        package var isProven: Bool
+    }
+
+    /// - Returns: nil where the file system cannot do it this way; nothing was left there then.
+    /// - Throws: as `Delivery.deliver`.
+    package func place() throws(TransferError) -> Placed? {
+        try PathRules.requireName(name)
+        try folder.requireInPlace()
+        let mark = DeliveryMark(
+            store: store, task: task, size: bytes.count, isProven: isProven,
+            boot: durability.isSynced ? nil : BootName.current)
+        guard let file = try nameless(), mark.set(on: file.rawValue) else { return nil }
+        try write(to: file)
+        try settle(file)
+        guard let final = try link(file) else { return nil }
+        return Placed(
+            delivered: DeliveredFile(
+                path: folder.path(of: final), name: final, bytes: ByteCount(Int64(bytes.count)),
+                mark: try fileMark(of: file)),
+            file: file, isProven: isProven)
+    }
+
+    /// Its change time does not stay: the delivery mark is yet to be taken off.
+    private func fileMark(of file: Descriptor) throws(TransferError) -> FileMark {
+        guard let status = FileKit.status(of: file.rawValue) else {
+            throw .destination(errno: errno, "deliver", path)
+        }
+        let checksum = bytes.withUnsafeBytes { dld_crc32c(0, $0.baseAddress, $0.count) }
+        return FileMark(
+            inode: UInt64(status.st_ino), changed: status.st_ctim.nanoseconds, checksum: checksum)
+    }
+
+    // MARK: - Steps
+
+    private var path: String { folder.path(of: name) }
+
+    /// A new file without a name (O_TMPFILE); nil where the file system or the kernel has none.
+    private func nameless() throws(TransferError) -> Descriptor? {
+        let (file, code) = retrying {
+            openat(folder.fileDescriptor, ".", DLD_O_TMPFILE | O_RDWR | O_CLOEXEC, mode_t(0o666))
+        }
+        if file >= 0 { return Descriptor(file) }
+        switch code {
+        case EOPNOTSUPP, EISDIR, EINVAL, ENOSYS, ENOENT, EPERM: return nil
+        default: throw .destination(errno: code, "deliver", path)
+        }
+    }
+
+    private func write(to file: Descriptor) throws(TransferError) {
+        var done = 0
+        while done < bytes.count {
+            let (count, code) = bytes.withUnsafeBytes { source in
+                retrying {
+                    pwrite(file.rawValue, source.baseAddress.map { $0 + done }, source.count - done, off_t(done))
+                }
+            }
+            guard count > 0 else { throw .destination(errno: count == 0 ? ENOSPC : code, "write", path) }
+            done += count
+        }
+    }
+
+    private func settle(_ file: Descriptor) throws(TransferError) {
+        if let modificationTime { _ = dld_set_modification_time(file.rawValue, modificationTime) }
+        guard durability.isSynced else { return }
+        let (result, code) = retrying { fsync(file.rawValue) }
+        if result != 0 { throw .destination(errno: code, "sync", path) }
+    }
+
+    /// The name that the file got; nil where it cannot be linked.
+    private func link(_ file: Descriptor) throws(TransferError) -> String? {
+        switch policy {
+        case .rename:
+            for number in 0...ConflictName.last {
+                let candidate = ConflictName.numbered(name, number)
+                switch try attempt(file, candidate) {
+                case .linked: return candidate
+                case .taken: continue
+                case .unable: return nil
+                }
+            }
+            throw taken("and every numbered name beside it exist already.")
+        case .fail:
+            switch try attempt(file, name) {
+            case .linked: return name
+            case .taken:
+                throw taken(
+                    "exists already. Remove it, or change destination or conflictPolicy (task.update), then task.retry."
+                )
+            case .unable: return nil
+            }
+        case .overwrite:
+            switch try attempt(file, name) {
+            case .linked: return name
+            case .taken: return try replace(file)
+            case .unable: return nil
+            }
+        }
+    }
+
+    private func taken(_ rest: String) -> TransferError {
+        TransferError(.destinationExists, "\(path) \(rest)", details: ["path": .string(path)])
+    }
+
+    private enum Attempt { case linked, taken, unable }
+
+    private func attempt(_ file: Descriptor, _ candidate: String) throws(TransferError) -> Attempt {
+        let (result, code) = retrying { dld_link_open_file(file.rawValue, folder.fileDescriptor, candidate) }
+        if result == 0 { return .linked }
+        switch code {
+        case EEXIST: return .taken
+        // A file system without links, or a /proc that is not there: the other way of delivery finds out more.
+        case EPERM, EOPNOTSUPP, ENOSYS, ENOENT, EXDEV, EINVAL, EMLINK: return .unable
+        default: throw .destination(errno: code, "deliver", folder.path(of: candidate))
+        }
+    }
+
+    /// A link cannot replace, a rename can: the file gets a name of its own first.
+    private func replace(_ file: Descriptor) throws(TransferError) -> String? {
+        let directory = folder.fileDescriptor
+        unlinkat(directory, partName, 0)
+        guard case .linked = try attempt(file, partName) else { return nil }
+        let (result, code) = retrying { renameat(directory, partName, directory, name) }
+        if result == 0 { return name }
+        folder.unlinkDurably([partName])
+        if code == EISDIR || code == ENOTEMPTY || code == EEXIST {
+            throw PathRules.bad(path, "a folder has this name, and folders are not replaced")
+        }
+        throw .destination(errno: code, "deliver", path)
+    }
+}
+
+// MARK: - After a crash
+
+extension GatheredDelivery {
+    /// The file that an earlier run of this task brought under its name without living to tell.
+    /// - Throws: `disk.*`, `destination.*` where that cannot be told, or not be made durable.
+    package static func recognised(
+        in folder: Folder, name: String, policy: ConflictPolicy, store: String, task: TaskID, durability: Durability
+    ) throws(TransferError) -> Placed? {
+        for number in policy == .rename ? 0...ConflictName.last : 0...0 {
+            let candidate = ConflictName.numbered(name, number)
+            guard let present = try folder.status(of: candidate) else { return nil }
+            guard present.isRegular else { continue }
+            let (opened, code) = retrying {
+                openat(folder.fileDescriptor, candidate, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+            }
+            guard opened >= 0 else {
+                if let disk = TransferError.disk(errno: code, "open", folder.path(of: candidate)) { throw disk }
+                continue
+            }
+            let file = Descriptor(opened)
+            guard let status = FileKit.status(of: opened), status.isRegular,
+                let isProven = DeliveryMark.proof(on: opened, store: store, task: task, size: Int(status.st_size))
+            else { continue }
+            if durability.isSynced { try folder.sync(besides: opened) }
+            let path = folder.path(of: candidate)
+            let mark = FileMark(
+                inode: UInt64(status.st_ino), changed: status.st_ctim.nanoseconds,
+                checksum: try FileHasher.checksum(of: opened, path: path))
+            return Placed(
+                delivered: DeliveredFile(
+                    path: path, name: candidate, bytes: ByteCount(Int64(status.st_size)), mark: mark),
+                file: file, isProven: isProven)
+        }
+        return nil
+    }
+}
+
+extension Durability {
+    /// Whether a file is durable before its task counts as complete.
+    package var isSynced: Bool {
+        switch self {
+        case .full: true
+        case .relaxed: false
+        }
+    }
+}

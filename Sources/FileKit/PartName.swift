@@ -1,0 +1,67 @@
+import TransferModel
+
+/// Names of part files: hidden, unique to a task of one store, at most 255 bytes, beside the destination.
+///
+/// `.video.mp4.6f1c2a9b-42.dldpart`: somebody who finds one sees what it is and whose.
+package enum PartName {
+    package static let suffix = ".dldpart"
+
+    /// - Parameters:
+    ///   - store: something that differs between stores, such as a random text kept in each.
+    ///   - wanted: the final name where it is known.
+    ///   - attempt: raised where the name exists already and is nobody's checkpoint.
+    package static func make(task: TaskID, store: String, wanted: String? = nil, attempt: Int = 0) -> String {
+        let owner = Self.owner(store)
+        let again = attempt > 0 ? "-\(attempt)" : ""
+        let tail = ".\(owner)-\(task)\(again)\(suffix)"
+        let head = (wanted ?? "dld").utf8.contains(UInt8(ascii: "/")) ? "dld" : (wanted ?? "dld")
+        return "." + head.cut(toBytes: PathRules.longestName - 1 - tail.utf8.count) + tail
+    }
+
+    /// Letters and digits of a store's name, as many as tell it from others.
+    private static func owner(_ store: String) -> String {
+        let plain = store.utf8.lazy.filter { byte in
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+                UInt8(ascii: "A")...UInt8(ascii: "Z"):
+                true
+            default: false
+            }
+        }
+        return String(decoding: Array(plain.prefix(16)), as: UTF8.self)
+    }
+
+    /// The task of this store that a part file belongs to; nil for other stores' parts and other names.
+    package static func task(of name: String, store: String) -> TaskID? {
+        guard isPartName(name) else { return nil }
+        let owner = Self.owner(store)
+        let parts = name.dropLast(suffix.count).split(separator: ".").last?.split(separator: "-") ?? []
+        guard parts.count >= 2, parts[0] == owner, let number = Int64(parts[1]) else { return nil }
+        return TaskID(number)
+    }
+
+    /// Whether a file's name is one that `make` makes: resume data may name nothing else.
+    package static func isPartName(_ name: String) -> Bool {
+        guard name.utf8.first == UInt8(ascii: "."), name.hasSuffix(suffix), name.utf8.count <= PathRules.longestName,
+            !name.utf8.contains(UInt8(ascii: "/"))
+        else { return false }
+        let middle = name.dropLast(suffix.count).split(separator: ".", omittingEmptySubsequences: true).last ?? ""
+        let parts = middle.split(separator: "-", omittingEmptySubsequences: false)
+        return parts.count >= 2 && parts.dropFirst().allSatisfy { !$0.isEmpty && $0.allSatisfy(\.isNumber) }
+    }
+}
+
+extension String {
+    /// The longest beginning of at most `limit` bytes that ends between characters.
+    package func cut(toBytes limit: Int) -> String {
+        guard utf8.count > limit else { return self }
+        var result = ""
+        var length = 0
+        for character in self {
+            length += character.utf8.count
+            if length > limit { break }
+            result.append(character)
+        }
+        return result
+    }
+}

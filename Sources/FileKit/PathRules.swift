@@ -1,0 +1,49 @@
+import TransferModel
+
+/// What a path or a name must be before the file system is asked about it.
+package enum PathRules {
+    /// NAME_MAX of every usual Linux file system, in bytes.
+    package static let longestName = 255
+    /// PATH_MAX less its terminator.
+    static let longestPath = 4095
+
+    /// - Throws: `destination.bad_path`.
+    static func requireAbsolute(_ path: String) throws(TransferError) {
+        guard path.utf8.first == UInt8(ascii: "/") else { throw bad(path, "a path must be absolute, beginning with /") }
+        guard !path.utf8.contains(0) else { throw bad(path, "a path cannot contain a NUL") }
+        guard path.utf8.count <= longestPath else { throw bad(path, "a path has at most \(longestPath) bytes") }
+        var length = 0
+        for byte in path.utf8 {
+            length = byte == UInt8(ascii: "/") ? 0 : length + 1
+            if length > longestName { throw bad(path, "a name has at most \(longestName) bytes") }
+        }
+    }
+
+    /// - Throws: `destination.bad_path`.
+    static func requireName(_ name: String) throws(TransferError) {
+        guard !name.isEmpty, name != ".", name != ".." else { throw bad(name, "that is not a file name") }
+        guard !name.utf8.contains(UInt8(ascii: "/")), !name.utf8.contains(0) else {
+            throw bad(name, "a file name cannot contain / or NUL")
+        }
+        guard name.utf8.count <= longestName else { throw bad(name, "a file name has at most \(longestName) bytes") }
+    }
+
+    /// Names between the slashes, without empty ones and `.`.
+    package static func components(of path: String) -> [String] {
+        path.utf8.split(separator: UInt8(ascii: "/")).compactMap { String($0) }.filter { $0 != "." }
+    }
+
+    /// The path with `.`, `..`, doubled and trailing slashes resolved as text.
+    package static func normalized(_ path: String) -> String {
+        var kept: [String] = []
+        for component in components(of: path) {
+            if component == ".." { _ = kept.popLast() } else { kept.append(component) }
+        }
+        return "/" + kept.joined(separator: "/")
+    }
+
+    package static func bad(_ path: String, _ reason: String) -> TransferError {
+        TransferError(
+            .destinationBadPath, "\(path.isEmpty ? "(empty)" : path): \(reason).", details: ["path": .string(path)])
+    }
+}

@@ -1,0 +1,115 @@
+import FoundationEssentials
+import Glibc
+import TransferModel
+
+/// The self-contained blob that `task.resumeData` returns and `task.add` takes back: enough to go on with a part file
+/// also after the daemon's store is gone. No bytes of the file, no secrets.
+///
+/// It is untrusted when it comes back: the client may have written it itself. `openPart` proves what it names.
+package struct ResumeData: Hashable, Sendable, Codable {
+    static let currentVersion = 1
+    /// Digits of base64: what fits into a line.
+    private static let longest = 8 << 20
+
+    package var version: Int
+    /// Without user info.
+    package var url: String
+    /// Likewise.
+    package var mirrors: [String]?
+    package var destination: Destination
+    package var conflictPolicy: ConflictPolicy?
+    package var checksum: Checksum?
+    package var size: ByteCount?
+    package var pieces: PackedDigests?
+    package var preserveTime: Bool?
+    package var description: String?
+    package var checkpoint: Checkpoint?
+
+    /// - Parameters:
+    ///   - url: as the task has it; user info is removed by the caller.
+    ///   - checkpoint: nil where nothing was received.
+    package init(url: String, destination: Destination, checkpoint: Checkpoint?) {
+        version = Self.currentVersion
+        self.url = url
+        self.destination = destination
+        self.checkpoint = checkpoint
+    }
+
+    /// Base64 of JSON.
+    package func encoded() throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return try encoder.encode(self).base64EncodedString()
+    }
+
+    /// - Throws: `request.bad_field` for anything that `encoded` does not make.
+    package init(decoding text: String) throws(TransferError) {
+        guard text.utf8.count <= Self.longest, let data = Data(base64Encoded: text) else {
+            throw Self.bad("it is not what task.resumeData returned")
+        }
+        let decoded: ResumeData
+        do {
+            decoded = try JSONCoding.decode(ResumeData.self, from: Array(data))
+        } catch {
+            throw Self.bad("it is damaged or of another version")
+        }
+        guard decoded.version == Self.currentVersion else {
+            throw Self.bad("it is of version \(decoded.version), and this dld knows \(Self.currentVersion)")
+        }
+        if let pieces = decoded.pieces, pieces.unpacked == nil { throw Self.bad("its pieces are impossible") }
+        if let checkpoint = decoded.checkpoint {
+            guard checkpoint.offset >= .zero, checkpoint.total.map({ $0 >= checkpoint.offset }) ?? true else {
+                throw Self.bad("its offset is impossible")
+            }
+            guard checkpoint.origin?.isEmpty != true else { throw Self.bad("its origin is impossible") }
+            guard Self.areInOrder(checkpoint) else { throw Self.bad("its ranges are impossible") }
+        }
+        self = decoded
+    }
+
+    /// Ranges come after the offset, apart from each other, within a known length.
+    private static func areInOrder(_ checkpoint: Checkpoint) -> Bool {
+        guard let total = checkpoint.total else { return checkpoint.ranges.isEmpty }
+        var end = checkpoint.offset
+        for range in checkpoint.ranges {
+            guard range.start > end, !range.isEmpty, range.end <= total else { return false }
+            end = range.end
+        }
+        return true
+    }
+
+    package static func bad(_ reason: String) -> TransferError {
+        TransferError(.badField, "resumeData: \(reason).", details: ["field": "resumeData"])
+    }
+}
+
+extension ResumeData {
+    /// Looks at the part: a regular file named as parts are, in the destination's folder, of the peer or the
+    /// daemon itself, with one link and the same device and inode, and as long as the offset says.
+    /// - Parameter plan: of the destination in this very blob.
+    /// - Returns: the checkpoint of a part that may be continued; nil where there is none: it starts from 0.
+    /// - Throws: `permission.denied` for a part outside what the peer may name, `request.bad_field` for one that is
+    ///   no part file, `disk.*` where the disk does not tell.
+    package func claimablePart(
+        plan: DestinationPlan, access: FileAccess, owner: UserID
+    ) throws(TransferError) -> Checkpoint? {
+        guard let checkpoint else { return nil }
+        try PathRules.requireAbsolute(checkpoint.partPath)
+        guard let slash = checkpoint.partPath.utf8.lastIndex(of: UInt8(ascii: "/")) else { return nil }
+        let name = String(checkpoint.partPath[checkpoint.partPath.utf8.index(after: slash)...])
+        let folderPath = String(checkpoint.partPath[..<slash])
+        guard PartName.isPartName(name) else { throw Self.bad("it names a file that is no part of a download") }
+        guard PathRules.normalized(folderPath) == PathRules.normalized(plan.folder) else {
+            throw Self.bad("its part is not beside its destination")
+        }
+        let folder = try access.openFolder(plan.folder, owner: owner, create: false)
+        guard let status = try folder.status(of: name) else { return nil }
+        guard status.isRegular, status.st_nlink == 1,
+            status.st_uid == owner.rawValue || status.st_uid == geteuid()
+        else { throw Self.bad("its part is not a regular file of yours with one name") }
+        guard FileIdentity(status) == FileIdentity(checkpoint),
+            Int64(status.st_size) >= checkpoint.reach.rawValue
+        else { return nil }
+        return checkpoint
+    }
+}

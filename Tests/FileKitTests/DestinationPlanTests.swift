@@ -1,0 +1,97 @@
+import Glibc
+import TestSupport
+import Testing
+import TransferModel
+
+@testable import FileKit
+
+struct DestinationPlanTests {
+    private let fixture: FilesFixture
+
+    init() throws { fixture = try FilesFixture() }
+
+    private func destination(path: String? = nil, directory: String? = nil, filename: String? = nil) -> Destination {
+        var destination = Destination()
+        destination.path = path
+        destination.directory = directory
+        destination.filename = filename
+        return destination
+    }
+
+    @Test func aPathIsAFolderAndAName() throws {
+        let plan = try DestinationPlan(destination(path: "/srv/data/a.bin"), directory: "/ignored")
+        #expect(plan.folder == "/srv/data")
+        #expect(plan.name == "a.bin")
+        #expect(try DestinationPlan(destination(path: "/a"), directory: nil).folder == "/")
+    }
+
+    @Test func aFolderLeavesTheNameToTheServer() throws {
+        #expect(try DestinationPlan(destination(directory: "/srv/"), directory: nil).name == nil)
+        #expect(try DestinationPlan(destination(directory: "/srv", filename: "a"), directory: nil).name == "a")
+        #expect(try DestinationPlan(nil, directory: "/home/me").folder == "/home/me")
+    }
+
+    @Test(arguments: [
+        "relative/a", "", "/srv/", "/srv/..", "/srv/.", "/a\0b", "/" + String(repeating: "n", count: 256),
+        "/" + String(repeating: "n/", count: 2100) + "a",
+    ])
+    func aPathThatCannotBeAFileIsRefused(path: String) {
+        #expect(
+            code { _ = try DestinationPlan(destination(path: path), directory: nil) } == .destinationBadPath)
+    }
+
+    @Test(arguments: ["", "..", "a/b", "a\0"])
+    func aFilenameIsOneComponent(name: String) {
+        #expect(
+            code { _ = try DestinationPlan(destination(directory: "/srv", filename: name), directory: nil) }
+                == .destinationBadPath)
+    }
+
+    @Test func contradictionsAndAbsenceAreTheCallersMistake() {
+        #expect(code { _ = try DestinationPlan(destination(path: "/a", directory: "/b"), directory: nil) } == .badField)
+        #expect(code { _ = try DestinationPlan(nil, directory: nil) } == .badField)
+    }
+
+    @Test func admissionCreatesMissingFoldersAndTellsTheDevice() throws {
+        let plan = try DestinationPlan(destination(path: fixture.temporary.file("new/deep/a")), directory: nil)
+        let folder = try plan.admit(fixture.access, owner: FilesFixture.me)
+        #expect(Files.status(fixture.temporary.file("new/deep"))?.st_mode ?? 0 & S_IFMT != 0)
+        #expect(folder.device == UInt64(try #require(Files.status(fixture.temporary.path)).st_dev))
+    }
+
+    @Test func aFolderOrADeviceUnderTheNameIsRefused() throws {
+        try fixture.temporary.folder("folder")
+        #expect(mkfifo(fixture.temporary.file("fifo"), 0o600) == 0)
+        for name in ["folder", "fifo"] {
+            let plan = try DestinationPlan(destination(path: fixture.temporary.file(name)), directory: nil)
+            #expect(code { _ = try plan.admit(fixture.access, owner: FilesFixture.me) } == .destinationBadPath)
+        }
+    }
+
+    @Test func aFileInTheMiddleOfThePathIsRefused() throws {
+        try Files.write(fixture.temporary.file("file"), "x")
+        let plan = try DestinationPlan(destination(path: fixture.temporary.file("file/sub/a")), directory: nil)
+        #expect(code { _ = try plan.admit(fixture.access, owner: FilesFixture.me) } == .destinationBadPath)
+    }
+
+    @Test func anExistingFileIsLeftToDelivery() throws {
+        try Files.write(fixture.temporary.file("a"), "x")
+        let plan = try DestinationPlan(destination(path: fixture.temporary.file("a")), directory: nil)
+        #expect(code { _ = try plan.admit(fixture.access, owner: FilesFixture.me) } == nil)
+    }
+
+    @Test func anAbsentTargetIsWaitedForAndNeverRecreated() throws {
+        let plan = try DestinationPlan(destination(path: fixture.temporary.file("gone/a")), directory: nil)
+        let device = try plan.admit(fixture.access, owner: FilesFixture.me).device
+        rmdir(fixture.temporary.file("gone"))
+        #expect(code { _ = try plan.open(fixture.access, owner: FilesFixture.me, device: device) } == .diskIO)
+        #expect(fixture.names.isEmpty)
+    }
+
+    @Test func anotherDeviceIsAnAbsentTarget() throws {
+        let plan = try DestinationPlan(destination(directory: fixture.temporary.path), directory: nil)
+        let device = try plan.admit(fixture.access, owner: FilesFixture.me).device
+        #expect(code { _ = try plan.open(fixture.access, owner: FilesFixture.me, device: device) } == nil)
+        #expect(code { _ = try plan.open(fixture.access, owner: FilesFixture.me, device: device &+ 1) } == .diskIO)
+    }
+}

@@ -1,0 +1,29 @@
+import CLinux
+import Glibc
+import TestSupport
+import Testing
+import TransferModel
+
+@testable import FileKit
+
+struct FolderTests {
+    /// Folders of a system daemon's users are opened by O_PATH, whose descriptors fsync(2) and syncfs(2) refuse.
+    @Test func aFolderThatIsOnlyNamedIsSynced() throws {
+        let temporary = try TemporaryFolder()
+        let named = open(temporary.path, DLD_O_PATH | O_DIRECTORY | O_CLOEXEC)
+        let folder = try Folder(path: temporary.path, descriptor: Descriptor(named))
+        #expect(fsync(folder.fileDescriptor) == -1)
+        try folder.sync()
+    }
+
+    @Test func whatCannotBeLookedAtIsNotTakenToBeAbsent() throws {
+        let fixture = try FilesFixture()
+        let folder = try fixture.open()
+        #expect(try folder.status(of: "absent") == nil)
+        try Files.write(fixture.temporary.file("there"), "")
+        #expect(try folder.status(of: "there") != nil)
+        // The error that no disk has to fail for.
+        let tooLong = String(repeating: "n", count: 300)
+        #expect(throws: TransferError.self) { try folder.status(of: tooLong) }
+    }
+}
