@@ -4,10 +4,8 @@ import TransferModel
 package enum TaskEvent: Sendable {
     /// A slot is free: the attempt begins.
     case claimed
-    /// Bytes beyond those held when the attempt began have arrived.
-    case progressed
-    /// The attempt ended without the file. `jitter` is a random number in 0..<1; the next attempt is not before `earliest`.
-    case attemptFailed(AttemptFailure, RetryPolicy, jitter: Double, earliest: Timestamp?)
+    /// The attempt ended without the file. `jitter` is a random number in 0..<1.
+    case attemptFailed(AttemptFailure, RetryPolicy, jitter: Double)
     /// The whole file has the wrong digest.
     /// A task with several places that have the file begins anew once for each.
     case integrityFailed(TransferError, places: Int = 1)
@@ -39,7 +37,6 @@ extension TaskEvent {
     package var name: String {
         switch self {
         case .claimed: "claimed"
-        case .progressed: "progressed"
         case .attemptFailed: "attemptFailed"
         case .integrityFailed: "integrityFailed"
         case .completed: "completed"
@@ -62,8 +59,6 @@ extension TaskEvent {
 package enum TaskEffect: Sendable, Hashable {
     /// Store the changed status; always first. Every `publish` of the same list belongs into the same transaction.
     case persist
-    /// End the running exchange.
-    case abort
     /// Remove the part file and its checkpoint.
     case discardPart
     /// Append an event to the durable log.

@@ -43,10 +43,9 @@ package struct TaskMachine: Sendable {
     package mutating func handle(_ event: TaskEvent, at now: ClockReading) throws(TransferError) -> [TaskEffect] {
         switch event {
         case .claimed: return try claimed(event, now)
-        case .progressed: return try progressed(event)
-        case .attemptFailed(let failure, let policy, let jitter, let earliest):
+        case .attemptFailed(let failure, let policy, let jitter):
             try require([.running], event)
-            return attemptFailed(failure, policy, jitter: jitter, earliest: earliest, now)
+            return attemptFailed(failure, policy, jitter: jitter, now)
         case .integrityFailed(let error, let places):
             try require([.running], event)
             return integrityFailed(error, places: places, now)
@@ -63,14 +62,14 @@ package struct TaskMachine: Sendable {
         case .retargeted: return try retargeted(event, now)
         case .preempted(let cause):
             try require([.running], event)
-            return enqueue(now, aborting: true, because: cause)
+            return enqueue(now, because: cause)
         case .daemonRestarted: return try daemonRestarted(event, now)
         case .conditionCleared:
             try require([.waiting], event)
             return enqueue(now)
         case .blocked(let reason, let error, let next):
             try require([.queued, .running], event)
-            return wait(for: reason, error, until: next, aborting: status.state == .running)
+            return wait(for: reason, error, until: next)
         case .deadlinePassed:
             try require([.queued, .running, .waiting, .paused], event)
             return deadlinePassed(
@@ -106,16 +105,8 @@ extension TaskMachine {
         return [.persist, .publish(.taskStarted, ["attempt": .integer(Int64(status.attempts))])]
     }
 
-    private mutating func progressed(_ event: TaskEvent) throws(TransferError) -> [TaskEffect] {
-        try require([.running], event)
-        guard status.failuresInRow > 0 || status.unresolvedSince != nil else { return [] }
-        status.failuresInRow = 0
-        status.unresolvedSince = nil
-        return [.persist]
-    }
-
     private mutating func attemptFailed(
-        _ failure: AttemptFailure, _ policy: RetryPolicy, jitter: Double, earliest: Timestamp?, _ now: ClockReading
+        _ failure: AttemptFailure, _ policy: RetryPolicy, jitter: Double, _ now: ClockReading
     ) -> [TaskEffect] {
         if failure.progressed { status.failuresInRow = 0 }
         if let end = failure.shortEnd {
@@ -136,7 +127,7 @@ extension TaskMachine {
         case .disk, .network:
             let reason: WaitReason = failure.disposition == .disk ? .disk : .network
             let latest = now.wall.advanced(by: min(Self.recheckDelay, policy.longestDelay))
-            return wait(for: reason, failure.error, until: max(latest, earliest ?? latest), then: drop)
+            return wait(for: reason, failure.error, until: latest, then: drop)
         case .transient(let after):
             status.failuresInRow += 1
             if policy.attempts > 0, status.failuresInRow >= policy.attempts {
@@ -153,8 +144,7 @@ extension TaskMachine {
             // A server may ask for more patience than the task has by itself, not for less.
             let delay = max(
                 policy.delay(failuresInRow: status.failuresInRow, jitter: jitter), after.map(RetryAfter.clamp) ?? 0)
-            let next = now.wall.advanced(by: delay)
-            return wait(for: .retry, failure.error, until: max(next, earliest ?? next), then: drop)
+            return wait(for: .retry, failure.error, until: now.wall.advanced(by: delay), then: drop)
         }
     }
 
@@ -176,21 +166,18 @@ extension TaskMachine {
 
     private mutating func pause(_ event: TaskEvent, _ now: ClockReading) throws(TransferError) -> [TaskEffect] {
         try require([.queued, .running, .waiting], event)
-        let aborting = status.state == .running
         status.state = .paused
         clearWait()
         status.stopBudget(at: now)
-        return [.persist] + (aborting ? [.abort] : []) + [.publish(.taskPaused, [:])]
+        return [.persist, .publish(.taskPaused, [:])]
     }
 
     private mutating func cancel(
         _ event: TaskEvent, keepPartial: Bool, _ now: ClockReading
     ) throws(TransferError) -> [TaskEffect] {
         try require([.queued, .running, .waiting, .paused], event)
-        let aborting = status.state == .running
         end(.cancelled, nil, now)
-        return [.persist] + (aborting ? [.abort] : []) + (keepPartial ? [] : [.discardPart])
-            + [.publish(.taskCancelled, [:])]
+        return [.persist] + (keepPartial ? [] : [.discardPart]) + [.publish(.taskCancelled, [:])]
     }
 
     private mutating func retry(_ event: TaskEvent, _ now: ClockReading) throws(TransferError) -> [TaskEffect] {
@@ -215,7 +202,7 @@ extension TaskMachine {
         status.unresolvedSince = nil
         status.shortBody = nil
         switch status.state {
-        case .running: return enqueue(now, aborting: true)
+        case .running: return enqueue(now)
         case .waiting where status.reason != .schedule: return enqueue(now)
         case .queued, .waiting, .paused, .completed, .failed, .cancelled: return [.persist]
         }
@@ -230,14 +217,13 @@ extension TaskMachine {
     }
 
     private mutating func deadlinePassed(_ sentence: String, _ now: ClockReading) -> [TaskEffect] {
-        let aborting: [TaskEffect] = status.state == .running ? [.abort] : []
         var error = TransferError(.deadlineExceeded, sentence)
         // What it waited for says why the time was not enough.
         if let cause = status.error {
             error.message += " The last attempt failed: \(cause.message)"
             error.details["cause"] = .string(cause.code.rawValue)
         }
-        return fail(error, now, then: aborting)
+        return fail(error, now)
     }
 }
 
@@ -251,25 +237,23 @@ extension TaskMachine {
     }
 
     private mutating func enqueue(
-        _ now: ClockReading, aborting: Bool = false, because cause: Displacement? = nil, then others: [TaskEffect] = []
+        _ now: ClockReading, because cause: Displacement? = nil, then others: [TaskEffect] = []
     ) -> [TaskEffect] {
         status.state = .queued
         clearWait()
         status.startBudget(at: now)
-        return [.persist] + (aborting ? [.abort] : []) + others
-            + [.publish(.taskQueued, cause.map(EventPayload.queued) ?? [:])]
+        return [.persist] + others + [.publish(.taskQueued, cause.map(EventPayload.queued) ?? [:])]
     }
 
     private mutating func wait(
-        for reason: WaitReason, _ error: TransferError?, until next: Timestamp?, aborting: Bool = false,
+        for reason: WaitReason, _ error: TransferError?, until next: Timestamp?,
         then others: [TaskEffect] = []
     ) -> [TaskEffect] {
         status.state = .waiting
         status.reason = reason
         status.error = error
         status.nextAttemptAt = next
-        return [.persist] + (aborting ? [.abort] : []) + others
-            + [.publish(.taskWaiting, EventPayload.waiting(status))]
+        return [.persist] + others + [.publish(.taskWaiting, EventPayload.waiting(status))]
     }
 
     private mutating func fail(

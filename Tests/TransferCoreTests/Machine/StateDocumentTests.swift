@@ -28,7 +28,7 @@ struct StateDocumentTests {
 
     @Test func everyEventHasARow() {
         let events: [TaskEvent] = [
-            .claimed, .progressed, StateTable.failed(.disk), .integrityFailed(StateTable.transient.error),
+            .claimed, StateTable.failed(.disk), .integrityFailed(StateTable.transient.error),
             .completed(TaskResult(bytes: 0, verified: true), duration: 0), .pause, .resume(notBefore: nil),
             .cancel(keepPartial: false), .retry, .retargeted, .preempted(), .daemonRestarted, .conditionCleared,
             .blocked(.retry, nil, nextAttemptAt: nil), .deadlinePassed, .resourceTimeoutPassed,

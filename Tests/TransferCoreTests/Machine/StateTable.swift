@@ -20,12 +20,11 @@ enum StateTable {
         spec.attempts = attempts
         return .attemptFailed(
             AttemptFailure(error: TransferError(code, "It failed."), disposition: disposition), RetryPolicy(spec),
-            jitter: 0.5, earliest: nil)
+            jitter: 0.5)
     }
 
     static let rows: [Row] = [
         Row(name: "claimed", event: .claimed),
-        Row(name: "progressed", event: .progressed, prepare: { $0.failuresInRow = 1 }),
         Row(name: "attemptFailed, transient", event: failed(.transient(after: nil))),
         Row(
             name: "attemptFailed, transient, `retry.attempts` used up",
@@ -91,7 +90,6 @@ enum StateTable {
         let names = effects.map { effect in
             switch effect {
             case .persist: "persist"
-            case .abort: "abort"
             case .discardPart: "discard"
             case .publish(let type, _): type.rawValue
             }

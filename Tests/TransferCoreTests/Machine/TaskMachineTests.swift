@@ -12,14 +12,14 @@ struct TaskMachineTests {
 
     func failure(
         _ code: ErrorCode = .networkLost, _ disposition: AttemptFailure.Disposition = .transient(after: nil),
-        progressed: Bool = false, attempts: Int = 0, jitter: Double = 0.5, earliest: Timestamp? = nil
+        progressed: Bool = false, attempts: Int = 0, jitter: Double = 0.5
     ) -> TaskEvent {
         var spec = RetryPolicySpec()
         spec.attempts = attempts
         return .attemptFailed(
             AttemptFailure(
                 error: TransferError(code, "It failed."), disposition: disposition, progressed: progressed),
-            RetryPolicy(spec), jitter: jitter, earliest: earliest)
+            RetryPolicy(spec), jitter: jitter)
     }
 
     // MARK: What holds for every state and event
@@ -36,7 +36,6 @@ struct TaskMachineTests {
             let after = machine.status
             #expect(effects.first == .persist, "\(row.name): persist comes first")
             #expect(effects.filter { $0 == .persist }.count == 1)
-            #expect(effects.contains(.abort) ? before.state == .running : true)
             #expect((after.reason != nil) == (after.state == .waiting), "\(row.name)")
             #expect(after.nextAttemptAt == nil || after.state == .waiting)
             #expect(after.error == nil || after.state == .waiting || after.state == .failed)
@@ -97,13 +96,6 @@ struct TaskMachineTests {
         #expect(machine.status.startedAt == reading(1).wall)
     }
 
-    @Test func progressResetsTheCountOnlyOnce() throws {
-        var machine = machine(.running) { $0.failuresInRow = 4 }
-        #expect(try machine.handle(.progressed, at: reading()) == [.persist])
-        #expect(machine.status.failuresInRow == 0)
-        #expect(try machine.handle(.progressed, at: reading()).isEmpty)
-    }
-
     @Test func completionPublishesTheFile() throws {
         var machine = machine(.running)
         let result = TaskResult(file: "/d/f", bytes: 7, sha256: "ab", verified: true)
@@ -154,12 +146,6 @@ struct TaskMachineTests {
             _ = try machine.handle(.conditionCleared, at: reading())
             _ = try machine.handle(.claimed, at: reading())
         }
-    }
-
-    @Test func nothingIsTriedBeforeEarliest() throws {
-        var machine = machine(.running)
-        _ = try machine.handle(failure(earliest: reading(77).wall), at: reading())
-        #expect(machine.status.nextAttemptAt == reading(77).wall)
     }
 
     @Test func attemptsEndWithTheLastError() throws {
@@ -240,7 +226,7 @@ struct TaskMachineTests {
         var error = TransferError(.networkDNS, "No name.")
         error.details["bytesHeld"] = 12
         let event = TaskEvent.attemptFailed(
-            AttemptFailure(error: error, disposition: .transient(after: nil)), RetryPolicy(), jitter: 0, earliest: nil)
+            AttemptFailure(error: error, disposition: .transient(after: nil)), RetryPolicy(), jitter: 0)
         _ = try machine.handle(event, at: reading())
         #expect(machine.status.state == .waiting)
         #expect(machine.status.unresolvedSince == nil)
@@ -258,7 +244,7 @@ struct TaskMachineTests {
         let cause = Displacement.priority(of: TaskID(7), .session)
         #expect(
             try machine.handle(.preempted(cause), at: reading()) == [
-                .persist, .abort,
+                .persist,
                 .publish(.taskQueued, ["reason": "session", "explanation": .string(cause.explanation)]),
             ])
         #expect(cause.explanation.contains("Task 7"))
@@ -300,7 +286,7 @@ struct TaskMachineTests {
         var running = machine(.running)
         #expect(
             try running.handle(.cancel(keepPartial: false), at: reading())
-                == [.persist, .abort, .discardPart, .publish(.taskCancelled, [:])])
+                == [.persist, .discardPart, .publish(.taskCancelled, [:])])
         var paused = machine(.paused)
         #expect(
             try paused.handle(.cancel(keepPartial: true), at: reading()) == [.persist, .publish(.taskCancelled, [:])])

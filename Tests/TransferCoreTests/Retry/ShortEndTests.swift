@@ -25,7 +25,7 @@ struct ShortEndTests {
                 error: TransferError(.networkLost, "Lost."), disposition: .transient(after: nil), progressed: true)
             failure.shortEnd = end
             _ = try machine.handle(
-                .attemptFailed(failure, RetryPolicy(), jitter: 0, earliest: nil), at: reading())
+                .attemptFailed(failure, RetryPolicy(), jitter: 0), at: reading())
             if machine.status.state == .failed { return (index + 1, machine.status) }
             _ = try machine.handle(.conditionCleared, at: reading())
         }

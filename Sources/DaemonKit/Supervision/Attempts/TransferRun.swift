@@ -20,7 +20,7 @@ final class TransferRun: Sendable {
     /// What becomes of a task that is still `running` in the store when its run has stopped.
     enum AbortPlan: Sendable {
         case transition(TaskEvent)
-        /// Whoever asked for the stop stores it (`Supervisor.stoppingRuns`).
+        /// Whoever asked for the stop stores it (`RunStops`).
         case leftToCaller
     }
 

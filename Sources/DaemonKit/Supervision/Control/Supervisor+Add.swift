@@ -7,7 +7,7 @@ import TransferStore
 /// Admits tasks: everything that can be refused is refused here, before anything is stored.
 extension Supervisor: TaskServing {
     package func add(_ specs: [TaskSpec], session identifier: String?, by peer: Peer) async throws -> [AddedTask] {
-        guard !isStopping else {
+        guard !signal.isStopped else {
             throw TransferError(.shuttingDown, "The daemon is stopping; try again in a moment.")
         }
         let key = SessionKey(owner: peer.uid, identifier: identifier ?? SessionKey.sharedIdentifier)
@@ -36,7 +36,7 @@ extension Supervisor: TaskServing {
                 .internal, "\(admitted.count) of \(specs.count) tasks were admitted; nothing was stored.")
         }
         // Also where the store is full: the alarms then look for room.
-        defer { kick() }
+        defer { signal.changed() }
         let added = try await insert(admitted, admission.session, tokens)
         try? await takeOverParts(admitted.indices.filter { admitted[$0].checkpoint != nil }.map { added[$0].id })
         var rest = added[...]
@@ -85,7 +85,7 @@ extension Supervisor: TaskServing {
             }
         }
         // Whoever gave them up meanwhile looked for the old names.
-        await note(await files.discardParts(of: givenUp.map(\.record), at: time.reading().wall))
+        await leftParts.note(await files.discardParts(of: givenUp.map(\.record), at: time.reading().wall))
     }
 
     private static func checkTakesTasks(_ session: SessionRecord?) throws {
@@ -124,8 +124,7 @@ extension Supervisor: TaskServing {
             guard isLate else { return (added, [TaskTransitions.Outcome]()) }
             return try Self.failLate(added, transitions, at: now.wall, in: transaction)
         }
-        for outcome in late { log(outcome) }
-        if !late.isEmpty { Task { await afterwards(late) } }
+        if !late.isEmpty { Task { await followUp.follow(late) } }
         return added
     }
 

@@ -62,7 +62,7 @@ extension Supervisor {
         case .all:
             try await control(action, TaskSelector(), target, into: &outcome)
         }
-        if !outcome.changed.isEmpty { kick() }
+        if !outcome.changed.isEmpty { signal.changed() }
         return outcome
     }
 
@@ -91,7 +91,7 @@ extension Supervisor {
     ) async throws {
         let meant = try await store.read { try $0.heads(ids) }.filter { isMeant($0, by: target) }
         let losing = losing(by: action, among: meant)
-        var done = try await stoppingRuns(action.stopsRuns ? meant.map(\.id) : []) {
+        var done = try await stops.stopping(action.stopsRuns ? meant.map(\.id) : []) {
             // Parts go first: a daemon that dies in between restarts a task from 0 that was not wanted, and leaves no file.
             let parts = try await discardParts(of: meant.map(\.id), for: action)
             let sources = action == .resend ? await sources(of: meant.map(\.id)) : [:]
@@ -101,7 +101,7 @@ extension Supervisor {
                 try transaction.note(parts.left(by: results))
                 return results
             }
-            didNote(parts.left(by: results))
+            leftParts.didNote(parts.left(by: results))
             return ControlBatch(results: results, attempted: parts.attempted)
         }
         if action == .retry || action == .resend { done.results = try await tryHeldHosts(done.results, meant) }
@@ -148,7 +148,7 @@ extension Supervisor {
     /// Tries each held host at once, with the first of its tasks that were retried. A queued task can be retried if its host holds
     /// it back.
     private func tryHeldHosts(_ results: [ControlResult], _ heads: [TaskHead]) async throws -> [ControlResult] {
-        guard let dispatcher, dispatcher.mayHoldHosts else { return results }
+        guard gates.mayHoldHosts else { return results }
         let queued = Dictionary(heads.filter { $0.status.state == .queued }.map { ($0.id, $0) }) { first, _ in first }
         let ids = results.compactMap { result -> TaskID? in
             switch result {
@@ -164,11 +164,11 @@ extension Supervisor {
             case .changed(let head):
                 let owner = head.session.owner
                 if let host = hostOf[head.id], tried.insert(.init(host: host, owner: owner)).inserted {
-                    _ = dispatcher.tryNow(head.id, host: host, owner: owner)
+                    _ = gates.tryNow(head.id, host: host, owner: owner)
                 }
             case .skipped(let id, .taskWrongState):
                 if let head = queued[id], let host = hostOf[id],
-                    dispatcher.tryNow(id, host: host, owner: head.session.owner)
+                    gates.tryNow(id, host: host, owner: head.session.owner)
                 {
                     return .changed(head)
                 }

@@ -18,7 +18,7 @@ extension Supervisor {
     package func resume(_ key: SessionKey) async throws -> SessionRecord {
         let now = time.reading()
         let session = try await change(key, .sessionResumed, at: now) { $0.end(at: now) }
-        kick()
+        signal.changed()
         return session
     }
 
@@ -72,7 +72,7 @@ extension Supervisor {
                 logger.warning(
                     "stops with its session, and begins again from 0 later", metadata: ["task": "\(run.task)"])
             }
-            try await stoppingRuns(ids) { [transitions] in
+            try await stops.stopping(ids) { [transitions] in
                 try await store.write { transaction in
                     for id in ids {
                         guard let record = try transaction.task(id), record.status.state == .running else { continue }

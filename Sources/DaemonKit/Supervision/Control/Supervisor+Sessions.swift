@@ -41,9 +41,9 @@ extension Supervisor: SessionServing {
             }
             return session
         }
-        applyRateLimit(of: session)
+        rates.apply(of: session)
         if configuration?.namesSchedule ?? false { try await reconsiderSchedules(of: key, at: now) }
-        kick()
+        signal.changed()
         if configuration != nil { launches.look(at: key) }
         return session
     }

@@ -12,20 +12,20 @@ extension Supervisor {
             let known = try await record(id, for: peer)
             let change = try await admitted(parameters, of: known)
             let changed = try await store(change, over: known)
-            applyRateLimit(changed.spec.rateLimit ?? .unlimited, of: changed)
+            rates.apply(changed.spec.rateLimit ?? .unlimited, of: changed)
             // The host was held for another request.
             if parameters.changesRequest, changed.status.state == .queued {
-                _ = dispatcher?.tryNow(id, host: changed.host, owner: changed.session.owner)
+                _ = gates.tryNow(id, host: changed.host, owner: changed.session.owner)
             }
             return change.destination != nil
         }
         logger.info(
             "updated", metadata: ["task": "\(id)", "fields": "\(parameters.changedFields.joined(separator: ","))"])
-        kick()
+        signal.changed()
         // A copy to another file system may take longer than clients wait: it continues after the answer.
         if isMoving {
             await moves.finish(id, waitingAtMost: Self.patienceWithMoves)
-            sweepAgain()
+            leftParts.sweepAgain()
         }
         return try await record(id, for: peer)
     }
@@ -34,7 +34,7 @@ extension Supervisor {
 
     private func store(_ change: TaskChange, over known: TaskRecord) async throws -> TaskRecord {
         let (id, now, transitions, storeID) = (known.id, time.reading(), transitions, store.identifier)
-        return try await stoppingRuns(change.stopsRun(at: now.wall) ? [id] : []) {
+        return try await stops.stopping(change.stopsRun(at: now.wall) ? [id] : []) {
             if change.destination != nil { try await requireUndelivered(id) }
             // Bytes that the journal alone knows of might make the file whole, and the new URL would not be asked.
             if change.parameters.url != nil { engine.journal?.forget(id) }
@@ -80,7 +80,8 @@ extension Supervisor {
         record.status.attempts += 1
         let plan = try DestinationPlan(record.spec.destination, directory: nil)
         guard let folder = try? await files.open(plan, for: record),
-            let file = try? await files.alreadyDelivered(plan, folder, record, policy(of: record, in: session))?.file
+            let file = try? await files.alreadyDelivered(
+                plan, folder, record, policies.policy(of: record, in: session))?.file
         else { return }
         throw TransferError(
             .taskWrongState, "Task \(id) has its file already as \(file); let it run, and it is completed.",
@@ -97,7 +98,7 @@ extension Supervisor {
             throw TransferError(.taskWrongState, "Task \(id) is completed; there is nothing to take up again.")
         }
         let transitions = transitions
-        let outcome = try await stoppingRuns([id]) {
+        let outcome = try await stops.stopping([id]) {
             let left = try await discardParts(of: [id], for: .cancel(keepPartial: true)).left
             return try await store.write { transaction -> TaskTransitions.Outcome? in
                 guard let record = try transaction.task(id) else { throw Self.notFound(id) }
@@ -106,7 +107,7 @@ extension Supervisor {
                 return try transitions.apply(.cancel(keepPartial: true), to: record, in: transaction)
             }
         }
-        if let outcome { log(outcome) }
+        if let outcome { followUp.log(outcome) }
         // Resume data names a part that is beside its destination.
         try await moves.finishNow(id)
         return try ResumeData(of: try await record(id, for: peer)).encoded()

@@ -12,89 +12,64 @@ actor Dispatcher {
     private let time: any TimeSource
     private let settings: @Sendable () -> DaemonSettings
     private let closedUntil: @Sendable (SessionRecord, Timestamp) -> Timestamp?
-    private let begin: @Sendable (TaskRecord, SessionRecord) -> Void
-    private let nextLookChanged: @Sendable () -> Void
+    private let begin: @Sendable ([(task: TaskRecord, session: SessionRecord)]) -> Void
+    private let signal: SupervisionSignal
+    private let news: SupervisionSignal.Listener
     private let logger: Logger
 
     private let policy: SchedulingPolicy
-    private let gates: Guarded<HostGates>
+    private let gates: Gatekeeper
     /// When a running task has had its turn and another owner waits (boot clock, milliseconds).
     private let turnEnd = Guarded<Int64?>(nil)
     private var turns = SlotTurns()
-    /// What `nextLook()` was when somebody was told of it.
-    private let toldLook = Guarded<Int64?>(nil)
+    /// What `nextLook()` was when the alarms were told of it.
+    private var toldLook: Int64?
     /// The marks are gone that an earlier daemon put on lanes of held hosts.
     private var hasForgottenMarks = false
-    /// A kick that is on its way.
-    private struct Call {
-        var isPending = false
-        /// It is for more than free slots.
-        var isChange = false
-    }
-
-    private let call = Guarded(Call())
     private let retry = Guarded<Int64?>(nil)
     private var ahead = LookAhead()
-    private var isPumping = false
-    private var isKicked = false
-    private var isStopped = false
+    private var hasHeard = false
 
     /// - Parameters:
     ///   - closedUntil: when the session's next time window opens; nil if one is open.
-    ///   - begin: runs a task that was claimed.
-    ///   - nextLookChanged: whoever sleeps until `nextLook()` should ask for it again.
+    ///   - begin: runs tasks that were claimed.
     init(
-        store: TransferStore, runs: RunTable, transitions: TaskTransitions, time: any TimeSource,
-        settings: @escaping @Sendable () -> DaemonSettings, policy: SchedulingPolicy = SchedulingPolicy(),
-        logger: Logger,
+        store: TransferStore, runs: RunTable, transitions: TaskTransitions, gates: Gatekeeper,
+        signal: SupervisionSignal, time: any TimeSource, settings: @escaping @Sendable () -> DaemonSettings,
+        policy: SchedulingPolicy = SchedulingPolicy(), logger: Logger,
         closedUntil: @escaping @Sendable (SessionRecord, Timestamp) -> Timestamp?,
-        begin: @escaping @Sendable (TaskRecord, SessionRecord) -> Void,
-        nextLookChanged: @escaping @Sendable () -> Void
+        begin: @escaping @Sendable ([(task: TaskRecord, session: SessionRecord)]) -> Void
     ) {
         self.store = store
         self.runs = runs
         self.transitions = transitions
+        self.gates = gates
+        self.signal = signal
+        news = signal.listen(to: [.slots, .queue])
         self.time = time
         self.settings = settings
         self.policy = policy
-        gates = Guarded(HostGates(policy: policy))
         self.logger = logger
         self.closedUntil = closedUntil
         self.begin = begin
-        self.nextLookChanged = nextLookChanged
     }
 
-    /// As `kick`, but returns at once; calls that come before the first is served are one.
-    /// - Parameter isChange: false if nothing but a slot got free.
-    nonisolated func kickLater(isChange: Bool) {
-        let isFirst = call.withLock { call in
-            if isChange { call.isChange = true }
-            defer { call.isPending = true }
-            return !call.isPending
-        }
-        guard isFirst else { return }
-        Task {
-            let isChange = call.withLock { call in
-                defer { call = Call() }
-                return call.isChange
-            }
-            await kick(isChange: isChange)
-        }
+    /// Fills slots each time the signal rings, until it is stopped.
+    func run() async {
+        await fillSlots()
+        while let heard = await news.next() { await fillSlots(isChange: heard.contains(.queue)) }
     }
 
-    /// Something changed that may let a task run: a task came, a slot got free, a limit moved.
-    /// - Parameter isChange: false if nothing but a slot got free.
-    func kick(isChange: Bool = true) async {
-        isKicked = true
+    /// - Parameter isChange: false if nothing has changed but slots that got free.
+    func fillSlots(isChange: Bool = true) async {
         retry.withLock { $0 = nil }
         if isChange { ahead.forget() }
-        guard !isPumping else { return }
-        isPumping = true
-        defer { isPumping = false }
-        while isKicked, !isStopped {
-            isKicked = false
+        var mayStartMore = true
+        while mayStartMore || hasHeard, !signal.isStopped {
+            hearNews()
+            hasHeard = false
             do {
-                if try await fill() { isKicked = true }
+                mayStartMore = try await fill()
             } catch {
                 logger.retried("cannot start tasks", error)
                 ahead.forget()
@@ -105,14 +80,18 @@ actor Dispatcher {
         tellOfNextLook()
     }
 
-    /// Whoever sleeps until `nextLook()` hears of another time.
+    /// What came meanwhile: what was read before may be stale, and another round is due.
+    private func hearNews() {
+        guard let heard = news.take(), !heard.isEmpty else { return }
+        hasHeard = true
+        if heard.contains(.queue) { ahead.forget() }
+    }
+
+    /// The alarms hear of another `nextLook()`.
     private func tellOfNextLook() {
         let next = nextLook()
-        let isNew = toldLook.withLock { told in
-            defer { told = next }
-            return next != nil && told != next
-        }
-        if isNew { nextLookChanged() }
+        if next != nil, toldLook != next { signal.timesChanged() }
+        toldLook = next
     }
 
     /// Milliseconds after which tasks are to be started again that could not be.
@@ -124,58 +103,16 @@ actor Dispatcher {
         retry.withLock { $0 = next }
     }
 
-    /// Starts nothing from now on.
-    func stop() { isStopped = true }
-
-    nonisolated func report(
-        _ report: HostGates.Report, host: String, owner: UserID, task: TaskID, startedAt: Int64
-    ) {
-        let now = time.reading()
-        gates.withLock { $0.report(report, host: host, owner: owner, task: task, startedAt: startedAt, at: now) }
-    }
-
-    /// A transfer of `host` is answered: tasks that were held for it need not wait for the transfer's end.
-    nonisolated func hostAnswered(_ host: String, owner: UserID, task: TaskID, startedAt: Int64) {
-        let now = time.reading()
-        let isHeld = gates.withLock { gates in
-            let isHeld = gates.hold(host: host, owner: owner, at: now) != nil
-            gates.report(.answered, host: host, owner: owner, task: task, startedAt: startedAt, at: now)
-            return isHeld
-        }
-        if isHeld { kickLater(isChange: true) }
-    }
-
-    /// A transfer of `host` receives bytes.
-    nonisolated func hostSends(_ host: String) {
-        let now = time.reading()
-        if gates.withLock({ $0.received(from: host, at: now) }) { kickLater(isChange: true) }
-    }
-
-    /// A client wants `task` to be tried now; false if its host does not hold it.
-    nonisolated func tryNow(_ task: TaskID, host: String, owner: UserID) -> Bool {
-        let now = time.reading()
-        return gates.withLock { $0.tryNow(host: host, owner: owner, task: task, at: now) }
-    }
-
-    /// Whether any host may be held back.
-    nonisolated var mayHoldHosts: Bool { gates.withLock { !$0.isEmpty } }
-
-    /// Why `host` takes no task of `owner` now.
-    nonisolated func hold(host: String, owner: UserID) -> HostGates.Hold? {
-        let now = time.reading()
-        return gates.withLock { $0.hold(host: host, owner: owner, at: now) }
-    }
-
     /// When somebody should kick although nothing has changed (boot clock, milliseconds): a host that is held back may be
     /// tried, a turn is over, or the store failed.
     nonisolated func nextLook() -> Int64? {
-        [gates.withLock { $0.nextChange() }, turnEnd.withLock { $0 }, retry.withLock { $0 }].compactMap(\.self).min()
+        [gates.nextChange(), turnEnd.withLock { $0 }, retry.withLock { $0 }].compactMap(\.self).min()
     }
 
     /// Lets lanes be read again whose hosts are not held any more. If that cannot be stored just now, the other lanes are still
     /// served, and another round tries again soon.
     private func releaseLanes(_ now: ClockReading) async {
-        let released = gates.withLock { $0.takeReleased(at: now) }
+        let released = gates.takeReleased(at: now)
         guard !released.isEmpty || !hasForgottenMarks else { return }
         let isFirst = !hasForgottenMarks
         do {
@@ -185,7 +122,7 @@ actor Dispatcher {
             hasForgottenMarks = true
             ahead.forget()
         } catch {
-            gates.withLock { $0.putBack(released) }
+            gates.putBack(released)
             logger.retried("cannot release hosts", error)
             // Their tasks are in no lane that is read: what can be read may say that there is nothing to do.
             lookAgain()
@@ -232,9 +169,9 @@ actor Dispatcher {
             perLane: min(limits.maximumConcurrentTasks, limits.maximumConcurrentTasksPerHost) + 1,
             limit: limits.maximumConcurrentTasks + 1)
         query.excludedTasks = Set(active.map(\.task))
-        query.wantedTasks = gates.withLock { $0.invitations(at: now) }
+        query.wantedTasks = gates.invitations(at: now)
         query.access = { [gates] session, host in
-            switch gates.withLock({ $0.permission(host: host, owner: session.owner, at: now) }) {
+            switch gates.permission(host: host, owner: session.owner, at: now) {
             case .any: .open
             case .one: .one
             case .probe: .probe
@@ -277,7 +214,7 @@ actor Dispatcher {
         Scheduler.pick(
             candidates: candidates.map(Scheduler.Candidate.init), running: active.map(Scheduler.Candidate.init),
             stopping: Set(active.filter(\.isAborting).map(\.task)), limits: limits,
-            gates: gates.withLock { $0 }, turns: turns, policy: policy, at: now)
+            gates: gates.snapshot, turns: turns, policy: policy, at: now)
     }
 
     /// False if none of `ids` may be claimed just now.
@@ -288,13 +225,13 @@ actor Dispatcher {
         let wanted = runs.claims.enter(ids)
         guard !wanted.isEmpty else { return false }
         defer { runs.claims.leave(wanted) }
-        for record in try await claim(wanted, sessions) {
-            gates.withLock {
-                $0.attemptStarted(host: record.host, owner: record.session.owner, task: record.id, at: now)
-            }
-            turns.served(record.session)
-            begin(record, sessions[record.session] ?? SessionRecord(key: record.session, createdAt: now.wall))
-        }
+        let claimed = try await claim(wanted, sessions)
+        gates.attemptsStarted(claimed, at: now)
+        for record in claimed { turns.served(record.session) }
+        begin(
+            claimed.map { record in
+                (record, sessions[record.session] ?? SessionRecord(key: record.session, createdAt: now.wall))
+            })
         return true
     }
 
@@ -304,6 +241,7 @@ actor Dispatcher {
     ) async throws -> (Candidates, [SessionKey: SessionRecord]) {
         let (wide, version) = (ahead.widened(query), ahead.version)
         let (found, sessions) = try await ask(wide, running)
+        hearNews()
         ahead.fill(found, sessions, at: version)
         guard wide.limit > query.limit else { return (found, sessions) }
         if version == ahead.version, let candidates = ahead.candidates(query) { return (candidates, sessions) }

@@ -13,8 +13,8 @@ extension Supervisor {
                 explanation: "The session \"\(record.session.identifier)\" is paused; dlctl session resume "
                     + "\(record.session.identifier) lets its tasks run.")
         }
-        if let hold = dispatcher?.hold(host: record.host, owner: record.session.owner) {
-            let proxy = session.flatMap { policy(of: record, in: $0).network.proxy }.flatMap(ProxyRules.address)
+        if let hold = gates.hold(host: record.host, owner: record.session.owner) {
+            let proxy = session.map { policies.policy(of: record, in: $0).network }?.proxy.flatMap(ProxyRules.address)
             return queueing(hold, of: record, through: proxy)
         }
         let settings = configuration().settings
@@ -28,7 +28,7 @@ extension Supervisor {
 
     /// Asks the disk of a running task that does not move.
     package func silentDisk(of record: TaskRecord) async -> String? {
-        guard let live = live(record.id), live.rate == 0, let need = need(of: record),
+        guard let live = live(record.id), live.rate == 0, let need = disks.need(of: record),
             await !conditions.disk.answers(need)
         else { return nil }
         return "The disk of \(need.plan.folder) does not answer. Check its device or network mount; the task goes on "

@@ -25,5 +25,14 @@ final class SessionSchedules: Sendable {
         return schedule
     }
 
+    /// When the session's closed time window opens next; nil while it is open.
+    func closedUntil(_ session: SessionRecord, at now: Timestamp) -> Timestamp? {
+        guard let windows = session.configuration.schedule, !windows.isEmpty else { return nil }
+        guard let schedule = self.windows(of: session.key, windows),
+            !schedule.isOpen(at: now, utcOffset: LocalTime.utcOffset)
+        else { return nil }
+        return schedule.nextOpening(after: now, utcOffset: LocalTime.utcOffset)
+    }
+
     var count: Int { known.withLock(\.count) }
 }

@@ -9,8 +9,8 @@ extension Supervisor {
     /// - Parameter key: of the session whose tasks are meant; nil for all.
     func reconsiderSchedules(of key: SessionKey? = nil, at now: Timestamp) async throws {
         let transitions = transitions
-        let opens: @Sendable (SessionRecord, Timestamp) -> Timestamp? = { [self] session, now in
-            self.closedUntil(session, at: now)
+        let opens: @Sendable (SessionRecord, Timestamp) -> Timestamp? = { [schedules] session, now in
+            schedules.closedUntil(session, at: now)
         }
         var last: TaskID?
         var isChanged = false
@@ -45,6 +45,6 @@ extension Supervisor {
                 }
             }
         }
-        if isChanged { kick() }
+        if isChanged { signal.changed() }
     }
 }

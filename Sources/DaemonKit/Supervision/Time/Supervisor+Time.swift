@@ -15,7 +15,7 @@ extension Supervisor {
         var stopping = 0
         defer {
             runs.claims.release(due)
-            if stopping < due.count { kick() }
+            if stopping < due.count { signal.changed() }
         }
         let (transitions, runs) = (transitions, runs)
         let (outcomes, stops) = try await store.write { transaction in
@@ -40,47 +40,7 @@ extension Supervisor {
         }
         stopping = stops.count
         for (run, event) in stops { run.requestAbort(.transition(event)) }
-        for outcome in outcomes { log(outcome) }
-        Task { await afterwards(outcomes) }
-    }
-
-    /// Queues waiting tasks whose next attempt is due; returns how many were due.
-    func wakeWaiting(at now: ClockReading, limit: Int) async throws -> Int {
-        let due = try await store.read { try $0.dueWaiting(at: now.wall, limit: limit) }
-        try await clear(due)
-        return due.count
-    }
-
-    /// The condition of these waiting tasks holds no more.
-    func clear(_ ids: [TaskID]) async throws {
-        guard !ids.isEmpty else { return }
-        let transitions = transitions
-        try await store.write { transaction in
-            for id in ids {
-                do {
-                    _ = try transitions.apply(.conditionCleared, to: id, in: transaction)
-                } catch let error as TransferError
-                    where error.code == .taskWrongState || error.code == .taskNotFound
-                {
-                    continue  // a client was faster
-                }
-            }
-        }
-    }
-
-    /// Queues every task that waits for `reason` and that `holds` says may go on.
-    func clear(_ reason: WaitReason, where holds: @escaping @Sendable (TaskRecord) async -> Bool) async throws {
-        var last: TaskID?
-        while true {
-            let after = last
-            let records = try await store.read { try $0.waiting(reason: reason, after: after, limit: 200) }
-            guard let end = records.last else { break }
-            var ids: [TaskID] = []
-            for record in records where await holds(record) { ids.append(record.id) }
-            try await clear(ids)
-            last = end.id
-        }
-        kick()
+        if !outcomes.isEmpty { Task { await followUp.follow(outcomes) } }
     }
 
     /// Stops runs of sessions whose time window has closed.
@@ -91,20 +51,11 @@ extension Supervisor {
             try Set(active.map(\.session)).compactMap { try snapshot.session($0) }
         }
         for session in sessions {
-            guard let opening = closedUntil(session, at: now.wall) else { continue }
+            guard let opening = schedules.closedUntil(session, at: now.wall) else { continue }
             for run in active where run.session == session.key {
                 run.requestAbort(.transition(.blocked(.schedule, nil, nextAttemptAt: opening)))
             }
         }
-    }
-
-    /// When the session's closed time window opens next; nil while it is open.
-    func closedUntil(_ session: SessionRecord, at now: Timestamp) -> Timestamp? {
-        guard let windows = session.configuration.schedule, !windows.isEmpty else { return nil }
-        guard let schedule = schedules.windows(of: session.key, windows),
-            !schedule.isOpen(at: now, utcOffset: LocalTime.utcOffset)
-        else { return nil }
-        return schedule.nextOpening(after: now, utcOffset: LocalTime.utcOffset)
     }
 
     /// What is older goes; nil if nothing does.
@@ -155,7 +106,7 @@ extension Supervisor {
                 guard !ids.isEmpty else { break }
                 let old = try await readable(ids)
                 // Parts go first, as with what a client removes.
-                try await stoppingRuns(ids) {
+                try await stops.stopping(ids) {
                     let parts = try await discardParts(of: ids, for: .remove(deleteFile: false))
                     let left = try await store.write { transaction in
                         let dropped = try transaction.expire(old, before: horizon)
@@ -165,7 +116,7 @@ extension Supervisor {
                         try transaction.note(left)
                         return left
                     }
-                    didNote(left)
+                    leftParts.didNote(left)
                 }
                 if ids.count < Self.retentionBatch { break }
             }

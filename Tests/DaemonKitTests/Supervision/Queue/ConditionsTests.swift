@@ -25,6 +25,6 @@ import TransferStore
         var configuration = SessionConfiguration()
         configuration.proxy = session
         let known = SessionRecord(key: fixture.key, configuration: configuration, createdAt: record.status.createdAt)
-        #expect(supervisor.directHost(of: record, in: known) == (isDirect ? "192.0.2.1" : nil))
+        #expect(supervisor.policies.directHost(of: record, in: known) == (isDirect ? "192.0.2.1" : nil))
     }
 }

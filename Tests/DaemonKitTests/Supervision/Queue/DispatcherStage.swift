@@ -12,28 +12,35 @@ final class DispatcherStage: Sendable {
     let runs = RunTable()
     let started = Guarded([TaskRecord]())
     let settings = Guarded(DaemonSettings())
-    /// How often whoever sleeps until the next look was called.
-    let calls = Guarded(0)
+    let signal = SupervisionSignal()
+    let gates: Gatekeeper
+    private let times: SupervisionSignal.Listener
     let dispatcher: Dispatcher
 
     init(_ fixture: SupervisionFixture, closedUntil: Timestamp? = nil) {
-        let (runs, started, settings, calls, time) = (runs, started, settings, calls, fixture.time)
+        let (runs, started, settings, time) = (runs, started, settings, fixture.time)
+        gates = Gatekeeper(time: time, signal: signal)
+        times = signal.listen(to: .times)
         dispatcher = Dispatcher(
-            store: fixture.store, runs: runs, transitions: fixture.transitions, time: fixture.time,
-            settings: { settings.withLock { $0 } }, logger: Logger(label: "test"),
+            store: fixture.store, runs: runs, transitions: fixture.transitions, gates: gates, signal: signal,
+            time: fixture.time, settings: { settings.withLock { $0 } }, logger: Logger(label: "test"),
             closedUntil: { _, _ in closedUntil },
-            begin: { record, _ in
-                runs.insert(TransferRun(record, startedAt: time.reading().boot, directHost: nil) {})
-                started.withLock { $0.append(record) }
-            },
-            nextLookChanged: { calls.withLock { $0 += 1 } })
+            begin: { claims in
+                for claim in claims {
+                    runs.insert(TransferRun(claim.task, startedAt: time.reading().boot, directHost: nil) {})
+                    started.withLock { $0.append(claim.task) }
+                }
+            })
     }
 
     func report(
         _ report: HostGates.Report, host: String, owner: UserID = UserID(1000), task: TaskID
     ) {
-        dispatcher.report(report, host: host, owner: owner, task: task, startedAt: 0)
+        gates.report(report, host: host, owner: owner, task: task, startedAt: 0)
     }
+
+    /// Whether the alarms were told of another next look since this was asked last.
+    var hasNewLook: Bool { times.take()?.contains(.times) ?? false }
 
     var startedIDs: [TaskID] { started.withLock { $0.map(\.id) } }
 
@@ -42,7 +49,7 @@ final class DispatcherStage: Sendable {
         for task in tasks { report(.failed, host: task.host, task: TaskID(task.id.rawValue + 100)) }
         report(.failed, host: tasks[0].host, task: TaskID(200))
         fixture.time.advance(3600)
-        await dispatcher.kick()
+        await dispatcher.fillSlots()
         #expect(startedIDs.count == 1)
         return try #require(started.withLock { $0.first })
     }

@@ -17,12 +17,12 @@ extension DispatcherTests {
         for task in tasks.prefix(5) {
             stage.report(.failed, host: task.host, task: TaskID(task.id.rawValue + 100))
         }
-        await stage.dispatcher.kick()
+        await stage.dispatcher.fillSlots()
         #expect(stage.startedIDs.isEmpty)
         let probe = try #require(stage.dispatcher.nextLook())
         #expect(probe > fixture.time.reading().boot)
         fixture.time.advance(3600)
-        await stage.dispatcher.kick()
+        await stage.dispatcher.fillSlots()
         #expect(stage.startedIDs.count == 1)
     }
 
@@ -34,7 +34,7 @@ extension DispatcherTests {
         let probe = try await stage.probe(tasks, fixture)
         stage.report(.answered, host: probe.host, task: probe.id)
         stage.runs.remove(try #require(stage.runs[probe.id]))
-        await stage.dispatcher.kick(isChange: false)
+        await stage.dispatcher.fillSlots(isChange: false)
         #expect(Set(stage.startedIDs) == Set(tasks.map(\.id)))
     }
 
@@ -44,7 +44,7 @@ extension DispatcherTests {
         let tasks = try await fixture.add(hosts: Array(repeating: "back", count: 4))
         let stage = DispatcherStage(fixture)
         let probe = try await stage.probe(tasks, fixture)
-        stage.dispatcher.hostAnswered(probe.host, owner: fixture.key.owner, task: probe.id, startedAt: 0)
+        stage.gates.hostAnswered(probe.host, owner: fixture.key.owner, task: probe.id, startedAt: 0)
         #expect(await eventually(within: 20) { Set(stage.startedIDs) == Set(tasks.map(\.id)) })
     }
 
@@ -67,16 +67,17 @@ extension DispatcherTests {
         let probe = try await stage.probe(tasks, fixture)
         stage.report(.answered, host: probe.host, task: probe.id)
         stage.runs.remove(try #require(stage.runs[probe.id]))
-        let (key, calls) = (fixture.key, stage.calls.withLock { $0 })
+        let key = fixture.key
+        _ = stage.hasNewLook
         try setDatabaseAside(fixture)
-        await stage.dispatcher.kick()
+        await stage.dispatcher.fillSlots()
         #expect(stage.startedIDs == [probe.id])
         #expect(stage.dispatcher.nextLook() == fixture.time.reading().boot + 5000)
-        #expect(stage.calls.withLock { $0 } == calls + 1)
+        #expect(stage.hasNewLook)
         #expect(try await fixture.store.read { try $0.counts(session: key)[.queued] } == 3)
         try putDatabaseBack(fixture)
         fixture.time.advance(5)
-        await stage.dispatcher.kick()
+        await stage.dispatcher.fillSlots()
         #expect(Set(stage.startedIDs) == Set(tasks.map(\.id)))
         #expect(stage.dispatcher.nextLook() == nil)
     }
@@ -87,13 +88,13 @@ extension DispatcherTests {
         try await holdAllLanes(fixture)
         let stage = DispatcherStage(fixture)
         try setDatabaseAside(fixture)
-        await stage.dispatcher.kick()
+        await stage.dispatcher.fillSlots()
         #expect(stage.startedIDs.isEmpty)
         #expect(stage.dispatcher.nextLook() == fixture.time.reading().boot + 5000)
-        #expect(stage.calls.withLock { $0 } == 1)
+        #expect(stage.hasNewLook)
         try putDatabaseBack(fixture)
         fixture.time.advance(5)
-        await stage.dispatcher.kick()
+        await stage.dispatcher.fillSlots()
         #expect(stage.startedIDs == [task.id])
     }
 
@@ -104,15 +105,15 @@ extension DispatcherTests {
         let stage = DispatcherStage(fixture)
         #expect(stage.dispatcher.nextLook() == nil)
         fixture.store.close()
-        await stage.dispatcher.kick()
+        await stage.dispatcher.fillSlots()
         #expect(stage.startedIDs.isEmpty)
         let first = try #require(stage.dispatcher.nextLook())
         #expect(first > fixture.time.reading().boot)
-        #expect(stage.calls.withLock { $0 } == 1)
+        #expect(stage.hasNewLook)
         // It fails again: whoever looked then has to know of the next time.
         fixture.time.advance(10)
-        await stage.dispatcher.kick()
+        await stage.dispatcher.fillSlots()
         #expect(try #require(stage.dispatcher.nextLook()) == first + 10_000)
-        #expect(stage.calls.withLock { $0 } == 2)
+        #expect(stage.hasNewLook)
     }
 }

@@ -14,7 +14,7 @@ import TransferStore
         _ = try await fixture.add(hosts: (0..<40).map { "h\($0)" })
         let stage = DispatcherStage(fixture)
         stage.settings.withLock { $0.global.maximumConcurrentTasks = 7 }
-        await stage.dispatcher.kick()
+        await stage.dispatcher.fillSlots()
         #expect(stage.startedIDs.count == 7)
         #expect(try await fixture.store.read { try $0.counts(session: fixture.key)[.running] } == 7)
     }
@@ -24,7 +24,7 @@ import TransferStore
         _ = try await fixture.add(hosts: Array(repeating: "slow", count: 20) + ["b", "c"])
         let stage = DispatcherStage(fixture)
         stage.settings.withLock { $0.global.maximumConcurrentTasksPerHost = 2 }
-        await stage.dispatcher.kick()
+        await stage.dispatcher.fillSlots()
         let hosts = stage.started.withLock { $0.map(\.host) }
         #expect(hosts.filter { $0.contains("slow") }.count == 2)
         #expect(hosts.filter { !$0.contains("slow") }.count == 2)
@@ -39,7 +39,7 @@ import TransferStore
             settings.session.maximumConcurrentTasks = 3
             settings.session.httpMaximumConnectionsPerHost = 1
         }
-        await stage.dispatcher.kick()
+        await stage.dispatcher.fillSlots()
         #expect(stage.started.withLock { Set($0.map(\.host)) } == ["https://a:443", "https://b:443", "https://c:443"])
         #expect(stage.startedIDs.count == 3)
     }
@@ -55,7 +55,7 @@ import TransferStore
             settings.session.maximumConcurrentTasks = 1
             settings.session.httpMaximumConnectionsPerHost = 1
         }
-        await stage.dispatcher.kick()
+        await stage.dispatcher.fillSlots()
         #expect(stage.started.withLock { $0.map(\.host) }.filter { $0.contains("//a:") }.count == 2)
         #expect(stage.startedIDs.count == 5)
     }
@@ -69,7 +69,7 @@ import TransferStore
             for task in tasks.prefix(2) { stage.report(.failed, host: task.host, task: task.id) }
         }
         for task in tasks.prefix(2) { _ = try await fixture.apply(.pause, to: task.id) }
-        await stage.dispatcher.kick()
+        await stage.dispatcher.fillSlots()
         #expect(stage.startedIDs == [tasks[30].id])
     }
 
@@ -84,18 +84,18 @@ import TransferStore
             }
         }
         stage.settings.withLock { $0.global.maximumConcurrentTasks = 3 }
-        await stage.dispatcher.kick()
+        await stage.dispatcher.fillSlots()
         #expect(stage.startedIDs == tasks.suffix(2).map(\.id))
         let everything = CandidateQuery(perLane: 10, limit: 100)
         #expect(try await fixture.store.read { try $0.candidates(everything) }.tasks.isEmpty)
         // One answers, and the next probe of the others is not due yet.
         stage.report(.answered, host: tasks[7].host, task: TaskID(9000))
-        await stage.dispatcher.kick()
+        await stage.dispatcher.fillSlots()
         #expect(stage.startedIDs.last == tasks[7].id && stage.startedIDs.count == 3)
         // The times of the probes come.
         fixture.time.advance(5)
         stage.settings.withLock { $0.global.maximumConcurrentTasks = 100 }
-        await stage.dispatcher.kick()
+        await stage.dispatcher.fillSlots()
         #expect(stage.startedIDs.count == 42)
     }
 
@@ -112,7 +112,7 @@ import TransferStore
         let task = try await fixture.add(hosts: ["a"])[0]
         try await holdAllLanes(fixture)
         let stage = DispatcherStage(fixture)
-        await stage.dispatcher.kick()
+        await stage.dispatcher.fillSlots()
         #expect(stage.startedIDs == [task.id])
     }
 
@@ -122,7 +122,7 @@ import TransferStore
         let tasks = try await fixture.add(hosts: ["sick", "sick", "sick"])
         let stage = DispatcherStage(fixture)
         for count in 0..<20 { stage.report(.refused, host: tasks[0].host, task: tasks[count % 2].id) }
-        await stage.dispatcher.kick()
+        await stage.dispatcher.fillSlots()
         #expect(stage.startedIDs.contains(tasks[2].id))
     }
 
@@ -131,16 +131,17 @@ import TransferStore
         let tasks = try await fixture.add(hosts: Array(repeating: "busy", count: 3) + ["idle"])
         let stage = DispatcherStage(fixture)
         stage.report(.throttled(retryAfter: 2), host: tasks[0].host, task: TaskID(900))
-        await stage.dispatcher.kick()
+        await stage.dispatcher.fillSlots()
         #expect(stage.startedIDs == [tasks[3].id])
         #expect(stage.dispatcher.nextLook() == fixture.time.reading().boot + 2000)
+        #expect(stage.hasNewLook)
         fixture.time.advance(2)
-        await stage.dispatcher.kick()
+        await stage.dispatcher.fillSlots()
         #expect(stage.startedIDs.count == 2)
         #expect(stage.dispatcher.nextLook() == fixture.time.reading().boot + 1000)
-        #expect(stage.calls.withLock { $0 } == 2, "whoever sleeps is told of both times")
+        #expect(stage.hasNewLook, "the alarms hear of both times")
         fixture.time.advance(1)
-        await stage.dispatcher.kick()
+        await stage.dispatcher.fillSlots()
         #expect(stage.startedIDs.count == 3)
     }
 
@@ -150,9 +151,9 @@ import TransferStore
         _ = try await fixture.add(hosts: Array(repeating: "full", count: 120) + ["paced"])
         let stage = DispatcherStage(fixture)
         stage.settings.withLock { $0.global.maximumConcurrentTasksPerHost = 1 }
-        await stage.dispatcher.kick()
+        await stage.dispatcher.fillSlots()
         #expect(stage.startedIDs.count == 2)
-        for _ in 0..<3 { await stage.dispatcher.kick() }
+        for _ in 0..<3 { await stage.dispatcher.fillSlots() }
         #expect(stage.startedIDs.count == 2)
         var query = CandidateQuery(perLane: 1)
         query.excludedTasks = Set(stage.startedIDs)
@@ -165,15 +166,15 @@ import TransferStore
         let tasks = try await fixture.add(hosts: Array(repeating: "dead", count: 12))
         let stage = DispatcherStage(fixture)
         for task in tasks.prefix(5) { stage.report(.failed, host: task.host, task: TaskID(task.id.rawValue + 100)) }
-        await stage.dispatcher.kick()
+        await stage.dispatcher.fillSlots()
         #expect(stage.startedIDs.isEmpty)
         #expect(
-            stage.dispatcher.hold(host: tasks[0].host, owner: fixture.key.owner)
+            stage.gates.hold(host: tasks[0].host, owner: fixture.key.owner)
                 == .silent(nextProbe: fixture.time.reading().boot + 5000))
-        #expect(stage.dispatcher.tryNow(tasks[10].id, host: tasks[10].host, owner: fixture.key.owner))
-        await stage.dispatcher.kick()
+        #expect(stage.gates.tryNow(tasks[10].id, host: tasks[10].host, owner: fixture.key.owner))
+        await stage.dispatcher.fillSlots()
         #expect(stage.startedIDs == [tasks[10].id])
-        #expect(!stage.dispatcher.tryNow(tasks[0].id, host: "https://other:443", owner: fixture.key.owner))
+        #expect(!stage.gates.tryNow(tasks[0].id, host: "https://other:443", owner: fixture.key.owner))
     }
 
     @Test func aHostThatSendsTakesAllItsTasks() async throws {
@@ -181,7 +182,7 @@ import TransferStore
         let tasks = try await fixture.add(hosts: Array(repeating: "back", count: 4))
         let stage = DispatcherStage(fixture)
         _ = try await stage.probe(tasks, fixture)
-        stage.dispatcher.hostSends(tasks[0].host)
+        stage.gates.hostSends(tasks[0].host)
         #expect(await eventually(within: 20) { Set(stage.startedIDs) == Set(tasks.map(\.id)) })
     }
 
@@ -190,7 +191,7 @@ import TransferStore
         let greedy = try await fixture.add(hosts: (0..<300).map { "h\($0)" })
         let stage = DispatcherStage(fixture)
         stage.settings.withLock { $0.global.maximumConcurrentTasks = 4 }
-        await stage.dispatcher.kick()
+        await stage.dispatcher.fillSlots()
         #expect(stage.startedIDs.count == 4)
         let other = SessionKey(owner: UserID(fixture.key.owner.rawValue + 1), identifier: "shared")
         let late = try await fixture.store.write { transaction in
@@ -200,12 +201,12 @@ import TransferStore
                     status: TaskStatus(state: .queued, createdAt: fixture.time.reading().wall), host: "h7"))
         }
         fixture.time.advance(1)
-        await stage.dispatcher.kick()
+        await stage.dispatcher.fillSlots()
         let stopping = stage.runs.all.filter(\.isAborting)
         let stopped = try #require(stopping.first)
         _ = try await fixture.apply(.preempted(), to: stopped.task)
         stage.runs.remove(stopped)
-        await stage.dispatcher.kick()
+        await stage.dispatcher.fillSlots()
         #expect(stage.startedIDs.last == late.id && stage.startedIDs.count == 5)
         #expect(stage.runs.all.filter(\.isAborting).isEmpty)
     }
@@ -216,7 +217,7 @@ import TransferStore
         let hosts = ["full", "b", "c"].flatMap { Array(repeating: $0, count: 48) }
         let greedy = try await fixture.add(hosts: hosts)
         let stage = DispatcherStage(fixture)
-        await stage.dispatcher.kick()
+        await stage.dispatcher.fillSlots()
         #expect(stage.startedIDs.count == 18)
         // They would begin again from 0: none is stopped before it has had its turn.
         for run in stage.runs.all { run.sends(canResume: false) }
@@ -229,13 +230,13 @@ import TransferStore
                     host: greedy[0].host))
         }
         fixture.time.advance(1)
-        await stage.dispatcher.kick()
+        await stage.dispatcher.fillSlots()
         #expect(stage.runs.all.filter(\.isAborting).isEmpty)
         let next = try #require(stage.dispatcher.nextLook())
         let now = fixture.time.reading().boot
         #expect(next > now && next <= now + SchedulingPolicy().turn.milliseconds)
         fixture.time.advance(Seconds(Double(next - now) / 1000))
-        await stage.dispatcher.kick()
+        await stage.dispatcher.fillSlots()
         #expect(stage.runs.all.filter(\.isAborting).map(\.host) == [greedy[0].host])
     }
 
@@ -244,7 +245,7 @@ import TransferStore
         _ = try await fixture.add(hosts: (0..<9).map { "h\($0)" })
         let stage = DispatcherStage(fixture)
         stage.settings.withLock { $0.global.maximumConcurrentTasksPerUser = 3 }
-        await stage.dispatcher.kick()
+        await stage.dispatcher.fillSlots()
         #expect(stage.startedIDs.count == 3)
     }
 
@@ -257,7 +258,7 @@ import TransferStore
             $0.global.maximumConcurrentTasks = 8
             $0.global.maximumConcurrentTasksPerHost = 1
         }
-        await stage.dispatcher.kick()
+        await stage.dispatcher.fillSlots()
         #expect(stage.startedIDs.count == 7)
         #expect(stage.startedIDs.contains(tasks[60].id))
     }
@@ -267,12 +268,12 @@ import TransferStore
         let tasks = try await fixture.add(hosts: ["a", "b"])
         let stage = DispatcherStage(fixture)
         stage.settings.withLock { $0.global.maximumConcurrentTasks = 1 }
-        await stage.dispatcher.kick()
+        await stage.dispatcher.fillSlots()
         #expect(stage.startedIDs == [tasks[0].id])
         let run = try #require(stage.runs[tasks[0].id])
         _ = try await fixture.apply(.cancel(keepPartial: false), to: tasks[0].id)
         stage.runs.remove(run)
-        await stage.dispatcher.kick()
+        await stage.dispatcher.fillSlots()
         #expect(stage.startedIDs == [tasks[0].id, tasks[1].id])
     }
 
@@ -280,9 +281,9 @@ import TransferStore
         let fixture = try SupervisionFixture()
         let task = try await fixture.add(hosts: ["a"])[0]
         let stage = DispatcherStage(fixture)
-        await stage.dispatcher.kick()
+        await stage.dispatcher.fillSlots()
         _ = try await fixture.apply(.preempted(), to: task.id)
-        await stage.dispatcher.kick()
+        await stage.dispatcher.fillSlots()
         #expect(stage.startedIDs == [task.id])
     }
 
@@ -290,9 +291,9 @@ import TransferStore
         let fixture = try SupervisionFixture()
         let tasks = try await fixture.add(hosts: ["a", "b", "c"])
         let stage = DispatcherStage(fixture)
-        await stage.dispatcher.kick()
+        await stage.dispatcher.fillSlots()
         stage.settings.withLock { $0.global.maximumConcurrentTasks = 1 }
-        await stage.dispatcher.kick()
+        await stage.dispatcher.fillSlots()
         #expect(stage.runs.all.filter(\.isAborting).map(\.task).sorted() == [tasks[1].id, tasks[2].id])
     }
 
@@ -301,7 +302,7 @@ import TransferStore
         let task = try await fixture.add(hosts: ["a"])[0]
         let opening = fixture.time.reading().wall.advanced(by: 3600)
         let stage = DispatcherStage(fixture, closedUntil: opening)
-        await stage.dispatcher.kick()
+        await stage.dispatcher.fillSlots()
         let status = try await fixture.store.read { try $0.task(task.id)?.status }
         #expect(status?.state == .waiting)
         #expect(status?.reason == .schedule)

@@ -28,7 +28,7 @@ import TransferModel
         try await supervisor.start()
         #expect(await state(tasks[1]) == .waiting)
         fixture.time.advance(2)
-        supervisor.kick()
+        supervisor.signal.changed()
         #expect(await eventually { await state(tasks[1]) != .waiting })
         #expect(await state(tasks[0]) == .waiting)
         gate.signal()

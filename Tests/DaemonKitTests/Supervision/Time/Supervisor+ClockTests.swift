@@ -36,12 +36,12 @@ import TransferStore
         _ = try await fixture.apply(.claimed, to: id)
         let failure = AttemptFailure(error: TransferError(.networkLost, "Lost."), disposition: disposition)
         _ = try await fixture.apply(
-            .attemptFailed(failure, RetryPolicy(), jitter: 0.5, earliest: nil), to: id)
+            .attemptFailed(failure, RetryPolicy(), jitter: 0.5), to: id)
         return id
     }
 
     private func due(_ supervisor: Supervisor) async throws -> Int {
-        try await supervisor.wakeWaiting(at: fixture.time.reading(), limit: 100)
+        try await supervisor.waiting.wake(at: fixture.time.reading(), limit: 100)
     }
 
     @Test(arguments: [.transient(after: 50), .disk, .network] as [AttemptFailure.Disposition])

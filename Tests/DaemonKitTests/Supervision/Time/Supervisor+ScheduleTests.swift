@@ -52,7 +52,7 @@ import TransferStore
             try await fixture.store.write { try $0.setSpec(task.id, dated, host: task.host) }
         }
         let session = SessionRecord(key: fixture.key, configuration: configuration, createdAt: now())
-        let next = try #require(supervisor.closedUntil(session, at: now()))
+        let next = try #require(supervisor.schedules.closedUntil(session, at: now()))
         _ = try await fixture.apply(.blocked(.schedule, nil, nextAttemptAt: earliest ?? next), to: task.id)
         return task.id
     }
@@ -82,7 +82,7 @@ import TransferStore
         }
         #expect(try await fixture.events().count == events)
         fixture.time.advance(Seconds(5 * Self.hour.rawValue))
-        #expect(try await supervisor.wakeWaiting(at: fixture.time.reading(), limit: 10) == 1)
+        #expect(try await supervisor.waiting.wake(at: fixture.time.reading(), limit: 10) == 1)
     }
 
     enum Change: Sendable { case openWindow, noWindow, null }

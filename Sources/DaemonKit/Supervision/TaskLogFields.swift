@@ -3,16 +3,6 @@ import Logging
 import TransferCore
 import TransferModel
 
-/// What the log says of tasks: how they ended, and what they wait for.
-extension Supervisor {
-    func log(_ outcome: TaskTransitions.Outcome) {
-        let record = outcome.record
-        logger.log(
-            level: TaskLogFields.level(of: record.status), "\(record.status.state.rawValue)",
-            metadata: TaskLogFields.fields(of: record))
-    }
-}
-
 /// Level and fields of a task's log lines; docs/operations.md lists the names.
 enum TaskLogFields {
     /// What an administrator may have to do something about is a warning.

@@ -1,18 +1,47 @@
 import FileKit
+import Logging
+import Threading
 import TransferModel
 import TransferStore
 
-/// When parts that were left behind are looked for next.
-struct SweepMemory: Sendable {
-    /// Of the mounts that were there at the last look.
-    fileprivate var generation: Int?
-    /// Some were noted since, or a file system did not answer: on the boot clock, not before this.
-    fileprivate var next: Int64? = 0
-}
+/// Removes part files that have to go: of tasks that were given up while their disk was away, and under names that parts
+/// had before their tasks' destinations changed.
+final class LeftParts: Sendable {
+    /// When parts that were left behind are looked for next.
+    private struct SweepMemory: Sendable {
+        /// Of the mounts that were there at the last look.
+        var generation: Int?
+        /// Some were noted since, or a file system did not answer: on the boot clock, not before this.
+        var next: Int64? = 0
+    }
 
-/// Part files that have to go: of tasks that were given up while their disk was away, and names that parts had before their
-/// tasks' destinations changed.
-extension Supervisor {
+    private let patience: StorePatience
+    private let files: TransferFiles
+    private let runs: RunTable
+    private let moves: PartMoves
+    private let time: any TimeSource
+    private let signal: SupervisionSignal
+    private let logger: Logger
+    private let memory = Guarded(SweepMemory())
+
+    init(
+        patience: StorePatience, files: TransferFiles, runs: RunTable, moves: PartMoves, time: any TimeSource,
+        signal: SupervisionSignal, logger: Logger
+    ) {
+        self.patience = patience
+        self.files = files
+        self.runs = runs
+        self.moves = moves
+        self.time = time
+        self.signal = signal
+        self.logger = logger
+    }
+
+    /// Removes what a task held here. An upload that was begun at a server is ended by `UploadEndings`.
+    func discard(_ record: TaskRecord) async {
+        await note(await files.discardParts(of: [record], at: time.reading().wall))
+    }
+
     /// Remembers parts that could not be removed.
     func note(_ parts: [LeftPart]) async {
         guard !parts.isEmpty else { return }
@@ -28,7 +57,7 @@ extension Supervisor {
     func didNote(_ parts: [LeftPart]) {
         guard !parts.isEmpty else { return }
         let next = time.reading().boot + Self.sweepInterval
-        sweep.withLock { $0.next = min($0.next ?? next, next) }
+        memory.withLock { $0.next = min($0.next ?? next, next) }
         logger.info("parts are left to be removed later", metadata: ["count": "\(parts.count)"])
     }
 
@@ -44,21 +73,21 @@ extension Supervisor {
     func isSweepDue(at boot: Int64) -> Bool {
         // In place nothing is mounted by itself.
         let generation = files.pool.width > 0 ? MountTable.current.generation : 0
-        return sweep.withLock { memory in
+        return memory.withLock { memory in
             (memory.generation ?? generation) != generation || memory.next.map { $0 <= boot } ?? false
         }
     }
 
     /// Looks for all parts that were left behind, removes those that are there, and goes on with moves that were
     /// interrupted.
-    func sweepLeftParts() async {
+    func sweep() async {
         let generation = files.pool.width > 0 ? MountTable.current.generation : 0
-        sweep.withLock { $0 = SweepMemory(generation: generation, next: nil) }
+        memory.withLock { $0 = SweepMemory(generation: generation, next: nil) }
         do {
             var last: LeftPart?
             while !Task.isCancelled {
                 let after = last
-                let page = try await store.read { try $0.leftParts(after: after, limit: Self.sweepBatch) }
+                let page = try await patience.store.read { try $0.leftParts(after: after, limit: Self.sweepBatch) }
                 guard let end = page.last else { return }
                 try await sweep(page)
                 last = end
@@ -72,7 +101,7 @@ extension Supervisor {
     /// Looks for what is left, after a while.
     func sweepAgain() {
         let next = time.reading().boot + Self.sweepInterval
-        sweep.withLock { $0.next = $0.next ?? next }
+        memory.withLock { $0.next = $0.next ?? next }
     }
 
     private func sweep(_ page: [LeftPart]) async throws {
@@ -107,9 +136,9 @@ extension Supervisor {
         await runs.claims.hold(ids)
         defer {
             runs.claims.release(ids)
-            kick()
+            signal.changed()
         }
-        let taken = try await store.read { try $0.tasks(ids) }.filter(\.isTaken)
+        let taken = try await patience.store.read { try $0.tasks(ids) }.filter(\.isTaken)
         let wanting = Set(taken.map(\.id))
         let unwanted = page.filter { !wanting.contains($0.task) }
         let (left, isAnswered) = await files.remove(unwanted)
@@ -118,7 +147,7 @@ extension Supervisor {
         let kept = Set(left)
         let gone = page.filter { $0.recordedAt <= horizon || !(wanting.contains($0.task) || kept.contains($0)) }
         guard !gone.isEmpty else { return taken }
-        try await store.write { try $0.forget(gone) }
+        try await patience.store.write { try $0.forget(gone) }
         logger.info("parts that were left are gone", metadata: ["count": "\(gone.count)"])
         return taken
     }

@@ -10,7 +10,7 @@ import TransferStore
 @testable import FileKit
 
 /// Tasks that are given up while their disk is away.
-@Suite struct SupervisorLeftPartsTests {
+@Suite struct LeftPartsTests {
     private let fixture: SupervisionFixture
     private let supervisor: Supervisor
     private let place: TemporaryFolder
@@ -62,11 +62,11 @@ import TransferStore
         #expect(try await known().contains(partName(task)))
         if isRemoved { #expect(try await control(.remove(deleteFile: false), task).changed == [task.id]) }
         // Whatever lies there meanwhile is looked at, and the part is still missing.
-        await supervisor.sweepLeftParts()
+        await supervisor.leftParts.sweep()
         #expect(try await known().contains(partName(task)))
         try Files.write(place.file(partName(task)), "part")
         try Files.write(place.file("other"), "other")
-        await supervisor.sweepLeftParts()
+        await supervisor.leftParts.sweep()
         #expect(Files.names(in: place.path) == ["other"])
         #expect(try await !known().contains(partName(task)))
     }
@@ -85,7 +85,7 @@ import TransferStore
         _ = try await control(.cancel(keepPartial: false), task)
         _ = try await control(.retry, task)
         try Files.write(place.file(partName(task)), "part")
-        await supervisor.sweepLeftParts()
+        await supervisor.leftParts.sweep()
         #expect(Files.names(in: place.path) == [partName(task)])
         #expect(try await known().isEmpty)
     }
@@ -105,7 +105,7 @@ import TransferStore
         #expect(try await known().contains(partName(task)))
         try Files.write(place.file(partName(task)), "old")
         try Files.write(other.file(partName(task)), "new")
-        await supervisor.sweepLeftParts()
+        await supervisor.leftParts.sweep()
         #expect(Files.names(in: place.path).isEmpty)
         #expect(Files.names(in: other.path) == [partName(task)])
         #expect(try await !known().contains(partName(task)))
@@ -118,7 +118,7 @@ import TransferStore
         try await move(task, to: other)
         try await move(task, to: place)
         try Files.write(place.file(partName(task)), "again")
-        await supervisor.sweepLeftParts()
+        await supervisor.leftParts.sweep()
         #expect(Files.names(in: place.path) == [partName(task)])
         #expect(try await known().isEmpty)
     }
@@ -127,10 +127,10 @@ import TransferStore
         let task = try await attempted(on: device &+ 1)
         _ = try await control(.cancel(keepPartial: false), task)
         fixture.time.advance(Seconds(364 * 86400))
-        await supervisor.sweepLeftParts()
+        await supervisor.leftParts.sweep()
         #expect(try await !known().isEmpty)
         fixture.time.advance(Seconds(2 * 86400))
-        await supervisor.sweepLeftParts()
+        await supervisor.leftParts.sweep()
         #expect(try await known().isEmpty)
     }
 
@@ -147,13 +147,13 @@ import TransferStore
         // Nothing else is mounted while this test looks, mostly.
         #expect(
             await eventually {
-                await supervisor.sweepLeftParts()
-                return !supervisor.isSweepDue(at: boot + 1_000_000)
+                await supervisor.leftParts.sweep()
+                return !supervisor.leftParts.isSweepDue(at: boot + 1_000_000)
             })
         #expect(mount(disk.path, place.path, nil, UInt(MS_BIND), nil) == 0)
         defer { umount2(place.path, Int32(MNT_DETACH)) }
-        #expect(supervisor.isSweepDue(at: boot))
-        await supervisor.sweepLeftParts()
+        #expect(supervisor.leftParts.isSweepDue(at: boot))
+        await supervisor.leftParts.sweep()
         #expect(Files.names(in: disk.path).isEmpty)
         #expect(try await known().isEmpty)
     }
@@ -191,11 +191,11 @@ import TransferStore
                 try transaction.setDestinationDevice(task.id, nil)
             }
         }
-        await supervisor.sweepLeftParts()
+        await supervisor.leftParts.sweep()
         #expect(Files.names(in: other.path) == [partName(second)])
         #expect(try await known() == [partName(first)])
         // It is still at the first one, and is not held up by it again.
-        await supervisor.sweepLeftParts()
+        await supervisor.leftParts.sweep()
         #expect(try await known() == [partName(first)])
         withExtendedLifetime(hung) {}
     }

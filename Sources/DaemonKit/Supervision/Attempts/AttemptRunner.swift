@@ -1,0 +1,157 @@
+import Logging
+import TransferCore
+import TransferModel
+import TransferStore
+
+/// Carries each claimed task through one attempt: begins it, stores how it ended, and tells what follows from that.
+final class AttemptRunner: Sendable {
+    /// A disk that no monitor speaks for is looked at again after this.
+    private static let longestDiskWait: Seconds = 60
+
+    private let tools: AttemptTools
+    private let runs: RunTable
+    private let policies: TaskPolicies
+    private let conditions: Conditions
+    private let disks: DiskWaits
+    private let gates: Gatekeeper
+    private let rates: RateLimits
+    private let sampler: RateSampler
+    private let followUp: FollowUp
+    private let signal: SupervisionSignal
+    private let logger: Logger
+    /// Beginnings at one time, for each destination's file system: each takes more memory than a transfer that waits.
+    private let beginnings = Turnstiles(width: 64)
+
+    init(
+        tools: AttemptTools, runs: RunTable, policies: TaskPolicies, conditions: Conditions, disks: DiskWaits,
+        gates: Gatekeeper, rates: RateLimits, sampler: RateSampler, followUp: FollowUp, signal: SupervisionSignal,
+        logger: Logger
+    ) {
+        self.tools = tools
+        self.runs = runs
+        self.policies = policies
+        self.conditions = conditions
+        self.disks = disks
+        self.gates = gates
+        self.rates = rates
+        self.sampler = sampler
+        self.followUp = followUp
+        self.signal = signal
+        self.logger = logger
+    }
+
+    /// Runs tasks that were claimed; each has a run when this returns.
+    func begin(_ claims: [(task: TaskRecord, session: SessionRecord)]) {
+        let startedAt = tools.time.reading().boot
+        for claim in claims { begin(claim.task, claim.session, at: startedAt) }
+        if !claims.isEmpty { sampler.start() }
+    }
+
+    private func begin(_ record: TaskRecord, _ session: SessionRecord, at startedAt: Int64) {
+        let policy = policies.policy(of: record, in: session)
+        let proxy = policy.network.proxy
+        let run = TransferRun(
+            record, startedAt: startedAt, directHost: TaskPolicies.directHost(of: record, proxy: proxy)
+        ) { [gates, host = record.host, owner = record.session.owner, id = record.id] in
+            gates.hostAnswered(host, owner: owner, task: id, startedAt: startedAt)
+        }
+        runs.insert(run)
+        rates.apply(policy.rateLimit, of: record)
+        logger.debug("started", metadata: TaskLogFields.fields(of: record))
+        let attempt = attempt(record, policy, run)
+        let turnstile = beginnings[record.destinationDevice]
+        turnstile.enter { [self] in
+            run.start { [self] in
+                let progress = await attempt.begin()
+                turnstile.leave()
+                switch progress {
+                case .ended(let ending): await finish(run, attempt, ending)
+                case .goesOn(let awaited, let ending):
+                    run.goOn(after: awaited) { [self] in await finish(run, attempt, await ending()) }
+                }
+            }
+        }
+    }
+
+    private func attempt(
+        _ record: TaskRecord, _ policy: EffectivePolicy, _ run: TransferRun
+    ) -> any TransferAttempt {
+        switch record.spec.kind {
+        case .download: DownloadAttempt(record: record, policy: policy, run: run, tools: tools, logger: logger)
+        case .upload, .data:
+            RequestAttempt(record: record, policy: policy, run: run, tools: tools, logger: logger)
+        }
+    }
+
+    @inline(never)  // Kept off the frames that wait.
+    private func finish(_ run: TransferRun, _ attempt: any TransferAttempt, _ ending: AttemptEnding) async {
+        let record = attempt.record
+        report(ending, of: record, run)
+        do {
+            if let outcome = try await store(ending, record, attempt.policy, run) { await followUp.follow([outcome]) }
+        } catch {
+            logger.error("cannot store how an attempt ended", metadata: ["task": "\(record.id)", "error": "\(error)"])
+        }
+        rates.apply(.unlimited, of: record)
+        runs.remove(run)
+        run.ended()
+        if ending.isCompleted { signal.slotsFreed() } else { signal.changed() }
+    }
+
+    /// Tells the gate of its host how the attempt did.
+    private func report(_ ending: AttemptEnding, of record: TaskRecord, _ run: TransferRun) {
+        var report: HostGates.Report =
+            switch ending {
+            case .completed, .integrityFailed: .answered
+            case .blocked, .aborted: .nothing
+            case .failed(let failure, _): HostGates.Report(failure)
+            }
+        if report == .answered, run.hasAnswered { return }
+        // A host that serves others is there, whatever became of this connection.
+        if report == .failed, runs.all.contains(where: { $0.host == record.host && $0 !== run && $0.receives }) {
+            report = .nothing
+        }
+        // The host that was silent is another one.
+        if report == .failed, run.isElsewhere { report = .refused }
+        gates.report(
+            report, host: record.host, owner: record.session.owner, task: record.id, startedAt: run.startedAt)
+    }
+
+    /// Stores how an attempt ended; nil if a client's request had already changed the task.
+    private func store(
+        _ ending: AttemptEnding, _ record: TaskRecord, _ policy: EffectivePolicy, _ run: TransferRun
+    ) async throws -> TaskTransitions.Outcome? {
+        let event: TaskEvent
+        var notes: PendingNotes?
+        let ending = await disks.adjusted(ending, of: record.id)
+        switch ending {
+        case .completed(let outcome): return outcome
+        case .aborted:
+            switch run.takeAbortPlan() {
+            case .transition(let wanted): event = wanted
+            case .leftToCaller: return nil
+            case nil: event = .preempted()
+            }
+        case .integrityFailed(let error): event = .integrityFailed(error, places: Origins(record.spec).count)
+        case .blocked(let reason, let error):
+            event = .blocked(reason, error, nextAttemptAt: nextLook(reason))
+        case .failed(let failure, let last):
+            notes = last
+            let seen = conditions.adjusted(failure, for: run.directHost)
+            event = .attemptFailed(seen, policy.retry, jitter: Double.random(in: 0..<1))
+        }
+        let outcome = try await tools.transitions.endRun(
+            of: record.id, event, with: notes, patience: tools.patience)
+        // Not before the task is stored as waiting: a look at the disks in between would find nobody, and be the last.
+        if ending.waitsForDisk { conditions.set(needsPolling: true) }
+        return outcome
+    }
+
+    /// If no monitor speaks first, a blocked task is looked at again at this time.
+    private func nextLook(_ reason: WaitReason) -> Timestamp? {
+        switch reason {
+        case .disk: tools.time.reading().wall.advanced(by: Self.longestDiskWait)
+        case .network, .retry, .schedule, .authentication, .decision, .metered: nil
+        }
+    }
+}

@@ -1,0 +1,40 @@
+import CurlEngine
+import Threading
+import TransferModel
+
+/// Puts the limits of rates in force in the engine: the daemon's, those of sessions and those of tasks.
+final class RateLimits: Sendable {
+    private let engine: any ExchangePerforming
+    private let configuration: @Sendable () -> Configuration
+    /// Tasks that have a limit of their own in the engine.
+    private let limited = Guarded(Set<TaskID>())
+
+    init(engine: any ExchangePerforming, configuration: @escaping @Sendable () -> Configuration) {
+        self.engine = engine
+        self.configuration = configuration
+    }
+
+    /// The daemon's own, as they are configured now.
+    func applyGlobal() {
+        engine.setRateLimits(global: configuration().global.downloadRateLimit)
+        engine.setUploadRateLimits(global: configuration().global.uploadRateLimit)
+    }
+
+    func apply(of session: SessionRecord) {
+        engine.setRateLimit(session: session.key, session.configuration.downloadRateLimit ?? .unlimited)
+        engine.setUploadRateLimit(session: session.key, session.configuration.uploadRateLimit ?? .unlimited)
+    }
+
+    /// The task's own limit holds for the direction that its bytes go.
+    func apply(_ rate: ByteRate, of record: TaskRecord) {
+        let isKnown = limited.withLock { limited in
+            rate > .unlimited
+                ? !limited.insert(record.id).inserted : !limited.isEmpty && limited.remove(record.id) != nil
+        }
+        guard isKnown || rate > .unlimited else { return }
+        switch record.spec.kind {
+        case .download, .data: engine.setRateLimit(task: record.id, rate)
+        case .upload: engine.setUploadRateLimit(task: record.id, rate)
+        }
+    }
+}

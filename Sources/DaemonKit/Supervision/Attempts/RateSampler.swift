@@ -1,0 +1,40 @@
+import Threading
+import TransferModel
+
+/// Samples the rates of what runs, twice a second, while anything does; a host that sends bytes is not silent.
+final class RateSampler: Sendable {
+    private static let interval = Duration.milliseconds(500)
+
+    private let runs: RunTable
+    private let gates: Gatekeeper
+    private let time: any TimeSource
+    private let signal: SupervisionSignal
+    private let isTicking = Guarded(false)
+
+    init(runs: RunTable, gates: Gatekeeper, time: any TimeSource, signal: SupervisionSignal) {
+        self.runs = runs
+        self.gates = gates
+        self.time = time
+        self.signal = signal
+    }
+
+    /// Something runs from now on.
+    func start() {
+        let isFirst = isTicking.withLock { isTicking in
+            defer { isTicking = true }
+            return !isTicking
+        }
+        if isFirst { Task { await tick() } }
+    }
+
+    private func tick() async {
+        while runs.count > 0, !signal.isStopped {
+            let boot = time.reading().boot
+            for run in runs.all where run.sample(at: boot) { gates.hostSends(run.host) }
+            try? await Task.sleep(for: Self.interval)
+        }
+        isTicking.withLock { $0 = false }
+        // One may have begun since the last look.
+        if runs.count > 0, !signal.isStopped { start() }
+    }
+}

@@ -1,0 +1,74 @@
+import TransferCore
+import TransferModel
+import TransferStore
+
+/// Stops runs for a change that a client or the daemon is about to store.
+struct RunStops: Sendable {
+    private static let longestStop: Duration = .seconds(10)
+
+    let runs: RunTable
+    let patience: StorePatience
+    let transitions: TaskTransitions
+    let signal: SupervisionSignal
+
+    /// Stops the runs of `ids` and waits until nothing of them moves, then lets `body` store what becomes of their
+    /// tasks; those that `body` leaves `running` are queued again. None of `ids` begins to run meanwhile.
+    /// - Throws: what `body` throws; `disk.io` if a run cannot stop because its disk does not answer.
+    func stopping<T>(_ ids: [TaskID], _ body: () async throws -> T) async throws -> T {
+        await runs.claims.hold(ids)
+        defer {
+            runs.claims.release(ids)
+            if !ids.isEmpty { signal.changed() }
+        }
+        let stopped = ids.compactMap { runs[$0] }
+        for run in stopped { run.requestAbort(.leftToCaller) }
+        for run in stopped where !(await run.waitForEnd(atMost: Self.longestStop)) {
+            await abandon(stopped)
+            throw TransferError(
+                .diskIO, "Task \(run.task) cannot stop: its disk does not answer. Try again when it does.")
+        }
+        do {
+            let result = try await body()
+            try await requeue(stopped)
+            return result
+        } catch {
+            try? await requeue(stopped)
+            throw error
+        }
+    }
+
+    /// Nobody waits any more for these to stop: their tasks are queued again, now or when they do.
+    private func abandon(_ stopped: [TransferRun]) async {
+        let over = stopped.filter { !$0.abandonStop() }
+        for run in over { await run.waitForEnd(atMost: Self.longestStop) }
+        try? await requeue(over)
+    }
+
+    private func requeue(_ stopped: [TransferRun]) async throws {
+        for run in stopped where runs[run.task] == nil {
+            _ = try await transitions.endRun(of: run.task, .preempted(), patience: patience)
+        }
+    }
+}
+
+extension TaskTransitions {
+    /// Stores how a run ended, however long the store is out of space.
+    /// - Parameter notes: what is to be stored in the same commit.
+    /// - Returns: nil if the task does not run any more: a client's request came first.
+    func endRun(
+        of id: TaskID, _ event: TaskEvent, with notes: PendingNotes? = nil, patience: StorePatience
+    ) async throws -> Outcome? {
+        do {
+            return try await patience.persistently { transaction in
+                guard var now = try transaction.task(id), now.status.state == .running else { return nil }
+                if let notes {
+                    try notes.store(in: transaction)
+                    now = try transaction.task(id) ?? now
+                }
+                return try apply(event, to: now, in: transaction)
+            }
+        } catch let error as TransferError where error.code == .taskWrongState || error.code == .taskNotFound {
+            return nil
+        }
+    }
+}

@@ -1,0 +1,68 @@
+import Logging
+import TransferCore
+import TransferModel
+import TransferStore
+
+/// Tasks that wait for a disk: nothing but asking it tells when it is back or has room.
+struct DiskWaits: Sendable {
+    let store: TransferStore
+    let conditions: Conditions
+    let waiting: WaitingTasks
+    let minimumFreeSpace: @Sendable () -> ByteCount
+    let logger: Logger
+
+    /// Queues the tasks whose disk is back or has room again.
+    func poll() async {
+        guard conditions.needsPolling else { return }
+        conditions.set(needsPolling: false)
+        do {
+            var last: TaskID?
+            while true {
+                let after = last
+                let records = try await store.read { try $0.waiting(reason: .disk, after: after, limit: 500) }
+                guard let end = records.last else { break }
+                conditions.set(needsPolling: true)
+                let needs = records.compactMap { record in need(of: record).map { (id: record.id, need: $0) } }
+                let ready = await conditions.disk.ready(among: needs, minimumFree: minimumFreeSpace())
+                try await waiting.clear(ready)
+                last = end.id
+            }
+        } catch {
+            conditions.set(needsPolling: true)
+            logger.retried("cannot look at waiting tasks", error)
+        }
+    }
+
+    /// How an attempt ended, as the monitor sees it: it would release a task that waits for a disk which looks well at once,
+    /// and again with each look.
+    func adjusted(_ ending: AttemptEnding, of id: TaskID) async -> AttemptEnding {
+        guard ending.waitsForDisk, let record = try? await store.read({ try $0.task(id) }),
+            let need = need(of: record, ending.diskError)
+        else { return ending }
+        switch await conditions.disk.check(need, minimumFree: minimumFreeSpace()) {
+        case .ready: return ending.withReadyDisk
+        case .notYet(let cause): return ending.explained(by: cause)
+        }
+    }
+
+    /// - Parameter error: what the task waits for; its own where nil.
+    func need(of record: TaskRecord, _ error: TransferError? = nil) -> DiskNeed? {
+        guard let plan = try? DestinationPlan(record.spec.destination, directory: nil) else { return nil }
+        return DiskNeed(
+            plan: plan, owner: record.session.owner, device: record.destinationDevice,
+            remaining: unfolded(error ?? record.status.error)
+                ?? record.checkpoint.flatMap { held in held.total.map { $0 - held.held } } ?? announced(record),
+            partName: record.checkpoint.map { TransferFiles.lastComponent($0.partPath) })
+    }
+
+    /// What a coded file takes that is here already.
+    private func unfolded(_ error: TransferError?) -> ByteCount? {
+        error?.details[ContentDecoding.neededMember]?.integerValue.map { ByteCount($0) }
+    }
+
+    /// What the server said of a file of which nothing is held.
+    private func announced(_ record: TaskRecord) -> ByteCount? {
+        guard record.checkpoint == nil, let length = record.response?.expectedLength, length > 0 else { return nil }
+        return ByteCount(length)
+    }
+}

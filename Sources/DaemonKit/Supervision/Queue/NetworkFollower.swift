@@ -1,0 +1,71 @@
+import Logging
+import TransferCore
+import TransferModel
+import TransferStore
+
+/// Follows the network and the files that say how names are resolved: what waits for them resumes, what lost its route
+/// waits.
+struct NetworkFollower: Sendable {
+    let store: TransferStore
+    let network: NetworkMonitor
+    let runs: RunTable
+    let gates: Gatekeeper
+    let policies: TaskPolicies
+    let waiting: WaitingTasks
+    let time: any TimeSource
+    let signal: SupervisionSignal
+    let logger: Logger
+
+    /// Follows the network until it is cancelled: what waits for it goes on, what lost it waits.
+    func followNetwork() async {
+        for await state in network.changes {
+            logger.notice("network", metadata: ["state": "\(state.isUp ? "up" : "changed")"])
+            for run in runs.all {
+                guard let host = run.directHost, !state.isReachable(host: host) else { continue }
+                let next = time.reading().wall.advanced(by: TaskMachine.recheckDelay)
+                let error = TransferError(.networkLost, "No network leads to \(host) now.")
+                run.requestAbort(.transition(.blocked(.network, error, nextAttemptAt: next)))
+            }
+            do {
+                let known = try await store.read { try $0.sessions(owner: nil) }
+                let sessions = Dictionary(known.map { ($0.key, $0) }) { first, _ in first }
+                let now = time.reading().wall
+                try await waiting.clear(.network) { [policies] record in
+                    let session = sessions[record.session] ?? SessionRecord(key: record.session, createdAt: now)
+                    guard let host = policies.directHost(of: record, in: session) else { return state.isUp }
+                    return state.isReachable(host: host)
+                }
+            } catch {
+                logger.retried("cannot wake tasks that wait for the network", error)
+            }
+        }
+    }
+
+    /// Follows the files that say how names are resolved: tasks whose host had no address are tried at once.
+    func followResolver() async {
+        for await _ in network.resolverChanges {
+            do {
+                var last: TaskID?
+                var count = 0
+                // The first task of each host is the one that tries it.
+                var tried: Set<HostGates.Scope> = []
+                while true {
+                    let after = last
+                    let tasks = try await store.read { try $0.waiting(error: .networkDNS, after: after, limit: 500) }
+                    guard let end = tasks.last else { break }
+                    for task in tasks where tried.insert(.init(host: task.host, owner: task.owner)).inserted {
+                        _ = gates.tryNow(task.id, host: task.host, owner: task.owner)
+                    }
+                    try await waiting.clear(tasks.map(\.id))
+                    count += tasks.count
+                    last = end.id
+                }
+                logger.notice(
+                    "name resolution has changed; tasks without an address are tried", metadata: ["tried": "\(count)"])
+                signal.changed()
+            } catch {
+                logger.retried("cannot wake tasks whose host had no address", error)
+            }
+        }
+    }
+}

@@ -1,0 +1,49 @@
+import TransferCore
+import TransferModel
+import TransferStore
+
+/// Queues tasks that waited, when their time or their condition has come.
+struct WaitingTasks: Sendable {
+    let store: TransferStore
+    let transitions: TaskTransitions
+    let signal: SupervisionSignal
+
+    /// Queues waiting tasks whose next attempt is due; returns how many were due.
+    func wake(at now: ClockReading, limit: Int) async throws -> Int {
+        let due = try await store.read { try $0.dueWaiting(at: now.wall, limit: limit) }
+        try await clear(due)
+        return due.count
+    }
+
+    /// The condition of these waiting tasks holds no more.
+    func clear(_ ids: [TaskID]) async throws {
+        guard !ids.isEmpty else { return }
+        let transitions = transitions
+        try await store.write { transaction in
+            for id in ids {
+                do {
+                    _ = try transitions.apply(.conditionCleared, to: id, in: transaction)
+                } catch let error as TransferError
+                    where error.code == .taskWrongState || error.code == .taskNotFound
+                {
+                    continue  // a client was faster
+                }
+            }
+        }
+        signal.queueChanged()
+    }
+
+    /// Queues every task that waits for `reason` and that `holds` says may go on.
+    func clear(_ reason: WaitReason, where holds: @escaping @Sendable (TaskRecord) async -> Bool) async throws {
+        var last: TaskID?
+        while true {
+            let after = last
+            let records = try await store.read { try $0.waiting(reason: reason, after: after, limit: 200) }
+            guard let end = records.last else { break }
+            var ids: [TaskID] = []
+            for record in records where await holds(record) { ids.append(record.id) }
+            try await clear(ids)
+            last = end.id
+        }
+    }
+}

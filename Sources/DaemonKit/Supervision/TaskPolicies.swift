@@ -1,0 +1,33 @@
+import TransferCore
+import TransferModel
+
+/// What is in force for a task: its own wishes, its session's and the configuration's.
+struct TaskPolicies: Sendable {
+    let configuration: @Sendable () -> Configuration
+
+    func policy(of record: TaskRecord, in session: SessionRecord) -> EffectivePolicy {
+        policy(of: record.spec, session.configuration)
+    }
+
+    func policy(of spec: TaskSpec, _ session: SessionConfiguration) -> EffectivePolicy {
+        let configuration = configuration()
+        // The folder was decided when the task was added.
+        var policy = EffectivePolicy(spec: spec, session: configuration.filled(session, findsDirectory: false))
+        policy.network.caFileIsTheDaemons = spec.caFile == nil && session.caFile == nil
+        policy.network.knownHostsPath = configuration.knownHosts
+        return policy
+    }
+
+    /// Host that a task connects to; nil if it has none, or if the task, its session or the settings name a proxy.
+    func directHost(of record: TaskRecord, in session: SessionRecord) -> String? {
+        Self.directHost(of: record, proxy: policy(of: record, in: session).network.proxy)
+    }
+
+    /// - Parameter proxy: as in `NetworkOptions`. If it is nil, libcurl alone knows whether it takes one from the
+    ///   environment, and the task counts as without.
+    static func directHost(of record: TaskRecord, proxy: String?) -> String? {
+        if let proxy, !proxy.isEmpty { return nil }
+        guard let url = try? URLRules.parse(record.spec.url ?? ""), !url.host.isEmpty else { return nil }
+        return url.host
+    }
+}
