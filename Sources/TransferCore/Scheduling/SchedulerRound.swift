@@ -200,23 +200,57 @@ struct SchedulerRound {
     }
 }
 
-/// Candidates by owner, session and host.
+/// Candidates by owner, session and host. Candidates of one lane mostly follow each other, so that few keys are hashed.
 private struct FairQueue {
     typealias Candidate = Scheduler.Candidate
 
-    /// Of one session: best first for each host.
-    private typealias Lanes = [String: ArraySlice<Candidate>]
+    /// The candidates of one session at one host.
+    private struct Lane {
+        let host: String
+        /// Best first, from `next` on.
+        var tasks: [Candidate]
+        var next = 0
 
-    private var lanes: [SessionKey: Lanes] = [:]
+        var first: Candidate? { next < tasks.count ? tasks[next] : nil }
+        /// As what comes from the store is.
+        var isSorted: Bool { zip(tasks, tasks.dropFirst()).allSatisfy { !$1.precedes($0) } }
+    }
+
+    private var lanes: [SessionKey: [Lane]] = [:]
     private var ofOwners: [UserID: Set<SessionKey>] = [:]
     /// The owners of all candidates, placed or not.
     let waiting: Set<UserID>
 
     init(_ candidates: [Candidate]) {
-        waiting = Set(candidates.map(\.owner))
-        for (session, tasks) in Dictionary(grouping: candidates, by: \.session) {
-            lanes[session] = Dictionary(grouping: tasks, by: \.host).mapValues { $0.sorted { $0.precedes($1) }[...] }
-            ofOwners[session.owner, default: []].insert(session)
+        var waiting: Set<UserID> = []
+        var first = candidates.startIndex
+        while first < candidates.endIndex {
+            let session = candidates[first].session
+            let end = candidates[first...].firstIndex { $0.session != session } ?? candidates.endIndex
+            Self.add(candidates[first..<end], to: &lanes[session, default: []])
+            if waiting.insert(session.owner).inserted { ofOwners[session.owner] = [] }
+            ofOwners[session.owner]?.insert(session)
+            first = end
+        }
+        self.waiting = waiting
+        for session in lanes.values.indices {
+            for lane in lanes.values[session].indices where !lanes.values[session][lane].isSorted {
+                lanes.values[session][lane].tasks.sort { $0.precedes($1) }
+            }
+        }
+    }
+
+    private static func add(_ tasks: ArraySlice<Candidate>, to lanes: inout [Lane]) {
+        var places = Dictionary(lanes.enumerated().map { ($1.host, $0) }) { first, _ in first }
+        var last: Int?
+        for task in tasks {
+            let place = last.flatMap { lanes[$0].host == task.host ? $0 : nil } ?? places[task.host] ?? lanes.count
+            if place == lanes.count {
+                lanes.append(Lane(host: task.host, tasks: []))
+                places[task.host] = place
+            }
+            lanes[place].tasks.append(task)
+            last = place
         }
     }
 
@@ -226,22 +260,28 @@ private struct FairQueue {
     /// The best task of the session: the highest priority, then the host with the fewest running tasks, so that no host starves
     /// another.
     func first(of session: SessionKey, load: SlotUse) -> Candidate? {
-        lanes[session]?.values.compactMap(\.first).min { a, b in
+        guard let lanes = lanes[session] else { return nil }
+        guard lanes.count > 1 else { return lanes[0].first }
+        return lanes.compactMap(\.first).min { a, b in
             if a.priority != b.priority { return a.priority > b.priority }
             let (loadA, loadB) = (load.of(a.host), load.of(b.host))
             return loadA != loadB ? loadA < loadB : a.precedes(b)
         }
     }
 
+    /// - Parameter task: the first of its lane.
     mutating func remove(_ task: Candidate) {
-        lanes[task.session]?[task.host]?.removeFirst()
-        if lanes[task.session]?[task.host]?.isEmpty ?? true { removeLane(of: task) }
+        guard let index = lane(of: task) else { return }
+        lanes[task.session]?[index].next += 1
+        if lanes[task.session]?[index].first == nil { removeLane(of: task) }
     }
 
     mutating func removeLane(of task: Candidate) {
-        lanes[task.session]?[task.host] = nil
+        if let index = lane(of: task) { lanes[task.session]?.remove(at: index) }
         if lanes[task.session]?.isEmpty ?? true { removeSession(task.session) }
     }
+
+    private func lane(of task: Candidate) -> Int? { lanes[task.session]?.firstIndex { $0.host == task.host } }
 
     mutating func removeSession(_ session: SessionKey) {
         lanes[session] = nil

@@ -140,7 +140,9 @@ actor Dispatcher {
         let limits = settings.global
         let active = runs.all
         var query = query(for: active, limits, now)
-        if let started = try await startFromAhead(query, active, settings, now) { return started }
+        if let started = try await startFromAhead(query, active, now) { return started }
+        // What is read ahead has none of them.
+        query.excludedTasks = Set(active.map(\.task))
         var isFirst = true
         while true {
             let running = Set(active.map(\.session))
@@ -168,7 +170,6 @@ actor Dispatcher {
         var query = CandidateQuery(
             perLane: min(limits.maximumConcurrentTasks, limits.maximumConcurrentTasksPerHost) + 1,
             limit: limits.maximumConcurrentTasks + 1)
-        query.excludedTasks = Set(active.map(\.task))
         query.wantedTasks = gates.invitations(at: now)
         query.access = { [gates] session, host in
             switch gates.permission(host: host, owner: session.owner, at: now) {
@@ -198,12 +199,12 @@ actor Dispatcher {
 
     /// Fills slots with tasks that were read before; nil if the store must be asked.
     private func startFromAhead(
-        _ query: CandidateQuery, _ active: [TransferRun], _ settings: DaemonSettings, _ now: ClockReading
+        _ query: CandidateQuery, _ active: [TransferRun], _ now: ClockReading
     ) async throws -> Bool? {
         guard let candidates = ahead.candidates(query)?.tasks, !candidates.isEmpty else { return nil }
         let sessions = ahead.sessions
         guard !sessions.values.contains(where: { closedUntil($0, now.wall) != nil }) else { return nil }
-        let decision = decide(candidates, active, SlotLimits(settings, sessions), now)
+        let decision = decide(candidates, active, ahead.limits, now)
         guard decision.preempt.isEmpty, !decision.start.isEmpty else { return nil }
         return try await start(decision.start, sessions, now)
     }
@@ -221,7 +222,7 @@ actor Dispatcher {
     private func start(
         _ ids: [TaskID], _ sessions: [SessionKey: SessionRecord], _ now: ClockReading
     ) async throws -> Bool {
-        ahead.remove(Set(ids))
+        ahead.remove(ids)
         let wanted = runs.claims.enter(ids)
         guard !wanted.isEmpty else { return false }
         defer { runs.claims.leave(wanted) }
@@ -242,7 +243,7 @@ actor Dispatcher {
         let (wide, version) = (ahead.widened(query), ahead.version)
         let (found, sessions) = try await ask(wide, running)
         hearNews()
-        ahead.fill(found, sessions, at: version)
+        ahead.fill(found, sessions, SlotLimits(settings(), sessions), at: version)
         guard wide.limit > query.limit else { return (found, sessions) }
         if version == ahead.version, let candidates = ahead.candidates(query) { return (candidates, sessions) }
         return try await ask(query, running)

@@ -1,22 +1,70 @@
+import TransferCore
 import TransferModel
 import TransferStore
 
 /// Queued tasks that were read for later rounds too. While nothing changes but slots that get free, no round asks the store.
 ///
-/// It answers as the store would, or not at all. Every other change of the queue makes it stale.
+/// It answers as the store would, or not at all. Every other change of the queue makes it stale. Hosts are numbers here:
+/// each round looks at every task that is known.
 struct LookAhead: Sendable {
     private static let deepest = 8
 
+    private struct OfSession: Sendable {
+        let session: SessionKey
+        /// Best first.
+        var tasks: [QueuedTask] = []
+        /// For each of `tasks` the index of its host.
+        var lanes: [Int] = []
+        private(set) var hosts: [String] = []
+        /// Hosts of which the store has more tasks.
+        var cutLanes: [Int] = []
+        let isCut: Bool
+
+        init(_ found: Candidates.OfSession) {
+            session = found.session
+            isCut = found.isCut
+            tasks = found.tasks
+            var known: [String: Int] = [:]
+            func lane(_ host: String) -> Int {
+                if let last = lanes.last, hosts[last] == host { return last }
+                if let lane = known[host] { return lane }
+                known[host] = hosts.count
+                hosts.append(host)
+                return hosts.count - 1
+            }
+            lanes.reserveCapacity(tasks.count)
+            for task in found.tasks {
+                let lane = lane(task.host)
+                lanes.append(lane)
+            }
+            cutLanes = found.cutHosts.map(lane)
+        }
+
+        mutating func remove(_ ids: [TaskID]) {
+            for id in ids {
+                guard let index = tasks.firstIndex(where: { $0.id == id }) else { continue }
+                tasks.remove(at: index)
+                lanes.remove(at: index)
+            }
+        }
+    }
+
     /// nil before the first answer, and after a change.
-    private var known: Candidates?
+    private var known: [OfSession]?
+    /// The store has more sessions with tasks.
+    private var isCut = false
     private(set) var sessions: [SessionKey: SessionRecord] = [:]
+    /// Of these sessions, as they were configured then.
+    private(set) var limits = SlotLimits(global: 0, perHost: 0)
     /// How many rounds' worth is read next: more each time that what was read was used up.
     private var depth = 1
     /// Counts the changes that made it stale.
     private(set) var version = 0
 
     /// The store has no queued task that may run, and nothing has changed since it said so.
-    var isEmpty: Bool { known.map { $0.sessions.allSatisfy(\.tasks.isEmpty) && !$0.hasMore } ?? false }
+    var isEmpty: Bool {
+        !isCut && known?.allSatisfy { $0.tasks.isEmpty && !$0.isCut && $0.cutLanes.isEmpty } ?? false
+    }
 
     /// What to ask the store for, so that rounds of `query` can be answered.
     func widened(_ query: CandidateQuery) -> CandidateQuery {
@@ -27,11 +75,15 @@ struct LookAhead: Sendable {
     }
 
     /// Takes what the store answered at `version`: something may have changed since.
-    mutating func fill(_ found: Candidates, _ sessions: [SessionKey: SessionRecord], at version: Int) {
+    mutating func fill(
+        _ found: Candidates, _ sessions: [SessionKey: SessionRecord], _ limits: SlotLimits, at version: Int
+    ) {
         guard version == self.version else { return }
         depth = min(depth * 2, Self.deepest)
-        known = found
+        known = found.sessions.map(OfSession.init)
+        isCut = found.isCut
         self.sessions = sessions
+        self.limits = limits
     }
 
     /// The queue changed.
@@ -42,53 +94,55 @@ struct LookAhead: Sendable {
     }
 
     /// These are not queued any more, or soon will not be.
-    mutating func remove(_ ids: Set<TaskID>) {
+    mutating func remove(_ ids: [TaskID]) {
         guard var known else { return }
         // As one value: in place, each access would copy it.
         self.known = nil
-        for index in known.sessions.indices { known.sessions[index].tasks.removeAll { ids.contains($0.id) } }
-        known.sessions.removeAll { $0.tasks.isEmpty && !$0.isCut && $0.cutHosts.isEmpty }
+        for index in known.indices { known[index].remove(ids) }
+        known.removeAll { $0.tasks.isEmpty && !$0.isCut && $0.cutLanes.isEmpty }
         self.known = known
     }
 
     /// The store's answer to `query`; nil if that is not known.
     func candidates(_ query: CandidateQuery) -> Candidates? {
-        guard let known, !known.isCut, query.wantedTasks.isEmpty else { return nil }
-        let most = query.perSession(among: known.sessions.count)
+        guard let known, !isCut, query.wantedTasks.isEmpty else { return nil }
+        let most = query.perSession(among: known.count)
         var found = Candidates()
-        for session in known.sessions {
+        found.sessions.reserveCapacity(known.count)
+        for session in known {
             guard let answer = Self.best(of: session, query, most: most) else { return nil }
             found.sessions.append(answer)
         }
         return found
     }
 
-    private static func best(
-        of session: Candidates.OfSession, _ query: CandidateQuery, most: Int
-    ) -> Candidates.OfSession? {
+    private static func best(of session: OfSession, _ query: CandidateQuery, most: Int) -> Candidates.OfSession? {
         var found = Candidates.OfSession(session: session.session)
-        var counts: [String: Int] = [:]
-        for task in session.tasks where !query.excludedTasks.contains(task.id) {
-            let count = counts[task.host, default: 0]
-            guard count < query.perLane else {
-                found.cutHosts.insert(task.host)
+        found.tasks.reserveCapacity(min(most, session.tasks.count))
+        var counts = [Int](repeating: 0, count: session.hosts.count)
+        var isCut = [Bool](repeating: false, count: session.hosts.count)
+        let excludes = !query.excludedTasks.isEmpty
+        for index in session.tasks.indices {
+            if excludes, query.excludedTasks.contains(session.tasks[index].id) { continue }
+            let lane = session.lanes[index]
+            guard counts[lane] < query.perLane else {
+                isCut[lane] = true
                 continue
             }
             if found.tasks.count == most {
                 found.isCut = true
                 break
             }
-            counts[task.host] = count + 1
-            found.tasks.append(task)
+            counts[lane] += 1
+            found.tasks.append(session.tasks[index])
         }
         if found.tasks.count == most {
-            found.isCut = found.isCut || session.isCut || !session.cutHosts.isEmpty
-            return found
+            found.isCut = found.isCut || session.isCut || !session.cutLanes.isEmpty
+        } else {
+            guard !session.isCut, session.cutLanes.allSatisfy({ counts[$0] >= query.perLane }) else { return nil }
+            for lane in session.cutLanes { isCut[lane] = true }
         }
-        guard !session.isCut, session.cutHosts.allSatisfy({ counts[$0, default: 0] >= query.perLane }) else {
-            return nil
-        }
-        found.cutHosts.formUnion(session.cutHosts)
+        for lane in isCut.indices where isCut[lane] { found.cutHosts.insert(session.hosts[lane]) }
         return found
     }
 }

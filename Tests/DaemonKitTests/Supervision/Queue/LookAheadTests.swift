@@ -1,10 +1,13 @@
 import Testing
+import TransferCore
 import TransferModel
 
 @testable import DaemonKit
 @testable import TransferStore
 
 @Suite struct LookAheadTests {
+    private static let limits = SlotLimits(global: 64, perHost: 64)
+
     private func task(_ id: Int64, on host: String = "h", session: String = "s") -> QueuedTask {
         QueuedTask(
             id: TaskID(id), session: SessionKey(owner: UserID(1), identifier: session), host: host, priority: 0.5,
@@ -32,7 +35,7 @@ import TransferModel
             }
         }
         var ahead = LookAhead()
-        ahead.fill(try await store.read { try $0.candidates(wide) }, [:], at: ahead.version)
+        ahead.fill(try await store.read { try $0.candidates(wide) }, [:], Self.limits, at: ahead.version)
         return (ahead, fixture)
     }
 
@@ -55,7 +58,7 @@ import TransferModel
             #expect(ids(found) == ids(try await fixture.store.read { try $0.candidates(asked) }))
             let started = Set(found.tasks.prefix(2).map(\.id))
             query.excludedTasks.formUnion(started)
-            ahead.remove(started)
+            ahead.remove(Array(started))
             rounds += 1
         }
         #expect(rounds >= 8)
@@ -82,7 +85,7 @@ import TransferModel
         #expect(ahead.candidates(query)?.tasks.map(\.id.rawValue) == [1, 2, 3, 51, 52])
         ahead.remove([TaskID(1), TaskID(2)])
         #expect(ahead.candidates(query) == nil)
-        ahead.remove(Set((1...52).map { TaskID($0) }))
+        ahead.remove((1...52).map { TaskID($0) })
         #expect(!ahead.isEmpty)
     }
 
@@ -115,7 +118,7 @@ import TransferModel
         var ahead = LookAhead()
         let version = ahead.version
         ahead.forget()
-        ahead.fill(Candidates(), [:], at: version)
+        ahead.fill(Candidates(), [:], Self.limits, at: version)
         #expect(ahead.candidates(CandidateQuery()) == nil)
     }
 
@@ -125,7 +128,7 @@ import TransferModel
         var limits: [Int] = []
         for _ in 0..<5 {
             limits.append(ahead.widened(query).limit)
-            ahead.fill(Candidates(), [:], at: ahead.version)
+            ahead.fill(Candidates(), [:], Self.limits, at: ahead.version)
         }
         #expect(limits == [5, 10, 20, 40, 40])
         ahead.forget()
