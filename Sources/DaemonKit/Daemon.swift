@@ -92,7 +92,7 @@ package final class Daemon: Sendable {
     private let settings: SettingsRegistry
     private let store: TransferStore
     private let engine: CurlEngine
-    private let supervisor: Supervisor
+    private let supervision: Supervision
     private let launches: LaunchService
     private let feed: EventFeed
     private let server: RPCServer
@@ -145,13 +145,14 @@ package final class Daemon: Sendable {
         launches = LaunchService(
             store: store, programs: runner, time: time, logger: logger, isConnected: subscribers.isConnected,
             defaults: { settings.current.settings.session })
-        let supervisor = Supervisor(
+        let supervision = Supervision(
             store: store, engine: engine, access: access, pool: pool,
             conditions: Conditions(network: NetworkMonitor(), disk: DiskMonitor(access: access, pool: pool)),
-            launches: launches, configuration: { settings.current }, time: time, logger: logger)
-        self.supervisor = supervisor
+            launches: launches, slots: SharedSlots(time: time), configuration: { settings.current }, time: time,
+            logger: logger)
+        self.supervision = supervision
         let feed = EventFeed(
-            log: store, progress: supervisor.progressSnapshot,
+            log: store, progress: supervision.reader.progressSnapshot,
             progressInterval: { settings.current.global.progressInterval }, logger: logger)
         self.feed = feed
         subscribers.follow(feed)
@@ -166,13 +167,14 @@ package final class Daemon: Sendable {
             footprint.note(events: events.count)
         }
         try await feed.start()
-        try await supervisor.recover()
+        try await supervision.recover()
 
         let listening = Guarded<[String]>([])
         let services = Services(
-            tasks: supervisor, sessions: supervisor, store: store, feed: feed,
+            adder: supervision.adder, controller: supervision.controller, updater: supervision.updater,
+            reader: supervision.reader, sessions: supervision.sessions, store: store, feed: feed,
             settings: SettingsService(registry: settings, store: store, time: time, pool: pool, logger: logger) {
-                supervisor.settingsChanged()
+                supervision.settingsChanged()
             },
             facts: DaemonFacts(
                 version: Self.version, mode: isSystem ? .system : .user, sockets: { listening.withLock { $0 } },
@@ -253,7 +255,7 @@ package final class Daemon: Sendable {
 
     /// Runs until a signal or a loss ends it; returns the exit status.
     private func serve(until signals: UnixSignalsSequence) async throws -> Int32 {
-        try await supervisor.start()
+        try await supervision.start()
         await launches.start()
         logger.notice(
             "ready",
@@ -274,7 +276,7 @@ package final class Daemon: Sendable {
         heartbeat.cancel()
         logging.cancel()
         await stop()
-        return supervisor.patience.hasGivenUp ? Exit.failed : status
+        return supervision.hasGivenUp ? Exit.failed : status
     }
 
     /// How late the end of a storm of like log lines may be told.
@@ -314,7 +316,7 @@ package final class Daemon: Sendable {
     private func stop() async {
         notifier.stopping(status: "Writing checkpoints")
         await server.stopAccepting()
-        await supervisor.stop()
+        await supervision.stop()
         await engine.shutdown()
         feed.stop()
         await server.stop()
@@ -338,7 +340,7 @@ package final class Daemon: Sendable {
         do {
             let outcome = try settings.reload()
             log.level = settings.current.settings.logLevel
-            supervisor.settingsChanged()
+            supervision.settingsChanged()
             logger.notice("reloaded", metadata: ["applied": "\(outcome.applied.joined(separator: ","))"])
             if !outcome.needsRestart.isEmpty {
                 logger.warning(

@@ -31,7 +31,7 @@ extension Client {
         sessions[session]?.openings += 1
         askToPause(session)
         defer { sessions[session]?.open -= 1 }
-        _ = try await daemon.supervisor.open(
+        _ = try await daemon.supervision.sessions.open(
             Self.key(session), configuration: SimulatedPrograms.configuration, by: Self.peer)
     }
 
@@ -49,8 +49,8 @@ extension Client {
         world.note("\(cancels ? "invalidate" : "finish") \(name)")
         Task {
             do {
-                let (key, supervisor) = (Self.key(name), daemon.supervisor)
-                let session = try await cancels ? supervisor.invalidate(key) : supervisor.finish(key)
+                let (key, sessions) = (Self.key(name), daemon.supervision.sessions)
+                let session = try await cancels ? sessions.invalidate(key) : sessions.finish(key)
                 world.note("\(name) is \(session.state.rawValue)")
                 endedSession(name, own)
                 if sessions[name]?.open == 0 { sessions[name]?.isOver = true }
@@ -72,8 +72,8 @@ extension Client {
         world.note("\(pauses ? "pause" : "resume") session \(name)")
         Task {
             do {
-                let (key, supervisor) = (Self.key(name), daemon.supervisor)
-                _ = try await pauses ? supervisor.pause(key) : supervisor.resume(key)
+                let (key, sessions) = (Self.key(name), daemon.supervision.sessions)
+                _ = try await pauses ? sessions.pause(key) : sessions.resume(key)
                 if sessions[name]?.pauseRequests == number { sessions[name]?.isPaused = pauses }
                 world.note("\(name) is \(pauses ? "paused" : "resumed")")
             } catch {
@@ -95,7 +95,7 @@ extension Client {
         for name in sessions.keys.sorted() {
             askToPause(name)
             do {
-                _ = try await daemon.supervisor.resume(Self.key(name))
+                _ = try await daemon.supervision.sessions.resume(Self.key(name))
             } catch let error as TransferError where [.sessionNotFound, .sessionInvalidated].contains(error.code) {}
         }
     }

@@ -13,7 +13,7 @@ extension Client {
         world.note("update of \(id): \(change.url ?? change.destination?.path ?? "")")
         Task {
             do {
-                let record = try await daemon.supervisor.update(change, by: Self.peer)
+                let record = try await daemon.supervision.updater.update(change, by: Self.peer)
                 world.note("update of \(id) done: \(record.status.state.rawValue)")
                 if let promised = tasks[id]?.promised, tasks[id]?.open == 0, promised != record.status.state {
                     world.violate(

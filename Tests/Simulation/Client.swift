@@ -122,7 +122,8 @@ final class Client: @unchecked Sendable {
                     while tasks.values.contains(where: { $0.open > 0 }) { try await Task.sleep(for: .seconds(1)) }
                     for id in tasks.keys { tasks[id]?.promised = nil }
                     try await resumeSessions(daemon)
-                    _ = try await daemon.supervisor.control(.resume, ControlTarget(scope: .all, owner: .everyone))
+                    _ = try await daemon.supervision.controller.control(
+                        .resume, ControlTarget(scope: .all, owner: .everyone))
                     return
                 } catch {
                     refused("resume of all", error)
@@ -142,7 +143,7 @@ final class Client: @unchecked Sendable {
         Task {
             do {
                 let target = ControlTarget(scope: .ids([id]), owner: .everyone)
-                let outcome = try await daemon.supervisor.control(action, target)
+                let outcome = try await daemon.supervision.controller.control(action, target)
                 end(id)
                 guard outcome.changed == [id] else { return }
                 switch action {

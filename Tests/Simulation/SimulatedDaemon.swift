@@ -9,7 +9,7 @@ import TransferStore
 /// One life of the daemon: the real store and the real supervision over the scripted network.
 final class SimulatedDaemon: @unchecked Sendable {
     let store: TransferStore
-    let supervisor: Supervisor
+    let supervision: Supervision
     let network: ScriptedNetwork
     let log: SimulatedLog
     private let launches: LaunchService
@@ -46,15 +46,16 @@ final class SimulatedDaemon: @unchecked Sendable {
         launches = LaunchService(
             store: store, programs: world.programs, time: SystemTime(), logger: logger, isConnected: { _, _ in false },
             defaults: { configuration.settings.session })
-        supervisor = Supervisor(
+        supervision = Supervision(
             store: store, engine: network, access: access, pool: pool,
             conditions: Conditions(
                 network: NetworkMonitor(watches: false), disk: DiskMonitor(access: access, pool: pool)),
-            launches: launches, configuration: { configuration }, scheduling: Self.scheduling(world.plant),
+            launches: launches, slots: SharedSlots(scheduling: Self.scheduling(world.plant)),
+            configuration: { configuration },
             logger: logger)
         log = SimulatedLog(store, world)
         feed = EventFeed(
-            log: log, limits: world.subscribers.limits, progress: supervisor.progressSnapshot,
+            log: log, limits: world.subscribers.limits, progress: supervision.reader.progressSnapshot,
             progressInterval: { configuration.global.progressInterval }, logger: logger)
         store.onCommit { [unowned world, feed] in
             world.checker.committed($0)
@@ -66,8 +67,8 @@ final class SimulatedDaemon: @unchecked Sendable {
         Task {
             do {
                 try await feed.start()
-                try await supervisor.recover()
-                try await supervisor.start()
+                try await supervision.recover()
+                try await supervision.start()
                 await launches.start()
                 hasStarted = true
             } catch {

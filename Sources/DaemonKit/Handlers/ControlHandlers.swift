@@ -36,7 +36,7 @@ struct ControlHandlers {
                 throw TransferError.noSession(identifier)
             }
         }
-        let outcome = try await services.tasks.control(action, target)
+        let outcome = try await services.controller.control(action, target)
         return TransferRPC.ControlResult(
             changed: outcome.changed, skipped: outcome.skipped.map { .init(id: $0.id, code: $0.code) },
             files: outcome.files,

@@ -28,8 +28,8 @@ struct DaemonHandlers {
     private static func stats(_ services: Services, _ context: RequestContext) async throws -> DaemonStats.Result {
         let owner = context.peer.isAdmin ? nil : context.peer.uid
         let (counts, head) = try await services.store.read { (try $0.counts(owner: owner), try $0.eventHead()) }
-        let throughput = services.tasks.throughput()
-        let active = services.tasks.progressSnapshot().count { owner == nil || $0.session.owner == owner }
+        let throughput = services.reader.throughput()
+        let active = services.reader.progressSnapshot().count { owner == nil || $0.session.owner == owner }
         return DaemonStats.Result(
             tasks: [TaskState: Int].byName(counts), activeTransfers: active,
             downloadRate: ByteRate(throughput.downloadRate), uploadRate: ByteRate(throughput.uploadRate),

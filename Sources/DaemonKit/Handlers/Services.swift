@@ -5,7 +5,10 @@ import TransferStore
 
 /// Everything the handlers may use, each as narrow as they need it.
 package struct Services: Sendable {
-    package var tasks: any TaskServing
+    package var adder: any TaskAdding
+    package var controller: any TaskControlling
+    package var updater: any TaskUpdating
+    package var reader: any TaskReading
     package var sessions: any SessionServing
     package var store: TransferStore
     package var feed: EventFeed
@@ -15,11 +18,15 @@ package struct Services: Sendable {
     package var userFolder: @Sendable (UserID) async -> String?
 
     package init(
-        tasks: any TaskServing, sessions: any SessionServing, store: TransferStore, feed: EventFeed,
+        adder: any TaskAdding, controller: any TaskControlling, updater: any TaskUpdating, reader: any TaskReading,
+        sessions: any SessionServing, store: TransferStore, feed: EventFeed,
         settings: any SettingsServing, facts: DaemonFacts,
         userFolder: @escaping @Sendable (UserID) async -> String? = { _ in nil }
     ) {
-        self.tasks = tasks
+        self.adder = adder
+        self.controller = controller
+        self.updater = updater
+        self.reader = reader
         self.sessions = sessions
         self.store = store
         self.feed = feed

@@ -12,7 +12,7 @@ struct TaskHandlers {
             guard !parameters.tasks.isEmpty else {
                 throw TransferError(.badField, "tasks: name at least one task.", details: ["field": "tasks"])
             }
-            let added = try await services.tasks.add(parameters.tasks, session: parameters.session, by: context.peer)
+            let added = try await services.adder.add(parameters.tasks, session: parameters.session, by: context.peer)
             return AddTasks.Result(
                 tasks: added.map {
                     .init(
@@ -21,11 +21,11 @@ struct TaskHandlers {
                 })
         }
         table.add(GetTask.self) { parameters, context in
-            let record = try await services.tasks.record(parameters.id, for: context.peer)
+            let record = try await services.reader.record(parameters.id, for: context.peer)
             let isRunning = record.status.state == .running
-            let segments = isRunning ? services.tasks.segments(record.id) : []
-            let queueing = record.status.state == .queued ? await services.tasks.queueing(of: record) : nil
-            let trouble = isRunning ? await services.tasks.silentDisk(of: record) : nil
+            let segments = isRunning ? services.reader.segments(record.id) : []
+            let queueing = record.status.state == .queued ? await services.reader.queueing(of: record) : nil
+            let trouble = isRunning ? await services.reader.silentDisk(of: record) : nil
             return Self.view(record, services).with(queueing).with(trouble: trouble).with(
                 segments: segments.map {
                     SegmentView($0.range, received: $0.received, active: $0.isActive, url: $0.url)
@@ -43,7 +43,7 @@ struct TaskHandlers {
                 } catch let error as TransferError where error.code == .internal {
                     // It cannot be read: looked at by itself it is set aside, unless it was removed meanwhile.
                     do {
-                        let record = try await services.tasks.record(task.record.id, for: context.peer)
+                        let record = try await services.reader.record(task.record.id, for: context.peer)
                         views.append(ListedTaskView(Self.view(record, services)))
                     } catch let error as TransferError where error.code == .taskNotFound {
                         continue
@@ -53,14 +53,14 @@ struct TaskHandlers {
             return ListedPage(tasks: views, total: page.total, nextCursor: page.nextCursor)
         }
         table.add(UpdateTask.self) { parameters, context in
-            Self.view(try await services.tasks.update(parameters, by: context.peer), services)
+            Self.view(try await services.updater.update(parameters, by: context.peer), services)
         }
         table.add(TakeResumeData.self) { parameters, context in
-            TakeResumeData.Result(resumeData: try await services.tasks.resumeData(parameters.id, by: context.peer))
+            TakeResumeData.Result(resumeData: try await services.updater.resumeData(parameters.id, by: context.peer))
         }
         table.add(ReadBody.self) { parameters, context in
             let length = try Self.pieceLength(parameters)
-            let piece = try await services.tasks.body(
+            let piece = try await services.reader.body(
                 parameters.id, from: ByteCount(parameters.offset ?? 0), atMost: ByteCount(length), for: context.peer)
             return ReadBody.Result(data: piece.bytes.base64, eof: piece.isLast)
         }
@@ -79,7 +79,7 @@ struct TaskHandlers {
     }
 
     private static func live(_ record: TaskRecord, _ services: Services) -> TaskView.Live? {
-        let live = record.status.state == .running ? services.tasks.live(record.id) : nil
+        let live = record.status.state == .running ? services.reader.live(record.id) : nil
         return live.map {
             TaskView.Live(
                 phase: $0.phase, bytesReceived: $0.bytesReceived, bytesExpected: $0.bytesExpected,

@@ -17,12 +17,12 @@ struct ControlHandlersTests {
         _ = try await bench.call(RemoveTasks.self, .init(all, deleteFile: true))
         let result = try await bench.call(RemoveTasks.self, .init(all))
         #expect(
-            bench.supervisor.controls.map(\.0) == [
+            bench.supervision.controls.map(\.0) == [
                 .pause, .resume, .retry, .cancel(keepPartial: true), .cancel(keepPartial: false),
                 .remove(deleteFile: true), .remove(deleteFile: false),
             ])
         #expect(
-            bench.supervisor.controls.allSatisfy { $0.1 == ControlTarget(scope: .all, owner: .user(Bench.user.uid)) })
+            bench.supervision.controls.allSatisfy { $0.1 == ControlTarget(scope: .all, owner: .user(Bench.user.uid)) })
         #expect(result.changed == [TaskID(1)] && result.skipped == [.init(id: TaskID(2), code: .taskWrongState)])
     }
 
@@ -34,7 +34,7 @@ struct ControlHandlersTests {
             ControlSelection(ids: [], session: "shared"), ControlSelection(session: "shared", all: true),
         ]
         for selection in bad { #expect(await bench.refusal(PauseTasks.self, selection)?.code == .badField) }
-        #expect(bench.supervisor.controls.isEmpty)
+        #expect(bench.supervision.controls.isEmpty)
     }
 
     @Test func aRangeMeansOnesOwn() async throws {
@@ -42,7 +42,7 @@ struct ControlHandlersTests {
         let range = TaskID(3)...TaskID(7)
         _ = try await bench.call(PauseTasks.self, ControlSelection(range: TaskRange(range)))
         #expect(
-            bench.supervisor.controls.map(\.1) == [ControlTarget(scope: .range(range), owner: .user(Bench.user.uid))])
+            bench.supervision.controls.map(\.1) == [ControlTarget(scope: .range(range), owner: .user(Bench.user.uid))])
         #expect(throws: TransferError.self) {
             try WireCoding.decode(TaskRange.self, from: Array(#"{"first":7,"last":3}"#.utf8))
         }
@@ -54,15 +54,15 @@ struct ControlHandlersTests {
         let many = ControlSelection(ids: Array(repeating: one, count: Bounds.ids + 1))
         let refusal = await bench.refusal(PauseTasks.self, many)
         #expect(refusal?.code == .tooLarge && refusal?.details["field"] == "ids")
-        #expect(bench.supervisor.controls.isEmpty)
+        #expect(bench.supervision.controls.isEmpty)
         _ = try await bench.call(PauseTasks.self, ControlSelection(ids: [two, one, two] + [one]))
-        #expect(bench.supervisor.controls.map(\.1.scope) == [.ids([two, one])])
+        #expect(bench.supervision.controls.map(\.1.scope) == [.ids([two, one])])
     }
 
     @Test func narrowsByStates() async throws {
         let bench = try await Bench()
         _ = try await bench.call(CancelTasks.self, .init(ControlSelection(all: true, states: [.waiting, .paused])))
-        #expect(bench.supervisor.controls.first?.1.states == [.waiting, .paused])
+        #expect(bench.supervision.controls.first?.1.states == [.waiting, .paused])
     }
 
     @Test func sessionsMustExist() async throws {
@@ -71,7 +71,7 @@ struct ControlHandlersTests {
         #expect(missing?.code == .sessionNotFound)
         _ = try await bench.call(OpenSession.self, .init(id: "work"))
         _ = try await bench.call(PauseTasks.self, ControlSelection(session: "work"))
-        #expect(bench.supervisor.controls.map(\.1.scope) == [.session("work")])
+        #expect(bench.supervision.controls.map(\.1.scope) == [.session("work")])
         #expect(
             await bench.refusal(PauseTasks.self, ControlSelection(session: "work"), as: Bench.other)?.code
                 == .sessionNotFound)
@@ -85,7 +85,7 @@ struct ControlHandlersTests {
         _ = try await bench.call(PauseTasks.self, ControlSelection(all: true), as: Bench.root)
         _ = try await bench.call(PauseTasks.self, ControlSelection(all: true, owner: .everyone), as: Bench.root)
         #expect(
-            bench.supervisor.controls.map(\.1.owner) == [
+            bench.supervision.controls.map(\.1.owner) == [
                 .user(Bench.user.uid), .everyone, .user(.root), .everyone,
             ])
         let refusal = await bench.refusal(PauseTasks.self, ControlSelection(all: true, owner: .everyone))

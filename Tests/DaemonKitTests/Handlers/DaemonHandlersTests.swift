@@ -19,7 +19,7 @@ struct DaemonHandlersTests {
         let bench = try await Bench()
         _ = try await bench.add(2)
         _ = try await bench.add(3, as: Bench.other)
-        bench.supervisor.setProgress([Sample.figures(1)])
+        bench.supervision.setProgress([Sample.figures(1)])
         let own = try await bench.call(DaemonStats.self, .init())
         #expect(own.tasks["queued"] == 2 && own.tasks["completed"] == 0 && own.activeTransfers == 1)
         #expect(own.downloadRate == 500 && own.bytesReceived == 1_000_000 && own.connections == 3)

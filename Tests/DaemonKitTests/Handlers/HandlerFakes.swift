@@ -10,8 +10,8 @@ import TransferStore
 
 @testable import DaemonKit
 
-/// Stands in for the supervisor: stores what it is told and remembers what it was asked.
-final class FakeSupervisor: TaskServing, SessionServing {
+/// Stands in for supervision: stores what it is told and remembers what it was asked.
+final class FakeSupervision: TaskAdding, TaskControlling, TaskUpdating, TaskReading, SessionServing {
     private struct State {
         var controls: [(TaskAction, ControlTarget)] = []
         var live: [TaskID: LiveFigures] = [:]
@@ -156,7 +156,7 @@ final class FakeSettings: SettingsServing {
 final class Bench {
     private let temporary: TemporaryFolder
     let store: TransferStore
-    let supervisor: FakeSupervisor
+    let supervision: FakeSupervision
     let feed: EventFeed
     let router: RequestRouter
 
@@ -168,10 +168,10 @@ final class Bench {
         temporary = try TemporaryFolder()
         let folder = temporary.path
         store = try TransferStore(folder: folder)
-        supervisor = FakeSupervisor(store: store)
+        supervision = FakeSupervision(store: store)
         let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
         feed = EventFeed(
-            log: store, progress: supervisor.progressSnapshot, progressInterval: { 0.1 }, logger: logger)
+            log: store, progress: supervision.progressSnapshot, progressInterval: { 0.1 }, logger: logger)
         store.onCommit(feed.committed)
         try await feed.start()
         let facts = DaemonFacts(
@@ -179,7 +179,8 @@ final class Bench {
             startedAt: SystemTime().reading(), libcurl: "8", sqlite: "3")
         router = RequestRouter(
             services: Services(
-                tasks: supervisor, sessions: supervisor, store: store, feed: feed, settings: FakeSettings(),
+                adder: supervision, controller: supervision, updater: supervision, reader: supervision,
+                sessions: supervision, store: store, feed: feed, settings: FakeSettings(),
                 facts: facts),
             peers: PeerDirectory(adminGroup: nil), logger: logger)
     }

@@ -116,7 +116,7 @@ struct TaskHandlersTests {
     @Test func showsLiveFiguresOfRunningTasksOnly() async throws {
         let bench = try await Bench()
         let id = try await bench.add(1)[0]
-        bench.supervisor.show(Sample.figures(1, received: 77).live, of: id)
+        bench.supervision.show(Sample.figures(1, received: 77).live, of: id)
         #expect(try await bench.call(GetTask.self, .init(id: id)).bytesReceived == 0)
         let updated = try await bench.store.write { transaction in
             var status = TaskStatus(state: .running, createdAt: Sample.time)
@@ -137,7 +137,7 @@ struct TaskHandlersTests {
         var update = UpdateTask.Parameters(id: id)
         update.position = .first
         _ = try await bench.call(UpdateTask.self, update)
-        #expect(bench.supervisor.updates == [update])
+        #expect(bench.supervision.updates == [update])
         #expect(try await bench.call(TakeResumeData.self, .init(id: id)).resumeData == "YmxvYg==")
     }
 
@@ -152,7 +152,7 @@ struct TaskHandlersTests {
             database.commit()
             """
         try await Program.require(["python3", "-c", script, bench.store.databasePath])
-        bench.supervisor.remove(ids[1])
+        bench.supervision.remove(ids[1])
         #expect(try await bench.call(ListTasks.self, .init()).tasks.map(\.id) == [ids[0], ids[2]])
     }
 }

@@ -53,16 +53,24 @@ final class SupervisionFixture: Sendable {
 
     deinit { store.close() }
 
-    /// A supervisor of this store that was not started, configured as in `home`.
-    func supervisor(in home: ConfigurationFixture, pool: BlockingPool = BlockingPool()) throws -> Supervisor {
+    /// The supervision of this store, not started, configured as in `home`.
+    func supervision(
+        in home: ConfigurationFixture, pool: BlockingPool = BlockingPool(), engine: CurlEngine? = nil,
+        slots: SharedSlots? = nil
+    ) throws -> Supervision {
         let configuration = try home.loader.load()
         let access = FileAccess(mode: .user)
-        return Supervisor(
+        return Supervision(
             store: store,
-            engine: try CurlEngine(CurlEngine.Configuration(journalPath: home.root + "/journal", userAgent: "test")),
+            engine: try engine ?? Self.engine(in: home),
             access: access, pool: pool,
             conditions: Conditions(network: NetworkMonitor(), disk: DiskMonitor(access: access, pool: pool)),
-            launches: NoLaunches(), configuration: { configuration }, time: time, logger: Logger(label: "test"))
+            launches: NoLaunches(), slots: slots ?? SharedSlots(time: time), configuration: { configuration },
+            time: time, logger: Logger(label: "test"))
+    }
+
+    static func engine(in home: ConfigurationFixture) throws -> CurlEngine {
+        try CurlEngine(CurlEngine.Configuration(journalPath: home.root + "/journal", userAgent: "test"))
     }
 
     @Sendable static func plain(_ spec: TaskSpec, _ session: SessionConfiguration) -> EffectivePolicy {

@@ -23,6 +23,9 @@ struct AddBatch: Sendable {
         case again(Int)
     }
 
+    /// When the first of the tasks is due for anything; nil if none ever is.
+    private(set) var earliestTime: Timestamp?
+
     private var tasks: [NewTask] = []
     /// For each of `tasks` its place in the call.
     private var callPlaces: [Int] = []
@@ -65,6 +68,8 @@ struct AddBatch: Sendable {
         new.requestBody = task.requestBody
         new.isSought = isSought && task.spec.url?.utf8.count ?? 0 <= Self.longestSoughtURL
         new.resourceTimeoutAt = birth.expiry
+        let times = [birth.status.nextAttemptAt, birth.expiry, task.spec.deadlineAt, earliestTime]
+        earliestTime = times.compactMap(\.self).min()
         new.specDigest = tokens.digests[task.index]
         callPlaces.append(task.index)
         for var event in birth.events {

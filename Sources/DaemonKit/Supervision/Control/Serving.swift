@@ -109,10 +109,25 @@ package struct ProgressFigures: Sendable, Hashable {
     package var live: LiveFigures
 }
 
-/// What the task methods of the socket need; implemented by `Supervisor`.
-package protocol TaskServing: Sendable {
+/// What `task.add` needs.
+package protocol TaskAdding: Sendable {
     /// Admits all tasks or none; durable when it returns.
     func add(_ specs: [TaskSpec], session: String?, by peer: Peer) async throws -> [AddedTask]
+}
+
+/// What pause, resume, cancel, retry and remove need.
+package protocol TaskControlling: Sendable {
+    func control(_ action: TaskAction, _ target: ControlTarget) async throws -> ControlOutcome
+}
+
+/// What `task.update` and `task.resumeData` need.
+package protocol TaskUpdating: Sendable {
+    func update(_ change: UpdateTask.Parameters, by peer: Peer) async throws -> TaskRecord
+    func resumeData(_ id: TaskID, by peer: Peer) async throws -> String
+}
+
+/// What methods need that only look.
+package protocol TaskReading: Sendable {
     /// - Throws: `task.not_found`, also for a task of somebody the peer may not see.
     func record(_ id: TaskID, for peer: Peer) async throws -> TaskRecord
     func live(_ id: TaskID) -> LiveFigures?
@@ -120,16 +135,13 @@ package protocol TaskServing: Sendable {
     func queueing(of record: TaskRecord) async -> TaskView.Queueing?
     /// A sentence that names the disk of a running task if it does not answer; nil otherwise.
     func silentDisk(of record: TaskRecord) async -> String?
-    /// Parts of a running download, in order; empty where there is one stream only.
+    /// Parts of a running download, in order; empty if there is one stream only.
     func segments(_ id: TaskID) -> [SegmentFigures]
-    func control(_ action: TaskAction, _ target: ControlTarget) async throws -> ControlOutcome
-    func update(_ change: UpdateTask.Parameters, by peer: Peer) async throws -> TaskRecord
-    func resumeData(_ id: TaskID, by peer: Peer) async throws -> String
     /// Every running task, for progress events and `daemon.stats`.
     func progressSnapshot() -> [ProgressFigures]
     func throughput() -> Throughput
     /// A piece of a data task's kept response body.
-    /// - Throws: `task.not_found`; `task.wrong_state` where none is kept.
+    /// - Throws: `task.not_found`; `task.wrong_state` if none is kept.
     func body(_ id: TaskID, from offset: ByteCount, atMost length: ByteCount, for peer: Peer) async throws -> BodyPiece
 }
 
@@ -159,7 +171,7 @@ package struct BodyPiece: Sendable, Hashable {
     package var isLast: Bool
 }
 
-/// What the session methods need; implemented by `Supervisor`.
+/// What the session methods need.
 package protocol SessionServing: Sendable {
     /// Creates the session, or attaches to it and, with `configuration`, changes it.
     func open(_ key: SessionKey, configuration: SessionConfiguration?, by peer: Peer) async throws -> SessionRecord

@@ -58,7 +58,7 @@ struct TaskChange: Sendable {
             EventRecord(
                 time: now.wall, type: .taskUpdated, session: record.session, task: record.id,
                 payload: ["fields": .array(parameters.changedFields.map { .string($0) })]))
-        guard let updated = try transaction.task(record.id) else { throw Supervisor.notFound(record.id) }
+        guard let updated = try transaction.task(record.id) else { throw TransferError.noTask(record.id) }
         return updated
     }
 

@@ -15,11 +15,11 @@ final class LeftParts: Sendable {
         var next: Int64? = 0
     }
 
-    private let patience: StorePatience
-    private let files: TransferFiles
+    let patience: StorePatience
+    let files: TransferFiles
     private let runs: RunTable
     private let moves: PartMoves
-    private let time: any TimeSource
+    let time: any TimeSource
     private let signal: SupervisionSignal
     private let logger: Logger
     private let memory = Guarded(SweepMemory())

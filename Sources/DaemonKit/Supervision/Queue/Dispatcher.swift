@@ -17,7 +17,7 @@ actor Dispatcher {
     private let news: SupervisionSignal.Listener
     private let logger: Logger
 
-    private let policy: SchedulingPolicy
+    private let slots: SharedSlots
     private let gates: Gatekeeper
     /// When a running task has had its turn and another owner waits (boot clock, milliseconds).
     private let turnEnd = Guarded<Int64?>(nil)
@@ -34,21 +34,20 @@ actor Dispatcher {
     ///   - closedUntil: when the session's next time window opens; nil if one is open.
     ///   - begin: runs tasks that were claimed.
     init(
-        store: TransferStore, runs: RunTable, transitions: TaskTransitions, gates: Gatekeeper,
-        signal: SupervisionSignal, time: any TimeSource, settings: @escaping @Sendable () -> DaemonSettings,
-        policy: SchedulingPolicy = SchedulingPolicy(), logger: Logger,
+        store: TransferStore, runs: RunTable, slots: SharedSlots, transitions: TaskTransitions,
+        time: any TimeSource, settings: @escaping @Sendable () -> DaemonSettings, logger: Logger,
         closedUntil: @escaping @Sendable (SessionRecord, Timestamp) -> Timestamp?,
         begin: @escaping @Sendable ([(task: TaskRecord, session: SessionRecord)]) -> Void
     ) {
         self.store = store
         self.runs = runs
         self.transitions = transitions
-        self.gates = gates
-        self.signal = signal
-        news = signal.listen(to: [.slots, .queue])
+        self.slots = slots
+        gates = slots.gates
+        signal = slots.signal
+        news = slots.signal.listen(to: [.slots, .queue])
         self.time = time
         self.settings = settings
-        self.policy = policy
         self.logger = logger
         self.closedUntil = closedUntil
         self.begin = begin
@@ -69,6 +68,8 @@ actor Dispatcher {
             hearNews()
             hasHeard = false
             do {
+                await slots.rounds.enter()
+                defer { slots.rounds.leave() }
                 mayStartMore = try await fill()
             } catch {
                 logger.retried("cannot start tasks", error)
@@ -138,7 +139,7 @@ actor Dispatcher {
         if ahead.isEmpty { return false }
         let settings = settings()
         let limits = settings.global
-        let active = runs.all
+        let active = slots.runs
         var query = query(for: active, limits, now)
         if let started = try await startFromAhead(query, active, now) { return started }
         // What is read ahead has none of them.
@@ -155,7 +156,7 @@ actor Dispatcher {
                 return true
             }
             let decision = decide(candidates.tasks, active, SlotLimits(settings, sessions), now)
-            preempt(decision)
+            preempt(decision, among: active)
             if !decision.start.isEmpty { return try await start(decision.start, sessions, now) }
             // A look further sees other tasks, and other turns.
             turnEnd.withLock { $0 = [$0, decision.nextLook].compactMap(\.self).min() }
@@ -186,8 +187,10 @@ actor Dispatcher {
     /// A hold of so many milliseconds is not worth a write.
     private static let shortestHold: Int64 = 1000
 
-    private func preempt(_ decision: Scheduler.Decision) {
-        for run in decision.preempt.compactMap({ runs[$0] }) {
+    private func preempt(_ decision: Scheduler.Decision, among active: [TransferRun]) {
+        guard !decision.preempt.isEmpty else { return }
+        let victims = Set(decision.preempt)
+        for run in active where victims.contains(run.task) {
             if run.losesByStop {
                 logger.warning(
                     "gives its slot to another task, and begins again from 0 later",
@@ -215,7 +218,7 @@ actor Dispatcher {
         Scheduler.pick(
             candidates: candidates.map(Scheduler.Candidate.init), running: active.map(Scheduler.Candidate.init),
             stopping: Set(active.filter(\.isAborting).map(\.task)), limits: limits,
-            gates: gates.snapshot, turns: turns, policy: policy, at: now)
+            gates: gates.snapshot, turns: turns, policy: slots.scheduling, at: now)
     }
 
     /// False if none of `ids` may be claimed just now.

@@ -43,6 +43,17 @@ final class Turnstile: Sendable {
         if mayPass { body() }
     }
 
+    /// Returns when the caller may pass; each who came has to leave.
+    func enter() async {
+        let mayPass = state.withLock { state in
+            guard state.free > 0 else { return false }
+            state.free -= 1
+            return true
+        }
+        if mayPass { return }
+        await withCheckedContinuation { continuation in enter { continuation.resume() } }
+    }
+
     func leave() {
         let next = state.withLock { state in
             let next = state.line.popFirst()

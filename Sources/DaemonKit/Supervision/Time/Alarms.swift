@@ -9,21 +9,51 @@ import TransferStore
 /// One loop sleeps until the earliest of them, at most `longestSleep`: a wall clock that is set is noticed by then. It never
 /// waits for a file: a disk that does not answer holds up looks at disks and the keeping of the house, not the loop.
 final class Alarms: Sendable {
-    private static let longestSleep: Duration = .seconds(30)
+    /// The loop goes round at least this often.
+    static let longestSleep: Seconds = 30
     private static let housekeepingInterval: Int64 = 60_000
     private static let batch = 500
 
-    private let supervisor: Supervisor
+    private let store: TransferStore
+    private let clock: ClockKeeper
+    private let deadlines: Deadlines
+    private let waiting: WaitingTasks
+    private let schedules: ScheduleKeeper
+    private let endings: UploadEndings
+    private let disks: DiskWaits
+    private let leftParts: LeftParts
+    private let house: Housekeeping
     private let dispatcher: Dispatcher
+    private let diskPollInterval: @Sendable () -> Seconds
+    private let time: any TimeSource
+    private let signal: SupervisionSignal
     private let news: SupervisionSignal.Listener
+    private let logger: Logger
     private let housekeeping = SingleFlight()
     private let diskLook = SingleFlight()
     private let sweep = SingleFlight()
 
-    init(supervisor: Supervisor, dispatcher: Dispatcher) {
-        self.supervisor = supervisor
+    init(
+        store: TransferStore, clock: ClockKeeper, deadlines: Deadlines, waiting: WaitingTasks,
+        schedules: ScheduleKeeper, endings: UploadEndings, disks: DiskWaits, leftParts: LeftParts,
+        house: Housekeeping, dispatcher: Dispatcher, diskPollInterval: @escaping @Sendable () -> Seconds,
+        time: any TimeSource, signal: SupervisionSignal, logger: Logger
+    ) {
+        self.store = store
+        self.clock = clock
+        self.deadlines = deadlines
+        self.waiting = waiting
+        self.schedules = schedules
+        self.endings = endings
+        self.disks = disks
+        self.leftParts = leftParts
+        self.house = house
         self.dispatcher = dispatcher
-        news = supervisor.signal.listen(to: .times)
+        self.diskPollInterval = diskPollInterval
+        self.time = time
+        self.signal = signal
+        self.logger = logger
+        news = signal.listen(to: .times)
     }
 
     /// Rings until the signal is stopped.
@@ -38,27 +68,27 @@ final class Alarms: Sendable {
         var nextHousekeeping: Int64 = 0
         var lastDiskLook: Int64?
         while news.take() != nil {
-            let boot = supervisor.time.reading().boot
+            let boot = time.reading().boot
             if boot >= nextHousekeeping {
-                housekeeping.start { [supervisor] in await supervisor.keepHouse() }
+                housekeeping.start { [house] in await house.run() }
                 nextHousekeeping = boot + Self.housekeepingInterval
             }
-            if supervisor.leftParts.isSweepDue(at: boot) {
-                sweep.start { [supervisor] in await supervisor.leftParts.sweep() }
+            if leftParts.isSweepDue(at: boot) {
+                sweep.start { [leftParts] in await leftParts.sweep() }
             }
             restoreReserve()
-            if supervisor.conditions.needsPolling, untilDiskLook(after: lastDiskLook, at: boot) == .zero {
-                diskLook.start { [supervisor] in
-                    await supervisor.disks.poll()
-                    supervisor.signal.timesChanged()
+            if disks.conditions.needsPolling, untilDiskLook(after: lastDiskLook, at: boot) == .zero {
+                diskLook.start { [disks, signal] in
+                    await disks.poll()
+                    signal.timesChanged()
                 }
                 lastDiskLook = boot
             }
             do {
                 let wait = try await ring(lastDiskLook)
-                await news.wait(atMost: min(wait, Self.longestSleep))
+                await news.wait(atMost: min(wait, Self.longestSleep.duration))
             } catch {
-                supervisor.logger.retried("cannot read what is due", error)
+                logger.retried("cannot read what is due", error)
                 // What failed has asked for another round, which would fail as well.
                 _ = news.take()
                 await news.wait(atMost: .seconds(1))
@@ -68,8 +98,7 @@ final class Alarms: Sendable {
 
     /// Takes the store's reserve back if there is room for it.
     private func restoreReserve() {
-        let store = supervisor.store
-        if store.isStorageLow, store.restoreReserve() { supervisor.signal.changed() }
+        if store.isStorageLow, store.restoreReserve() { signal.changed() }
     }
 
     /// However often the loop goes round: a disk that looks ready to us and refuses what is written would have its tasks
@@ -77,36 +106,36 @@ final class Alarms: Sendable {
     /// - Parameters: times of the boot clock; `last` is nil before the first look.
     private func untilDiskLook(after last: Int64?, at boot: Int64) -> Duration {
         guard let last else { return .zero }
-        let interval = supervisor.configuration().global.diskPollInterval.duration
+        let interval = diskPollInterval().duration
         return max(.zero, interval - .milliseconds(boot - last))
     }
 
     /// Does what is due; returns how long nothing else is.
     private func ring(_ diskLook: Int64?) async throws -> Duration {
-        try await supervisor.followClock()
-        let now = supervisor.time.reading()
-        try await supervisor.passDeadlines(at: now, limit: Self.batch)
-        let woken = try await supervisor.waiting.wake(at: now, limit: Self.batch)
-        try await supervisor.closeSchedules(at: now)
+        try await clock.follow()
+        let now = time.reading()
+        try await deadlines.pass(at: now, limit: Self.batch)
+        let woken = try await waiting.wake(at: now, limit: Self.batch)
+        try await schedules.close(at: now)
         if woken == Self.batch { return .zero }
-        var wait = Self.longestSleep
-        if let next = try await supervisor.store.read({ try $0.nextTimes(after: now.wall).earliest }) {
+        var wait = Self.longestSleep.duration
+        if let next = try await store.read({ try $0.nextTimes(after: now.wall).earliest }) {
             wait = min(wait, .milliseconds(max(0, next.rawValue - now.wall.rawValue)))
         }
-        if let next = try await supervisor.endings.begin() {
+        if let next = try await endings.begin() {
             wait = min(wait, .milliseconds(max(0, next.rawValue - now.wall.rawValue)))
         }
         if let next = dispatcher.nextLook() {
             if next <= now.boot {
                 // If it cannot start them again, it rings for the time it says then.
-                supervisor.signal.queueChanged()
+                signal.queueChanged()
             } else {
                 wait = min(wait, .milliseconds(next - now.boot))
             }
         }
-        if supervisor.conditions.needsPolling { wait = min(wait, untilDiskLook(after: diskLook, at: now.boot)) }
-        if supervisor.store.isStorageLow {
-            wait = min(wait, supervisor.configuration().global.diskPollInterval.duration)
+        if disks.conditions.needsPolling { wait = min(wait, untilDiskLook(after: diskLook, at: now.boot)) }
+        if store.isStorageLow {
+            wait = min(wait, diskPollInterval().duration)
         }
         return wait
     }

@@ -12,12 +12,12 @@ import TransferStore
 /// Tasks that are given up while their disk is away.
 @Suite struct LeftPartsTests {
     private let fixture: SupervisionFixture
-    private let supervisor: Supervisor
+    private let supervision: Supervision
     private let place: TemporaryFolder
 
     init() throws {
         fixture = try SupervisionFixture()
-        supervisor = try fixture.supervisor(in: try ConfigurationFixture())
+        supervision = try fixture.supervision(in: try ConfigurationFixture())
         place = try TemporaryFolder()
     }
 
@@ -46,7 +46,7 @@ import TransferStore
     }
 
     private func control(_ action: TaskAction, _ task: TaskRecord) async throws -> ControlOutcome {
-        try await supervisor.control(action, ControlTarget(scope: .ids([task.id]), owner: .everyone))
+        try await supervision.controller.control(action, ControlTarget(scope: .ids([task.id]), owner: .everyone))
     }
 
     private func known() async throws -> Set<String> {
@@ -62,11 +62,11 @@ import TransferStore
         #expect(try await known().contains(partName(task)))
         if isRemoved { #expect(try await control(.remove(deleteFile: false), task).changed == [task.id]) }
         // Whatever lies there meanwhile is looked at, and the part is still missing.
-        await supervisor.leftParts.sweep()
+        await supervision.leftParts.sweep()
         #expect(try await known().contains(partName(task)))
         try Files.write(place.file(partName(task)), "part")
         try Files.write(place.file("other"), "other")
-        await supervisor.leftParts.sweep()
+        await supervision.leftParts.sweep()
         #expect(Files.names(in: place.path) == ["other"])
         #expect(try await !known().contains(partName(task)))
     }
@@ -85,7 +85,7 @@ import TransferStore
         _ = try await control(.cancel(keepPartial: false), task)
         _ = try await control(.retry, task)
         try Files.write(place.file(partName(task)), "part")
-        await supervisor.leftParts.sweep()
+        await supervision.leftParts.sweep()
         #expect(Files.names(in: place.path) == [partName(task)])
         #expect(try await known().isEmpty)
     }
@@ -94,7 +94,8 @@ import TransferStore
     private func move(_ task: TaskRecord, to other: TemporaryFolder) async throws {
         var parameters = UpdateTask.Parameters(id: task.id)
         parameters.destination = Destination(directory: other.path)
-        _ = try await supervisor.update(parameters, by: Peer(uid: fixture.key.owner, gid: 0, pid: 0, isAdmin: true))
+        _ = try await supervision.updater.update(
+            parameters, by: Peer(uid: fixture.key.owner, gid: 0, pid: 0, isAdmin: true))
     }
 
     /// What a part was called before is removed when it is there, whatever the task does; what it is called now is not.
@@ -105,7 +106,7 @@ import TransferStore
         #expect(try await known().contains(partName(task)))
         try Files.write(place.file(partName(task)), "old")
         try Files.write(other.file(partName(task)), "new")
-        await supervisor.leftParts.sweep()
+        await supervision.leftParts.sweep()
         #expect(Files.names(in: place.path).isEmpty)
         #expect(Files.names(in: other.path) == [partName(task)])
         #expect(try await !known().contains(partName(task)))
@@ -118,7 +119,7 @@ import TransferStore
         try await move(task, to: other)
         try await move(task, to: place)
         try Files.write(place.file(partName(task)), "again")
-        await supervisor.leftParts.sweep()
+        await supervision.leftParts.sweep()
         #expect(Files.names(in: place.path) == [partName(task)])
         #expect(try await known().isEmpty)
     }
@@ -127,10 +128,10 @@ import TransferStore
         let task = try await attempted(on: device &+ 1)
         _ = try await control(.cancel(keepPartial: false), task)
         fixture.time.advance(Seconds(364 * 86400))
-        await supervisor.leftParts.sweep()
+        await supervision.leftParts.sweep()
         #expect(try await !known().isEmpty)
         fixture.time.advance(Seconds(2 * 86400))
-        await supervisor.leftParts.sweep()
+        await supervision.leftParts.sweep()
         #expect(try await known().isEmpty)
     }
 
@@ -147,13 +148,13 @@ import TransferStore
         // Nothing else is mounted while this test looks, mostly.
         #expect(
             await eventually {
-                await supervisor.leftParts.sweep()
-                return !supervisor.leftParts.isSweepDue(at: boot + 1_000_000)
+                await supervision.leftParts.sweep()
+                return !supervision.leftParts.isSweepDue(at: boot + 1_000_000)
             })
         #expect(mount(disk.path, place.path, nil, UInt(MS_BIND), nil) == 0)
         defer { umount2(place.path, Int32(MNT_DETACH)) }
-        #expect(supervisor.leftParts.isSweepDue(at: boot))
-        await supervisor.leftParts.sweep()
+        #expect(supervision.leftParts.isSweepDue(at: boot))
+        await supervision.leftParts.sweep()
         #expect(Files.names(in: disk.path).isEmpty)
         #expect(try await known().isEmpty)
     }
@@ -191,11 +192,11 @@ import TransferStore
                 try transaction.setDestinationDevice(task.id, nil)
             }
         }
-        await supervisor.leftParts.sweep()
+        await supervision.leftParts.sweep()
         #expect(Files.names(in: other.path) == [partName(second)])
         #expect(try await known() == [partName(first)])
         // It is still at the first one, and is not held up by it again.
-        await supervisor.leftParts.sweep()
+        await supervision.leftParts.sweep()
         #expect(try await known() == [partName(first)])
         withExtendedLifetime(hung) {}
     }

@@ -9,21 +9,23 @@ import TransferStore
 
 /// A dispatcher whose runs never end by themselves.
 final class DispatcherStage: Sendable {
-    let runs = RunTable()
+    let runs: RunTable
     let started = Guarded([TaskRecord]())
     let settings = Guarded(DaemonSettings())
-    let signal = SupervisionSignal()
     let gates: Gatekeeper
     private let times: SupervisionSignal.Listener
     let dispatcher: Dispatcher
 
     init(_ fixture: SupervisionFixture, closedUntil: Timestamp? = nil) {
-        let (runs, started, settings, time) = (runs, started, settings, fixture.time)
-        gates = Gatekeeper(time: time, signal: signal)
-        times = signal.listen(to: .times)
+        let (started, settings, time) = (started, settings, fixture.time)
+        let slots = SharedSlots(time: time)
+        let runs = slots.makeTable()
+        self.runs = runs
+        gates = slots.gates
+        times = slots.signal.listen(to: .times)
         dispatcher = Dispatcher(
-            store: fixture.store, runs: runs, transitions: fixture.transitions, gates: gates, signal: signal,
-            time: fixture.time, settings: { settings.withLock { $0 } }, logger: Logger(label: "test"),
+            store: fixture.store, runs: runs, slots: slots, transitions: fixture.transitions, time: time,
+            settings: { settings.withLock { $0 } }, logger: Logger(label: "test"),
             closedUntil: { _, _ in closedUntil },
             begin: { claims in
                 for claim in claims {

@@ -17,7 +17,7 @@ import TransferModel
         let gate = DispatchSemaphore(value: 0)
         // The disks are looked at behind it.
         let hung = Task { await pool.run { gate.wait() } }
-        let supervisor = try fixture.supervisor(in: home, pool: pool)
+        let supervision = try fixture.supervision(in: home, pool: pool)
         let tasks = try await fixture.add(hosts: ["h", "h"])
         let soon = fixture.time.reading().wall.advanced(by: 1)
         _ = try await fixture.apply(.blocked(.disk, nil, nextAttemptAt: soon.advanced(by: 3600)), to: tasks[0].id)
@@ -25,14 +25,14 @@ import TransferModel
         func state(_ task: TaskRecord) async -> TaskState? {
             try? await fixture.store.read { try $0.task(task.id) }?.status.state
         }
-        try await supervisor.start()
+        try await supervision.start()
         #expect(await state(tasks[1]) == .waiting)
         fixture.time.advance(2)
-        supervisor.signal.changed()
+        supervision.slots.signal.changed()
         #expect(await eventually { await state(tasks[1]) != .waiting })
         #expect(await state(tasks[0]) == .waiting)
         gate.signal()
         await hung.value
-        await supervisor.stop()
+        await supervision.stop()
     }
 }

@@ -6,8 +6,8 @@ import TransferStore
 
 /// Paused sessions: a mark on the session keeps its tasks from being claimed, however many there are. Tasks keep the state
 /// that they have: one that was paused itself stays so when the session is resumed.
-extension Supervisor {
-    package func pause(_ key: SessionKey) async throws -> SessionRecord {
+extension SessionController {
+    func pause(_ key: SessionKey) async throws -> SessionRecord {
         let now = time.reading()
         let session = try await change(key, .sessionPaused, at: now) { $0.begin(at: now) }
         // Also if it was paused before: that request may have met a disk that did not answer.
@@ -15,7 +15,7 @@ extension Supervisor {
         return session
     }
 
-    package func resume(_ key: SessionKey) async throws -> SessionRecord {
+    func resume(_ key: SessionKey) async throws -> SessionRecord {
         let now = time.reading()
         let session = try await change(key, .sessionResumed, at: now) { $0.end(at: now) }
         signal.changed()

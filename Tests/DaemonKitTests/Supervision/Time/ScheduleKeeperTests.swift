@@ -9,15 +9,15 @@ import TransferStore
 @testable import FileKit
 
 /// Tasks that wait for a time window while another one, or another clock, begins to hold.
-@Suite struct SupervisorScheduleTests {
+@Suite struct ScheduleKeeperTests {
     private let fixture: SupervisionFixture
     private let home: ConfigurationFixture
-    private let supervisor: Supervisor
+    private let supervision: Supervision
 
     init() throws {
         fixture = try SupervisionFixture()
         home = try ConfigurationFixture()
-        supervisor = try fixture.supervisor(in: home, pool: BlockingPool(width: 0))
+        supervision = try fixture.supervision(in: home, pool: BlockingPool(width: 0))
     }
 
     private static let hour: Seconds = 3600
@@ -52,14 +52,14 @@ import TransferStore
             try await fixture.store.write { try $0.setSpec(task.id, dated, host: task.host) }
         }
         let session = SessionRecord(key: fixture.key, configuration: configuration, createdAt: now())
-        let next = try #require(supervisor.schedules.closedUntil(session, at: now()))
+        let next = try #require(supervision.schedules.windows.closedUntil(session, at: now()))
         _ = try await fixture.apply(.blocked(.schedule, nil, nextAttemptAt: earliest ?? next), to: task.id)
         return task.id
     }
 
     private func change(_ configuration: SessionConfiguration) async throws {
         let peer = Peer(uid: fixture.key.owner, gid: 1000, pid: 1, isAdmin: false)
-        _ = try await supervisor.open(fixture.key, configuration: configuration, by: peer)
+        _ = try await supervision.sessions.open(fixture.key, configuration: configuration, by: peer)
     }
 
     private func status(_ id: TaskID) async throws -> TaskStatus? {
@@ -82,7 +82,7 @@ import TransferStore
         }
         #expect(try await fixture.events().count == events)
         fixture.time.advance(Seconds(5 * Self.hour.rawValue))
-        #expect(try await supervisor.waiting.wake(at: fixture.time.reading(), limit: 10) == 1)
+        #expect(try await supervision.waiting.wake(at: fixture.time.reading(), limit: 10) == 1)
     }
 
     enum Change: Sendable { case openWindow, noWindow, null }
@@ -107,7 +107,7 @@ import TransferStore
     @Test func tasksOfOtherSessionsWaitOn() async throws {
         let id = try await waiting(schedule(10, 12))
         let other = SessionKey(owner: fixture.key.owner, identifier: "other")
-        try await supervisor.reconsiderSchedules(of: other, at: now().advanced(by: Seconds(11 * Self.hour.rawValue)))
+        try await supervision.schedules.reconsider(of: other, at: now().advanced(by: Seconds(11 * Self.hour.rawValue)))
         #expect(try await status(id)?.state == .waiting)
     }
 
@@ -115,9 +115,9 @@ import TransferStore
     @Test(arguments: [true, false])
     func aClockSetBackIntoTheWindowQueues(whileRunning: Bool) async throws {
         let id = try await waiting(schedule(-3, -1))
-        if whileRunning { try await supervisor.beginClock() }
+        if whileRunning { try await supervision.clock.begin() }
         fixture.time.jump(-7200)
-        if whileRunning { try await supervisor.followClock() } else { try await supervisor.beginClock() }
+        if whileRunning { try await supervision.clock.follow() } else { try await supervision.clock.begin() }
         #expect(try await status(id)?.state == .queued)
     }
 
@@ -126,9 +126,9 @@ import TransferStore
         let again = opening(-2)
         #expect(try await status(id)?.nextAttemptAt == opening(22))
         let events = try await fixture.events().count
-        try await supervisor.beginClock()
+        try await supervision.clock.begin()
         fixture.time.jump(-10_800)
-        try await supervisor.followClock()
+        try await supervision.clock.follow()
         #expect(try await status(id)?.nextAttemptAt == again)
         #expect(try await fixture.events().count == events)
     }
@@ -136,16 +136,16 @@ import TransferStore
     /// What the tasks wait for was found out in the zone before.
     @Test func aTimeZoneThatWasSetCountsToo() async throws {
         let id = try await waiting(schedule(10, 12))
-        try await supervisor.beginClock()
-        supervisor.clock.withLock { $0?.utcOffset += 3600 }
+        try await supervision.clock.begin()
+        supervision.clock.memory.withLock { $0?.utcOffset += 3600 }
         try await fixture.store.write { transaction in
             guard let record = try transaction.task(id) else { return }
             var status = record.status
             status.nextAttemptAt = status.nextAttemptAt?.advanced(by: 3600)
             _ = try transaction.update(id, from: .waiting, to: status)
         }
-        try await supervisor.followClock()
+        try await supervision.clock.follow()
         #expect(try await status(id)?.nextAttemptAt == opening(10))
-        #expect(supervisor.clock.withLock { $0?.hasStaleSchedules } == false)
+        #expect(supervision.clock.memory.withLock { $0?.hasStaleSchedules } == false)
     }
 }

@@ -13,7 +13,7 @@ import TransferStore
 @testable import FileKit
 
 /// A wall clock that is set, under a daemon that runs and one that does not.
-@Suite struct SupervisorClockTests {
+@Suite struct ClockKeeperTests {
     private let fixture: SupervisionFixture
     private let home: ConfigurationFixture
 
@@ -23,11 +23,11 @@ import TransferStore
     }
 
     /// One that has begun to follow the clock, as at the start of a daemon.
-    private func supervisor(_ settings: String = "") async throws -> Supervisor {
+    private func supervision(_ settings: String = "") async throws -> Supervision {
         try home.write(settings, to: home.userFile)
-        let supervisor = try fixture.supervisor(in: home, pool: BlockingPool(width: 0))
-        try await supervisor.beginClock()
-        return supervisor
+        let supervision = try fixture.supervision(in: home, pool: BlockingPool(width: 0))
+        try await supervision.clock.begin()
+        return supervision
     }
 
     /// A task that failed and is to be tried again in `delay`.
@@ -40,35 +40,35 @@ import TransferStore
         return id
     }
 
-    private func due(_ supervisor: Supervisor) async throws -> Int {
-        try await supervisor.waiting.wake(at: fixture.time.reading(), limit: 100)
+    private func due(_ supervision: Supervision) async throws -> Int {
+        try await supervision.waiting.wake(at: fixture.time.reading(), limit: 100)
     }
 
     @Test(arguments: [.transient(after: 50), .disk, .network] as [AttemptFailure.Disposition])
     func waitsLastNoLongerWhereTheClockGoesBack(_ disposition: AttemptFailure.Disposition) async throws {
-        let supervisor = try await supervisor()
+        let supervision = try await supervision()
         _ = try await waiting(disposition)
         fixture.time.jump(-3600)
-        try await supervisor.followClock()
-        #expect(try await due(supervisor) == 0)
+        try await supervision.clock.follow()
+        #expect(try await due(supervision) == 0)
         fixture.time.advance(40)
-        try await supervisor.followClock()
-        #expect(try await due(supervisor) == 0, "nor any shorter")
+        try await supervision.clock.follow()
+        #expect(try await due(supervision) == 0, "nor any shorter")
         fixture.time.advance(21)
-        #expect(try await due(supervisor) == 1)
+        #expect(try await due(supervision) == 1)
     }
 
     @Test func aClockSetForwardEndsWaits() async throws {
-        let supervisor = try await supervisor()
+        let supervision = try await supervision()
         _ = try await waiting(.transient(after: 3000))
         fixture.time.jump(3600)
-        try await supervisor.followClock()
-        #expect(try await due(supervisor) == 1)
+        try await supervision.clock.follow()
+        #expect(try await due(supervision) == 1)
     }
 
     /// What the calendar says stays what it says.
     @Test func datesStayWhereTheyAre() async throws {
-        let supervisor = try await supervisor()
+        let supervision = try await supervision()
         let task = try await fixture.add(hosts: ["h"])[0]
         let (id, begin) = (task.id, fixture.time.reading().wall.advanced(by: 1800))
         var spec = task.spec
@@ -77,20 +77,20 @@ import TransferStore
         try await fixture.store.write { try $0.setSpec(id, dated, host: task.host) }
         _ = try await fixture.apply(.blocked(.schedule, nil, nextAttemptAt: begin), to: id)
         fixture.time.jump(-3600)
-        try await supervisor.followClock()
+        try await supervision.clock.follow()
         #expect(try await fixture.store.read { try $0.task(id) }?.status.nextAttemptAt == begin)
         fixture.time.advance(3600)
-        #expect(try await due(supervisor) == 0)
+        #expect(try await due(supervision) == 0)
         fixture.time.jump(3600)
-        #expect(try await due(supervisor) == 1)
+        #expect(try await due(supervision) == 1)
     }
 
     @Test(arguments: [-3600, -34_560_000] as [Seconds])
     func aClockSetBackWhileNoDaemonRan(_ jump: Seconds) async throws {
-        _ = try await supervisor()
+        _ = try await supervision()
         _ = try await waiting(.transient(after: 50))
         fixture.time.jump(jump)
-        let next = try await supervisor()
+        let next = try await supervision()
         #expect(try await due(next) == 0)
         fixture.time.advance(51)
         #expect(try await due(next) == 1)
@@ -99,18 +99,18 @@ import TransferStore
     /// Seven days are seven days, also for a task that was added while the clock was wrong by a year.
     @Test(arguments: [-3600, 3600, 34_560_000, -34_560_000] as [Seconds])
     func theTimeForTheResourceIsThatOfTheBootClock(_ jump: Seconds) async throws {
-        let supervisor = try await supervisor()
+        let supervision = try await supervision()
         let id = try await fixture.add(hosts: ["h"])[0].id
         _ = try await fixture.apply(.claimed, to: id)
         fixture.time.jump(jump)
-        try await supervisor.followClock()
+        try await supervision.clock.follow()
         for _ in 0..<7 {
-            try await supervisor.passDeadlines(at: fixture.time.reading(), limit: 10)
+            try await supervision.deadlines.pass(at: fixture.time.reading(), limit: 10)
             #expect(try await fixture.store.read { try $0.task(id) }?.status.state == .running)
             fixture.time.advance(86400)
         }
-        try await supervisor.followClock()
-        try await supervisor.passDeadlines(at: fixture.time.reading(), limit: 10)
+        try await supervision.clock.follow()
+        try await supervision.deadlines.pass(at: fixture.time.reading(), limit: 10)
         let status = try await fixture.store.read { try $0.task(id) }?.status
         #expect(status?.state == .failed)
         #expect(status?.error?.code == .deadlineExceeded)
@@ -118,13 +118,13 @@ import TransferStore
 
     /// Of three tasks whose time has run out one runs and cannot stop, since its disk does not answer.
     @Test func aRunThatCannotStopHoldsUpNobodysDeadline() async throws {
-        let supervisor = try await supervisor()
+        let supervision = try await supervision()
         let tasks = try await fixture.add(hosts: ["h", "h", "h"])
         for task in tasks { _ = try await fixture.apply(.claimed, to: task.id) }
         let run = TransferRun(tasks[0], directHost: nil, hostAnswered: {})
-        supervisor.runs.insert(run)
+        supervision.runs.insert(run)
         fixture.time.advance(691_200)
-        try await supervisor.passDeadlines(at: fixture.time.reading(), limit: 10)
+        try await supervision.deadlines.pass(at: fixture.time.reading(), limit: 10)
         func state(_ task: TaskRecord) async throws -> TaskState? {
             try await fixture.store.read { try $0.task(task.id) }?.status.state
         }
@@ -140,22 +140,22 @@ import TransferStore
 
     /// A minute with a wrong clock costs neither history nor events; a year that has passed does.
     @Test func aLeapDropsNothingUntilItHasStood() async throws {
-        let supervisor = try await supervisor()
+        let supervision = try await supervision()
         let id = try await fixture.add(hosts: ["h"])[0].id
         _ = try await fixture.apply(.cancel(keepPartial: false), to: id)
         let events = try await fixture.events().count
-        await supervisor.keepHouse()
+        await supervision.house.run()
         fixture.time.jump(34_560_000)
-        await supervisor.keepHouse()
+        await supervision.house.run()
         fixture.time.advance(60)
-        await supervisor.keepHouse()
+        await supervision.house.run()
         #expect(try await fixture.store.read { try $0.task(id) } != nil)
         #expect(try await fixture.events().count == events)
         fixture.time.jump(-34_560_000)
-        await supervisor.keepHouse()
+        await supervision.house.run()
         // Off for a year: the next daemon cannot know, and waits as well.
         fixture.time.advance(34_560_000)
-        let next = try await self.supervisor()
+        let next = try await self.supervision()
         await next.keepHouse()
         #expect(try await fixture.store.read { try $0.task(id) } != nil)
         fixture.time.advance(3600)
@@ -166,19 +166,19 @@ import TransferStore
 
     /// As documented of other limits.
     @Test func aRetentionOfZeroKeepsEverything() async throws {
-        let supervisor = try await supervisor("historyRetention: 0\neventRetention: 0\neventRetentionCount: 0\n")
+        let supervision = try await supervision("historyRetention: 0\neventRetention: 0\neventRetentionCount: 0\n")
         let id = try await fixture.add(hosts: ["h"])[0].id
         _ = try await fixture.apply(.cancel(keepPartial: false), to: id)
         let events = try await fixture.events().count
         fixture.time.advance(34_560_000)
-        await supervisor.keepHouse()
+        await supervision.house.run()
         #expect(try await fixture.store.read { try $0.task(id) } != nil)
         #expect(try await fixture.events().count == events)
     }
 
     /// One user's storm costs the others nothing.
     @Test func theLogTakesFromWhoHasTheMost() async throws {
-        let supervisor = try await supervisor("eventRetentionCount: 100\n")
+        let supervision = try await supervision("eventRetentionCount: 100\n")
         let time = fixture.time.reading().wall
         func events(_ count: Int, of owner: UInt32) -> [EventRecord] {
             (0..<count).map { _ in
@@ -190,7 +190,7 @@ import TransferStore
             try transaction.append(few)
             try transaction.append(many)
         }
-        await supervisor.keepHouse()
+        await supervision.house.run()
         let counts = try await fixture.store.read { try $0.eventCounts() }
         #expect(counts[UserID(70_001)] == 40 && counts.values.reduce(0, +) == 100)
         let (first, left) = try await fixture.store.read { snapshot in
@@ -205,7 +205,7 @@ import TransferStore
     /// The history is not what it speaks of.
     @Test func whatRetentionTakesKeepsItsFile() async throws {
         let folder = try TemporaryFolder()
-        let (store, supervisor) = (fixture.store, try await supervisor())
+        let (store, supervision) = (fixture.store, try await supervision())
         let task = try await fixture.add(hosts: ["h"])[0]
         let file = folder.file("file")
         try Files.write(file, [1])
@@ -214,7 +214,7 @@ import TransferStore
         let result = TaskResult(file: file, bytes: 1, verified: false, mark: mark)
         _ = try await fixture.apply(.completed(result, duration: 1), to: task.id)
         fixture.time.advance(34_560_000)
-        await supervisor.keepHouse()
+        await supervision.house.run()
         #expect(try await store.read { try $0.task(task.id) } == nil)
         #expect(Files.names(in: folder.path) == ["file"])
     }
@@ -222,7 +222,7 @@ import TransferStore
     /// A daemon that dies in between leaves no file that no task speaks of.
     @Test func whatRetentionTakesLosesItsPartFirst() async throws {
         let folder = try TemporaryFolder()
-        let (store, supervisor) = (fixture.store, try await supervisor())
+        let (store, supervision) = (fixture.store, try await supervision())
         let task = try await fixture.add(hosts: ["h"])[0]
         let part = folder.file(PartName.make(task: task.id, store: store.identifier))
         try Files.write(part, [1])
@@ -242,7 +242,7 @@ import TransferStore
             while isHeld.withLock({ $0 }) { usleep(1000) }
         }
         #expect(await eventually { hasBegun.withLock { $0 } })
-        async let house: Void = supervisor.keepHouse()
+        async let house: Void = supervision.house.run()
         let waits = await eventually { store.queuedWrites > 0 }
         #expect(waits)
         #expect(Files.names(in: folder.path) == [])

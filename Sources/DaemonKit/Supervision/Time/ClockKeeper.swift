@@ -1,3 +1,5 @@
+import Logging
+import Threading
 import TransferCore
 import TransferModel
 import TransferStore
@@ -12,43 +14,57 @@ struct ClockMemory: Sendable {
     var hasStaleSchedules = false
 }
 
-extension Supervisor {
+/// Notices that the wall clock or the time zone was set, and has waiting tasks follow it.
+final class ClockKeeper: Sendable {
+    private let store: TransferStore
+    private let schedules: ScheduleKeeper
+    private let time: any TimeSource
+    private let logger: Logger
+    let memory = Guarded<ClockMemory?>(nil)
+
+    init(store: TransferStore, schedules: ScheduleKeeper, time: any TimeSource, logger: Logger) {
+        self.store = store
+        self.schedules = schedules
+        self.time = time
+        self.logger = logger
+    }
+
     /// Before anything is due: whether the wall clock was set back while no daemon ran.
-    func beginClock() async throws {
+    func begin() async throws {
         let now = time.reading()
         let last = try await store.read { try $0.lastEventTime() }
         let utcOffset = LocalTime.freshOffset(now.wall)
-        clock.withLock {
+        memory.withLock {
             $0 = ClockMemory(
                 watch: WallClockWatch(at: now), retention: RetentionGate(lastKnown: last, at: now),
                 utcOffset: utcOffset)
         }
         if let last, last.since(now.wall) > WallClockWatch.tolerance {
             try await clockWasSet(by: now.wall.since(last), now: now.wall)
-            try await reconsiderSchedules(at: now.wall)
+            try await schedules.reconsider(at: now.wall)
         }
     }
 
     /// Whether the wall clock or the machine's time zone was set since they were looked at last.
-    func followClock() async throws {
+    func follow() async throws {
         let now = time.reading()
         let utcOffset = LocalTime.freshOffset(now.wall)
-        let (jump, isStale) = clock.withLock { memory -> (Seconds?, Bool) in
-            guard var seen = memory else { return (nil, false) }
+        let (jump, isStale) = memory.withLock { known -> (Seconds?, Bool) in
+            guard var seen = known else { return (nil, false) }
             let jump = seen.watch.jump(at: now)
             if jump != nil || seen.utcOffset != utcOffset { seen.hasStaleSchedules = true }
             seen.utcOffset = utcOffset
-            memory = seen
+            known = seen
             return (jump, seen.hasStaleSchedules)
         }
         if let jump { try await clockWasSet(by: jump, now: now.wall) }
         guard isStale else { return }
-        try await reconsiderSchedules(at: now.wall)
-        clock.withLock { $0?.hasStaleSchedules = false }
+        try await schedules.reconsider(at: now.wall)
+        memory.withLock { $0?.hasStaleSchedules = false }
     }
 
     /// Whether what is old by the wall clock may be dropped.
-    func mayDropByAge(at now: ClockReading) -> Bool { clock.withLock { $0?.retention.allows(at: now) ?? true } }
+    func mayDropByAge(at now: ClockReading) -> Bool { memory.withLock { $0?.retention.allows(at: now) ?? true } }
 
     /// One that was set forward only makes waits end early; where it went back they would last longer by as much.
     private func clockWasSet(by jump: Seconds, now: Timestamp) async throws {

@@ -7,13 +7,13 @@ import TransferStore
 @testable import DaemonKit
 @testable import FileKit
 
-struct SupervisorSessionsTests {
+struct SessionControllerTests {
     private let fixture: SupervisionFixture
-    private let supervisor: Supervisor
+    private let supervision: Supervision
 
     init() throws {
         fixture = try SupervisionFixture()
-        supervisor = try fixture.supervisor(in: try ConfigurationFixture(), pool: BlockingPool(width: 0))
+        supervision = try fixture.supervision(in: try ConfigurationFixture(), pool: BlockingPool(width: 0))
     }
 
     @Test func oneUserHasSoManySessions() async throws {
@@ -25,16 +25,16 @@ struct SupervisorSessionsTests {
             for key in keys { try transaction.insertSession(SessionRecord(key: key, createdAt: now)) }
         }
         let refusal = await #expect(throws: TransferError.self) {
-            try await supervisor.open(key("one more", of: owner), configuration: nil, by: user)
+            try await supervision.sessions.open(key("one more", of: owner), configuration: nil, by: user)
         }
         #expect(refusal?.code == .limitReached)
         // Those that are there are still opened, others have theirs, and one that is over makes room.
-        _ = try await supervisor.open(keys[3], configuration: nil, by: user)
-        _ = try await supervisor.open(key("one more", of: UserID(2000)), configuration: nil, by: user)
-        _ = try await supervisor.finish(keys[3])
-        _ = try await supervisor.open(key("one more", of: owner), configuration: nil, by: user)
+        _ = try await supervision.sessions.open(keys[3], configuration: nil, by: user)
+        _ = try await supervision.sessions.open(key("one more", of: UserID(2000)), configuration: nil, by: user)
+        _ = try await supervision.sessions.finish(keys[3])
+        _ = try await supervision.sessions.open(key("one more", of: owner), configuration: nil, by: user)
         let full = await #expect(throws: TransferError.self) {
-            try await supervisor.open(keys[3], configuration: nil, by: user)
+            try await supervision.sessions.open(keys[3], configuration: nil, by: user)
         }
         #expect(full?.code == .limitReached, "to open what is over is to have one more")
     }

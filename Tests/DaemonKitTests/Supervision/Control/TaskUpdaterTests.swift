@@ -9,16 +9,16 @@ import TransferStore
 @testable import DaemonKit
 @testable import FileKit
 
-@Suite struct SupervisorUpdateTests {
+@Suite struct TaskUpdaterTests {
     private let fixture: SupervisionFixture
     private let home: ConfigurationFixture
-    private let supervisor: Supervisor
+    private let supervision: Supervision
     private let folder: TemporaryFolder
 
     init() throws {
         fixture = try SupervisionFixture()
         home = try ConfigurationFixture()
-        supervisor = try fixture.supervisor(in: home)
+        supervision = try fixture.supervision(in: home)
         folder = try TemporaryFolder()
     }
 
@@ -52,7 +52,9 @@ import TransferStore
 
     @Test func whatHasItsFileAlreadyIsNotSentElsewhere() async throws {
         let elsewhere = destination(Destination(filename: "other"), of: try await delivered())
-        let error = await #expect(throws: TransferError.self) { try await supervisor.update(elsewhere, by: peer) }
+        let error = await #expect(throws: TransferError.self) {
+            try await supervision.updater.update(elsewhere, by: peer)
+        }
         #expect(error?.code == .taskWrongState)
         #expect(error?.details["path"] == .string(folder.file("file")))
         #expect(Files.names(in: folder.path) == ["file"])
@@ -62,7 +64,7 @@ import TransferStore
         let id = try await delivered()
         let place = Destination(path: folder.file("file"))
         for same in [place, Destination(directory: folder.path), Destination(filename: "file")] {
-            let changed = try await supervisor.update(destination(same, of: id), by: peer)
+            let changed = try await supervision.updater.update(destination(same, of: id), by: peer)
             #expect(changed.spec.destination == place)
         }
     }
@@ -71,7 +73,9 @@ import TransferStore
         let task = try await fixture.add(hosts: ["h"])[0]
         _ = try await fixture.apply(.claimed, to: task.id)
         _ = try await fixture.apply(.completed(TaskResult(bytes: 1, verified: false), duration: 1), to: task.id)
-        let error = await #expect(throws: TransferError.self) { try await supervisor.resumeData(task.id, by: peer) }
+        let error = await #expect(throws: TransferError.self) {
+            try await supervision.updater.resumeData(task.id, by: peer)
+        }
         #expect(error?.code == .taskWrongState)
     }
 }

@@ -1,12 +1,26 @@
 import FileKit
+import Logging
 import TransferCore
 import TransferModel
 import TransferRPC
 import TransferStore
 
 /// Sessions: opened by attaching, changed while their tasks run, ended with them.
-extension Supervisor: SessionServing {
-    package func open(
+struct SessionController: SessionServing {
+    let store: TransferStore
+    let files: TransferFiles
+    let runs: RunTable
+    let stops: RunStops
+    let transitions: TaskTransitions
+    let tasks: TaskController
+    let schedules: ScheduleKeeper
+    let rates: RateLimits
+    let launches: any LaunchServing
+    let time: any TimeSource
+    let signal: SupervisionSignal
+    let logger: Logger
+
+    func open(
         _ key: SessionKey, configuration: SessionConfiguration?, by peer: Peer
     ) async throws -> SessionRecord {
         if let configuration { try await check(configuration, of: key.owner) }
@@ -42,7 +56,7 @@ extension Supervisor: SessionServing {
             return session
         }
         rates.apply(of: session)
-        if configuration?.namesSchedule ?? false { try await reconsiderSchedules(of: key, at: now) }
+        if configuration?.namesSchedule ?? false { try await schedules.reconsider(of: key, at: now) }
         signal.changed()
         if configuration != nil { launches.look(at: key) }
         return session
@@ -72,13 +86,13 @@ extension Supervisor: SessionServing {
         _ = try await files.admit(plan, owner: owner, field: "configuration.directory")
     }
 
-    package func finish(_ key: SessionKey) async throws -> SessionRecord {
+    func finish(_ key: SessionKey) async throws -> SessionRecord {
         try await end(key)
     }
 
-    package func invalidate(_ key: SessionKey) async throws -> SessionRecord {
+    func invalidate(_ key: SessionKey) async throws -> SessionRecord {
         _ = try await end(key, endsLaunches: true)
-        _ = try await control(
+        _ = try await tasks.control(
             .cancel(keepPartial: false),
             ControlTarget(scope: .session(key.identifier), owner: .user(key.owner)))
         return try await end(key)

@@ -1,15 +1,34 @@
 import FileKit
+import CurlEngine
+import Logging
 import TransferCore
 import TransferModel
 import TransferRPC
 import TransferStore
 
 /// Changes a task where it stands, and packs one into resume data.
-extension Supervisor {
-    package func update(_ parameters: UpdateTask.Parameters, by peer: Peer) async throws -> TaskRecord {
+struct TaskUpdater: TaskUpdating {
+    let store: TransferStore
+    let engine: any ExchangePerforming
+    let files: TransferFiles
+    let reader: TaskReader
+    let stops: RunStops
+    let moves: PartMoves
+    let transitions: TaskTransitions
+    let policies: TaskPolicies
+    let rates: RateLimits
+    let gates: Gatekeeper
+    let leftParts: LeftParts
+    let followUp: FollowUp
+    let configuration: @Sendable () -> Configuration
+    let time: any TimeSource
+    let signal: SupervisionSignal
+    let logger: Logger
+
+    func update(_ parameters: UpdateTask.Parameters, by peer: Peer) async throws -> TaskRecord {
         let id = parameters.id
         let isMoving = try await moves.alone(id) { () async throws -> Bool in
-            let known = try await record(id, for: peer)
+            let known = try await reader.record(id, for: peer)
             let change = try await admitted(parameters, of: known)
             let changed = try await store(change, over: known)
             rates.apply(changed.spec.rateLimit ?? .unlimited, of: changed)
@@ -27,7 +46,7 @@ extension Supervisor {
             await moves.finish(id, waitingAtMost: Self.patienceWithMoves)
             leftParts.sweepAgain()
         }
-        return try await record(id, for: peer)
+        return try await reader.record(id, for: peer)
     }
 
     private static let patienceWithMoves: Duration = .seconds(5)
@@ -39,7 +58,7 @@ extension Supervisor {
             // Bytes that the journal alone knows of might make the file whole, and the new URL would not be asked.
             if change.parameters.url != nil { engine.journal?.forget(id) }
             return try await store.write { transaction in
-                guard let record = try transaction.task(id) else { throw Self.notFound(id) }
+                guard let record = try transaction.task(id) else { throw TransferError.noTask(id) }
                 return try change.store(over: record, transitions, at: now, storeID: storeID, in: transaction)
             }
         }
@@ -88,8 +107,8 @@ extension Supervisor {
             details: ["path": .string(file)])
     }
 
-    package func resumeData(_ id: TaskID, by peer: Peer) async throws -> String {
-        let before = try await record(id, for: peer)
+    func resumeData(_ id: TaskID, by peer: Peer) async throws -> String {
+        let before = try await reader.record(id, for: peer)
         guard before.spec.kind == .download else {
             throw TransferError(
                 .taskWrongState, "Task \(id) is no download; only downloads have resume data. Pause it instead.")
@@ -99,9 +118,9 @@ extension Supervisor {
         }
         let transitions = transitions
         let outcome = try await stops.stopping([id]) {
-            let left = try await discardParts(of: [id], for: .cancel(keepPartial: true)).left
+            let left = try await leftParts.discardParts(of: [id], for: .cancel(keepPartial: true)).left
             return try await store.write { transaction -> TaskTransitions.Outcome? in
-                guard let record = try transaction.task(id) else { throw Self.notFound(id) }
+                guard let record = try transaction.task(id) else { throw TransferError.noTask(id) }
                 guard !record.status.state.isFinal else { return nil }
                 try transaction.note(left)
                 return try transitions.apply(.cancel(keepPartial: true), to: record, in: transaction)
@@ -110,7 +129,7 @@ extension Supervisor {
         if let outcome { followUp.log(outcome) }
         // Resume data names a part that is beside its destination.
         try await moves.finishNow(id)
-        return try ResumeData(of: try await record(id, for: peer)).encoded()
+        return try ResumeData(of: try await reader.record(id, for: peer)).encoded()
     }
 }
 

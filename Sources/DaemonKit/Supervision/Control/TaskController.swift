@@ -1,53 +1,24 @@
 import FileKit
+import Logging
 import TransferCore
 import TransferModel
 import TransferRPC
 import TransferStore
 
 /// Pause, resume, cancel, retry, remove: a machine event for each selected task, in pieces that hold nobody up.
-extension Supervisor {
-    package func record(_ id: TaskID, for peer: Peer) async throws -> TaskRecord {
-        let record: TaskRecord?
-        do {
-            record = try await store.read { try $0.task(id) }
-        } catch let error as TransferError where error.code == .internal {
-            record = try await store.write { [transitions] transaction in
-                try transitions.readable(id, in: transaction) ?? transaction.task(id)
-            }
-        }
-        guard let record, peer.isAdmin || record.session.owner == peer.uid else { throw Self.notFound(id) }
-        return record
-    }
+struct TaskController: TaskControlling {
+    let store: TransferStore
+    let files: TransferFiles
+    let runs: RunTable
+    let stops: RunStops
+    let transitions: TaskTransitions
+    let leftParts: LeftParts
+    let gates: Gatekeeper
+    let launches: any LaunchServing
+    let signal: SupervisionSignal
+    let logger: Logger
 
-    package func live(_ id: TaskID) -> LiveFigures? { runs[id]?.figures() }
-    package func segments(_ id: TaskID) -> [SegmentFigures] { runs[id]?.segments ?? [] }
-
-    package func progressSnapshot() -> [ProgressFigures] {
-        runs.all.map { ProgressFigures(task: $0.task, session: $0.session, live: $0.figures()) }
-    }
-
-    package func throughput() -> Throughput { runs.throughput }
-
-    package func body(
-        _ id: TaskID, from offset: ByteCount, atMost length: ByteCount, for peer: Peer
-    ) async throws -> BodyPiece {
-        let record = try await record(id, for: peer)
-        let piece = try await store.read { snapshot -> BodyPiece? in
-            guard let whole = try snapshot.bodyLength(of: id, .response),
-                let bytes = try snapshot.body(of: id, .response, from: offset, atMost: length)
-            else { return nil }
-            return BodyPiece(bytes: bytes, isLast: offset + ByteCount(Int64(bytes.count)) >= whole)
-        }
-        guard let piece else {
-            throw TransferError(
-                .taskWrongState,
-                "Task \(id) keeps no body: it is a \(record.spec.kind.rawValue) task in state "
-                    + "\(record.status.state.rawValue).")
-        }
-        return piece
-    }
-
-    package func control(_ action: TaskAction, _ target: ControlTarget) async throws -> ControlOutcome {
+    func control(_ action: TaskAction, _ target: ControlTarget) async throws -> ControlOutcome {
         var outcome = ControlOutcome()
         if case .remove(deleteFile: true) = action { outcome.files = [] }
         switch target.scope {
@@ -93,7 +64,7 @@ extension Supervisor {
         let losing = losing(by: action, among: meant)
         var done = try await stops.stopping(action.stopsRuns ? meant.map(\.id) : []) {
             // Parts go first: a daemon that dies in between restarts a task from 0 that was not wanted, and leaves no file.
-            let parts = try await discardParts(of: meant.map(\.id), for: action)
+            let parts = try await leftParts.discardParts(of: meant.map(\.id), for: action)
             let sources = action == .resend ? await sources(of: meant.map(\.id)) : [:]
             let results = try await store.write { [transitions] transaction in
                 let results = try transitions.control(
@@ -186,20 +157,6 @@ extension Supervisor {
         }
     }
 
-    /// Removes the part files of those tasks whose bytes go with this action.
-    func discardParts(of ids: [TaskID], for action: TaskAction) async throws -> DiscardedParts {
-        guard action.isLast else { return DiscardedParts() }
-        var parts = try await store.read { snapshot in
-            let heads = try snapshot.heads(ids)
-            let losing = heads.filter { $0.mayHavePart && action.discardsPart(of: $0) }
-            return DiscardedParts(
-                attempted: try snapshot.tasks(losing.map(\.id)),
-                wasFinal: Dictionary(heads.map { ($0.id, $0.status.state.isFinal) }) { first, _ in first })
-        }
-        parts.left = await files.discardParts(of: parts.attempted, at: time.reading().wall)
-        return parts
-    }
-
     /// One line for many tasks: a hundred thousand lines are of no use to anybody.
     private func log(_ action: TaskAction, _ changed: [TaskHead]) {
         guard let first = changed.first, let last = changed.last else { return }
@@ -220,29 +177,6 @@ extension Supervisor {
 
     private func isMeant(_ head: TaskHead, by target: ControlTarget) -> Bool {
         target.owner.includes(head.session.owner) && target.states?.contains(head.status.state) ?? true
-    }
-
-    static func notFound(_ id: TaskID) -> TransferError {
-        TransferError(.taskNotFound, "There is no task \(id).", details: ["task": .integer(id.rawValue)])
-    }
-}
-
-/// What was seen of tasks, and done with their part files, before a request was stored.
-struct DiscardedParts {
-    /// Tasks that had been attempted: who was not has neither part nor file.
-    var attempted: [TaskRecord] = []
-    var wasFinal: [TaskID: Bool] = [:]
-    /// Their disk is away.
-    var left: [LeftPart] = []
-
-    /// Those of tasks that were changed: the others may still want theirs.
-    fileprivate func left(by results: [ControlResult]) -> [LeftPart] {
-        guard !left.isEmpty else { return [] }
-        let changed = Set(
-            results.compactMap { result -> TaskID? in
-                if case .changed(let head) = result { head.id } else { nil }
-            })
-        return left.filter { changed.contains($0.task) }
     }
 }
 
@@ -277,23 +211,6 @@ extension TaskAction {
         switch self {
         case .cancel: true
         case .pause, .resume, .retry, .resend, .remove: false
-        }
-    }
-
-    /// Whether nothing follows by itself that would take up a part file.
-    fileprivate var isLast: Bool {
-        switch self {
-        case .cancel, .remove: true
-        case .pause, .resume, .retry, .resend: false
-        }
-    }
-
-    /// Whether the task's bytes go with this action: also those that nobody could go on from.
-    fileprivate func discardsPart(of head: TaskHead) -> Bool {
-        switch self {
-        case .cancel(let keepPartial): !head.status.state.isFinal && !(keepPartial && head.hasCheckpoint)
-        case .remove: head.status.state.isFinal
-        case .pause, .resume, .retry, .resend: false
         }
     }
 

@@ -7,7 +7,7 @@ import TransferStore
 @testable import DaemonKit
 @testable import FileKit
 
-@Suite struct ConditionsTests {
+@Suite struct TaskPoliciesTests {
     /// Behind a proxy the host itself need not be reachable, whoever named the proxy.
     @Test(
         arguments: [
@@ -19,12 +19,13 @@ import TransferStore
         let fixture = try SupervisionFixture()
         let home = try ConfigurationFixture()
         if let settings { try home.write("session:\n  proxy: \(settings)\n", to: home.userFile) }
-        let supervisor = try fixture.supervisor(in: home, pool: BlockingPool(width: 0))
+        let configured = try home.loader.load()
+        let policies = TaskPolicies(configuration: { configured })
         var record = try await fixture.add(hosts: ["192.0.2.1"])[0]
         record.spec.proxy = task
         var configuration = SessionConfiguration()
         configuration.proxy = session
         let known = SessionRecord(key: fixture.key, configuration: configuration, createdAt: record.status.createdAt)
-        #expect(supervisor.policies.directHost(of: record, in: known) == (isDirect ? "192.0.2.1" : nil))
+        #expect(policies.directHost(of: record, in: known) == (isDirect ? "192.0.2.1" : nil))
     }
 }

@@ -81,54 +81,54 @@ struct SupervisedSessionPauseTests {
 
     // MARK: Clients and boots
 
-    private func supervisor() async throws -> (Supervisor, ConfigurationFixture) {
+    private func supervision() async throws -> (Supervision, ConfigurationFixture) {
         let home = try ConfigurationFixture()
         _ = try await fixture.add(hosts: [])
-        return (try fixture.supervisor(in: home, pool: BlockingPool(width: 0)), home)
+        return (try fixture.supervision(in: home, pool: BlockingPool(width: 0)), home)
     }
 
     /// Of two clients the clock is the one of the last commit: it is set before any of them hears of it.
     @Test func theClockChangesWithTheCommit() async throws {
-        let (supervisor, home) = try await supervisor()
-        let clocks = supervisor.transitions.clocks
+        let (supervision, home) = try await supervision()
+        let clocks = supervision.transitions.clocks
         let seen = Guarded([Int]())
         fixture.store.onCommit { _ in seen.withLock { $0.append(clocks.count) } }
-        _ = try await supervisor.pause(fixture.key)
-        _ = try await supervisor.resume(fixture.key)
+        _ = try await supervision.sessions.pause(fixture.key)
+        _ = try await supervision.sessions.resume(fixture.key)
         #expect(seen.withLock { $0 } == [1, 0])
         _ = home
     }
 
     /// A client's change that is refused is no change of the clock.
     @Test func aSessionThatIsOverHasNoClock() async throws {
-        let (supervisor, home) = try await supervisor()
-        _ = try await supervisor.pause(fixture.key)
-        #expect(supervisor.transitions.clocks.count == 1)
-        _ = try await supervisor.finish(fixture.key)
-        #expect(supervisor.transitions.clocks.count == 0)
-        await #expect(throws: TransferError.self) { try await supervisor.pause(fixture.key) }
-        #expect(supervisor.transitions.clocks.count == 0)
+        let (supervision, home) = try await supervision()
+        _ = try await supervision.sessions.pause(fixture.key)
+        #expect(supervision.transitions.clocks.count == 1)
+        _ = try await supervision.sessions.finish(fixture.key)
+        #expect(supervision.transitions.clocks.count == 0)
+        await #expect(throws: TransferError.self) { try await supervision.sessions.pause(fixture.key) }
+        #expect(supervision.transitions.clocks.count == 0)
         _ = home
     }
 
     /// The clock of another boot says nothing of pauses of this one.
     @Test func earlierPausesAreOfTheirBoot() async throws {
-        let (supervisor, home) = try await supervisor()
+        let (supervision, home) = try await supervision()
         func stored() async throws -> SessionPause? {
             try await fixture.store.read { [key = fixture.key] in try $0.session(key)?.pause }
         }
         try await set(SessionPause(since: 900_000, time: 500_000))
         for _ in 0..<2 {
-            try await supervisor.recallPauses(in: "first")
+            try await supervision.sessionController.recallPauses(in: "first")
             #expect(try await stored() == SessionPause(since: 900_000, time: 500_000))
         }
-        try await supervisor.recallPauses(in: "second")
+        try await supervision.sessionController.recallPauses(in: "second")
         #expect(try await stored() == SessionPause(since: 1_000_000))
         try await set(SessionPause(time: 500_000))
-        try await supervisor.recallPauses(in: "third")
+        try await supervision.sessionController.recallPauses(in: "third")
         #expect(try await stored() == SessionPause())
         let now = fixture.time.reading()
-        #expect(supervisor.transitions.clocks.reading(now, of: fixture.key) == now)
+        #expect(supervision.transitions.clocks.reading(now, of: fixture.key) == now)
         _ = home
     }
 }

@@ -4,9 +4,19 @@ import TransferModel
 import TransferRPC
 import TransferStore
 
-/// Admits tasks: everything that can be refused is refused here, before anything is stored.
-extension Supervisor: TaskServing {
-    package func add(_ specs: [TaskSpec], session identifier: String?, by peer: Peer) async throws -> [AddedTask] {
+/// Admits tasks and stores them: everything that can be refused is refused before anything is stored.
+struct TaskAdder: TaskAdding {
+    let store: TransferStore
+    let files: TransferFiles
+    let runs: RunTable
+    let transitions: TaskTransitions
+    let leftParts: LeftParts
+    let followUp: FollowUp
+    let configuration: @Sendable () -> Configuration
+    let time: any TimeSource
+    let signal: SupervisionSignal
+
+    func add(_ specs: [TaskSpec], session identifier: String?, by peer: Peer) async throws -> [AddedTask] {
         guard !signal.isStopped else {
             throw TransferError(.shuttingDown, "The daemon is stopping; try again in a moment.")
         }
@@ -35,9 +45,14 @@ extension Supervisor: TaskServing {
             throw TransferError(
                 .internal, "\(admitted.count) of \(specs.count) tasks were admitted; nothing was stored.")
         }
-        // Also where the store is full: the alarms then look for room.
-        defer { signal.changed() }
-        let added = try await insert(admitted, admission.session, tokens)
+        let added: [AddedTask]
+        var isDueSoon = true
+        // If the store is full, the alarms look for room.
+        defer { if isDueSoon { signal.changed() } else { signal.queueChanged() } }
+        let earliest: Timestamp?
+        (added, earliest) = try await insert(admitted, admission.session, tokens)
+        // The alarms look by themselves before anything later is due.
+        isDueSoon = earliest.map { $0 <= time.reading().wall.advanced(by: Alarms.longestSleep) } ?? false
         try? await takeOverParts(admitted.indices.filter { admitted[$0].checkpoint != nil }.map { added[$0].id })
         var rest = added[...]
         let all = specs.indices.compactMap { known[$0] ?? rest.popFirst() }
@@ -97,9 +112,10 @@ extension Supervisor: TaskServing {
     }
 
     /// All or none, in one transaction; what a client token already added is returned as it stands.
+    /// - Returns: the tasks, and when the first of them is due for anything; nil if none ever is.
     private func insert(
         _ tasks: [AdmittedTask], _ seen: SessionRecord, _ tokens: ClientTokens
-    ) async throws -> [AddedTask] {
+    ) async throws -> (tasks: [AddedTask], earliestTime: Timestamp?) {
         let (key, now, transitions, storeID) = (seen.key, time.reading(), transitions, store.identifier)
         @Sendable func batch(_ configuration: SessionConfiguration) -> AddBatch {
             AddBatch(
@@ -125,7 +141,7 @@ extension Supervisor: TaskServing {
             return try Self.failLate(added, transitions, at: now.wall, in: transaction)
         }
         if !late.isEmpty { Task { await followUp.follow(late) } }
-        return added
+        return (added, ready.earliestTime)
     }
 
     /// A new task whose deadline has passed is over before anything is sent for it.

@@ -2,10 +2,18 @@ import FileKit
 import TransferCore
 import TransferModel
 import TransferRPC
+import TransferStore
 
 /// Says what a queued task waits for.
-extension Supervisor {
-    package func queueing(of record: TaskRecord) async -> TaskView.Queueing? {
+struct QueueingReason: Sendable {
+    let store: TransferStore
+    let runs: RunTable
+    let gates: Gatekeeper
+    let policies: TaskPolicies
+    let configuration: @Sendable () -> Configuration
+    let time: any TimeSource
+
+    func queueing(of record: TaskRecord) async -> TaskView.Queueing? {
         let session = try? await store.read { try $0.session(record.session) }
         if session?.pause.since != nil {
             return .init(
@@ -24,15 +32,6 @@ extension Supervisor {
         let running = runs.all.map(Scheduler.Candidate.init)
         guard let limit = Scheduler.blocking(candidate, running: running, limits: limits).first else { return nil }
         return .init(reason: limit.reason, explanation: Self.explanation(limit, limits, of: record))
-    }
-
-    /// Asks the disk of a running task that does not move.
-    package func silentDisk(of record: TaskRecord) async -> String? {
-        guard let live = live(record.id), live.rate == 0, let need = disks.need(of: record),
-            await !conditions.disk.answers(need)
-        else { return nil }
-        return "The disk of \(need.plan.folder) does not answer. Check its device or network mount; the task goes on "
-            + "by itself when it does."
     }
 
     private static func explanation(_ limit: SlotLimit, _ limits: SlotLimits, of record: TaskRecord) -> String {

@@ -7,16 +7,16 @@ import TransferStore
 @testable import DaemonKit
 @testable import FileKit
 
-@Suite struct SupervisorAddTests {
+@Suite struct TaskAdderTests {
     private let fixture: SupervisionFixture
     private let home: ConfigurationFixture
-    private let supervisor: Supervisor
+    private let supervision: Supervision
     private let folder: TemporaryFolder
 
     init() throws {
         fixture = try SupervisionFixture()
         home = try ConfigurationFixture()
-        supervisor = try fixture.supervisor(in: home)
+        supervision = try fixture.supervision(in: home)
         folder = try TemporaryFolder()
     }
 
@@ -34,7 +34,7 @@ import TransferStore
             if spec.kind == .download { spec.destination = Destination(directory: folder.path) }
             return spec
         }
-        return try await supervisor.add(specs, session: nil, by: peer(uid)).map { $0.duplicateOf?.rawValue }
+        return try await supervision.adder.add(specs, session: nil, by: peer(uid)).map { $0.duplicateOf?.rawValue }
     }
 
     @Test func aURLThatIsQueuedAlreadyIsNamed() async throws {
@@ -74,7 +74,7 @@ import TransferStore
         spec.startPaused = true
         spec.destination = Destination(directory: folder.path)
         spec.deadlineAt = fixture.time.reading().wall.advanced(by: -1)
-        let added = try await supervisor.add([spec, spec], session: nil, by: peer(UserID(1000)))
+        let added = try await supervision.adder.add([spec, spec], session: nil, by: peer(UserID(1000)))
         #expect(added.map(\.state) == [.failed, .failed] && added.map(\.isExisting) == [false, true])
         #expect(try await fixture.events().count { $0.type == .taskFailed } == 1)
     }

@@ -2,16 +2,20 @@ import TransferCore
 import TransferModel
 import TransferStore
 
-/// Time windows and dates that mean another time than they did.
-extension Supervisor {
+/// Keeps tasks to the time windows of their sessions, also when those windows, the clock or the time zone change.
+struct ScheduleKeeper: Sendable {
+    let store: TransferStore
+    let runs: RunTable
+    let transitions: TaskTransitions
+    let windows: SessionSchedules
+    let signal: SupervisionSignal
+
     /// Looks through what waits for `schedule`: the windows of a session, the clock or the time zone are others now. What
     /// may begin is queued. The others wait until their new time, and as they wait before and after, no event tells of it.
     /// - Parameter key: of the session whose tasks are meant; nil for all.
-    func reconsiderSchedules(of key: SessionKey? = nil, at now: Timestamp) async throws {
+    func reconsider(of key: SessionKey? = nil, at now: Timestamp) async throws {
         let transitions = transitions
-        let opens: @Sendable (SessionRecord, Timestamp) -> Timestamp? = { [schedules] session, now in
-            schedules.closedUntil(session, at: now)
-        }
+        let opens: @Sendable (SessionRecord, Timestamp) -> Timestamp? = windows.closedUntil
         var last: TaskID?
         var isChanged = false
         while true {
@@ -46,5 +50,20 @@ extension Supervisor {
             }
         }
         if isChanged { signal.changed() }
+    }
+
+    /// Stops runs of sessions whose time window has closed.
+    func close(at now: ClockReading) async throws {
+        let active = runs.all
+        guard !active.isEmpty else { return }
+        let sessions = try await store.read { snapshot in
+            try Set(active.map(\.session)).compactMap { try snapshot.session($0) }
+        }
+        for session in sessions {
+            guard let opening = windows.closedUntil(session, at: now.wall) else { continue }
+            for run in active where run.session == session.key {
+                run.requestAbort(.transition(.blocked(.schedule, nil, nextAttemptAt: opening)))
+            }
+        }
     }
 }

@@ -1,0 +1,72 @@
+import TransferCore
+import TransferModel
+import TransferRPC
+import TransferStore
+
+/// Tells clients how tasks are doing; changes nothing.
+struct TaskReader: TaskReading {
+    let store: TransferStore
+    let runs: RunTable
+    let transitions: TaskTransitions
+    let conditions: Conditions
+    let disks: DiskWaits
+    let reason: QueueingReason
+
+    func queueing(of record: TaskRecord) async -> TaskView.Queueing? { await reason.queueing(of: record) }
+
+    /// Asks the disk of a running task that does not move.
+    func silentDisk(of record: TaskRecord) async -> String? {
+        guard let live = live(record.id), live.rate == 0, let need = disks.need(of: record),
+            await !conditions.disk.answers(need)
+        else { return nil }
+        return "The disk of \(need.plan.folder) does not answer. Check its device or network mount; the task goes on "
+            + "by itself when it does."
+    }
+
+    func record(_ id: TaskID, for peer: Peer) async throws -> TaskRecord {
+        let record: TaskRecord?
+        do {
+            record = try await store.read { try $0.task(id) }
+        } catch let error as TransferError where error.code == .internal {
+            record = try await store.write { [transitions] transaction in
+                try transitions.readable(id, in: transaction) ?? transaction.task(id)
+            }
+        }
+        guard let record, peer.isAdmin || record.session.owner == peer.uid else { throw TransferError.noTask(id) }
+        return record
+    }
+
+    func live(_ id: TaskID) -> LiveFigures? { runs[id]?.figures() }
+    func segments(_ id: TaskID) -> [SegmentFigures] { runs[id]?.segments ?? [] }
+
+    func progressSnapshot() -> [ProgressFigures] {
+        runs.all.map { ProgressFigures(task: $0.task, session: $0.session, live: $0.figures()) }
+    }
+
+    func throughput() -> Throughput { runs.throughput }
+
+    func body(
+        _ id: TaskID, from offset: ByteCount, atMost length: ByteCount, for peer: Peer
+    ) async throws -> BodyPiece {
+        let record = try await record(id, for: peer)
+        let piece = try await store.read { snapshot -> BodyPiece? in
+            guard let whole = try snapshot.bodyLength(of: id, .response),
+                let bytes = try snapshot.body(of: id, .response, from: offset, atMost: length)
+            else { return nil }
+            return BodyPiece(bytes: bytes, isLast: offset + ByteCount(Int64(bytes.count)) >= whole)
+        }
+        guard let piece else {
+            throw TransferError(
+                .taskWrongState,
+                "Task \(id) keeps no body: it is a \(record.spec.kind.rawValue) task in state "
+                    + "\(record.status.state.rawValue).")
+        }
+        return piece
+    }
+}
+
+extension TransferError {
+    static func noTask(_ id: TaskID) -> TransferError {
+        TransferError(.taskNotFound, "There is no task \(id).", details: ["task": .integer(id.rawValue)])
+    }
+}

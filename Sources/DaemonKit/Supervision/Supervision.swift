@@ -1,0 +1,205 @@
+import CurlEngine
+import Logging
+import Threading
+import TransferCore
+import TransferModel
+import TransferStore
+
+/// The parts that look after the tasks of one store; each knows what it needs and none knows this.
+///
+/// They decide nothing themselves: `TaskMachine` says what becomes of a task, `Scheduler` what runs, strategies what is
+/// fetched. The parts hand that to the store and the engine.
+package struct Supervision: Sendable {
+    package let adder: any TaskAdding
+    package let controller: any TaskControlling
+    package let updater: any TaskUpdating
+    package let reader: any TaskReading
+    package let sessions: any SessionServing
+
+    private let patience: StorePatience
+    let store: TransferStore
+    let slots: SharedSlots
+    let runs: RunTable
+    let transitions: TaskTransitions
+    let rates: RateLimits
+    let waiting: WaitingTasks
+    let leftParts: LeftParts
+    let schedules: ScheduleKeeper
+    let clock: ClockKeeper
+    let deadlines: Deadlines
+    let house: Housekeeping
+    let sessionController: SessionController
+    private let endings: UploadEndings
+    private let alarms: Alarms
+    private let dispatcher: Dispatcher
+    private let network: NetworkFollower
+    private let time: any TimeSource
+    private let logger: Logger
+    private let work = Guarded<[Task<Void, Never>]>([])
+
+    package init(
+        store: TransferStore, engine: any ExchangePerforming, access: FileAccess, pool: BlockingPool,
+        conditions: Conditions, launches: any LaunchServing, slots: SharedSlots,
+        configuration: @escaping @Sendable () -> Configuration, time: any TimeSource = SystemTime(), logger: Logger
+    ) {
+        self.store = store
+        self.slots = slots
+        self.time = time
+        self.logger = logger
+        let (signal, gates) = (slots.signal, slots.gates)
+        let runs = slots.makeTable()
+        self.runs = runs
+        let minimumFreeSpace: @Sendable () -> ByteCount = { configuration().global.minimumFreeSpace }
+        let files = TransferFiles(
+            access: access, storeID: store.identifier, stateFolder: store.folderPath, pool: pool)
+        let policies = TaskPolicies(configuration: configuration)
+        let transitions = Self.transitions(policies, time, logger)
+        let patience = StorePatience(store: store) { signal.isStopped }
+        let stops = RunStops(runs: runs, patience: patience, transitions: transitions, signal: signal)
+        let moves = PartMoves(patience: patience, files: files, engine: engine, runs: runs, logger: logger) {
+            signal.queueChanged()
+        }
+        let leftParts = LeftParts(
+            patience: patience, files: files, runs: runs, moves: moves, time: time, signal: signal, logger: logger)
+        let followUp = FollowUp(leftParts: leftParts, launches: launches, logger: logger)
+        (self.transitions, self.patience, self.leftParts) = (transitions, patience, leftParts)
+
+        rates = RateLimits(engine: engine, configuration: configuration)
+        waiting = WaitingTasks(store: store, transitions: transitions, signal: signal)
+        let disks = DiskWaits(
+            store: store, conditions: conditions, waiting: waiting, minimumFreeSpace: minimumFreeSpace, logger: logger)
+        let windows = SessionSchedules()
+        schedules = ScheduleKeeper(
+            store: store, runs: runs, transitions: transitions, windows: windows, signal: signal)
+
+        let tools = AttemptTools(
+            patience: patience, engine: engine, files: files, transitions: transitions,
+            completions: Completions(patience: patience, transitions: transitions),
+            checkpoints: CheckpointKeeper(store: store, logger: logger), time: time,
+            minimumFreeSpace: minimumFreeSpace, hosts: slots.hosts, moves: moves)
+        let runner = AttemptRunner(
+            tools: tools, runs: runs, policies: policies, conditions: conditions, disks: disks, gates: gates,
+            rates: rates, sampler: RateSampler(runs: runs, gates: gates, time: time, signal: signal),
+            followUp: followUp, signal: signal, logger: logger)
+        dispatcher = Dispatcher(
+            store: store, runs: runs, slots: slots, transitions: transitions, time: time,
+            settings: { configuration().settings }, logger: logger,
+            closedUntil: windows.closedUntil, begin: runner.begin)
+
+        let tasks = TaskController(
+            store: store, files: files, runs: runs, stops: stops, transitions: transitions, leftParts: leftParts,
+            gates: gates, launches: launches, signal: signal, logger: logger)
+        let reader = TaskReader(
+            store: store, runs: runs, transitions: transitions, conditions: conditions, disks: disks,
+            reason: QueueingReason(
+                store: store, runs: runs, gates: gates, policies: policies, configuration: configuration, time: time))
+        adder = TaskAdder(
+            store: store, files: files, runs: runs, transitions: transitions, leftParts: leftParts,
+            followUp: followUp, configuration: configuration, time: time, signal: signal)
+        updater = TaskUpdater(
+            store: store, engine: engine, files: files, reader: reader, stops: stops, moves: moves,
+            transitions: transitions, policies: policies, rates: rates, gates: gates, leftParts: leftParts,
+            followUp: followUp, configuration: configuration, time: time, signal: signal, logger: logger)
+        sessionController = SessionController(
+            store: store, files: files, runs: runs, stops: stops, transitions: transitions, tasks: tasks,
+            schedules: schedules, rates: rates, launches: launches, time: time, signal: signal, logger: logger)
+        (controller, self.reader, sessions) = (tasks, reader, sessionController)
+
+        clock = ClockKeeper(store: store, schedules: schedules, time: time, logger: logger)
+        deadlines = Deadlines(
+            store: store, runs: runs, transitions: transitions, followUp: followUp, signal: signal)
+        house = Housekeeping(
+            store: store, stops: stops, transitions: transitions, leftParts: leftParts, clock: clock,
+            configuration: configuration, time: time, logger: logger)
+        endings = UploadEndings(
+            patience: patience, engine: engine, files: files, policy: transitions.policy, time: time, logger: logger
+        ) { signal.timesChanged() }
+        alarms = Alarms(
+            store: store, clock: clock, deadlines: deadlines, waiting: waiting, schedules: schedules,
+            endings: endings, disks: disks, leftParts: leftParts, house: house, dispatcher: dispatcher,
+            diskPollInterval: { configuration().global.diskPollInterval }, time: time, signal: signal,
+            logger: logger)
+        network = NetworkFollower(
+            store: store, network: conditions.network, runs: runs, gates: gates, policies: policies,
+            waiting: waiting, time: time, signal: signal, logger: logger)
+    }
+
+    private static func transitions(
+        _ policies: TaskPolicies, _ time: any TimeSource, _ logger: Logger
+    ) -> TaskTransitions {
+        TaskTransitions(
+            time: time, policy: policies.policy,
+            queueLimit: { policies.configuration().global.maximumQueuedTasksPerUser },
+            unreadable: { task, cause in
+                logger.error(
+                    "a task was set aside: what is stored of it cannot be read",
+                    metadata: ["task": "\(task)", "error": "\(cause)"])
+            })
+    }
+
+    /// Something that has happened could not be stored: the next daemon finds it out anew.
+    package var hasGivenUp: Bool { patience.hasGivenUp }
+
+    // MARK: Life
+
+    /// Takes up where the last daemon stopped: rows that say `running` are of a daemon that is gone, and are queued again.
+    ///
+    /// To be called once, before any client is answered: a client that changed such a row meanwhile would change a run that
+    /// does not exist.
+    package func recover() async throws {
+        try await clock.begin()
+        try await sessionController.recallPauses()
+        let interrupted = try await store.read { try $0.runningIDs() }
+        for chunk in interrupted.chunked(500) {
+            let transitions = transitions
+            try await store.write { transaction in
+                for id in chunk {
+                    guard let record = try transitions.readable(id, in: transaction) else { continue }
+                    _ = try transitions.apply(.daemonRestarted, to: record, in: transaction)
+                }
+            }
+        }
+        if !interrupted.isEmpty {
+            logger.notice("resuming after an interruption", metadata: ["tasks": "\(interrupted.count)"])
+        }
+    }
+
+    /// Fills slots from now on; after `recover()`.
+    package func start() async throws {
+        rates.applyGlobal()
+        for session in try await store.read({ try $0.sessions(owner: nil) }) { rates.apply(of: session) }
+        work.withLock { work in
+            work = [
+                Task { [alarms] in await alarms.run() },
+                Task { [dispatcher] in await dispatcher.run() },
+                Task { [network] in await network.followNetwork() },
+                Task { [network] in await network.followResolver() },
+            ]
+        }
+    }
+
+    /// Stops every run at its checkpoint; the tasks are queued again for the next daemon.
+    package func stop() async {
+        slots.signal.stop()
+        work.withLock { $0 }.forEach { $0.cancel() }
+        endings.stop()
+        let active = runs.all
+        for run in active { run.requestAbort(.transition(.preempted(.stopping))) }
+        // One limit for all of them: a disk that does not answer may hold many.
+        let deadline = ContinuousClock.now + .milliseconds(1500)
+        for run in active { await run.waitForEnd(atMost: max(.zero, deadline - .now)) }
+    }
+
+    /// Global settings changed: limits hold at once, also for what runs.
+    package func settingsChanged() {
+        rates.applyGlobal()
+        slots.signal.changed()
+    }
+}
+
+extension Array {
+    /// Consecutive pieces of at most `size` elements.
+    func chunked(_ size: Int) -> [[Element]] {
+        stride(from: 0, to: count, by: size).map { Array(self[$0..<Swift.min($0 + size, count)]) }
+    }
+}

@@ -1,0 +1,51 @@
+import TransferCore
+import TransferModel
+import TransferStore
+
+/// Fails tasks whose time has run out.
+struct Deadlines: Sendable {
+    let store: TransferStore
+    let runs: RunTable
+    let transitions: TaskTransitions
+    let followUp: FollowUp
+    let signal: SupervisionSignal
+
+    /// Fails tasks whose deadline or time for the resource has passed; those that run when their runs have stopped, for which
+    /// this does not wait: a disk that does not answer holds up its own task alone.
+    func pass(at now: ClockReading, limit: Int) async throws {
+        // Those that are stopping stay due, and are not to stand before all others.
+        let most = limit + runs.count
+        let due = try await store.read { try $0.dueDeadlines(at: now.wall, limit: most) }
+        guard !due.isEmpty else { return }
+        await runs.claims.hold(due)
+        var stopping = 0
+        defer {
+            runs.claims.release(due)
+            if stopping < due.count { signal.changed() }
+        }
+        let (transitions, runs) = (transitions, runs)
+        let (outcomes, stops) = try await store.write { transaction in
+            var outcomes: [TaskTransitions.Outcome] = []
+            var stops: [(run: TransferRun, event: TaskEvent)] = []
+            for id in due {
+                guard let record = try transitions.readable(id, in: transaction) else { continue }
+                let isDeadline = record.spec.deadlineAt.map { $0 <= now.wall } ?? false
+                if !isDeadline, try transitions.postponed(record, at: now, in: transaction) { continue }
+                let event: TaskEvent = isDeadline ? .deadlinePassed : .resourceTimeoutPassed
+                if record.status.state == .running, let run = runs[id] {
+                    stops.append((run, event))
+                    continue
+                }
+                do {
+                    outcomes.append(try transitions.apply(event, to: record, in: transaction))
+                } catch let error as TransferError where error.code == .taskWrongState {
+                    continue
+                }
+            }
+            return (outcomes, stops)
+        }
+        stopping = stops.count
+        for (run, event) in stops { run.requestAbort(.transition(event)) }
+        if !outcomes.isEmpty { Task { await followUp.follow(outcomes) } }
+    }
+}

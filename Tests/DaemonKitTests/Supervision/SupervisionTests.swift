@@ -1,0 +1,57 @@
+import Glibc
+import TestSupport
+import Testing
+import TransferModel
+import TransferStore
+
+@testable import DaemonKit
+
+/// Two supervisions, each with a store of its own, over one engine and one set of slots.
+@Suite struct SupervisionTests {
+    private static let slots = 3
+    private static let tasks = 6
+    private let peer = Peer(uid: UserID(getuid()), gid: getgid(), pid: 1, isAdmin: false)
+
+    private func add(_ supervision: Supervision, _ origin: MisbehavingOrigin, to folder: String) async throws {
+        let specs = (0..<Self.tasks).map { index in
+            var spec = TaskSpec()
+            spec.url = origin.url("/file")
+            spec.destination = Destination(path: "\(folder)-\(index)")
+            return spec
+        }
+        _ = try await supervision.adder.add(specs, session: nil, by: peer)
+    }
+
+    private func completed(_ fixture: SupervisionFixture) async throws -> Int {
+        try await fixture.store.read { try $0.counts(owner: nil)[.completed] ?? 0 }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func twoShareTheSlotsOfOneEngine() async throws {
+        let home = try ConfigurationFixture()
+        try home.write("maximumConcurrentTasks: \(Self.slots)\n", to: home.userFile)
+        let origin = try MisbehavingOrigin()
+        origin.serve("/file", .good(.version(1, size: 20_000), rate: 200_000))
+        let fixtures = [try SupervisionFixture(), try SupervisionFixture()]
+        let engine = try SupervisionFixture.engine(in: home)
+        let slots = SharedSlots(time: fixtures[0].time)
+        let both = try fixtures.map { try $0.supervision(in: home, engine: engine, slots: slots) }
+        // Ids are unique in a daemon: the engine tells transfers apart by them.
+        _ = try await fixtures[1].add(hosts: Array(repeating: "none", count: Self.tasks))
+        for supervision in both { try await supervision.recover() }
+        _ = try await both[1].controller.control(
+            .cancel(keepPartial: false), ControlTarget(scope: .all, owner: .everyone))
+        for (index, supervision) in both.enumerated() {
+            try await add(supervision, origin, to: "\(home.root)/\(index)")
+            try await supervision.start()
+        }
+        let isDone = await eventually {
+            #expect(slots.runs.count <= Self.slots)
+            let counts = [try? await completed(fixtures[0]), try? await completed(fixtures[1])]
+            return counts == [Self.tasks, Self.tasks]
+        }
+        #expect(isDone)
+        for supervision in both { await supervision.stop() }
+        await engine.shutdown()
+    }
+}
