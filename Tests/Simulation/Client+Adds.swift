@@ -2,6 +2,7 @@ import CSimulation
 import DaemonKit
 import TestSupport
 import TransferModel
+import TransferRPC
 
 /// One `task.add` of a client, which it may say again. Like everything here it is touched by one thread only.
 final class AddCall: @unchecked Sendable {
@@ -149,7 +150,7 @@ extension Client {
         }
     }
 
-    private func heard(_ call: AddCall, _ added: [AddedTask]) {
+    private func heard(_ call: AddCall, _ added: [AddTasks.Added]) {
         let ids = added.map(\.id)
         world.note("added \(ids.map { "\($0)" }.joined(separator: " "))")
         if isCertain(call), call.ids != ids { world.violate("an add that was said again added \(ids)") }

@@ -10,7 +10,7 @@ struct ControlHandlers {
         let services = services
         @Sendable func perform(
             _ action: TaskAction, _ selection: ControlSelection, _ context: RequestContext
-        ) async throws -> TransferRPC.ControlResult {
+        ) async throws -> ControlResult {
             try await Self.perform(action, selection, context, services)
         }
         table.add(PauseTasks.self) { try await perform(.pause, $0, $1) }
@@ -28,7 +28,7 @@ struct ControlHandlers {
 
     private static func perform(
         _ action: TaskAction, _ selection: ControlSelection, _ context: RequestContext, _ services: Services
-    ) async throws -> TransferRPC.ControlResult {
+    ) async throws -> ControlResult {
         let target = try target(selection, context)
         if case .session(let identifier) = target.scope, let owner = target.owner.owner {
             let key = SessionKey(owner: owner, identifier: identifier)
@@ -36,15 +36,8 @@ struct ControlHandlers {
                 throw TransferError.noSession(identifier)
             }
         }
-        let outcome = try await services.controller.control(action, target)
-        return TransferRPC.ControlResult(
-            changed: outcome.changed, skipped: outcome.skipped.map { .init(id: $0.id, code: $0.code) },
-            files: outcome.files,
-            warnings: outcome.losing.isEmpty ? nil : outcome.losing.map { .init(id: $0, message: losesAll) })
+        return try await services.controller.control(action, target)
     }
-
-    private static let losesAll =
-        "It cannot continue from what it has done so far: after resume it begins again from 0."
 
     /// - Throws: `request.bad_field` but for exactly one of ids, range, session and all; `request.too_large` for too many
     ///   ids; `permission.denied`.

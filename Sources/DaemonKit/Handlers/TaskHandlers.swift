@@ -13,12 +13,7 @@ struct TaskHandlers {
                 throw TransferError(.badField, "tasks: name at least one task.", details: ["field": "tasks"])
             }
             let added = try await services.adder.add(parameters.tasks, session: parameters.session, by: context.peer)
-            return AddTasks.Result(
-                tasks: added.map {
-                    .init(
-                        id: $0.id, state: $0.state, existing: $0.isExisting ? true : nil,
-                        removed: $0.isRemoved ? true : nil, duplicateOf: $0.duplicateOf)
-                })
+            return AddTasks.Result(tasks: added)
         }
         table.add(GetTask.self) { parameters, context in
             let record = try await services.reader.record(parameters.id, for: context.peer)

@@ -31,7 +31,7 @@ final class FakeSupervision: TaskAdding, TaskControlling, TaskUpdating, TaskRead
     func remove(_ id: TaskID) { state.withLock { _ = $0.removed.insert(id) } }
     func setProgress(_ progress: [ProgressFigures]) { state.withLock { $0.progress = progress } }
 
-    func add(_ specs: [TaskSpec], session: String?, by peer: Peer) async throws -> [AddedTask] {
+    func add(_ specs: [TaskSpec], session: String?, by peer: Peer) async throws -> [AddTasks.Added] {
         let key = SessionKey(owner: peer.uid, identifier: session ?? "shared")
         for (index, spec) in specs.enumerated() { try UnbuiltNames.check(spec, path: "tasks[\(index)]") }
         return try await store.write { transaction in
@@ -41,7 +41,7 @@ final class FakeSupervision: TaskAdding, TaskControlling, TaskUpdating, TaskRead
                     NewTask(session: key, spec: spec, status: status, host: "https://example.org:443"))
                 try transaction.append(
                     EventRecord(time: Sample.time, type: .taskAdded, session: key, task: record.id))
-                return AddedTask(id: record.id, state: record.status.state)
+                return AddTasks.Added(id: record.id, state: record.status.state)
             }
         }
     }
@@ -62,9 +62,9 @@ final class FakeSupervision: TaskAdding, TaskControlling, TaskUpdating, TaskRead
 
     func silentDisk(of record: TaskRecord) async -> String? { "Its disk does not answer." }
 
-    func control(_ action: TaskAction, _ target: ControlTarget) async throws -> ControlOutcome {
+    func control(_ action: TaskAction, _ target: ControlTarget) async throws -> ControlResult {
         state.withLock { $0.controls.append((action, target)) }
-        var outcome = ControlOutcome()
+        var outcome = ControlResult()
         outcome.changed = [TaskID(1)]
         outcome.skipped = [.init(id: TaskID(2), code: .taskWrongState)]
         return outcome

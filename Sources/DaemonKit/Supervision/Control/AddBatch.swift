@@ -1,6 +1,7 @@
 import FileKit
 import TransferCore
 import TransferModel
+import TransferRPC
 import TransferStore
 
 /// The tasks of one `task.add` on their way into one transaction: rows and events are made ready before it and stored
@@ -17,7 +18,7 @@ struct AddBatch: Sendable {
     /// What the answer says of a task of the call.
     private enum Place {
         /// Its client token added it before.
-        case known(AddedTask)
+        case known(AddTasks.Added)
         case new(Int)
         /// As the one before: the call has its token twice.
         case again(Int)
@@ -99,7 +100,7 @@ struct AddBatch: Sendable {
     /// - Parameter check: whether tasks are taken that are not there yet; asked before any is stored.
     /// - Returns: one entry for each task of the call, in order.
     /// - Throws: what `check` throws; `limit.reached`.
-    func store(in transaction: StoreTransaction, _ check: () throws -> Void = {}) throws -> [AddedTask] {
+    func store(in transaction: StoreTransaction, _ check: () throws -> Void = {}) throws -> [AddTasks.Added] {
         var batch = self
         try batch.settle(in: transaction)
         if !batch.tasks.isEmpty {
@@ -110,14 +111,16 @@ struct AddBatch: Sendable {
         let ids = try transaction.insert(batch.tasks)
         for index in batch.events.indices { batch.events[index].task = ids[batch.authors[index]] }
         try transaction.append(batch.events, stored: batch.payloads)
-        func added(_ index: Int) -> AddedTask { AddedTask(id: ids[index], state: batch.tasks[index].status.state) }
+        func added(_ index: Int) -> AddTasks.Added {
+            AddTasks.Added(id: ids[index], state: batch.tasks[index].status.state)
+        }
         guard let places = batch.places else { return ids.indices.map(added) }
         return places.map { place in
             switch place {
             case .known(let task): task
             case .new(let index): added(index)
             case .again(let index):
-                AddedTask(id: ids[index], state: batch.tasks[index].status.state, isExisting: true)
+                AddTasks.Added(id: ids[index], state: batch.tasks[index].status.state, existing: true)
             }
         }
     }

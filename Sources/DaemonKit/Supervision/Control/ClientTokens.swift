@@ -1,5 +1,6 @@
 import Crypto
 import TransferModel
+import TransferRPC
 import TransferStore
 
 /// What one owner's client tokens added: for a day the same token and the same specification mean the same task, and
@@ -43,19 +44,19 @@ struct ClientTokens: Sendable {
     /// The task that the token added before; nil if none.
     /// - Parameter place: of the task in the call.
     /// - Throws: `request.token_reused` if the token added something else.
-    func task(_ token: String, at place: Int, in snapshot: StoreSnapshot) throws -> AddedTask? {
+    func task(_ token: String, at place: Int, in snapshot: StoreSnapshot) throws -> AddTasks.Added? {
         let horizon = now.advanced(by: Seconds(-Self.lifetime))
         guard let use = try snapshot.use(ofToken: token, owner: owner, notBefore: horizon) else { return nil }
         if let known = use.digest, let asked = digests[place], known != asked {
             throw Self.reused(place, "it added task \(use.task), which was asked for otherwise", task: use.task)
         }
-        return AddedTask(id: use.task, state: use.state, isExisting: true, isRemoved: use.isRemoved)
+        return AddTasks.Added(id: use.task, state: use.state, existing: true, removed: use.isRemoved ? true : nil)
     }
 
     /// The tasks of a call that were added before, by their places in it.
     /// - Throws: `request.token_reused`.
-    func tasks(of specs: [TaskSpec], in snapshot: StoreSnapshot) throws -> [Int: AddedTask] {
-        var tasks: [Int: AddedTask] = [:]
+    func tasks(of specs: [TaskSpec], in snapshot: StoreSnapshot) throws -> [Int: AddTasks.Added] {
+        var tasks: [Int: AddTasks.Added] = [:]
         for (place, spec) in specs.enumerated() {
             guard let token = spec.clientToken else { continue }
             tasks[place] = try task(token, at: place, in: snapshot)

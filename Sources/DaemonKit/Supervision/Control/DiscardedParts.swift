@@ -10,7 +10,7 @@ struct DiscardedParts {
     var left: [LeftPart] = []
 
     /// Those of tasks that were changed: the others may still want theirs.
-    func left(by results: [ControlResult]) -> [LeftPart] {
+    func left(by results: [ControlledTask]) -> [LeftPart] {
         guard !left.isEmpty else { return [] }
         let changed = Set(
             results.compactMap { result -> TaskID? in

@@ -61,22 +61,6 @@ package struct ControlTarget: Sendable, Hashable {
     }
 }
 
-package struct ControlOutcome: Sendable, Hashable {
-    package var changed: [TaskID] = []
-    package var skipped: [Skipped] = []
-    /// Tasks that were paused and will begin again from 0.
-    package var losing: [TaskID] = []
-    /// What became of delivered files; nil where nobody asked.
-    package var files: [RemovedFile]?
-
-    package struct Skipped: Sendable, Hashable {
-        package var id: TaskID
-        package var code: ErrorCode
-    }
-
-    package init() {}
-}
-
 /// What is known of a running task beyond its stored record.
 package struct LiveFigures: Sendable, Hashable {
     package var phase: TaskPhase
@@ -112,12 +96,12 @@ package struct ProgressFigures: Sendable, Hashable {
 /// What `task.add` needs.
 package protocol TaskAdding: Sendable {
     /// Admits all tasks or none; durable when it returns.
-    func add(_ specs: [TaskSpec], session: String?, by peer: Peer) async throws -> [AddedTask]
+    func add(_ specs: [TaskSpec], session: String?, by peer: Peer) async throws -> [AddTasks.Added]
 }
 
 /// What pause, resume, cancel, retry and remove need.
 package protocol TaskControlling: Sendable {
-    func control(_ action: TaskAction, _ target: ControlTarget) async throws -> ControlOutcome
+    func control(_ action: TaskAction, _ target: ControlTarget) async throws -> ControlResult
 }
 
 /// What `task.update` and `task.resumeData` need.
@@ -145,24 +129,9 @@ package protocol TaskReading: Sendable {
     func body(_ id: TaskID, from offset: ByteCount, atMost length: ByteCount, for peer: Peer) async throws -> BodyPiece
 }
 
-/// What `task.add` answers of a task.
-package struct AddedTask: Sendable, Hashable {
-    package var id: TaskID
-    /// Of one that was removed the state that it ended in.
-    package var state: TaskState
+extension AddTasks.Added {
     /// Its client token added it before.
-    package var isExisting: Bool
-    /// It was removed since.
-    package var isRemoved: Bool
-    /// An earlier task of the session that has not ended and downloads the same URL.
-    package var duplicateOf: TaskID?
-
-    package init(id: TaskID, state: TaskState, isExisting: Bool = false, isRemoved: Bool = false) {
-        self.id = id
-        self.state = state
-        self.isExisting = isExisting
-        self.isRemoved = isRemoved
-    }
+    var isExisting: Bool { existing == true }
 }
 
 /// Bytes of a kept body, and whether they are its last.

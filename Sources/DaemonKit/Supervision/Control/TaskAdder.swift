@@ -16,7 +16,7 @@ struct TaskAdder: TaskAdding {
     let time: any TimeSource
     let signal: SupervisionSignal
 
-    func add(_ specs: [TaskSpec], session identifier: String?, by peer: Peer) async throws -> [AddedTask] {
+    func add(_ specs: [TaskSpec], session identifier: String?, by peer: Peer) async throws -> [AddTasks.Added] {
         guard !signal.isStopped else {
             throw TransferError(.shuttingDown, "The daemon is stopping; try again in a moment.")
         }
@@ -45,7 +45,7 @@ struct TaskAdder: TaskAdding {
             throw TransferError(
                 .internal, "\(admitted.count) of \(specs.count) tasks were admitted; nothing was stored.")
         }
-        let added: [AddedTask]
+        let added: [AddTasks.Added]
         var isDueSoon = true
         // If the store is full, the alarms look for room.
         defer { if isDueSoon { signal.changed() } else { signal.queueChanged() } }
@@ -61,8 +61,8 @@ struct TaskAdder: TaskAdding {
 
     /// Notes which tasks have the URL of one that is queued already, be it of the same call.
     private static func naming(
-        _ queued: [Int: TaskID], in added: [AddedTask], _ downloads: [Int], _ specs: [TaskSpec]
-    ) -> [AddedTask] {
+        _ queued: [Int: TaskID], in added: [AddTasks.Added], _ downloads: [Int], _ specs: [TaskSpec]
+    ) -> [AddTasks.Added] {
         var added = added
         var first: [String: TaskID] = [:]
         first.reserveCapacity(downloads.count)
@@ -115,7 +115,7 @@ struct TaskAdder: TaskAdding {
     /// - Returns: the tasks, and when the first of them is due for anything; nil if none ever is.
     private func insert(
         _ tasks: [AdmittedTask], _ seen: SessionRecord, _ tokens: ClientTokens
-    ) async throws -> (tasks: [AddedTask], earliestTime: Timestamp?) {
+    ) async throws -> (tasks: [AddTasks.Added], earliestTime: Timestamp?) {
         let (key, now, transitions, storeID) = (seen.key, time.reading(), transitions, store.identifier)
         @Sendable func batch(_ configuration: SessionConfiguration) -> AddBatch {
             AddBatch(
@@ -146,8 +146,8 @@ struct TaskAdder: TaskAdding {
 
     /// A new task whose deadline has passed is over before anything is sent for it.
     private static func failLate(
-        _ added: [AddedTask], _ transitions: TaskTransitions, at now: Timestamp, in transaction: StoreTransaction
-    ) throws -> ([AddedTask], [TaskTransitions.Outcome]) {
+        _ added: [AddTasks.Added], _ transitions: TaskTransitions, at now: Timestamp, in transaction: StoreTransaction
+    ) throws -> ([AddTasks.Added], [TaskTransitions.Outcome]) {
         var (added, outcomes) = (added, [TaskTransitions.Outcome]())
         var states: [TaskID: TaskState] = [:]
         for index in added.indices where !added[index].isExisting {

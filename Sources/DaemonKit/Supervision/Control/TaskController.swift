@@ -18,8 +18,8 @@ struct TaskController: TaskControlling {
     let signal: SupervisionSignal
     let logger: Logger
 
-    func control(_ action: TaskAction, _ target: ControlTarget) async throws -> ControlOutcome {
-        var outcome = ControlOutcome()
+    func control(_ action: TaskAction, _ target: ControlTarget) async throws -> ControlResult {
+        var outcome = ControlResult()
         if case .remove(deleteFile: true) = action { outcome.files = [] }
         switch target.scope {
         case .ids(let ids):
@@ -37,11 +37,14 @@ struct TaskController: TaskControlling {
         return outcome
     }
 
+    private static let losesAll =
+        "It cannot continue from what it has done so far: after resume it begins again from 0."
+
     /// Tasks of one transaction: some milliseconds of the writer, and each commit is progress that stays.
     private static let chunkSize = 256
 
     private func control(
-        _ action: TaskAction, _ selector: TaskSelector, _ target: ControlTarget, into outcome: inout ControlOutcome
+        _ action: TaskAction, _ selector: TaskSelector, _ target: ControlTarget, into outcome: inout ControlResult
     ) async throws {
         var selector = selector
         selector.owner = target.owner.owner
@@ -58,7 +61,7 @@ struct TaskController: TaskControlling {
 
     private func control(
         _ action: TaskAction, _ ids: [TaskID], _ target: ControlTarget, isNamed: Bool,
-        into outcome: inout ControlOutcome
+        into outcome: inout ControlResult
     ) async throws {
         let meant = try await store.read { try $0.heads(ids) }.filter { isMeant($0, by: target) }
         let losing = losing(by: action, among: meant)
@@ -85,7 +88,10 @@ struct TaskController: TaskControlling {
             }
         }
         outcome.changed += changed.map(\.id)
-        outcome.losing += changed.map(\.id).filter(losing.contains)
+        let warned = changed.map(\.id).filter(losing.contains)
+        if !warned.isEmpty {
+            outcome.warnings = (outcome.warnings ?? []) + warned.map { .init(id: $0, message: Self.losesAll) }
+        }
         log(action, changed)
         if case .remove(deleteFile: true) = action {
             let removed = Set(changed.map(\.id))
@@ -118,7 +124,7 @@ struct TaskController: TaskControlling {
 
     /// Tries each held host at once, with the first of its tasks that were retried. A queued task can be retried if its host holds
     /// it back.
-    private func tryHeldHosts(_ results: [ControlResult], _ heads: [TaskHead]) async throws -> [ControlResult] {
+    private func tryHeldHosts(_ results: [ControlledTask], _ heads: [TaskHead]) async throws -> [ControlledTask] {
         guard gates.mayHoldHosts else { return results }
         let queued = Dictionary(heads.filter { $0.status.state == .queued }.map { ($0.id, $0) }) { first, _ in first }
         let ids = results.compactMap { result -> TaskID? in
@@ -182,7 +188,7 @@ struct TaskController: TaskControlling {
 
 /// What became of the tasks of one transaction.
 private struct ControlBatch {
-    var results: [ControlResult]
+    var results: [ControlledTask]
     /// Those that had been attempted, as they were.
     var attempted: [TaskRecord]
 }

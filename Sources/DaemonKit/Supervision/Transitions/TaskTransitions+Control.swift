@@ -4,7 +4,7 @@ import TransferModel
 import TransferStore
 
 /// What a control method did with one task.
-enum ControlResult: Sendable {
+enum ControlledTask: Sendable {
     /// As it is now, or was when it was removed.
     case changed(TaskHead)
     case skipped(TaskID, ErrorCode)
@@ -20,10 +20,10 @@ extension TaskTransitions {
     func control(
         _ action: TaskAction, _ ids: [TaskID], _ target: ControlTarget, wasFinal: [TaskID: Bool] = [:],
         sources: [TaskID: Result<FreshSource, TransferError>] = [:], in transaction: StoreTransaction
-    ) throws -> [ControlResult] {
+    ) throws -> [ControlledTask] {
         var heads = Dictionary(try transaction.heads(ids).map { ($0.id, $0) }) { first, _ in first }
         var changes = ControlChanges(transitions: self, action: action, sources: sources, now: time.reading())
-        let results = try ids.map { id -> ControlResult in
+        let results = try ids.map { id -> ControlledTask in
             guard let head = heads[id], target.owner.includes(head.session.owner) else {
                 return .skipped(id, .taskNotFound)
             }

@@ -1,5 +1,6 @@
 import Testing
 import TransferModel
+import TransferRPC
 import TransferStore
 
 @testable import DaemonKit
@@ -18,7 +19,7 @@ struct AddBatchTests {
         return AdmittedTask(spec: spec, host: "https://example.org:443")
     }
 
-    private func add(_ tasks: [AdmittedTask], owner: UserID? = nil) async throws -> [AddedTask] {
+    private func add(_ tasks: [AdmittedTask], owner: UserID? = nil) async throws -> [AddTasks.Added] {
         let key = SessionKey(owner: owner ?? fixture.key.owner, identifier: fixture.key.identifier)
         let (now, transitions) = (fixture.time.reading(), fixture.transitions)
         return try await fixture.store.write { transaction in
@@ -91,12 +92,12 @@ struct AddBatchTests {
             spec.url = "https://example.org/elsewhere"
             try transaction.setSpec(id, spec, host: "https://example.org:443")
         }
-        #expect(try await add(asked)[0] == AddedTask(id: id, state: .queued, isExisting: true))
+        #expect(try await add(asked)[0] == AddTasks.Added(id: id, state: .queued, existing: true))
         _ = try await fixture.apply(.cancel(keepPartial: false), to: id)
         let target = ControlTarget(scope: .ids([id]), owner: .everyone)
         _ = try await fixture.store.write { try transitions.control(.remove(deleteFile: false), [id], target, in: $0) }
         #expect(
-            try await add(asked)[0] == AddedTask(id: id, state: .cancelled, isExisting: true, isRemoved: true))
+            try await add(asked)[0] == AddTasks.Added(id: id, state: .cancelled, existing: true, removed: true))
         await #expect(throws: TransferError.self) { try await add([task("https://example.org/b", token: "t")]) }
     }
 

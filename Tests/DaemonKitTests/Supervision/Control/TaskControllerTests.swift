@@ -166,7 +166,7 @@ import TransferStore
         return id
     }
 
-    private func resend(_ id: TaskID) async throws -> ControlOutcome {
+    private func resend(_ id: TaskID) async throws -> ControlResult {
         try await supervision.controller.control(
             .resend, ControlTarget(scope: .ids([id]), owner: .user(fixture.key.owner)))
     }

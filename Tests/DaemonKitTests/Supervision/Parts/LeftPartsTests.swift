@@ -45,7 +45,7 @@ import TransferStore
         PartName.make(task: task.id, store: fixture.store.identifier)
     }
 
-    private func control(_ action: TaskAction, _ task: TaskRecord) async throws -> ControlOutcome {
+    private func control(_ action: TaskAction, _ task: TaskRecord) async throws -> ControlResult {
         try await supervision.controller.control(action, ControlTarget(scope: .ids([task.id]), owner: .everyone))
     }
 

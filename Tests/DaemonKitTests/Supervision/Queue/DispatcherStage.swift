@@ -14,6 +14,7 @@ final class DispatcherStage: Sendable {
     let settings = Guarded(DaemonSettings())
     let gates: Gatekeeper
     private let times: SupervisionSignal.Listener
+    private let queue: SupervisionSignal.Listener
     let dispatcher: Dispatcher
 
     init(_ fixture: SupervisionFixture, closedUntil: Timestamp? = nil) {
@@ -23,6 +24,7 @@ final class DispatcherStage: Sendable {
         self.runs = runs
         gates = slots.gates
         times = slots.signal.listen(to: .times)
+        queue = slots.signal.listen(to: .queue)
         dispatcher = Dispatcher(
             store: fixture.store, runs: runs, slots: slots, transitions: fixture.transitions, time: time,
             settings: { settings.withLock { $0 } }, logger: Logger(label: "test"),
@@ -43,6 +45,9 @@ final class DispatcherStage: Sendable {
 
     /// Whether the alarms were told of another next look since this was asked last.
     var hasNewLook: Bool { times.take()?.contains(.times) ?? false }
+
+    /// Whether the dispatcher was told since this was asked last that other tasks may run.
+    var isQueueChanged: Bool { queue.take()?.contains(.queue) ?? false }
 
     var startedIDs: [TaskID] { started.withLock { $0.map(\.id) } }
 
