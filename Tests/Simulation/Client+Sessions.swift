@@ -49,8 +49,8 @@ extension Client {
         world.note("\(cancels ? "invalidate" : "finish") \(name)")
         Task {
             do {
-                let (key, sessions) = (Self.key(name), daemon.supervision.sessions)
-                let session = try await cancels ? sessions.invalidate(key) : sessions.finish(key)
+                let (key, control) = (Self.key(name), daemon.supervision.sessions)
+                let session = try await cancels ? control.invalidate(key) : control.finish(key)
                 world.note("\(name) is \(session.state.rawValue)")
                 endedSession(name, own)
                 if sessions[name]?.open == 0 { sessions[name]?.isOver = true }
@@ -72,8 +72,8 @@ extension Client {
         world.note("\(pauses ? "pause" : "resume") session \(name)")
         Task {
             do {
-                let (key, sessions) = (Self.key(name), daemon.supervision.sessions)
-                _ = try await pauses ? sessions.pause(key) : sessions.resume(key)
+                let (key, control) = (Self.key(name), daemon.supervision.sessions)
+                _ = try await pauses ? control.pause(key) : control.resume(key)
                 if sessions[name]?.pauseRequests == number { sessions[name]?.isPaused = pauses }
                 world.note("\(name) is \(pauses ? "paused" : "resumed")")
             } catch {

@@ -1,4 +1,5 @@
 import CurlEngine
+import FileKit
 import Logging
 import Threading
 import TransferCore
@@ -112,7 +113,7 @@ package struct Supervision: Sendable {
             store: store, stops: stops, transitions: transitions, leftParts: leftParts, clock: clock,
             configuration: configuration, time: time, logger: logger)
         endings = UploadEndings(
-            patience: patience, engine: engine, files: files, policy: transitions.policy, time: time, logger: logger
+            patience: patience, engine: engine, files: files, policy: policies.policy, time: time, logger: logger
         ) { signal.timesChanged() }
         alarms = Alarms(
             store: store, clock: clock, deadlines: deadlines, waiting: waiting, schedules: schedules,
@@ -128,7 +129,7 @@ package struct Supervision: Sendable {
         _ policies: TaskPolicies, _ time: any TimeSource, _ logger: Logger
     ) -> TaskTransitions {
         TaskTransitions(
-            time: time, policy: policies.policy,
+            time: time, resourceTimeout: policies.resourceTimeout,
             queueLimit: { policies.configuration().global.maximumQueuedTasksPerUser },
             unreadable: { task, cause in
                 logger.error(

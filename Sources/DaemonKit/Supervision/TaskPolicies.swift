@@ -18,6 +18,12 @@ struct TaskPolicies: Sendable {
         return policy
     }
 
+    /// As `EffectivePolicy.resourceTimeout`: each step of a task asks for it, and for nothing else.
+    func resourceTimeout(of spec: TaskSpec, _ session: SessionConfiguration) -> Seconds {
+        spec.timeoutIntervalForResource ?? session.timeoutIntervalForResource
+            ?? configuration().settings.session.timeoutIntervalForResource
+    }
+
     /// Host that a task connects to; nil if it has none, or if the task, its session or the settings name a proxy.
     func directHost(of record: TaskRecord, in session: SessionRecord) -> String? {
         Self.directHost(of: record, proxy: policy(of: record, in: session).network.proxy)

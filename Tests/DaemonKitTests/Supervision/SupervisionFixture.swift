@@ -48,7 +48,8 @@ final class SupervisionFixture: Sendable {
     ) throws {
         folder = try TemporaryFolder()
         store = try TransferStore(folder: folder.path)
-        transitions = TaskTransitions(time: time, policy: policy, queueLimit: { queueLimit })
+        transitions = TaskTransitions(
+            time: time, resourceTimeout: { policy($0, $1).resourceTimeout }, queueLimit: { queueLimit })
     }
 
     deinit { store.close() }

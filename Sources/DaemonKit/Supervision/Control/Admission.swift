@@ -113,9 +113,10 @@ struct Admission {
             try UnbuiltNames.check(spec, path: path)
             let given = try SpecRules(path: path).check(spec)
             var spec = spec
-            let brought = try await unpackResumeData(&spec, path: path)
+            let brought = spec.resumeData == nil ? nil : try await unpackResumeData(&spec, path: path)
             let url = try given ?? URLRules.parse(spec.url ?? "")
-            try await files.checkReadable(Self.localFiles(of: spec, url, path: path), owner: owner)
+            let named = Self.localFiles(of: spec, url, path: path)
+            if !named.isEmpty { try await files.checkReadable(named, owner: owner) }
             if spec.kind == .download { spec.destination = try settledDestination(of: spec) }
             var task = AdmittedTask(
                 spec: spec, host: url.hostKey, destinationDevice: nil, checkpoint: brought)
@@ -128,7 +129,7 @@ struct Admission {
                 }
             case .data: break
             }
-            try await takeBody(of: &task, path: path)
+            if task.spec.body != nil { try await takeBody(of: &task, path: path) }
             // What the protocol's strategy refuses is refused here already.
             _ = try StrategyRegistry.strategy(
                 for: StrategyRequest(

@@ -1,3 +1,4 @@
+import FileKit
 import TransferCore
 import TransferModel
 import TransferRPC

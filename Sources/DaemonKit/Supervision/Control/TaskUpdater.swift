@@ -1,5 +1,5 @@
-import FileKit
 import CurlEngine
+import FileKit
 import Logging
 import TransferCore
 import TransferModel

@@ -1,3 +1,4 @@
+import FileKit
 import Logging
 import TransferCore
 import TransferModel

@@ -15,8 +15,8 @@ package struct TaskTransitions: Sendable {
     }
 
     let time: any TimeSource
-    /// What is in force for a task of a session.
-    let policy: @Sendable (TaskSpec, SessionConfiguration) -> EffectivePolicy
+    /// The `timeoutIntervalForResource` that is in force for a task of a session.
+    let resourceTimeout: @Sendable (TaskSpec, SessionConfiguration) -> Seconds
     /// How time counts for tasks of sessions that are or were paused.
     let clocks = SessionClocks()
     /// Unfinished tasks that one user may have; nil = no limit.
@@ -179,7 +179,7 @@ package struct TaskTransitions: Sendable {
         of spec: TaskSpec, _ status: TaskStatus, _ session: SessionConfiguration, in key: SessionKey,
         at now: ClockReading
     ) -> Timestamp? {
-        status.budgetLeft(of: policy(spec, session).resourceTimeout, at: clocks.reading(now, of: key))
+        status.budgetLeft(of: resourceTimeout(spec, session), at: clocks.reading(now, of: key))
             .map { now.wall.advanced(by: $0) }
     }
 }
