@@ -156,10 +156,10 @@ import TransferStore
         // Off for a year: the next daemon cannot know, and waits as well.
         fixture.time.advance(34_560_000)
         let next = try await self.supervision()
-        await next.keepHouse()
+        await next.house.run()
         #expect(try await fixture.store.read { try $0.task(id) } != nil)
         fixture.time.advance(3600)
-        await next.keepHouse()
+        await next.house.run()
         #expect(try await fixture.store.read { try $0.task(id) } == nil)
         #expect(try await fixture.events().isEmpty)
     }
