@@ -24,6 +24,7 @@ http {{
     server {{ listen 127.0.0.1:{https1} ssl; root {root}; }}
     server {{ listen 127.0.0.1:{https2} ssl http2; root {root}; }}
     server {{ listen 127.0.0.1:{limited}; root {root}; limit_rate {limit}; }}
+    server {{ listen 127.0.0.1:{slow}; root {root}; limit_rate {slow_limit}; }}
     server {{ listen 127.0.0.1:{put}; root {uploads}; client_max_body_size 0; dav_methods PUT; }}
 }}
 """
@@ -59,11 +60,11 @@ def make_certificates(folder):
 
 
 class Nginx:
-    """`origin("http")`, `"https1"`, `"https2"`, `"limited"` and `"put"` are the addresses of its ports."""
+    """`origin("http")`, `"https1"`, `"https2"`, `"limited"`, `"slow"` and `"put"` are the addresses of its ports."""
 
-    KINDS = ["http", "https1", "https2", "limited", "put"]
+    KINDS = ["http", "https1", "https2", "limited", "slow", "put"]
 
-    def __init__(self, folder, root, uploads, limit="2m"):
+    def __init__(self, folder, root, uploads, limit="2m", slow_limit="20k"):
         program = shutil.which("nginx", path=os.environ.get("PATH", "") + ":/usr/sbin")
         if not program:
             raise SystemExit("nginx is missing: Benchmarks/prepare installs it")
@@ -73,7 +74,7 @@ class Nginx:
         configuration = folder / "nginx.conf"
         configuration.write_text(CONFIGURATION.format(
             user="user root; " if os.geteuid() == 0 else "", folder=folder, root=root, uploads=uploads,
-            generated=GENERATED, limit=limit, **self.ports))
+            generated=GENERATED, limit=limit, slow_limit=slow_limit, **self.ports))
         self.process = children.start(
             [program, "-p", str(folder), "-e", str(folder / "error.log"), "-c", str(configuration)])
         if not all(answers(port) for port in self.ports.values()):

@@ -48,6 +48,12 @@ CURLcode dld_easy_set_response_callbacks(
     return code;
 }
 
+void dld_easy_forget(CURL *easy) {
+    curl_easy_setopt(easy, CURLOPT_PRIVATE, NULL);
+    curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, NULL);
+    curl_easy_setopt(easy, CURLOPT_HTTPHEADER, NULL);
+}
+
 CURLcode dld_easy_set_upload_callbacks(
     CURL *easy, dld_body_callback read, dld_seek_callback seek, void *context) {
     CURLcode code = curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);

@@ -207,6 +207,8 @@ package struct ExchangeOutcome: Sendable {
 
     package var end: End
     package var head: ResponseHead?
+    /// What the exchange's judge said of `head`, if it was asked.
+    package var verdict: Verdict?
     /// Trailer fields, where there were any.
     package var trailers: [HeaderField]
     /// Next offset in the part file: everything before it is written (not necessarily synced).

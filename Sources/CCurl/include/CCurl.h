@@ -28,6 +28,9 @@ CURLcode dld_easy_set_pointer(CURL *easy, CURLoption option, void *value);
 CURLcode dld_easy_set_response_callbacks(
     CURL *easy, dld_body_callback body, dld_body_callback header, void *context);
 
+/// Takes back what belongs to one transfer: the pointer of its callbacks, its texts and lists.
+void dld_easy_forget(CURL *easy);
+
 /// Where a request's body comes from, how it is rewound, and the pointer both are given.
 CURLcode dld_easy_set_upload_callbacks(
     CURL *easy, dld_body_callback read, dld_seek_callback seek, void *context);

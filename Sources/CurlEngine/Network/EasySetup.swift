@@ -14,12 +14,20 @@ struct EasySetup {
         self.userAgent = userAgent
     }
 
-    /// - Parameter easy: as new, or reset.
+    /// - Parameters:
+    ///   - easy: as new, or reset.
+    ///   - isKept: it is still configured for a transfer with this one's recipe.
     /// - Returns: libcurl's word on the first option it refused, `CURLE_OK` where there was none.
     static func configure(
-        _ easy: UnsafeMutableRawPointer, for transfer: Transfer, userAgent: String
+        _ easy: UnsafeMutableRawPointer, for transfer: Transfer, userAgent: String, isKept: Bool = false
     ) -> CURLcode {
         var setup = EasySetup(easy, userAgent: userAgent)
+        setup.address(transfer)
+        if isKept {
+            setup.beginCallback(transfer)
+            setup.headers(transfer)
+            return setup.result
+        }
         setup.common(transfer)
         setup.proxy(transfer.exchange.network)
         setup.tls(transfer)
@@ -29,6 +37,19 @@ struct EasySetup {
         default: setup.files(transfer)
         }
         return setup.result
+    }
+
+    /// What no two transfers share: the URL, and whom libcurl calls.
+    private mutating func address(_ transfer: Transfer) {
+        set(CURLOPT_URL, transfer.request.url.text)
+        if result == CURLE_OK { result = dld_easy_set_pointer(easy, CURLOPT_ERRORBUFFER, transfer.errorText) }
+        if result == CURLE_OK {
+            result = dld_easy_set_response_callbacks(easy, receiveBody, receiveHeader, pointer(to: transfer))
+        }
+    }
+
+    private mutating func beginCallback(_ transfer: Transfer) {
+        if result == CURLE_OK { result = dld_easy_set_begin_callback(easy, beginRequest, pointer(to: transfer)) }
     }
 
     private mutating func set(_ option: CURLoption, _ value: Int) {
@@ -65,7 +86,6 @@ struct EasySetup {
 
     private mutating func common(_ transfer: Transfer) {
         let network = transfer.exchange.network
-        set(CURLOPT_URL, transfer.request.url.text)
         set(CURLOPT_NOSIGNAL, 1)
         // Without it removing a handle waits for an unanswered name server.
         set(CURLOPT_QUICK_EXIT, 1)
@@ -77,11 +97,6 @@ struct EasySetup {
         set(CURLOPT_TCP_KEEPALIVE, 1)
         set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
         if transfer.isAfresh { set(CURLOPT_FRESH_CONNECT, 1) }
-        if result == CURLE_OK { result = dld_easy_set_pointer(easy, CURLOPT_ERRORBUFFER, transfer.errorText) }
-        if result == CURLE_OK {
-            result = dld_easy_set_response_callbacks(
-                easy, receiveBody, receiveHeader, Unmanaged.passUnretained(transfer).toOpaque())
-        }
         if result == CURLE_OK { result = dld_easy_set_private_sockets(easy) }
         if result == CURLE_OK, let trace = transfer.reactor?.trace, trace.isWanted() {
             result = trace.follow(transfer, on: easy)
@@ -95,8 +110,14 @@ struct EasySetup {
         }
     }
 
+    /// Nothing here changes the environment.
+    private static let environmentHasProxies = ["http", "https", "ftp", "all"].contains { scheme in
+        getenv("\(scheme)_proxy") != nil || getenv("\(scheme.uppercased())_PROXY") != nil
+    }
+
     private mutating func proxy(_ network: NetworkOptions) {
-        if let proxy = network.proxy { set(CURLOPT_PROXY, proxy) }
+        // libcurl would look for six variables in vain.
+        if let proxy = network.proxy ?? (Self.environmentHasProxies ? nil : "") { set(CURLOPT_PROXY, proxy) }
         set(CURLOPT_PROXYAUTH, DLD_AUTH_BASIC_DIGEST)
     }
 
@@ -150,7 +171,7 @@ struct EasySetup {
         // A server may close an idle connection just when it is used again; what cannot be repeated had better not
         // meet that.
         if !request.isIdempotent { set(CURLOPT_MAXAGE_CONN, Self.freshSeconds) }
-        if result == CURLE_OK { result = dld_easy_set_begin_callback(easy, beginRequest, pointer(to: transfer)) }
+        beginCallback(transfer)
         headers(transfer)
     }
 
@@ -187,32 +208,19 @@ struct EasySetup {
         return Int(mustBe11 ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS)
     }
 
-    /// A field without a value is written `Name;` for libcurl (CURLOPT_HTTPHEADER(3)).
     private mutating func headers(_ transfer: Transfer) {
-        var list: UnsafeMutablePointer<curl_slist>?
-        var fields = transfer.request.allHeaders
-        if transfer.isSending {
-            // The length is the payload's, and libcurl says it; the wait for a 100 is the exchange's choice, not
-            // libcurl's.
-            fields.removeAll { ["content-length", "transfer-encoding", "expect"].contains($0.name.lowercased()) }
-            list = curl_slist_append(list, transfer.expectsContinue ? "Expect: 100-continue" : "Expect:")
+        let expectation = transfer.isSending ? transfer.expectsContinue ? "Expect: 100-continue" : "Expect:" : nil
+        var lines = transfer.reactor?.headerLines
+        if lines?.serve(transfer.request, expectation: expectation) != true {
+            lines = HeaderLines(transfer.request, expectation: expectation, userAgent: userAgent)
         }
-        if !fields.contains(where: { $0.isNamed("User-Agent") }) {
-            fields.append(HeaderField("User-Agent", userAgent))
+        guard let lines else {
+            result = CURLE_BAD_FUNCTION_ARGUMENT
+            return
         }
-        for field in fields {
-            let line = field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)"
-            guard !line.utf8.contains(where: { $0 == 10 || $0 == 13 || $0 == 0 }),
-                let longer = curl_slist_append(list, line)
-            else {
-                result = CURLE_BAD_FUNCTION_ARGUMENT
-                continue
-            }
-            list = longer
-        }
-        curl_slist_free_all(transfer.headerList)
-        transfer.headerList = list
-        if result == CURLE_OK { result = dld_easy_set_list(easy, CURLOPT_HTTPHEADER, list) }
+        transfer.reactor?.headerLines = lines
+        transfer.headerLines = lines
+        if result == CURLE_OK { result = dld_easy_set_list(easy, CURLOPT_HTTPHEADER, lines.list) }
     }
 
     private mutating func files(_ transfer: Transfer) {

@@ -1,3 +1,4 @@
+import Glibc
 import TransferCore
 import TransferModel
 
@@ -36,7 +37,7 @@ package struct HeadParser {
 
     package mutating func line(_ bytes: UnsafeRawBufferPointer) -> Event {
         let line = Self.withoutEnd(bytes)
-        if line.starts(with: "HTTP/".utf8) { return statusLine(line) }
+        if Self.isStatusLine(line) { return statusLine(line) }
         switch stage {
         case .waiting:
             if line.starts(with: "Content-Length:".utf8) { Self.add(line, to: &announced) }
@@ -64,6 +65,11 @@ package struct HeadParser {
         if !line.isEmpty { Self.add(line, to: &trailers) }
     }
 
+    private static func isStatusLine(_ line: UnsafeRawBufferPointer) -> Bool {
+        guard line.count >= 5, let start = line.baseAddress else { return false }
+        return memcmp(start, "HTTP/", 5) == 0
+    }
+
     private static func withoutEnd(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
         var end = bytes.count
         while end > 0, bytes[end - 1] == 10 || bytes[end - 1] == 13 { end -= 1 }
@@ -77,10 +83,13 @@ package struct HeadParser {
         status = parts.count > 1 ? Int(String(decoding: parts[1], as: UTF8.self)) : nil
         let text = parts.count > 2 ? String(decoding: Self.trimmed(parts[2]), as: UTF8.self) : ""
         reason = text.isEmpty ? nil : text
+        headers.reserveCapacity(Self.usualCount)
         stage = (100..<200).contains(status ?? 0) ? .interim : .head
         return .none
     }
 
+    /// Fields that most answers have at most.
+    private static let usualCount = 16
     private static let space = UInt8(ascii: " ")
     private static func isBlank(_ byte: UInt8) -> Bool { byte == space || byte == UInt8(ascii: "\t") }
 
@@ -94,6 +103,7 @@ package struct HeadParser {
     /// A line that begins with a blank continues the one before (obsolete folding); one without a colon says nothing. CR and
     /// NUL become spaces, as RFC 9110 section 5.5 asks for: what a server sent may be sent back to it.
     private static func add(_ line: UnsafeRawBufferPointer, to fields: inout [HeaderField]) {
+        if let field = plainField(line) { return fields.append(field) }
         if line.contains(where: { $0 == 13 || $0 == 0 }) {
             return line.map { $0 == 13 || $0 == 0 ? space : $0 }.withUnsafeBytes { add($0, to: &fields) }
         }
@@ -110,6 +120,31 @@ package struct HeadParser {
             fields.append(HeaderField(name, value))
         } else {
             fields.append(HeaderField(latin1(name), latin1(value)))
+        }
+    }
+
+    /// A line of printable ASCII with a name at its beginning, as nearly all are; nil for any other.
+    private static func plainField(_ line: UnsafeRawBufferPointer) -> HeaderField? {
+        guard let first = line.first, !isBlank(first) else { return nil }
+        var colon: Int?
+        for index in 0..<line.count {
+            let byte = line[index]
+            guard byte >= space && byte < 127 || byte == UInt8(ascii: "\t") else { return nil }
+            if colon == nil, byte == UInt8(ascii: ":") { colon = index }
+        }
+        guard let colon else { return nil }
+        return HeaderField(ascii(line, 0, colon), ascii(line, colon + 1, line.count))
+    }
+
+    /// These bytes without the blanks around them. (Validating costs ten times as much as this copy.)
+    private static func ascii(_ line: UnsafeRawBufferPointer, _ start: Int, _ end: Int) -> String {
+        var (start, end) = (start, end)
+        while start < end, isBlank(line[start]) { start += 1 }
+        while start < end, isBlank(line[end - 1]) { end -= 1 }
+        return String(unsafeUninitializedCapacity: end - start) { text in
+            let bytes = UnsafeRawBufferPointer(rebasing: line[start..<end])
+            UnsafeMutableRawBufferPointer(text).copyMemory(from: bytes)
+            return bytes.count
         }
     }
 

@@ -16,7 +16,7 @@ extension Reactor {
     }
 
     func sinkChanged(_ transfer: Transfer) {
-        guard transfers[ObjectIdentifier(transfer)] != nil else { return }
+        guard transfers.contains(transfer) else { return }
         if let failure = transfer.sink?.failure {
             return conclude(transfer, .local(errno: failure.errno, operation: failure.operation))
         }
@@ -24,14 +24,14 @@ extension Reactor {
     }
 
     func restartIsDurable(_ transfer: Transfer) {
-        guard transfers[ObjectIdentifier(transfer)] != nil else { return }
+        guard transfers.contains(transfer) else { return }
         transfer.beginAfterRestart(self)
         if let ending = transfer.ending { return conclude(transfer, ending) }
         release(transfer, .restart)
     }
 
     func buffersFreed() {
-        for transfer in Array(transfers.values) {
+        for transfer in transfers.all {
             if transfer.holds.contains(.writer) { release(transfer, .writer) }
             if transfer.holds.contains(.source) { transfer.feed?.prefetch() }
         }
@@ -107,7 +107,7 @@ extension Reactor {
         let waiters = rateWaiters
         rateWaiters.removeAll(keepingCapacity: true)
         rateDeadline = nil
-        for transfer in waiters where transfers[ObjectIdentifier(transfer)] != nil {
+        for transfer in waiters where transfers.contains(transfer) {
             release(transfer, [.rate, .sendRate])
         }
     }
@@ -128,7 +128,7 @@ extension Reactor {
             case .sending: body(&sendLimiter)
             }
         guard isChanged else { return }
-        for transfer in transfers.values { setLimits(transfer) }
+        for transfer in transfers.all { setLimits(transfer) }
         wakeRateWaiters()
     }
 }

@@ -14,11 +14,11 @@ extension Reactor {
     func beginRoundIfDue() {
         if crowd.note(transfers.count), !crowd.isCrowded {
             round = []
-            for transfer in transfers.values { transfer.leaveCrowd() }
+            for transfer in transfers.all { transfer.leaveCrowd() }
         }
         guard crowd.isCrowded, round.isEmpty, now >= nextRound else { return }
         nextRound = now + Self.roundInterval
-        round = Array(transfers.values)
+        round = transfers.all
     }
 
     /// Comes to the next transfers of the round; after the last one, what was read is synced.
@@ -30,7 +30,7 @@ extension Reactor {
     }
 
     private func visit(_ transfer: Transfer) {
-        guard transfers[ObjectIdentifier(transfer)] != nil, let sink = transfer.sink else { return }
+        guard transfers.contains(transfer), let sink = transfer.sink else { return }
         transfer.setLowWater(isCrowded: true)
         if transfer.lowWater > 1, transfer.holds.isEmpty { read(transfer) }
         transfer.flush(sink, now: now, age: 0)

@@ -37,8 +37,10 @@ final class Reactor: @unchecked Sendable {
     let multi: UnsafeMutableRawPointer
 
     private(set) var now = dld_monotonic_nanoseconds()
-    var transfers: [ObjectIdentifier: Transfer] = [:]
-    private var idleHandles: [UnsafeMutableRawPointer] = []
+    var transfers = TransferTable()
+    private var handles = HandlePool()
+    /// Those of the last request.
+    var headerLines: HeaderLines?
     private var curlDeadline: Int64?
     private var tickDeadline: Int64?
     private var armed: Int64 = 0
@@ -59,7 +61,6 @@ final class Reactor: @unchecked Sendable {
     var nextRound: Int64 = 0
 
     static let tick: Int64 = 100_000_000
-    private static let idleHandleLimit = 64
 
     init?(
         maximumTransfers: Int, userAgent: String, files: FileSide, trace: EngineTrace? = nil,
@@ -82,7 +83,7 @@ final class Reactor: @unchecked Sendable {
     }
 
     deinit {
-        for handle in idleHandles { curl_easy_cleanup(handle) }
+        handles.empty()
         curl_multi_cleanup(multi)
         if epoll >= 0 { close(epoll) }
         if timer >= 0 { close(timer) }
@@ -163,7 +164,7 @@ final class Reactor: @unchecked Sendable {
         case .ping(let answer): answer()
         case .stop(let done):
             stopped = done
-            for transfer in Array(transfers.values) { abort(transfer) }
+            for transfer in transfers.all { abort(transfer) }
         }
     }
 
@@ -203,7 +204,7 @@ final class Reactor: @unchecked Sendable {
         if let deadline = tickDeadline, deadline <= now {
             tickDeadline = now + Self.tick
             beginRoundIfDue()
-            let restless = transfers.values.filter { !$0.isInRounds }
+            let restless = transfers.all.filter { !$0.isInRounds }
             for transfer in restless { inspect(transfer) }
             stepMissedEvents(of: restless)
         }
@@ -239,7 +240,7 @@ final class Reactor: @unchecked Sendable {
         transfer.reactor = self
         transfer.began = now
         setLimits(transfer)
-        transfers[ObjectIdentifier(transfer)] = transfer
+        transfers.add(transfer)
         transfer.announceLength()
         transfer.feed?.start { [weak self] in self?.post(.sendingChanged(transfer)) }
         send(transfer)
@@ -248,7 +249,7 @@ final class Reactor: @unchecked Sendable {
     /// Puts the transfer's current request on the network.
     private func send(_ transfer: Transfer) {
         transfer.expectsContinue = asksFirst(transfer)
-        let (handle, code) = preparedHandle(for: transfer)
+        let (handle, code) = handles.take(for: transfer, userAgent: userAgent)
         guard let easy = handle else {
             return conclude(transfer, .transport(code: Int(CURLE_OUT_OF_MEMORY.rawValue), message: "out of memory"))
         }
@@ -261,18 +262,6 @@ final class Reactor: @unchecked Sendable {
         }
     }
 
-    /// A used handle, or a new one where that refuses the request: one that left a connection which others still share
-    /// (HTTP/2) keeps its buffer, and then 7.88 does not take CURLOPT_BUFFERSIZE.
-    private func preparedHandle(for transfer: Transfer) -> (UnsafeMutableRawPointer?, CURLcode) {
-        if let used = idleHandles.popLast() {
-            let code = EasySetup.configure(used, for: transfer, userAgent: userAgent)
-            guard code == CURLE_BAD_FUNCTION_ARGUMENT else { return (used, code) }
-            curl_easy_cleanup(used)
-        }
-        guard let new = curl_easy_init() else { return (nil, CURLE_OUT_OF_MEMORY) }
-        return (new, EasySetup.configure(new, for: transfer, userAgent: userAgent))
-    }
-
     private func asksFirst(_ transfer: Transfer) -> Bool {
         guard transfer.isSending, !transfer.isQuestionRefused, let feed = transfer.feed else { return false }
         return expectations.apply(
@@ -282,12 +271,10 @@ final class Reactor: @unchecked Sendable {
 
     private func abort(_ transfer: Transfer) {
         transfer.isAborted = true
-        guard transfers[ObjectIdentifier(transfer)] != nil else { return }
+        guard transfers.contains(transfer) else { return }
         conclude(transfer, .aborted)
     }
 
-    /// Keeps the handle for another transfer only where libcurl itself ended this one without an error: after a name
-    /// that did not resolve, 7.88 refuses CURLOPT_BUFFERSIZE on it for ever.
     private func takeHandle(_ transfer: Transfer) {
         transfer.measureSending(atEnd: true)
         guard let easy = transfer.easy else { return }
@@ -295,12 +282,7 @@ final class Reactor: @unchecked Sendable {
         curl_multi_remove_handle(multi, easy)
         transfer.socket = -1
         transfer.lastWords = nil
-        if transfer.isHandleClean, idleHandles.count < Self.idleHandleLimit {
-            curl_easy_reset(easy)
-            idleHandles.append(easy)
-        } else {
-            curl_easy_cleanup(easy)
-        }
+        handles.giveBack(easy, of: transfer)
     }
 
     /// Takes the transfer out of libcurl and the table; not from inside a callback.
@@ -308,8 +290,9 @@ final class Reactor: @unchecked Sendable {
         var connectCode = 0
         if let easy = transfer.easy { dld_easy_get_long(easy, CURLINFO_HTTP_CONNECTCODE, &connectCode) }
         takeHandle(transfer)
-        guard transfers.removeValue(forKey: ObjectIdentifier(transfer)) != nil else { return }
+        guard transfers.remove(transfer) else { return }
         transfer.conclude(end, connectCode: connectCode, recycling: buffers)
+        transfer.reactor = nil
     }
 
     private func collectFinished() {

@@ -68,6 +68,7 @@ extension Transfer {
         let head = makeHead()
         self.head = head
         let verdict = exchange.judge.judge(head)
+        self.verdict = verdict
         context.observer.transferResponded(head, verdict: verdict)
         switch verdict {
         case .stop(let reason):

@@ -58,7 +58,11 @@ final class Transfer: @unchecked Sendable {
     private let report: @Sendable (ExchangeOutcome) -> Void
 
     /// Set while the reactor's table holds the transfer.
-    weak var reactor: Reactor?
+    var reactor: Reactor?
+    /// Where it is in that table.
+    var place: Int?
+    /// How its handle is configured, if another transfer may go on with it.
+    var recipe: HandleRecipe?
     var request: RequestState
     var easy: UnsafeMutableRawPointer?
     /// The socket that libcurl watches for it, -1 where there is none; of several the latest.
@@ -66,7 +70,7 @@ final class Transfer: @unchecked Sendable {
     var lastWords: LastWords?
     /// libcurl has ended the request without an error: the handle may serve another transfer.
     var isHandleClean = false
-    var headerList: UnsafeMutablePointer<curl_slist>?
+    var headerLines: HeaderLines?
     /// FTP commands that go out right before RETR.
     var commandList: UnsafeMutablePointer<curl_slist>?
     let errorText: UnsafeMutablePointer<CChar>
@@ -75,6 +79,7 @@ final class Transfer: @unchecked Sendable {
     /// Bytes of heads and trailers that came in answer to the current request.
     var headLength = 0
     var head: ResponseHead?
+    var verdict: Verdict?
     var acceptance: Acceptance?
     var use = BodyUse.undecided
     /// The end we decided on; libcurl's own verdict does not count any more.
@@ -152,7 +157,6 @@ final class Transfer: @unchecked Sendable {
     }
 
     deinit {
-        curl_slist_free_all(headerList)
         curl_slist_free_all(commandList)
         errorText.deallocate()
     }
@@ -218,6 +222,7 @@ final class Transfer: @unchecked Sendable {
             end: end, head: head, trailers: parser.trailers, offset: exchange.startOffset,
             received: ByteCount(received), delimited: isDelimited,
             proxyStatus: proxyStatus(connectCode: connectCode))
+        outcome.verdict = verdict
         outcome.proxy = proxy(of: end)
         outcome.sent = ByteCount(sent)
         outcome.body = captured

@@ -3,7 +3,8 @@ package enum EntityTag {
     /// A quoted tag without `W/`: it changes with every byte, so ranges of two answers with it belong together. One with
     /// control characters could not be sent back.
     package static func isStrong(_ tag: String) -> Bool {
-        tag.count >= 2 && tag.hasPrefix("\"") && tag.hasSuffix("\"") && !tag.dropFirst().dropLast().contains("\"")
-            && tag.utf8.allSatisfy { $0 >= 32 && $0 != 127 }
+        let (bytes, quote) = (tag.utf8, UInt8(ascii: "\""))
+        guard bytes.count >= 2, bytes.first == quote, bytes.last == quote else { return false }
+        return bytes.dropFirst().dropLast().allSatisfy { $0 >= 32 && $0 != 127 && $0 != quote }
     }
 }

@@ -5,6 +5,7 @@ enum MessageFraming {
     /// The body's length from Content-Length; nil where there is none or it does not count (RFC 9112 section 6.3).
     /// - Throws: `http.protocol` where values differ or are no numbers: two parties could read two bodies.
     static func contentLength(_ head: ResponseHead) throws(TransferError) -> ByteCount? {
+        if let length = plainLength(head) { return length }
         let values = head.values("content-length").flatMap {
             $0.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
         }
@@ -18,6 +19,20 @@ enum MessageFraming {
         }
         let chunked = head.values("transfer-encoding").contains { $0.lowercased().contains("chunked") }
         return chunked ? nil : length
+    }
+
+    /// The only Content-Length, if nothing beside it says how the body ends.
+    private static func plainLength(_ head: ResponseHead) -> ByteCount? {
+        var found: String?
+        for field in head.headers {
+            if field.isNamed("content-length") {
+                guard found == nil else { return nil }
+                found = field.value
+            } else if field.isNamed("transfer-encoding") {
+                return nil
+            }
+        }
+        return found.flatMap { ContentRange.number($0) }
     }
 
     private static func bad(_ what: String, _ values: [String]) -> TransferError {
@@ -45,8 +60,10 @@ enum MessageFraming {
     /// A field that should come once. Differing values are joined (RFC 9110 section 5.3): such a validator equals no held
     /// one, and is not a strong one.
     private static func single(_ name: String, _ head: ResponseHead) -> String? {
+        let all = head.values(name)
+        guard all.count > 1 else { return all.first?.trimmed }
         var values: [String] = []
-        for value in head.values(name).map(\.trimmed) where !values.contains(value) { values.append(value) }
-        return values.isEmpty ? nil : values.joined(separator: ", ")
+        for value in all.map(\.trimmed) where !values.contains(value) { values.append(value) }
+        return values.joined(separator: ", ")
     }
 }

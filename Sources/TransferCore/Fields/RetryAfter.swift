@@ -23,6 +23,7 @@ extension StringProtocol {
     var trimmed: String {
         let isBlank: (UInt8) -> Bool = { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
         let bytes = Substring(self).utf8
+        guard let head = bytes.first, let tail = bytes.last, isBlank(head) || isBlank(tail) else { return String(self) }
         guard let first = bytes.firstIndex(where: { !isBlank($0) }), let last = bytes.lastIndex(where: { !isBlank($0) })
         else { return "" }
         return String(Substring(bytes[first...last]))

@@ -130,7 +130,8 @@ package struct HTTPDownload: TransferStrategy {
     // MARK: Going on
 
     private mutating func finished(_ outcome: ExchangeOutcome) -> Step {
-        guard let head = outcome.head, case .accept(let accepted) = judge.judge(head) else { return failed(outcome) }
+        guard let head = outcome.head, case .accept(let accepted) = outcome.verdict ?? judge.judge(head)
+        else { return failed(outcome) }
         progress = accepted
         if let expected = accepted.expected, outcome.offset < accepted.offset + expected { return failed(outcome) }
         // Where a part does not tell the whole's length, only a 416 tells that there is no more.

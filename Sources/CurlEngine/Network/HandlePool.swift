@@ -1,0 +1,59 @@
+import CCurl
+import TransferCore
+import TransferModel
+
+/// How a handle was configured, as far as it may stay so for the next transfer. A plain download over HTTP differs from
+/// another one with the same network options in its URL, its header lines and its callbacks only.
+struct HandleRecipe: Equatable {
+    private let network: Boxed<NetworkOptions>
+    private let scheme: String
+    private let isForeign: Bool
+
+    /// nil for a transfer that needs options of its own.
+    init?(_ transfer: Transfer) {
+        let (exchange, request) = (transfer.exchange, transfer.request)
+        guard exchange.kind == .download, request.url.isHTTP, !transfer.isSending, !request.hasCredentials,
+            request.effectiveMethod == "GET", transfer.limits.isEmpty, !transfer.isAfresh,
+            transfer.reactor?.trace?.isWanted() != true
+        else { return nil }
+        network = exchange.$network
+        scheme = request.url.scheme
+        isForeign = request.isForeign
+    }
+}
+
+/// Easy handles for the next transfers. One that is used again keeps its options if the next transfer has the same recipe.
+struct HandlePool {
+    /// Those without a recipe are as new.
+    private var idle: [(easy: UnsafeMutableRawPointer, recipe: HandleRecipe?)] = []
+
+    private static let limit = 64
+
+    /// A used handle, or a new one if that refuses the request: one that left a connection which others still share (HTTP/2)
+    /// keeps its buffer, and then 7.88 does not take CURLOPT_BUFFERSIZE.
+    mutating func take(for transfer: Transfer, userAgent: String) -> (UnsafeMutableRawPointer?, CURLcode) {
+        transfer.recipe = HandleRecipe(transfer)
+        if let (used, recipe) = idle.popLast() {
+            let isKept = recipe != nil && recipe == transfer.recipe
+            if recipe != nil, !isKept { curl_easy_reset(used) }
+            let code = EasySetup.configure(used, for: transfer, userAgent: userAgent, isKept: isKept)
+            guard code == CURLE_BAD_FUNCTION_ARGUMENT else { return (used, code) }
+            curl_easy_cleanup(used)
+        }
+        guard let new = curl_easy_init() else { return (nil, CURLE_OUT_OF_MEMORY) }
+        return (new, EasySetup.configure(new, for: transfer, userAgent: userAgent))
+    }
+
+    /// Keeps the handle only if libcurl itself ended the transfer without an error: after a name that did not resolve, 7.88
+    /// refuses CURLOPT_BUFFERSIZE on it for ever.
+    mutating func giveBack(_ easy: UnsafeMutableRawPointer, of transfer: Transfer) {
+        guard transfer.isHandleClean, idle.count < Self.limit else { return curl_easy_cleanup(easy) }
+        if transfer.recipe == nil { curl_easy_reset(easy) } else { dld_easy_forget(easy) }
+        idle.append((easy, transfer.recipe))
+    }
+
+    mutating func empty() {
+        for handle in idle { curl_easy_cleanup(handle.easy) }
+        idle = []
+    }
+}

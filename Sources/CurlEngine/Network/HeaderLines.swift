@@ -1,0 +1,45 @@
+import CCurl
+import TransferModel
+
+/// A request's header lines as libcurl takes them. Most requests have the lines of the one before and share them.
+final class HeaderLines {
+    private let headers: [HeaderField]
+    private let ownHeaders: [HeaderField]
+    /// What is said of `Expect`; nil if nothing is sent.
+    private let expectation: String?
+    private(set) var list: UnsafeMutablePointer<curl_slist>?
+
+    /// nil for a field that would break its line, or without memory.
+    init?(_ request: RequestState, expectation: String?, userAgent: String) {
+        headers = request.headers
+        ownHeaders = request.ownHeaders
+        self.expectation = expectation
+        if let expectation, !append(expectation) { return nil }
+        for field in request.allHeaders {
+            // The length is the payload's, and libcurl says it; the wait for a 100 is the exchange's choice.
+            if expectation != nil, Self.ofPayload.contains(where: field.isNamed) { continue }
+            // A field without a value is written `Name;` for libcurl (CURLOPT_HTTPHEADER(3)).
+            guard append(field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)") else { return nil }
+        }
+        if !request.allHeaders.contains(where: { $0.isNamed("User-Agent") }) {
+            guard append("User-Agent: \(userAgent)") else { return nil }
+        }
+    }
+
+    deinit { curl_slist_free_all(list) }
+
+    private static let ofPayload = ["content-length", "transfer-encoding", "expect"]
+
+    private func append(_ line: String) -> Bool {
+        guard !line.utf8.contains(where: { $0 == 10 || $0 == 13 || $0 == 0 }),
+            let longer = curl_slist_append(list, line)
+        else { return false }
+        list = longer
+        return true
+    }
+
+    /// Whether these are the lines of the request.
+    func serve(_ request: RequestState, expectation: String?) -> Bool {
+        self.expectation == expectation && headers == request.headers && ownHeaders == request.ownHeaders
+    }
+}
