@@ -23,7 +23,7 @@ def at_least(limit, unit=""):
     return Bar(limit, unit, least=True)
 
 
-LARGE_HTTP_CURL = at_most(0.75)
+LARGE_HTTP_CURL = at_most(0.65)
 LARGE_HTTP_ARIA2 = at_most(0.6)
 LARGE_HTTP_WALL = at_most(1.0)
 LARGE_HTTPS_CURL = at_most(1.0)
@@ -32,7 +32,9 @@ SMALL_WALL = {"relaxed": at_most(1.5), "full": at_most(2.2)}
 SMALL_H2_WALL = at_most(1.5)
 SMALL_INSTRUCTIONS = at_most(700_000)
 SLOW_ARIA2 = at_most(0.5)
-SLOW_MEMORY = at_most(60, "MB")
+SLOW_MEMORY = at_most(65, "MB")
+SLOW_NGINX_ARIA2 = at_most(0.5)
+SLOW_NGINX_MEMORY = at_most(80, "MB")
 LIMITED_IDEAL = at_most(1.1)
 UPLOAD_CURL = at_most(1.0)
 UPLOAD_MEMORY = at_most(16, "MB")

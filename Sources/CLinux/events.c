@@ -1,8 +1,10 @@
 #define _GNU_SOURCE
 #include "dld_events.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -11,6 +13,8 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -38,6 +42,34 @@ int dld_epoll_wait(int epoll, struct dld_ready *ready, int capacity, int millise
         ready[i].events = events[i].events;
     }
     return count;
+}
+
+int dld_take_connection(int fd, int dead) {
+    int own = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    if (own < 0) return -1;
+    if (dup3(dead, fd, O_CLOEXEC) < 0) {
+        close(own);
+        return -1;
+    }
+    return own;
+}
+
+int dld_local_port(int fd) {
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+    } address;
+    socklen_t length = sizeof address;
+    if (getsockname(fd, &address.any, &length) != 0) return -1;
+    if (address.any.sa_family == AF_INET) return ntohs(address.v4.sin_port);
+    if (address.any.sa_family == AF_INET6) return ntohs(address.v6.sin6_port);
+    return -1;
+}
+
+int dld_readable_bytes(int fd) {
+    int count = 0;
+    return ioctl(fd, FIONREAD, &count) == 0 ? count : 0;
 }
 
 int dld_eventfd_create(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }

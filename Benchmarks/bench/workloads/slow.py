@@ -1,4 +1,7 @@
-"""1,000 and 5,000 transfers at one time that get a piece now and then, none of them at the moment of another."""
+"""1,000 and 5,000 transfers at one time that get a piece now and then, none of them at the moment of another; and 1,000
+files of 400 KB from nginx, at 20 KB a second each."""
+import os
+
 from bench import bars
 from bench.content import make_file
 from bench.dld import Dld
@@ -10,11 +13,50 @@ PIECE = 1024
 #: Transfers, and the milliseconds between two pieces of one: 5,000 arrivals a second in all.
 WORKS = [(1_000, 200), (5_000, 1_000)]
 SECONDS = 30
+#: From nginx: files, bytes of each. The rate is that of its "slow" port.
+FILES, LENGTH, RATE = 1_000, 400_000, 20_000
 
 
 def run(context):
     for index, (count, milliseconds) in enumerate(WORKS):
         one_count(context, count, milliseconds, bounded=index == 0)
+    from_nginx(context)
+
+
+def from_nginx(context):
+    """One file under many names: each response starts with a burst, then has its rate."""
+    count = context.size(FILES, FILES // 5)
+    source = context.work / "www" / "slow" / "source"
+    source.parent.mkdir(parents=True, exist_ok=True)
+    make_file(source, context.size(LENGTH, LENGTH // 4))
+    names = [f"slow/{index:05d}" for index in range(count)]
+    for name in names:
+        link = context.work / "www" / name
+        link.unlink(missing_ok=True)
+        os.link(source, link)
+
+    def check(job):
+        for _, path in job.pairs:
+            context.expected.check(source, path)
+
+    seconds = LENGTH / RATE
+    daemons = [context.start(build, count) for build in context.builds]
+    own = [Dld(build.name, daemon) for build, daemon in zip(context.builds, daemons)]
+    race = Race(context, f"{FILES:,} files at 20 KB/s",
+                lambda out: downloads(context.nginx.origin("slow"), names, out, parallel=count), check,
+                window=(seconds * 0.3, seconds * 0.8))
+    race.run([*own, *context.peers])
+    for daemon in daemons:
+        daemon.end()
+    report(context, race, f"{FILES:,} files at 20 KB/s", bars.SLOW_NGINX_ARIA2, bars.SLOW_NGINX_MEMORY)
+
+
+def report(context, race, work, processor, memory):
+    context.report.compare(race, "cpu", "aria2c", processor)
+    for figure in ("share", "wall", "peak"):
+        context.report.compare(race, figure, "aria2c")
+    values = {build.name: max(race.values(build.name, "peak"), default=0) / 1e6 for build in context.builds}
+    context.report.figure(work, "peak memory", values, "MB", memory)
 
 
 def one_count(context, count, milliseconds, bounded):
@@ -38,9 +80,4 @@ def one_count(context, count, milliseconds, bounded):
         for daemon in daemons:
             daemon.end()
     context.expected.known.pop(source)
-    context.report.compare(race, "cpu", "aria2c", bars.SLOW_ARIA2 if bounded else None)
-    context.report.compare(race, "share", "aria2c")
-    context.report.compare(race, "wall", "aria2c")
-    context.report.compare(race, "peak", "aria2c")
-    values = {build.name: max(race.values(build.name, "peak"), default=0) / 1e6 for build in context.builds}
-    context.report.figure(work, "peak memory", values, "MB", bars.SLOW_MEMORY if bounded else None)
+    report(context, race, work, bars.SLOW_ARIA2 if bounded else None, bars.SLOW_MEMORY if bounded else None)

@@ -23,6 +23,14 @@ int dld_epoll_forget(int epoll, int fd);
 /// Waits without a limit where `milliseconds` is -1; at most 256 are returned at once.
 int dld_epoll_wait(int epoll, struct dld_ready *ready, int capacity, int milliseconds);
 
+/// Gives the connection of `fd` a descriptor of its own, which is returned; `fd` becomes a copy of `dead`. Changes nothing
+/// if it fails.
+int dld_take_connection(int fd, int dead);
+/// The local port of a TCP socket, -1 for anything else.
+int dld_local_port(int fd);
+/// Bytes that can be read from a socket at once; 0 also if that is unknown.
+int dld_readable_bytes(int fd);
+
 int dld_eventfd_create(void);
 void dld_eventfd_signal(int fd);
 void dld_eventfd_drain(int fd);

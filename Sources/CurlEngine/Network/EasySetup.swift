@@ -76,10 +76,14 @@ struct EasySetup {
     /// Answers to requests are short.
     private static let slowBuffer = 16 << 10
 
+    /// Each transfer of a crowd keeps as much of its buffer in memory as ever came at once.
+    private static let crowdBuffer = 8 << 10
+
     /// Of what is limited no more is read at a time than passes in a quarter of a second; libcurl takes 1 KiB at least.
-    private static func bufferSize(of transfer: Transfer) -> Int {
+    static func bufferSize(of transfer: Transfer) -> Int {
         guard let rate = transfer.limits.map(\.bucket.rate).min() else {
-            return transfer.exchange.kind == .download ? fastBuffer : slowBuffer
+            guard transfer.exchange.kind == .download else { return slowBuffer }
+            return transfer.reactor?.transfers.count ?? 0 > Crowd.begins ? crowdBuffer : fastBuffer
         }
         return min(slowBuffer, max(1 << 10, Int(clamping: rate.rawValue / 4)))
     }
@@ -113,6 +117,10 @@ struct EasySetup {
     /// Nothing here changes the environment.
     private static let environmentHasProxies = ["http", "https", "ftp", "all"].contains { scheme in
         getenv("\(scheme)_proxy") != nil || getenv("\(scheme.uppercased())_PROXY") != nil
+    }
+
+    static func mayUseProxy(_ network: NetworkOptions) -> Bool {
+        network.proxy.map { !$0.isEmpty } ?? environmentHasProxies
     }
 
     private mutating func proxy(_ network: NetworkOptions) {

@@ -8,6 +8,7 @@ struct HandleRecipe: Equatable {
     private let network: Boxed<NetworkOptions>
     private let scheme: String
     private let isForeign: Bool
+    private let bufferSize: Int
 
     /// nil for a transfer that needs options of its own.
     init?(_ transfer: Transfer) {
@@ -19,6 +20,7 @@ struct HandleRecipe: Equatable {
         network = exchange.$network
         scheme = request.url.scheme
         isForeign = request.isForeign
+        bufferSize = EasySetup.bufferSize(of: transfer)
     }
 }
 

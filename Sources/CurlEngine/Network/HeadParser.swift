@@ -159,6 +159,12 @@ package struct HeadParser {
 
     func values(_ name: String) -> [String] { headers.compactMap { $0.isNamed(name) ? $0.value : nil } }
 
+    /// The only Content-Length, if nothing else says how the body ends.
+    var plainLength: Int64? {
+        let lengths = values("content-length")
+        return lengths.count == 1 && values("transfer-encoding").isEmpty ? Int64(lengths[0]) : nil
+    }
+
     /// Where the response says to go on, if it is a redirect that is followed.
     var redirectTarget: String? {
         guard let status, [301, 302, 303, 307, 308].contains(status) else { return nil }

@@ -42,6 +42,7 @@ extension Reactor {
         transfer.holds.subtract(hold)
         let reads = transfer.isPaused && transfer.holds.isDisjoint(with: .receiving)
         let sends = transfer.isSendPaused && transfer.holds.isDisjoint(with: .sending)
+        if transfer.readsItself { return reads ? resumeReading(transfer) : () }
         guard reads || sends, let easy = transfer.easy else { return }
         if reads { transfer.isPaused = false }
         if sends { transfer.isSendPaused = false }

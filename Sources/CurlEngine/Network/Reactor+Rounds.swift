@@ -33,13 +33,15 @@ extension Reactor {
         guard transfers.contains(transfer), let sink = transfer.sink else { return }
         transfer.setLowWater(isCrowded: true)
         if transfer.lowWater > 1, transfer.holds.isEmpty { read(transfer) }
+        if transfer.isSlow(at: now), transfer.mayReadItself, !transfer.isPaused { takeOver(transfer) }
         transfer.flush(sink, now: now, age: 0)
         transfer.isInRounds = transfer.mayRestBetweenRounds
         endIfStalled(transfer)
     }
 
-    /// Has libcurl read what is there, though it is less than the socket waits for.
+    /// Reads what is there, though it is less than the socket waits for.
     private func read(_ transfer: Transfer) {
+        if transfer.readsItself { return receive(transfer) }
         var running: Int32 = 0
         curl_multi_socket_action(multi, transfer.socket, CURL_CSELECT_IN, &running)
     }

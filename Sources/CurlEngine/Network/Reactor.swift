@@ -32,7 +32,7 @@ final class Reactor: @unchecked Sendable {
     let trace: EngineTrace?
     private let userAgent: String
     private let mailbox: Mailbox<Command>
-    private let epoll: Int32
+    let epoll: Int32
     private let timer: Int32
     let multi: UnsafeMutableRawPointer
 
@@ -56,6 +56,12 @@ final class Reactor: @unchecked Sendable {
 
     var buffers: BufferPool { files.buffers }
     var crowd: Crowd { files.crowd }
+    /// Transfers that read their own sockets, by these, and those that are to.
+    var readers: [Int32: Transfer] = [:]
+    var takeovers: [Transfer] = []
+    /// What libcurl has in place of a socket that was taken from it.
+    let deadSocket = socket(
+        AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
     /// Transfers that the present round has not come to, and when the next one begins.
     var round: [Transfer] = []
     var nextRound: Int64 = 0
@@ -87,6 +93,7 @@ final class Reactor: @unchecked Sendable {
         curl_multi_cleanup(multi)
         if epoll >= 0 { close(epoll) }
         if timer >= 0 { close(timer) }
+        if deadSocket >= 0 { close(deadSocket) }
     }
 
     func post(_ command: Command) {
@@ -107,6 +114,7 @@ final class Reactor: @unchecked Sendable {
             runTimers()
             continueRound()
             collectFinished()
+            takeOverWaiting()
         }
         dld_multi_set_callbacks(multi, nil, nil, nil)
         stopped?()
@@ -138,6 +146,7 @@ final class Reactor: @unchecked Sendable {
             dld_timerfd_drain(ready.fd)
             armed = 0
         default:
+            if let transfer = readers[ready.fd] { return receive(transfer) }
             var mask: Int32 = 0
             if ready.events & (DLD_READABLE | DLD_HANGUP) != 0 { mask |= CURL_CSELECT_IN }
             if ready.events & DLD_WRITABLE != 0 { mask |= CURL_CSELECT_OUT }
@@ -275,7 +284,7 @@ final class Reactor: @unchecked Sendable {
         conclude(transfer, .aborted)
     }
 
-    private func takeHandle(_ transfer: Transfer) {
+    func takeHandle(_ transfer: Transfer) {
         transfer.measureSending(atEnd: true)
         guard let easy = transfer.easy else { return }
         transfer.easy = nil
@@ -290,6 +299,7 @@ final class Reactor: @unchecked Sendable {
         var connectCode = 0
         if let easy = transfer.easy { dld_easy_get_long(easy, CURLINFO_HTTP_CONNECTCODE, &connectCode) }
         takeHandle(transfer)
+        closeOwnSocket(transfer)
         guard transfers.remove(transfer) else { return }
         transfer.conclude(end, connectCode: connectCode, recycling: buffers)
         transfer.reactor = nil

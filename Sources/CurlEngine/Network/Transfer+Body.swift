@@ -125,6 +125,7 @@ extension Transfer {
     private func beginBody(_ part: PartFile, _ acceptance: Acceptance, _ reactor: Reactor) {
         use = .store(reactor.makeSink(self, part, acceptance))
         if reactor.transfers.count >= Crowd.begins { bufferSize = .scrap }
+        if remaining ?? 0 >= Self.longBody { reactor.takeovers.append(self) }
         guard let segment, let head else { return }
         permittedEnd = nextOffset
         segment.bound.begin(at: nextOffset)
@@ -201,15 +202,9 @@ extension Transfer {
         guard hasRoom(for: wanted, reactor), let buffer else { return pause(.writer) }
         if buffer.count == 0 { bufferedSince = reactor.now }
         buffer.append(bytes, wanted)
-        nextOffset += Int64(wanted)
-        received += Int64(wanted)
-        remaining = remaining.map { $0 - Int64(wanted) }
-        if lowWater > 1 { setLowWater(isCrowded: true) }
+        kept(wanted, of: announced)
         charged = 0
-        if endsSegment(wanted, of: announced) {
-            ending = .finished
-            return 0
-        }
+        if ending != nil { return 0 }
         if wanted < count {
             ending = .overrun
             return 0
@@ -217,8 +212,17 @@ extension Transfer {
         return count
     }
 
+    /// Takes note of bytes in the buffer: `count` of `announced`; the rest is not the segment's.
+    func kept(_ count: Int, of announced: Int) {
+        nextOffset += Int64(count)
+        received += Int64(count)
+        remaining = remaining.map { $0 - Int64(count) }
+        if lowWater > 1 { setLowWater(isCrowded: true) }
+        if endsSegment(count, of: announced) { ending = .finished }
+    }
+
     /// How many of `count` bytes belong to the segment.
-    private func permitted(_ count: Int) -> Int {
+    func permitted(_ count: Int) -> Int {
         // What is small enough to be gathered is not parted.
         if case .gather = use { return count }
         guard let segment, nextOffset + Int64(count) > permittedEnd else { return count }
@@ -233,7 +237,7 @@ extension Transfer {
         return nextOffset >= permittedEnd && remaining != 0 && segment.bound.isOver(at: nextOffset)
     }
 
-    private func hasRoom(for count: Int, _ reactor: Reactor) -> Bool {
+    func hasRoom(for count: Int, _ reactor: Reactor) -> Bool {
         if let buffer, buffer.room >= count { return true }
         if case .gather = use, buffer == nil {
             let whole = acceptance?.total ?? Self.gatheredLength

@@ -65,8 +65,10 @@ final class Transfer: @unchecked Sendable {
     var recipe: HandleRecipe?
     var request: RequestState
     var easy: UnsafeMutableRawPointer?
-    /// The socket that libcurl watches for it, -1 where there is none; of several the latest.
+    /// The socket that libcurl watches for it, -1 where there is none; of several the latest. Its own if it `readsItself`.
     var socket: Int32 = -1
+    /// The body is read from the socket, without libcurl.
+    var readsItself = false
     var lastWords: LastWords?
     /// libcurl has ended the request without an error: the handle may serve another transfer.
     var isHandleClean = false

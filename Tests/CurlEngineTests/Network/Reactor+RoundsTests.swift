@@ -68,4 +68,33 @@ import TransferModel
         #expect(origin.connectionCount <= before + Self.many)
         await bench.engine.shutdown()
     }
+
+    /// Transfers that read their own sockets.
+    private func readers(_ bench: Bench) async -> Int {
+        let reactor = bench.engine.reactor
+        return await withCheckedContinuation { continuation in
+            reactor.post(.ping { continuation.resume(returning: reactor.readers.count) })
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2))) func slowOnesAreReadWithoutLibcurl() async throws {
+        let gate = Gate()
+        let body = pattern(200_000)
+        let origin = try ScriptedServer { _, connection in
+            connection.send("HTTP/1.1 200 OK\r\nContent-Length: 200000\r\n\r\n")
+            connection.send(Array(body[0..<3000]))
+            gate.wait(for: 1)
+            connection.send(Array(body[3000...]))
+            return .keepAlive
+        }
+        let bench = try Bench()
+        let observers = (0..<Self.many).map { _ in Observer() }
+        async let outcomes = downloads(bench, origin, observers)
+        while await readers(bench) < Self.many { try await Task.sleep(for: .milliseconds(20)) }
+        gate.open(1)
+        #expect(try await outcomes.allSatisfy { $0.end == .finished && $0.offset == 200_000 })
+        for number in observers.indices { #expect(try bench.folder.read("part\(number)") == body) }
+        #expect(await readers(bench) == 0)
+        await bench.engine.shutdown()
+    }
 }

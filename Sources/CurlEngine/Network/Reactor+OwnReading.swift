@@ -1,0 +1,166 @@
+import CCurl
+import CLinux
+import Glibc
+import TransferCore
+import TransferModel
+
+/// Reads long and slow bodies from their sockets, without libcurl: it would copy each byte once more, and hold a handle, a
+/// connection and a receive buffer for each transfer that waits.
+///
+/// What is taken is the socket of a plain HTTP/1 connection in the middle of a body with a length. libcurl keeps a dead
+/// socket in its place, so that nothing it does with the connection can reach the body.
+extension Reactor {
+    /// Bytes read of one transfer before others have their turn.
+    private static let turn = 2 << 20
+
+    /// Takes the sockets of the bodies that have begun since the last time; not from inside a callback.
+    func takeOverWaiting() {
+        guard !takeovers.isEmpty else { return }
+        let candidates = takeovers
+        takeovers = []
+        for transfer in candidates where transfers.contains(transfer) && transfer.mayReadItself {
+            // libcurl holds bytes of a transfer that is paused.
+            transfer.isPaused ? takeovers.append(transfer) : takeOver(transfer)
+        }
+    }
+
+    /// Takes the socket of a transfer that `mayReadItself` and is not paused. Has no effect if that is not possible.
+    func takeOver(_ transfer: Transfer) {
+        var port = 0
+        let socket = transfer.socket
+        guard let easy = transfer.easy, socket >= 0, dld_easy_get_long(easy, CURLINFO_LOCAL_PORT, &port) == CURLE_OK,
+            port > 0, Int(dld_local_port(socket)) == port
+        else { return }
+        // epoll knows the connection by this descriptor, which will be another socket's.
+        dld_epoll_forget(epoll, socket)
+        let own = dld_take_connection(socket, deadSocket)
+        guard own >= 0 else {
+            dld_epoll_watch(epoll, socket, DLD_READABLE)
+            return
+        }
+        transfer.isHandleClean = false
+        takeHandle(transfer)
+        transfer.socket = own
+        transfer.readsItself = true
+        readers[own] = transfer
+        dld_epoll_watch(epoll, own, DLD_READABLE)
+    }
+
+    /// Reads what the socket has.
+    func receive(_ transfer: Transfer) {
+        var budget = Self.turn
+        while budget > 0 {
+            switch transfer.receive(self) {
+            case .more(let count): budget -= count
+            case .drained: return
+            case .held: return pauseReading(transfer)
+            case .over(let end): return conclude(transfer, end)
+            }
+        }
+    }
+
+    /// A socket that is not read is not watched: a reset would be reported again and again.
+    private func pauseReading(_ transfer: Transfer) {
+        transfer.isPaused = true
+        dld_epoll_forget(epoll, transfer.socket)
+    }
+
+    func resumeReading(_ transfer: Transfer) {
+        transfer.isPaused = false
+        transfer.lastActivity = now
+        dld_epoll_watch(epoll, transfer.socket, DLD_READABLE)
+    }
+
+    /// The transfer is over.
+    func closeOwnSocket(_ transfer: Transfer) {
+        guard transfer.readsItself else { return }
+        readers[transfer.socket] = nil
+        dld_epoll_forget(epoll, transfer.socket)
+        close(transfer.socket)
+        transfer.socket = -1
+        transfer.readsItself = false
+    }
+}
+
+extension Transfer {
+    /// What a look at the socket brought.
+    enum Reception {
+        /// So many bytes, and maybe there are more.
+        case more(Int)
+        case drained
+        /// A reason to hold came up.
+        case held
+        case over(ExchangeOutcome.End)
+    }
+
+    /// Bodies that have so much to come are read without libcurl; a new connection for the next transfer costs less.
+    static let longBody: Int64 = 16 << 20
+    /// A transfer that lasted so long (nanoseconds) with so few bytes a second is slow.
+    private static let slowAge: Int64 = 2_000_000_000
+    private static let slowRate: Int64 = 256 << 10
+    /// A connection that is free again soon is worth more than what is saved.
+    private static let slowRemainder: Int64 = 32 << 10
+    /// Room for less is not filled up first.
+    private static let shortestRead = 16 << 10
+    /// Bytes read at a time where a limit holds.
+    private static let limitedRead = 4 << 10
+
+    /// The rest of the body is what the socket brings: plain HTTP/1 with a length, over a connection of its own, and no
+    /// limit, which would have libcurl hold bytes back.
+    var mayReadItself: Bool {
+        guard case .store = use, let remaining, remaining > 0, ending == nil, easy != nil, exchange.kind == .download,
+            feed == nil, request.url.scheme == "http", parser.httpVersion?.hasPrefix("1.") ?? false, limits.isEmpty,
+            !EasySetup.mayUseProxy(exchange.network), let length = parser.plainLength
+        else { return false }
+        return length == acceptance?.expected?.rawValue
+    }
+
+    /// Whether the transfer, one of a crowd, is so slow that little is lost with its connection.
+    func isSlow(at now: Int64) -> Bool {
+        let age = now - began
+        guard age >= Self.slowAge, remaining ?? 0 > Self.slowRemainder else { return false }
+        return received < age / 1_000_000_000 * Self.slowRate
+    }
+
+    /// Reads once from the socket, which does not block, into the buffer.
+    fileprivate func receive(_ reactor: Reactor) -> Reception {
+        guard holds.isDisjoint(with: .receiving) else { return .held }
+        let left = Int(clamping: remaining ?? 0)
+        if buffer?.room ?? 0 < min(left, Self.shortestRead) {
+            let waiting = max(1, Int(dld_readable_bytes(socket)))
+            guard hasRoom(for: min(waiting, left, BufferPool.largeSize), reactor) else {
+                holds.insert(.writer)
+                return .held
+            }
+        }
+        guard let buffer else { return .held }
+        let wanted = min(buffer.room, left, limits.isEmpty ? .max : Self.limitedRead)
+        let count = recv(socket, buffer.bytes + buffer.count, wanted, 0)
+        if count < 0 { return failed(errno) }
+        if count == 0 {
+            return .over(
+                .transport(
+                    code: Int(CURLE_PARTIAL_FILE.rawValue),
+                    message: "transfer closed with \(left) bytes remaining to read"))
+        }
+        lastActivity = reactor.now
+        if buffer.count == 0 { bufferedSince = reactor.now }
+        let own = permitted(count)
+        buffer.count += own
+        kept(own, of: count)
+        if let ending { return .over(ending) }
+        if remaining == 0 { return .over(.finished) }
+        // These bytes have passed; the next wait until the limits have made good for them.
+        if !reactor.mayRead(self, count) { holds.insert(.rate) }
+        charged = 0
+        if !holds.isDisjoint(with: .receiving) { return .held }
+        return count < wanted ? .drained : .more(count)
+    }
+
+    private func failed(_ code: Int32) -> Reception {
+        if code == EAGAIN || code == EINTR { return .drained }
+        return .over(
+            .transport(
+                code: Int(CURLE_RECV_ERROR.rawValue), message: "Recv failure: \(String(cString: strerror(code)))"))
+    }
+}

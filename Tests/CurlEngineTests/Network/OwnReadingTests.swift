@@ -1,0 +1,133 @@
+import Glibc
+import Testing
+import Threading
+import TransferCore
+import TransferModel
+
+@testable import CurlEngine
+
+/// Bodies that are read from their sockets, without libcurl.
+@Suite struct OwnReadingTests {
+    private static let piece = pattern(1 << 20)
+    /// Long enough to be read so.
+    private static let count = 18
+
+    private static func file(_ pieces: Int = count) -> [UInt8] {
+        Array([[UInt8]](repeating: piece, count: pieces).joined())
+    }
+
+    /// Announces the whole file and sends these pieces of it; `pause` is waited for after the second.
+    private func origin(
+        sending pieces: Int = count, then next: ScriptedServer.Next = .keepAlive, more: [UInt8] = [],
+        pause: @escaping @Sendable () -> Void = {}
+    ) throws -> ScriptedServer {
+        try ScriptedServer { _, connection in
+            connection.send("HTTP/1.1 200 OK\r\nContent-Length: \(Self.count << 20)\r\n\r\n")
+            for index in 0..<pieces {
+                if index == 2 { pause() }
+                if !connection.send(Self.piece) { return .close }
+            }
+            connection.send(more)
+            return next
+        }
+    }
+
+    @Test func aLongBodyArrivesWholeAndItsConnectionEnds() async throws {
+        let bench = try Bench()
+        let origin = try origin()
+        for turn in 1...2 {
+            let outcome = try await bench.download(origin.url("/"))
+            #expect(outcome.end == .finished)
+            #expect(outcome.received == ByteCount(Int64(Self.count << 20)))
+            #expect(try bench.folder.read("part") == Self.file())
+            #expect(origin.connectionCount == turn)
+        }
+        await bench.engine.shutdown()
+    }
+
+    @Test func anEarlyEndIsToldAsLibcurlTellsIt() async throws {
+        let bench = try Bench()
+        let origin = try origin(sending: 3, then: .close)
+        let outcome = try await bench.download(origin.url("/"))
+        let missing = (Self.count - 3) << 20
+        #expect(
+            outcome.end
+                == .transport(code: 18, message: "transfer closed with \(missing) bytes remaining to read"))
+        #expect(outcome.offset == ByteCount(3 << 20))
+        #expect(try bench.folder.read("part") == Self.file(3))
+        await bench.engine.shutdown()
+    }
+
+    @Test func bytesBeyondTheLengthAreNotTaken() async throws {
+        let bench = try Bench()
+        let origin = try origin(more: pattern(100_000, seed: 2))
+        #expect(try await bench.download(origin.url("/")).end == .finished)
+        #expect(try bench.folder.read("part") == Self.file())
+        await bench.engine.shutdown()
+    }
+
+    @Test func silenceIsAStall() async throws {
+        let bench = try Bench()
+        let origin = try ScriptedServer { _, connection in
+            connection.send("HTTP/1.1 200 OK\r\nContent-Length: \(Self.count << 20)\r\n\r\n")
+            connection.send(Self.piece)
+            connection.awaitClose()
+            return .close
+        }
+        let outcome = try await bench.download(origin.url("/")) { $0.network.stallTimeout = 1 }
+        #expect(outcome.end == .stalled)
+        #expect(outcome.offset == ByteCount(1 << 20))
+        await bench.engine.shutdown()
+    }
+
+    @Test func anAbortKeepsWhatArrived() async throws {
+        let bench = try Bench()
+        let goesOn = Guarded(false)
+        let origin = try origin { while !goesOn.withLock({ $0 }) { usleep(1000) } }
+        let running = Task { try await bench.download(origin.url("/")) }
+        try await eventually("the beginning is written") { bench.counters.bytesReceived == ByteCount(2 << 20) }
+        running.cancel()
+        let outcome = try await running.value
+        #expect(outcome.end == .aborted)
+        #expect(outcome.offset == ByteCount(2 << 20))
+        goesOn.withLock { $0 = true }
+        await bench.engine.shutdown()
+    }
+
+    @Test func aLimitThatComesLaterHoldsIt() async throws {
+        let bench = try Bench()
+        let goesOn = Guarded(false)
+        let origin = try origin { while !goesOn.withLock({ $0 }) { usleep(1000) } }
+        let running = Task { try await bench.download(origin.url("/")) }
+        try await eventually("the beginning is written") { bench.counters.bytesReceived == ByteCount(2 << 20) }
+        bench.engine.setRateLimit(session: bench.session, 1)
+        goesOn.withLock { $0 = true }
+        try await Task.sleep(for: .milliseconds(400))
+        #expect(bench.counters.bytesReceived < ByteCount(3 << 20))
+        bench.engine.setRateLimit(session: bench.session, .unlimited)
+        #expect(try await running.value.end == .finished)
+        #expect(try bench.folder.read("part") == Self.file())
+        await bench.engine.shutdown()
+    }
+
+    @Test func aSegmentEndsAtItsBound() async throws {
+        let bench = try Bench()
+        let origin = try origin()
+        let part = try bench.plannedPart()
+        let board = bench.engine.board(for: part, nil, context: bench.context)
+        let end = Int64(5 << 20) + 12_345
+        let segment = Segment(bound: SegmentBound(start: 0, end: end), board: board) { _, _ in }
+        var exchange = Exchange(url: origin.url("/"), judge: Judge.taking(truncate: true))
+        exchange.network.proxy = ""
+        let outcome = await withCheckedContinuation { continuation in
+            _ = bench.engine.start(exchange, into: part, sending: nil, as: segment, context: bench.context) {
+                continuation.resume(returning: $0)
+            }
+        }
+        #expect(outcome.end == .finished)
+        #expect(outcome.offset == ByteCount(end))
+        await board.settle(syncing: false)
+        #expect(try bench.folder.read("part").prefix(Int(end)) == Self.file(6).prefix(Int(end)))
+        await bench.engine.shutdown()
+    }
+}
