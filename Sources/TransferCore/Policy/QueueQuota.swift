@@ -14,7 +14,7 @@ package struct QueueQuota: Hashable, Sendable {
 
     /// Takes room for `count` further tasks: all or none.
     /// - Throws: `limit.reached`, which names the setting.
-    package mutating func take(_ count: Int) throws(TransferError) {
+    package mutating func reserve(_ count: Int) throws(TransferError) {
         guard count <= limit - unfinished else {
             throw TransferError(
                 .limitReached,

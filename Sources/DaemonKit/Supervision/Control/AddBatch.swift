@@ -56,10 +56,10 @@ struct AddBatch: Sendable {
         payloads.reserveCapacity(admitted.count)
         var births = Births(batch: self)
         let isSought = Self.areSought(admitted)
-        for task in admitted { take(task, births.birth(of: task.spec), isSought: isSought) }
+        for task in admitted { append(task, births.birth(of: task.spec), isSought: isSought) }
     }
 
-    private mutating func take(_ task: AdmittedTask, _ birth: Birth, isSought: Bool) {
+    private mutating func append(_ task: AdmittedTask, _ birth: Birth, isSought: Bool) {
         var new = NewTask(session: key, spec: task.$spec, status: birth.status, host: task.host)
         new.specText = task.specText
         new.destinationDevice = task.destinationDevice
@@ -102,11 +102,11 @@ struct AddBatch: Sendable {
     /// - Throws: what `check` throws; `limit.reached`.
     func store(in transaction: StoreTransaction, _ check: () throws -> Void = {}) throws -> [AddTasks.Added] {
         var batch = self
-        try batch.settle(in: transaction)
+        try batch.resolve(in: transaction)
         if !batch.tasks.isEmpty {
             try check()
             var quota = try transitions.quota(of: key.owner, in: transaction)
-            try quota?.take(batch.tasks.count)
+            try quota?.reserve(batch.tasks.count)
         }
         let ids = try transaction.insert(batch.tasks)
         for index in batch.events.indices { batch.events[index].task = ids[batch.authors[index]] }
@@ -126,14 +126,14 @@ struct AddBatch: Sendable {
     }
 
     /// Leaves out what client tokens added before, and takes over parts that resume data brought.
-    private mutating func settle(in transaction: StoreTransaction) throws {
-        if tasks.contains(where: { $0.spec.clientToken != nil }) { try settleTokens(in: transaction) }
+    private mutating func resolve(in transaction: StoreTransaction) throws {
+        if tasks.contains(where: { $0.spec.clientToken != nil }) { try resolveTokens(in: transaction) }
         for index in tasks.indices where tasks[index].checkpoint != nil {
             tasks[index].checkpoint = try handedOver(tasks[index].checkpoint, in: transaction)
         }
     }
 
-    private mutating func settleTokens(in transaction: StoreTransaction) throws {
+    private mutating func resolveTokens(in transaction: StoreTransaction) throws {
         var places: [Place] = []
         var kept: [Int] = []
         /// Places of the tokens that this call brought itself.

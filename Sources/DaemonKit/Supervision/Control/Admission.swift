@@ -5,7 +5,7 @@ import TransferModel
 import TransferRPC
 import TransferStore
 
-/// A task that may be stored: its destination is settled and everything it names was looked at.
+/// A task that may be stored: its destination is decided and everything it names was looked at.
 struct AdmittedTask: Sendable {
     /// Its place in the call.
     var index = 0
@@ -117,7 +117,7 @@ struct Admission {
             let url = try given ?? URLRules.parse(spec.url ?? "")
             let named = Self.localFiles(of: spec, url, path: path)
             if !named.isEmpty { try await files.checkReadable(named, owner: owner) }
-            if spec.kind == .download { spec.destination = try settledDestination(of: spec) }
+            if spec.kind == .download { spec.destination = try completeDestination(of: spec) }
             var task = AdmittedTask(
                 spec: spec, host: url.hostKey, destinationDevice: nil, checkpoint: brought)
             switch spec.kind {
@@ -129,7 +129,7 @@ struct Admission {
                 }
             case .data: break
             }
-            if task.spec.body != nil { try await takeBody(of: &task, path: path) }
+            if task.spec.body != nil { try await keepBody(of: &task, path: path) }
             // What the protocol's strategy refuses is refused here already.
             _ = try StrategyRegistry.strategy(
                 for: StrategyRequest(
@@ -142,7 +142,7 @@ struct Admission {
     }
 
     /// Copies the body of a request if it is small, and leaves no more of it in the spec than where it came from.
-    private func takeBody(of task: inout AdmittedTask, path place: String) async throws {
+    private func keepBody(of task: inout AdmittedTask, path place: String) async throws {
         guard let body = task.spec.body else { return }
         var content: [UInt8]?
         if let path = body.file {
@@ -209,7 +209,7 @@ struct Admission {
     }
 
     /// The destination with its folder: the task's, the session's, the configured or the conventional one.
-    private func settledDestination(of spec: TaskSpec) throws -> Destination {
+    private func completeDestination(of spec: TaskSpec) throws -> Destination {
         var destination = spec.destination ?? Destination()
         if destination.path == nil, destination.directory == nil {
             destination.directory =

@@ -35,7 +35,7 @@ extension TaskTransitions {
             }
             if case .failure(let error)? = sources[id] { return .skipped(id, error.code) }
             do {
-                let after = try changes.take(head, in: transaction)
+                let after = try changes.add(head, in: transaction)
                 heads[id] = after
                 return .changed(after ?? head)
             } catch let error as TransferError
@@ -79,7 +79,7 @@ private struct ControlChanges {
     /// - Returns: the task as it will be; nil where it is removed.
     /// - Throws: `task.wrong_state`; for what would begin again `session.invalidated` where its session is over, and
     ///   `limit.reached` where its owner has too many tasks.
-    mutating func take(_ head: TaskHead, in transaction: StoreTransaction) throws -> TaskHead? {
+    mutating func add(_ head: TaskHead, in transaction: StoreTransaction) throws -> TaskHead? {
         guard var event = action.event else {
             try remove(head, in: transaction)
             return nil
@@ -91,7 +91,7 @@ private struct ControlChanges {
         }
         if head.status.state.isFinal, !step.head.status.state.isFinal {
             try checkIsOpen(head, in: transaction)
-            try takeRoom(of: head.session.owner, in: transaction)
+            try reserveRoom(of: head.session.owner, in: transaction)
         }
         if let source = try sources[head.id]?.get() { try replaceSource(of: head, with: source, in: transaction) }
         if let change = step.change { moves.append(change) }
@@ -165,10 +165,10 @@ private struct ControlChanges {
     }
 
     /// - Throws: `limit.reached`.
-    private mutating func takeRoom(of owner: UserID, in transaction: StoreTransaction) throws {
+    private mutating func reserveRoom(of owner: UserID, in transaction: StoreTransaction) throws {
         var quota = try quotas[owner] ?? transitions.quota(of: owner, in: transaction)
         defer { quotas[owner] = .some(quota) }
-        try quota?.take(1)
+        try quota?.reserve(1)
     }
 
     func store(in transaction: StoreTransaction) throws {
