@@ -140,10 +140,12 @@ actor Dispatcher {
         let settings = settings()
         let limits = settings.global
         let active = slots.runs
-        var query = query(for: active, limits, now)
-        if let started = try await startFromAhead(query, active, now) { return started }
+        var query = query(limits, now)
+        let free = limits.maximumConcurrentTasks - active.count
+        if let started = try await startFromAhead(query, free, active, now) { return started }
         // What is read ahead has none of them.
         query.excludedTasks = Set(active.map(\.task))
+        query.order = { [turns, running = active.map(\.session)] in turns.order($0, running: running) }
         var isFirst = true
         while true {
             let running = Set(active.map(\.session))
@@ -167,7 +169,7 @@ actor Dispatcher {
         }
     }
 
-    private func query(for active: [TransferRun], _ limits: GlobalSettings, _ now: ClockReading) -> CandidateQuery {
+    private func query(_ limits: GlobalSettings, _ now: ClockReading) -> CandidateQuery {
         var query = CandidateQuery(
             perLane: min(limits.maximumConcurrentTasks, limits.maximumConcurrentTasksPerHost) + 1,
             limit: limits.maximumConcurrentTasks + 1)
@@ -180,7 +182,6 @@ actor Dispatcher {
             case .none(let until): until - now.boot > Self.shortestHold ? .held : .pausing
             }
         }
-        query.order = { [turns, running = active.map(\.session)] in turns.order($0, running: running) }
         return query
     }
 
@@ -201,9 +202,14 @@ actor Dispatcher {
     }
 
     /// Fills slots with tasks that were read before; nil if the store must be asked.
+    /// - Parameter free: slots that nothing holds.
     private func startFromAhead(
-        _ query: CandidateQuery, _ active: [TransferRun], _ now: ClockReading
+        _ query: CandidateQuery, _ free: Int, _ active: [TransferRun], _ now: ClockReading
     ) async throws -> Bool? {
+        var query = query
+        // A lane fills no more than the free slots; the task after those shows whether it takes one from another. If a host is
+        // held, the one that may probe it can be any of them.
+        if !gates.mayHoldHosts { query.perLane = min(query.perLane, max(0, free) + 1) }
         guard let candidates = ahead.candidates(query)?.tasks, !candidates.isEmpty else { return nil }
         let sessions = ahead.sessions
         guard !sessions.values.contains(where: { closedUntil($0, now.wall) != nil }) else { return nil }

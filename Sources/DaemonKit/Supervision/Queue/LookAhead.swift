@@ -12,13 +12,18 @@ struct LookAhead: Sendable {
     private struct OfSession: Sendable {
         let session: SessionKey
         /// Best first.
-        var tasks: [QueuedTask] = []
-        /// For each of `tasks` the index of its host.
-        var lanes: [Int] = []
+        let tasks: [QueuedTask]
+        /// For each of `tasks` the index of its host; `removed` if it is not queued any more.
+        private(set) var lanes: [Int] = []
+        /// Before it all are removed.
+        private(set) var first = 0
+        private var removedCount = 0
         private(set) var hosts: [String] = []
         /// Hosts of which the store has more tasks.
-        var cutLanes: [Int] = []
+        private(set) var cutLanes: [Int] = []
         let isCut: Bool
+
+        static let removed = -1
 
         init(_ found: Candidates.OfSession) {
             session = found.session
@@ -42,11 +47,17 @@ struct LookAhead: Sendable {
 
         mutating func remove(_ ids: [TaskID]) {
             for id in ids {
-                guard let index = tasks.firstIndex(where: { $0.id == id }) else { continue }
-                tasks.remove(at: index)
-                lanes.remove(at: index)
+                guard let index = tasks[first...].firstIndex(where: { $0.id == id }), lanes[index] != Self.removed
+                else { continue }
+                lanes[index] = Self.removed
+                removedCount += 1
             }
+            while first < tasks.count, lanes[first] == Self.removed { first += 1 }
         }
+
+        var hasTasks: Bool { removedCount < tasks.count }
+        /// Neither here nor in the store is a task of it.
+        var isEmpty: Bool { !hasTasks && !isCut && cutLanes.isEmpty }
     }
 
     /// nil before the first answer, and after a change.
@@ -63,7 +74,7 @@ struct LookAhead: Sendable {
 
     /// The store has no queued task that may run, and nothing has changed since it said so.
     var isEmpty: Bool {
-        !isCut && known?.allSatisfy { $0.tasks.isEmpty && !$0.isCut && $0.cutLanes.isEmpty } ?? false
+        !isCut && known?.allSatisfy(\.isEmpty) ?? false
     }
 
     /// What to ask the store for, so that rounds of `query` can be answered.
@@ -99,7 +110,7 @@ struct LookAhead: Sendable {
         // As one value: in place, each access would copy it.
         self.known = nil
         for index in known.indices { known[index].remove(ids) }
-        known.removeAll { $0.tasks.isEmpty && !$0.isCut && $0.cutLanes.isEmpty }
+        known.removeAll(where: \.isEmpty)
         self.known = known
     }
 
@@ -118,13 +129,14 @@ struct LookAhead: Sendable {
 
     private static func best(of session: OfSession, _ query: CandidateQuery, most: Int) -> Candidates.OfSession? {
         var found = Candidates.OfSession(session: session.session)
-        found.tasks.reserveCapacity(min(most, session.tasks.count))
+        found.tasks.reserveCapacity(min(most, query.perLane, session.tasks.count))
         var counts = [Int](repeating: 0, count: session.hosts.count)
         var isCut = [Bool](repeating: false, count: session.hosts.count)
         let excludes = !query.excludedTasks.isEmpty
-        for index in session.tasks.indices {
-            if excludes, query.excludedTasks.contains(session.tasks[index].id) { continue }
+        for index in session.first..<session.tasks.count {
             let lane = session.lanes[index]
+            if lane == OfSession.removed { continue }
+            if excludes, query.excludedTasks.contains(session.tasks[index].id) { continue }
             guard counts[lane] < query.perLane else {
                 isCut[lane] = true
                 continue
