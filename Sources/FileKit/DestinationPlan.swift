@@ -9,11 +9,9 @@ package struct DestinationPlan: Sendable, Hashable {
     package var name: String?
 
     /// Judges the text alone; no file is looked at.
-    /// - Parameters:
-    ///   - destination: the task's.
-    ///   - directory: of the session, or the daemon's default, for a task that names no folder.
+    /// - Parameter destination: the task's, with the folder that it was given when it was added.
     /// - Throws: `destination.bad_path`, or `request.bad_field` for a contradictory destination.
-    package init(_ destination: Destination?, directory: String?) throws(TransferError) {
+    package init(_ destination: Destination?) throws(TransferError) {
         if let path = destination?.path {
             guard destination?.directory == nil, destination?.filename == nil else {
                 throw TransferError(
@@ -23,7 +21,7 @@ package struct DestinationPlan: Sendable, Hashable {
             (folder, name) = try Self.split(path)
             return
         }
-        guard let folder = destination?.directory ?? directory else {
+        guard let folder = destination?.directory else {
             throw TransferError(
                 .badField, "destination: missing; say where the file goes, or give the session a directory.",
                 details: ["field": "destination"])

@@ -11,8 +11,6 @@ package struct GatheredDelivery: Sendable {
     package var bytes: [UInt8]
     /// The wanted final name.
     package var name: String
-    /// A hidden name of this task, used for a moment where `name` is taken and may be replaced.
-    package var partName: String
     package var policy: ConflictPolicy
     package var store: String
     package var task: TaskID
@@ -23,13 +21,12 @@ package struct GatheredDelivery: Sendable {
     package var modificationTime: Int64?
 
     package init(
-        folder: Folder, bytes: [UInt8], name: String, partName: String, policy: ConflictPolicy, store: String,
+        folder: Folder, bytes: [UInt8], name: String, policy: ConflictPolicy, store: String,
         task: TaskID, durability: Durability, isProven: Bool, modificationTime: Int64?
     ) {
         self.folder = folder
         self.bytes = bytes
         self.name = name
-        self.partName = partName
         self.policy = policy
         self.store = store
         self.task = task
@@ -161,6 +158,7 @@ package struct GatheredDelivery: Sendable {
     /// A link cannot replace, a rename can: the file gets a name of its own first.
     private func replace(_ file: Descriptor) throws(TransferError) -> String? {
         let directory = folder.fileDescriptor
+        let partName = PartName.make(task: task, store: store, wanted: name)
         unlinkat(directory, partName, 0)
         guard case .linked = try attempt(file, partName) else { return nil }
         let (result, code) = retrying { renameat(directory, partName, directory, name) }
@@ -176,6 +174,13 @@ package struct GatheredDelivery: Sendable {
 // MARK: - After a crash
 
 extension GatheredDelivery {
+    /// The file that an earlier run of this task brought under its name without living to tell.
+    /// - Throws: `disk.*`, `destination.*` if that cannot be told, or not be made durable.
+    package func recognised() throws(TransferError) -> Placed? {
+        try Self.recognised(
+            in: folder, name: name, policy: policy, store: store, task: task, durability: durability)
+    }
+
     /// The file that an earlier run of this task brought under its name without living to tell.
     /// - Throws: `disk.*`, `destination.*` where that cannot be told, or not be made durable.
     package static func recognised(

@@ -11,24 +11,40 @@ package enum PartName {
     ///   - wanted: the final name where it is known.
     ///   - attempt: raised where the name exists already and is nobody's checkpoint.
     package static func make(task: TaskID, store: String, wanted: String? = nil, attempt: Int = 0) -> String {
-        let owner = Self.owner(store)
-        let again = attempt > 0 ? "-\(attempt)" : ""
-        let tail = ".\(owner)-\(task)\(again)\(suffix)"
+        var tail = "."
+        tail += owner(store)
+        tail += "-"
+        tail += String(task.rawValue)
+        if attempt > 0 { tail += "-\(attempt)" }
+        tail += suffix
         let head = (wanted ?? "dld").utf8.contains(UInt8(ascii: "/")) ? "dld" : (wanted ?? "dld")
-        return "." + head.cut(toBytes: PathRules.longestName - 1 - tail.utf8.count) + tail
+        var name = "."
+        name.reserveCapacity(1 + head.utf8.count + tail.utf8.count)
+        name += head.cut(toBytes: PathRules.longestName - 1 - tail.utf8.count)
+        name += tail
+        return name
     }
 
     /// Letters and digits of a store's name, as many as tell it from others.
     private static func owner(_ store: String) -> String {
-        let plain = store.utf8.lazy.filter { byte in
-            switch byte {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-                UInt8(ascii: "A")...UInt8(ascii: "Z"):
-                true
-            default: false
+        let most = 16
+        return String(unsafeUninitializedCapacity: most) { buffer in
+            var count = 0
+            for byte in store.utf8 where count < most && isPlain(byte) {
+                buffer[count] = byte
+                count += 1
             }
+            return count
         }
-        return String(decoding: Array(plain.prefix(16)), as: UTF8.self)
+    }
+
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+            UInt8(ascii: "A")...UInt8(ascii: "Z"):
+            true
+        default: false
+        }
     }
 
     /// The task of this store that a part file belongs to; nil for other stores' parts and other names.

@@ -256,9 +256,11 @@ package struct ExchangeOutcome: Sendable {
 }
 
 /// A transfer protocol: says which exchange comes next, never performs one.
-package protocol TransferStrategy: Sendable {
+package protocol TransferStrategy<Yield>: Sendable {
+    /// What it has in the end: a file (`Arrival`), or a server's answer (`UploadResult`).
+    associatedtype Yield: Sendable
     /// What to do first, or after `outcome`.
-    mutating func next(after outcome: ExchangeOutcome?) -> Step
+    mutating func next(after outcome: ExchangeOutcome?) -> Step<Yield>
     /// What a checkpoint stores with the offset; nil until an answer was accepted.
     var progress: Acceptance? { get }
     /// What is known of the upload, or of a request that must not be made twice; stored whenever an attempt ends, be it
@@ -270,26 +272,24 @@ extension TransferStrategy {
     package var upload: UploadProgress? { nil }
 }
 
-package indirect enum Step: Sendable {
+package indirect enum Step<Yield: Sendable>: Sendable {
     case run(Exchange)
-    /// Everything arrived; `verified` is false where only the connection's close ended a body of unknown length.
-    case finished(Arrival)
+    /// Everything has arrived, or was sent and answered.
+    case finished(Yield)
     case failed(AttemptFailure)
     /// Bytes are dropped and the part emptied before the next step; the error goes to `task.restarted`. Uploads: the
     /// stored `UploadProgress` is removed first; downloads: replaced by `upload`.
     case restart(TransferError, then: Exchange)
     /// The progress is durable before the exchange begins.
     case store(UploadProgress, then: Exchange)
-    /// An upload or a data request is done; the answer is its result.
-    case uploaded(UploadResult)
 }
 
 extension Step {
-    /// What is performed next; nil where the strategy has ended.
+    /// What is performed next; nil after the strategy's last step.
     package var exchange: Exchange? {
         switch self {
         case .run(let exchange), .restart(_, then: let exchange), .store(_, then: let exchange): exchange
-        case .finished, .failed, .uploaded: nil
+        case .finished, .failed: nil
         }
     }
 }

@@ -117,6 +117,20 @@ public struct ResponseInfo: Hashable, Sendable, Codable {
         self.suggestedFilename = suggestedFilename
         self.resumedFrom = resumedFrom
     }
+
+    public func encode(to encoder: any Encoder) throws {
+        var fields = FieldWriter(encoder, CodingKeys.self)
+        try fields.write(url, .url)
+        try fields.write(status.map { Int64($0) }, .status)
+        try fields.write(statusText, .statusText)
+        try fields.write(headers, .headers)
+        try fields.write(mimeType, .mimeType)
+        try fields.write(textEncoding, .textEncoding)
+        try fields.write(expectedLength, .expectedLength)
+        try fields.write(suggestedFilename, .suggestedFilename)
+        try fields.write(resumedFrom, .resumedFrom)
+        try fields.write(body, .body)
+    }
 }
 
 /// The beginning of a response body as the task shows it.

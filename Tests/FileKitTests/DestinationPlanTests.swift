@@ -19,16 +19,16 @@ struct DestinationPlanTests {
     }
 
     @Test func aPathIsAFolderAndAName() throws {
-        let plan = try DestinationPlan(destination(path: "/srv/data/a.bin"), directory: "/ignored")
+        let plan = try DestinationPlan(destination(path: "/srv/data/a.bin"))
         #expect(plan.folder == "/srv/data")
         #expect(plan.name == "a.bin")
-        #expect(try DestinationPlan(destination(path: "/a"), directory: nil).folder == "/")
+        #expect(try DestinationPlan(destination(path: "/a")).folder == "/")
     }
 
     @Test func aFolderLeavesTheNameToTheServer() throws {
-        #expect(try DestinationPlan(destination(directory: "/srv/"), directory: nil).name == nil)
-        #expect(try DestinationPlan(destination(directory: "/srv", filename: "a"), directory: nil).name == "a")
-        #expect(try DestinationPlan(nil, directory: "/home/me").folder == "/home/me")
+        #expect(try DestinationPlan(destination(directory: "/srv/")).name == nil)
+        #expect(try DestinationPlan(destination(directory: "/srv", filename: "a")).name == "a")
+        #expect(try DestinationPlan(Destination(directory: "/home/me")).folder == "/home/me")
     }
 
     @Test(arguments: [
@@ -37,23 +37,23 @@ struct DestinationPlanTests {
     ])
     func aPathThatCannotBeAFileIsRefused(path: String) {
         #expect(
-            code { _ = try DestinationPlan(destination(path: path), directory: nil) } == .destinationBadPath)
+            code { _ = try DestinationPlan(destination(path: path)) } == .destinationBadPath)
     }
 
     @Test(arguments: ["", "..", "a/b", "a\0"])
     func aFilenameIsOneComponent(name: String) {
         #expect(
-            code { _ = try DestinationPlan(destination(directory: "/srv", filename: name), directory: nil) }
+            code { _ = try DestinationPlan(destination(directory: "/srv", filename: name)) }
                 == .destinationBadPath)
     }
 
     @Test func contradictionsAndAbsenceAreTheCallersMistake() {
-        #expect(code { _ = try DestinationPlan(destination(path: "/a", directory: "/b"), directory: nil) } == .badField)
-        #expect(code { _ = try DestinationPlan(nil, directory: nil) } == .badField)
+        #expect(code { _ = try DestinationPlan(destination(path: "/a", directory: "/b")) } == .badField)
+        #expect(code { _ = try DestinationPlan(nil) } == .badField)
     }
 
     @Test func admissionCreatesMissingFoldersAndTellsTheDevice() throws {
-        let plan = try DestinationPlan(destination(path: fixture.temporary.file("new/deep/a")), directory: nil)
+        let plan = try DestinationPlan(destination(path: fixture.temporary.file("new/deep/a")))
         let folder = try plan.admit(fixture.access, owner: FilesFixture.me)
         #expect(Files.status(fixture.temporary.file("new/deep"))?.st_mode ?? 0 & S_IFMT != 0)
         #expect(folder.device == UInt64(try #require(Files.status(fixture.temporary.path)).st_dev))
@@ -63,25 +63,25 @@ struct DestinationPlanTests {
         try fixture.temporary.folder("folder")
         #expect(mkfifo(fixture.temporary.file("fifo"), 0o600) == 0)
         for name in ["folder", "fifo"] {
-            let plan = try DestinationPlan(destination(path: fixture.temporary.file(name)), directory: nil)
+            let plan = try DestinationPlan(destination(path: fixture.temporary.file(name)))
             #expect(code { _ = try plan.admit(fixture.access, owner: FilesFixture.me) } == .destinationBadPath)
         }
     }
 
     @Test func aFileInTheMiddleOfThePathIsRefused() throws {
         try Files.write(fixture.temporary.file("file"), "x")
-        let plan = try DestinationPlan(destination(path: fixture.temporary.file("file/sub/a")), directory: nil)
+        let plan = try DestinationPlan(destination(path: fixture.temporary.file("file/sub/a")))
         #expect(code { _ = try plan.admit(fixture.access, owner: FilesFixture.me) } == .destinationBadPath)
     }
 
     @Test func anExistingFileIsLeftToDelivery() throws {
         try Files.write(fixture.temporary.file("a"), "x")
-        let plan = try DestinationPlan(destination(path: fixture.temporary.file("a")), directory: nil)
+        let plan = try DestinationPlan(destination(path: fixture.temporary.file("a")))
         #expect(code { _ = try plan.admit(fixture.access, owner: FilesFixture.me) } == nil)
     }
 
     @Test func anAbsentTargetIsWaitedForAndNeverRecreated() throws {
-        let plan = try DestinationPlan(destination(path: fixture.temporary.file("gone/a")), directory: nil)
+        let plan = try DestinationPlan(destination(path: fixture.temporary.file("gone/a")))
         let device = try plan.admit(fixture.access, owner: FilesFixture.me).device
         rmdir(fixture.temporary.file("gone"))
         #expect(code { _ = try plan.open(fixture.access, owner: FilesFixture.me, device: device) } == .diskIO)
@@ -89,7 +89,7 @@ struct DestinationPlanTests {
     }
 
     @Test func anotherDeviceIsAnAbsentTarget() throws {
-        let plan = try DestinationPlan(destination(directory: fixture.temporary.path), directory: nil)
+        let plan = try DestinationPlan(destination(directory: fixture.temporary.path))
         let device = try plan.admit(fixture.access, owner: FilesFixture.me).device
         #expect(code { _ = try plan.open(fixture.access, owner: FilesFixture.me, device: device) } == nil)
         #expect(code { _ = try plan.open(fixture.access, owner: FilesFixture.me, device: device &+ 1) } == .diskIO)

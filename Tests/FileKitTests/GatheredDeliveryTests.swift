@@ -17,7 +17,7 @@ import TransferModel
     ) throws -> GatheredDelivery {
         GatheredDelivery(
             folder: try folder ?? fixture.open(), bytes: Array(text.utf8), name: name,
-            partName: FilesFixture.partName, policy: policy, store: "store", task: task, durability: durability,
+            policy: policy, store: "store", task: task, durability: durability,
             isProven: isProven, modificationTime: time)
     }
 

@@ -17,7 +17,7 @@ struct ResumeDataTests {
         var destination = Destination()
         destination.path = fixture.temporary.file("a.bin")
         self.destination = destination
-        plan = try DestinationPlan(destination, directory: nil)
+        plan = try DestinationPlan(destination)
     }
 
     private func resumeData(part name: String = FilesFixture.partName, offset: ByteCount = 4) throws -> ResumeData {

@@ -134,6 +134,7 @@ final class ScriptedBody: @unchecked Sendable {
         segment?.bound.close()
         let isWhole = end == .finished && (acceptance.total == nil || acceptance.total == ByteCount(offset))
         var outcome = ExchangeOutcome(end: end, head: head, offset: ByteCount(offset), received: ByteCount(received))
+        outcome.verdict = .accept(acceptance)
         if gathered != nil, isWhole {
             outcome.gathered = gathered
             context.counters.setReceived(outcome.offset)

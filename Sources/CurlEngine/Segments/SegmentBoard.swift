@@ -218,13 +218,16 @@ package final class SegmentBoard: Sendable {
     /// Ends the attempt's dealings with the file, all exchanges being over: with `syncing` what was written is durable,
     /// and checkpointed, when this returns.
     package func settle(syncing: Bool) async {
-        await withCheckedContinuation { continuation in
-            state.withLock { state in
-                state.settling = { continuation.resume() }
-                state.syncsAtEnd = syncing
-            }
-            settleIfIdle()
+        await withCheckedContinuation { continuation in settle(syncing: syncing) { continuation.resume() } }
+    }
+
+    /// As above; calls `settled` once, on any thread, maybe before it returns.
+    package func settle(syncing: Bool, then settled: @escaping @Sendable () -> Void) {
+        state.withLock { state in
+            state.settling = settled
+            state.syncsAtEnd = syncing
         }
+        settleIfIdle()
     }
 
     private func settleIfIdle() {

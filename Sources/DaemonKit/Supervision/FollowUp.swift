@@ -16,10 +16,14 @@ struct FollowUp: Sendable {
 
     func follow(_ outcomes: [TaskTransitions.Outcome]) async {
         for outcome in outcomes {
-            let record = outcome.record
-            log(outcome)
-            if outcome.discardsPart { await leftParts.discard(record) }
-            if record.status.state.isFinal { launches.look(at: record.session) }
+            note(outcome)
+            if outcome.discardsPart { await leftParts.discard(outcome.record) }
         }
+    }
+
+    /// What need not be waited for.
+    func note(_ outcome: TaskTransitions.Outcome) {
+        log(outcome)
+        if outcome.record.status.state.isFinal { launches.look(at: outcome.record.session) }
     }
 }

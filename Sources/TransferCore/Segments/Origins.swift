@@ -102,8 +102,7 @@ package struct OtherOrigins: Sendable {
     func download(at place: Origins.Place) -> HTTPDownload? {
         var request = base.directed(to: place)
         request.checkpoint = nil
-        guard let strategy = try? StrategyRegistry.strategy(for: request) else { return nil }
-        return strategy as? HTTPDownload
+        return try? StrategyRegistry.httpDownload(for: request)
     }
 
     /// Digests that are strong enough to prove a file of several places, as servers name them.

@@ -13,7 +13,7 @@ package struct SegmentedDownload: Sendable {
         case run(SegmentID, Exchange, ByteRange)
         case abort(SegmentID)
         /// Nothing runs any more; the step is one of `HTTPDownload`.
-        case conclude(Step)
+        case conclude(Step<Arrival>)
     }
 
     /// Why everything is being stopped.
@@ -94,10 +94,10 @@ package struct SegmentedDownload: Sendable {
         return [.run(nextID, exchange, ByteRange(exchange.startOffset, ByteCount(.max)))]
     }
 
-    private mutating func take(_ step: Step, at now: Int64) -> [Effect] {
+    private mutating func take(_ step: Step<Arrival>, at now: Int64) -> [Effect] {
         switch step {
         case .run(let exchange): lead(exchange, at: now)
-        case .finished, .failed, .restart, .store, .uploaded: [.conclude(step)]
+        case .finished, .failed, .restart, .store: [.conclude(step)]
         }
     }
 

@@ -16,7 +16,7 @@ package struct DataURLDownload: TransferStrategy {
 
     private var judge: StatJudge { StatJudge(offset: 0, size: size, validators: Validators()) }
 
-    package mutating func next(after outcome: ExchangeOutcome?) -> Step {
+    package mutating func next(after outcome: ExchangeOutcome?) -> Step<Arrival> {
         guard let outcome else { return .run(Exchange(url: url, judge: judge)) }
         guard outcome.end == .finished, outcome.offset == size else {
             return .failed(FailureClassifier.classify(outcome, url: url))

@@ -19,7 +19,7 @@ package struct FileDownload: TransferStrategy {
         judge = FileJudge(held: checkpoint, trustedDigest: request.trustedDigest)
     }
 
-    package mutating func next(after outcome: ExchangeOutcome?) -> Step {
+    package mutating func next(after outcome: ExchangeOutcome?) -> Step<Arrival> {
         guard let outcome else { return .run(exchange()) }
         switch outcome.end {
         case .finished: return finished(outcome)
@@ -39,19 +39,19 @@ package struct FileDownload: TransferStrategy {
         return exchange
     }
 
-    private mutating func finished(_ outcome: ExchangeOutcome) -> Step {
+    private mutating func finished(_ outcome: ExchangeOutcome) -> Step<Arrival> {
         guard let head = outcome.head, case .accept(let accepted) = judge.judge(head) else { return failed(outcome) }
         progress = accepted
         if let total = accepted.total, outcome.offset < total { return failed(outcome) }
         return arrived(outcome, total: outcome.offset)
     }
 
-    private func arrived(_ outcome: ExchangeOutcome, total: ByteCount) -> Step {
+    private func arrived(_ outcome: ExchangeOutcome, total: ByteCount) -> Step<Arrival> {
         .finished(
             Arrival(total: total, lengthProven: outcome.head?.size != nil, head: outcome.head))
     }
 
-    private mutating func restart(_ error: TransferError) -> Step {
+    private mutating func restart(_ error: TransferError) -> Step<Arrival> {
         restarts += 1
         judge.held = nil
         progress = nil
@@ -61,7 +61,7 @@ package struct FileDownload: TransferStrategy {
         return .restart(error, then: exchange())
     }
 
-    private func failed(_ outcome: ExchangeOutcome) -> Step {
+    private func failed(_ outcome: ExchangeOutcome) -> Step<Arrival> {
         let failure = FailureClassifier.classify(outcome, url: url.requestURL)
         let achieved = outcome.received > 0 && outcome.offset > startOffset
         return .failed(failure.with(progressed: achieved, held: max(startOffset, outcome.offset)))

@@ -68,7 +68,7 @@ package struct HTTPDownload: TransferStrategy {
         self.begun = begun
     }
 
-    package mutating func next(after outcome: ExchangeOutcome?) -> Step {
+    package mutating func next(after outcome: ExchangeOutcome?) -> Step<Arrival> {
         guard let outcome else { return first() }
         switch outcome.end {
         case .finished: return finished(outcome)
@@ -86,7 +86,7 @@ package struct HTTPDownload: TransferStrategy {
 
     // MARK: Beginning
 
-    private mutating func first() -> Step {
+    private mutating func first() -> Step<Arrival> {
         if let held, held.isComplete {
             return .finished(arrival(head: nil, trailers: [], total: held.offset, proven: true))
         }
@@ -129,9 +129,8 @@ package struct HTTPDownload: TransferStrategy {
 
     // MARK: Going on
 
-    private mutating func finished(_ outcome: ExchangeOutcome) -> Step {
-        guard let head = outcome.head, case .accept(let accepted) = outcome.verdict ?? judge.judge(head)
-        else { return failed(outcome) }
+    private mutating func finished(_ outcome: ExchangeOutcome) -> Step<Arrival> {
+        guard let accepted = accepted(outcome) else { return failed(outcome) }
         progress = accepted
         if let expected = accepted.expected, outcome.offset < accepted.offset + expected { return failed(outcome) }
         // Where a part does not tell the whole's length, only a 416 tells that there is no more.
@@ -147,7 +146,7 @@ package struct HTTPDownload: TransferStrategy {
 
     /// The server says that the file ends where we are, though it announced more, and does not say of which version (416 of
     /// most servers): the answer to a request for the last byte does.
-    private mutating func lookBack(_ outcome: ExchangeOutcome) -> Step? {
+    private mutating func lookBack(_ outcome: ExchangeOutcome) -> Step<Arrival>? {
         guard !hasLookedBack, let head = outcome.head, let held, held.strongValidator != nil, held.offset > 1,
             HTTPJudge.unsatisfiedTotal(head) == held.offset
         else { return nil }
@@ -159,16 +158,23 @@ package struct HTTPDownload: TransferStrategy {
         return .run(exchange(conditional: true))
     }
 
+    /// What the engine's judge accepted; it is asked again if the engine does not say.
+    private func accepted(_ outcome: ExchangeOutcome) -> Acceptance? {
+        guard let head = outcome.head, case .accept(let accepted) = outcome.verdict ?? judge.judge(head)
+        else { return nil }
+        return accepted
+    }
+
     private var noProof: TransferError {
         TransferError(.validatorChanged, "The rest cannot be asked for without a validator; it restarts from 0.")
     }
 
-    private mutating func arrived(_ outcome: ExchangeOutcome, total: ByteCount) -> Step {
+    private mutating func arrived(_ outcome: ExchangeOutcome, total: ByteCount) -> Step<Arrival> {
         let proven = outcome.delimited || progress?.total != nil || outcome.end == .stopped(.complete)
         return .finished(arrival(head: outcome.head, trailers: outcome.trailers, total: total, proven: proven))
     }
 
-    mutating func restart(_ error: TransferError, _ outcome: ExchangeOutcome) -> Step {
+    mutating func restart(_ error: TransferError, _ outcome: ExchangeOutcome) -> Step<Arrival> {
         restarts += 1
         held = nil
         progress = nil
@@ -184,16 +190,18 @@ package struct HTTPDownload: TransferStrategy {
         return !resolvedAgain && (outcome.head?.redirects ?? 0) > 0 && [400, 401, 403, 410].contains(status) && isSafe
     }
 
-    private mutating func resolveAgain() -> Step {
+    private mutating func resolveAgain() -> Step<Arrival> {
         resolvedAgain = true
         return .run(exchange(conditional: judge.mayTryBareRange || judge.held == nil))
     }
 
     // MARK: Ending
 
-    private mutating func failed(_ outcome: ExchangeOutcome) -> Step { failed(outcome, with: failure(outcome)) }
+    private mutating func failed(_ outcome: ExchangeOutcome) -> Step<Arrival> {
+        failed(outcome, with: failure(outcome))
+    }
 
-    private mutating func failed(_ outcome: ExchangeOutcome, with cause: AttemptFailure) -> Step {
+    private mutating func failed(_ outcome: ExchangeOutcome, with cause: AttemptFailure) -> Step<Arrival> {
         var failure = settle(cause, outcome)
         failure.shortEnd = shortEnd(outcome)
         let achieved = outcome.received > 0 && outcome.offset > startOffset
@@ -201,8 +209,7 @@ package struct HTTPDownload: TransferStrategy {
     }
 
     private func shortEnd(_ outcome: ExchangeOutcome) -> ShortEnd? {
-        guard let head = outcome.head, case .accept(let accepted) = judge.judge(head), let expected = accepted.expected
-        else { return nil }
+        guard let accepted = accepted(outcome), let expected = accepted.expected else { return nil }
         let end = accepted.offset + expected
         return ShortEnd(outcome, from: accepted.offset, to: end, of: accepted.total ?? end, host: url.host)
     }

@@ -1,6 +1,6 @@
 import TransferModel
 
-/// Judges the head of an HTTP answer: write its body, where, or what else (transfer-rules.md, download resume).
+/// Judges the head of an HTTP answer: write its body, where, or what else.
 package struct HTTPJudge: ResponseJudge, Hashable {
     /// What the request continued; nil where it asked for everything.
     var held: HeldBytes?

@@ -1,6 +1,6 @@
 import TransferModel
 
-/// The bytes of one version that are on disk, and whether more of it may be asked for (transfer-rules.md, download resume).
+/// The bytes of one version that are on disk, and whether more of it may be asked for.
 struct HeldBytes: Sendable, Hashable {
     var offset: ByteCount
     var total: ByteCount?

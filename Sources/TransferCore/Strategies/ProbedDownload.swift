@@ -1,7 +1,11 @@
 import TransferModel
 
-/// Downloads where size and modification time are the only validators (FTP, SFTP): asks for both before each attempt.
+/// Downloads over FTP and SFTP, where size and modification time are the only validators: asks for both before each
+/// attempt, because REST alone proves nothing (RFC 3659).
 struct ProbedDownload: TransferStrategy {
+    static let ftp = StrategyDescriptor(schemes: [.ftp, .ftps], canResume: true, usesHTTP: false)
+    static let sftp = StrategyDescriptor(schemes: [.sftp], canResume: true, usesHTTP: false)
+
     private let url: ParsedURL
     private let origin: String?
     private let size: ByteCount?
@@ -34,7 +38,7 @@ struct ProbedDownload: TransferStrategy {
         startOffset = checkpoint?.offset ?? 0
     }
 
-    mutating func next(after outcome: ExchangeOutcome?) -> Step {
+    mutating func next(after outcome: ExchangeOutcome?) -> Step<Arrival> {
         guard let outcome else { return .run(probe()) }
         switch (stage, outcome.end) {
         case (.probing, .finished): return probed(outcome)
@@ -62,7 +66,7 @@ struct ProbedDownload: TransferStrategy {
         return exchange
     }
 
-    private mutating func probed(_ outcome: ExchangeOutcome) -> Step {
+    private mutating func probed(_ outcome: ExchangeOutcome) -> Step<Arrival> {
         let size = outcome.head?.size
         let validators = Validators(lastModified: outcome.head?.modificationTime.map(HTTPDate.format))
         guard let checkpoint, restarts == 0 else { return .run(fetch(from: 0, size: size, validators)) }
@@ -94,7 +98,7 @@ struct ProbedDownload: TransferStrategy {
         return exchange.answered(by: origin, size: size)
     }
 
-    private mutating func fetched(_ outcome: ExchangeOutcome, _ judge: StatJudge) -> Step {
+    private mutating func fetched(_ outcome: ExchangeOutcome, _ judge: StatJudge) -> Step<Arrival> {
         let accepted = judge.acceptance
         progress = accepted
         if let size = judge.size, outcome.offset < size { return failed(outcome) }
@@ -109,7 +113,7 @@ struct ProbedDownload: TransferStrategy {
     }
 
     /// The file changed between probe and fetch, or offsets do not work here: once more from the probe on, from 0.
-    private mutating func restart(_ error: TransferError) -> Step {
+    private mutating func restart(_ error: TransferError) -> Step<Arrival> {
         restarts += 1
         progress = nil
         guard restarts <= HTTPDownload.restartLimit else {
@@ -118,7 +122,7 @@ struct ProbedDownload: TransferStrategy {
         return .restart(error, then: probe())
     }
 
-    private func failed(_ outcome: ExchangeOutcome) -> Step {
+    private func failed(_ outcome: ExchangeOutcome) -> Step<Arrival> {
         let failure = FailureClassifier.classify(outcome, url: url.requestURL)
         let achieved = outcome.received > 0 && outcome.offset > startOffset
         return .failed(failure.with(progressed: achieved, held: max(startOffset, outcome.offset)))

@@ -67,22 +67,45 @@ package struct StrategyDescriptor: Sendable, Hashable {
 /// Knows which strategy carries which scheme; nothing else names the concrete types.
 package enum StrategyRegistry {
     package static let descriptors: [StrategyDescriptor] = [
-        HTTPDownload.descriptor, FTPDownload.descriptor, SFTPDownload.descriptor, FileDownload.descriptor,
+        HTTPDownload.descriptor, ProbedDownload.ftp, ProbedDownload.sftp, FileDownload.descriptor,
         DataURLDownload.descriptor,
     ]
 
     package static var schemes: [String] { descriptors.flatMap(\.schemes).map(\.rawValue) }
 
+    /// The strategy of a download.
     /// - Throws: `request.bad_url`, `request.bad_field`, `request.unsupported`, `policy.plaintext_refused`.
-    package static func strategy(for request: StrategyRequest) throws(TransferError) -> any TransferStrategy {
-        try strategy(for: request, URLRules.parse(request.spec.url ?? ""))
+    package static func download(
+        for request: StrategyRequest
+    ) throws(TransferError) -> any TransferStrategy<Arrival> {
+        let (request, url) = try admitted(request, nil)
+        return try download(request, url)
     }
 
-    /// - Parameter url: of the request's task.
-    /// - Throws: `request.bad_field`, `request.unsupported`, `policy.plaintext_refused`.
-    package static func strategy(
-        for request: StrategyRequest, _ url: ParsedURL
-    ) throws(TransferError) -> any TransferStrategy {
+    /// The strategy of an upload or of a data task.
+    /// - Throws: as `download(for:)`.
+    package static func upload(
+        for request: StrategyRequest
+    ) throws(TransferError) -> any TransferStrategy<UploadResult> {
+        let (request, url) = try admitted(request, nil)
+        return try upload(request, url)
+    }
+
+    /// Refuses what the task's strategy would refuse.
+    /// - Parameter url: the task's.
+    /// - Throws: as `download(for:)`.
+    package static func check(_ request: StrategyRequest, _ url: ParsedURL) throws(TransferError) {
+        let (request, url) = try admitted(request, url)
+        switch request.spec.kind {
+        case .download: _ = try download(request, url)
+        case .upload, .data: _ = try upload(request, url)
+        }
+    }
+
+    private static func admitted(
+        _ request: StrategyRequest, _ known: ParsedURL?
+    ) throws(TransferError) -> (StrategyRequest, ParsedURL) {
+        let url = if let known { known } else { try URLRules.parse(request.spec.url ?? "") }
         guard request.network.allowsPlaintext || !url.scheme.isPlaintext else {
             throw TransferError(
                 .plaintextRefused,
@@ -91,16 +114,7 @@ package enum StrategyRegistry {
         var request = request
         // A new URL of the task means another place, where nothing was begun.
         request.upload = request.upload.flatMap { $0.belongs(to: url) ? $0 : nil }
-        switch request.spec.kind {
-        case .download: return try download(request, url)
-        case .upload: return try upload(request, url)
-        case .data:
-            guard url.scheme == .http || url.scheme == .https else {
-                throw TransferError(
-                    .unsupported, "Data tasks speak http and https; download what \(url.scheme.rawValue) has.")
-            }
-            return try DataRequest(request, url)
-        }
+        return (request, url)
     }
 
     /// The strategy for a download of several parts at once, or of one that has gaps; nil where that is not possible or
@@ -112,18 +126,26 @@ package enum StrategyRegistry {
         guard request.spec.kind == .download, request.spec.body == nil,
             policy.most > 1 || request.checkpoint?.ranges.isEmpty == false || request.spec.mirrors?.isEmpty == false
         else { return nil }
-        let strategy = try strategy(for: request)
-        guard let single = strategy as? HTTPDownload, single.isSafe else { return nil }
+        guard let single = try httpDownload(for: request), single.isSafe else { return nil }
         return SegmentedDownload(single, request, others, policy)
+    }
+
+    /// The strategy of a download over HTTP; nil for other protocols.
+    /// - Throws: as `download(for:)`.
+    static func httpDownload(for request: StrategyRequest) throws(TransferError) -> HTTPDownload? {
+        let (request, url) = try admitted(request, nil)
+        switch url.scheme {
+        case .http, .https: return try HTTPDownload(request, url)
+        case .ftp, .ftps, .sftp, .file, .data: return nil
+        }
     }
 
     private static func download(
         _ request: StrategyRequest, _ url: ParsedURL
-    ) throws(TransferError) -> any TransferStrategy {
+    ) throws(TransferError) -> any TransferStrategy<Arrival> {
         switch url.scheme {
         case .http, .https: return try HTTPDownload(request, url)
-        case .ftp, .ftps: return FTPDownload(request, url)
-        case .sftp: return SFTPDownload(request, url)
+        case .ftp, .ftps, .sftp: return ProbedDownload(request, url)
         case .file: return FileDownload(request, url)
         case .data: return try DataURLDownload(request, url)
         }
@@ -133,19 +155,26 @@ package enum StrategyRegistry {
 extension StrategyRegistry {
     private static func upload(
         _ request: StrategyRequest, _ url: ParsedURL
-    ) throws(TransferError) -> any TransferStrategy {
+    ) throws(TransferError) -> any TransferStrategy<UploadResult> {
         switch url.scheme {
-        case .http, .https: return try httpUpload(request, url)
-        case .ftp, .ftps, .sftp: return try RemoteFileUpload(request, url)
-        case .file, .data:
-            throw TransferError(
-                .unsupported, "Uploads go to http, https, ftp, ftps and sftp, not to \(url.scheme.rawValue).")
+        case .http, .https:
+            return try request.spec.kind == .data ? DataRequest(request, url) : httpUpload(request, url)
+        case .ftp, .ftps, .sftp, .file, .data:
+            guard request.spec.kind == .upload else {
+                throw TransferError(
+                    .unsupported, "Data tasks speak http and https; download what \(url.scheme.rawValue) has.")
+            }
+            guard url.scheme != .file, url.scheme != .data else {
+                throw TransferError(
+                    .unsupported, "Uploads go to http, https, ftp, ftps and sftp, not to \(url.scheme.rawValue).")
+            }
+            return try RemoteFileUpload(request, url)
         }
     }
 
     private static func httpUpload(
         _ request: StrategyRequest, _ url: ParsedURL
-    ) throws(TransferError) -> any TransferStrategy {
+    ) throws(TransferError) -> any TransferStrategy<UploadResult> {
         let context = try UploadRequest(request, url)
         guard let kind = try UploadChoice.protocol(of: request.spec, stored: request.upload) else {
             return AutoUpload(context)

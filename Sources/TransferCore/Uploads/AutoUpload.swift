@@ -4,7 +4,7 @@ import TransferModel
 /// then a URL that ends in a slash is the folder that the file goes into.
 package struct AutoUpload: TransferStrategy {
     private let request: UploadRequest
-    private var chosen: (any TransferStrategy)?
+    private var chosen: (any TransferStrategy<UploadResult>)?
     private var wasAskedAgain = false
     /// Servers that cannot answer OPTIONS: libcurl's WEIRD_SERVER_REPLY and GOT_NOTHING.
     private static let mute: Set<Int> = [8, 52]
@@ -19,7 +19,7 @@ package struct AutoUpload: TransferStrategy {
 
     init(_ request: UploadRequest) { self.request = request }
 
-    package mutating func next(after outcome: ExchangeOutcome?) -> Step {
+    package mutating func next(after outcome: ExchangeOutcome?) -> Step<UploadResult> {
         if chosen != nil { return chosen?.next(after: outcome) ?? .run(ask()) }
         guard let outcome else { return .run(ask()) }
         // Once may be an accident, and another protocol would put the file elsewhere.
@@ -39,7 +39,7 @@ package struct AutoUpload: TransferStrategy {
         return request.exchange("OPTIONS", request.url.requestURL, own: [version.interop])
     }
 
-    private mutating func begin(_ strategy: any TransferStrategy) -> Step {
+    private mutating func begin(_ strategy: any TransferStrategy<UploadResult>) -> Step<UploadResult> {
         var strategy = strategy
         let step = strategy.next(after: nil)
         chosen = strategy
@@ -51,7 +51,7 @@ package struct AutoUpload: TransferStrategy {
         return mute.contains(code)
     }
 
-    private func choose(_ outcome: ExchangeOutcome) throws(AttemptFailure) -> any TransferStrategy {
+    private func choose(_ outcome: ExchangeOutcome) throws(AttemptFailure) -> any TransferStrategy<UploadResult> {
         guard case .head(let head, let status) = UploadAnswer(outcome) else {
             if Self.isMute(outcome) {
                 return PlainUpload(request.inFolder, .put)

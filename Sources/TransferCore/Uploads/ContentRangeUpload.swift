@@ -31,7 +31,7 @@ package struct ContentRangeUpload: TransferStrategy {
         return request.url.query?.split(separator: "&").contains { $0.hasPrefix("upload_id=") } ?? false
     }
 
-    package mutating func next(after outcome: ExchangeOutcome?) -> Step {
+    package mutating func next(after outcome: ExchangeOutcome?) -> Step<UploadResult> {
         guard let outcome else { return first() }
         guard case .head(let head, let status) = UploadAnswer(outcome, ofWhole: false) else {
             return track.fail(FailureClassifier.classify(outcome, url: request.url.requestURL))
@@ -47,7 +47,7 @@ package struct ContentRangeUpload: TransferStrategy {
         }
     }
 
-    private mutating func first() -> Step {
+    private mutating func first() -> Step<UploadResult> {
         if track.resource != nil { return .run(ask()) }
         guard urlIsSession else { return .run(create()) }
         return begin(at: request.url.requestURL)
@@ -55,7 +55,7 @@ package struct ContentRangeUpload: TransferStrategy {
 
     /// Before its first byte a server is asked what it has: one that knows no ranges would take the same question, asked
     /// after a lost answer, for an empty file, and its success for ours.
-    private mutating func begin(at session: String, isNew: Bool = false) -> Step {
+    private mutating func begin(at session: String, isNew: Bool = false) -> Step<UploadResult> {
         self.isNew = isNew
         let begun = track.fresh(at: session)
         track.upload = begun
@@ -104,7 +104,7 @@ package struct ContentRangeUpload: TransferStrategy {
 
     // MARK: Answers
 
-    private mutating func created(_ head: ResponseHead, _ status: Int) throws(AttemptFailure) -> Step {
+    private mutating func created(_ head: ResponseHead, _ status: Int) throws(AttemptFailure) -> Step<UploadResult> {
         guard (200..<300).contains(status) else { throw FailureClassifier.answered(head, now: request.now) }
         return begin(
             at: try track.place(
@@ -115,7 +115,7 @@ package struct ContentRangeUpload: TransferStrategy {
     /// - Parameter sent: what the request carried; nil where it only asked.
     private mutating func answered(
         _ head: ResponseHead, _ status: Int, _ outcome: ExchangeOutcome, sent: SentPiece?
-    ) throws(AttemptFailure) -> Step {
+    ) throws(AttemptFailure) -> Step<UploadResult> {
         switch status {
         case 308:
             // A new session is empty; a server exists that says "bytes=0-0" of it, as of one with a byte.
@@ -153,7 +153,9 @@ package struct ContentRangeUpload: TransferStrategy {
         return last + 1
     }
 
-    private mutating func confirmed(_ offset: ByteCount, _ sent: SentPiece?) throws(AttemptFailure) -> Step {
+    private mutating func confirmed(
+        _ offset: ByteCount, _ sent: SentPiece?
+    ) throws(AttemptFailure) -> Step<UploadResult> {
         let isFirst = upload?.knowsRanges != true
         track.upload?.knowsRanges = true
         // That nothing is there yet is what the first answer is about.
@@ -164,7 +166,9 @@ package struct ContentRangeUpload: TransferStrategy {
         return .store(upload, then: send())
     }
 
-    private mutating func finished(_ outcome: ExchangeOutcome, _ sent: SentPiece?) throws(AttemptFailure) -> Step {
+    private mutating func finished(
+        _ outcome: ExchangeOutcome, _ sent: SentPiece?
+    ) throws(AttemptFailure) -> Step<UploadResult> {
         if let sent {
             guard sent.reach == request.size else {
                 throw FailureClassifier.permanent(
@@ -177,7 +181,7 @@ package struct ContentRangeUpload: TransferStrategy {
                 "The server calls the upload complete before it had a byte: it does not know this protocol. Try put.")
         }
         try track.confirm(request.size)
-        return .uploaded(outcome.uploadResult(total: request.size))
+        return .finished(outcome.uploadResult(total: request.size))
     }
 
     static func cancellation(_ request: UploadRequest, _ resource: String) -> Exchange {

@@ -49,7 +49,7 @@ package struct DataRequest: TransferStrategy {
         ).begun(at: url)
     }
 
-    package mutating func next(after outcome: ExchangeOutcome?) -> Step {
+    package mutating func next(after outcome: ExchangeOutcome?) -> Step<UploadResult> {
         guard let outcome else { return first() }
         guard let head = outcome.head, let status = head.status, case .head = UploadAnswer(outcome, ofWhole: false)
         else {
@@ -61,7 +61,7 @@ package struct DataRequest: TransferStrategy {
         }
     }
 
-    private mutating func first() -> Step {
+    private mutating func first() -> Step<UploadResult> {
         if upload?.awaitsAnswer == true {
             upload = nil
             return .failed(PlainUpload.unknownAnswer)
@@ -73,7 +73,7 @@ package struct DataRequest: TransferStrategy {
         return .store(begun, then: exchange)
     }
 
-    private mutating func answered(_ outcome: ExchangeOutcome) -> Step {
+    private mutating func answered(_ outcome: ExchangeOutcome) -> Step<UploadResult> {
         let announced = outcome.head.flatMap { try? MessageFraming.contentLength($0) } ?? 0
         if outcome.isBodyTruncated || (method != "HEAD" && announced > limit) {
             upload = nil
@@ -85,7 +85,7 @@ package struct DataRequest: TransferStrategy {
         guard outcome.end == .finished else {
             return .failed(settle(FailureClassifier.classify(outcome, url: url.requestURL), outcome))
         }
-        return .uploaded(outcome.uploadResult(total: exchange.payload.sourceLength))
+        return .finished(outcome.uploadResult(total: exchange.payload.sourceLength))
     }
 
     private mutating func settle(_ failure: AttemptFailure, _ outcome: ExchangeOutcome) -> AttemptFailure {

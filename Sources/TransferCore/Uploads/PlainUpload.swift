@@ -17,18 +17,18 @@ package struct PlainUpload: TransferStrategy {
         upload = request.stored
     }
 
-    package mutating func next(after outcome: ExchangeOutcome?) -> Step {
+    package mutating func next(after outcome: ExchangeOutcome?) -> Step<UploadResult> {
         guard let outcome else { return first() }
         guard case .head(let head, let status) = UploadAnswer(outcome) else {
             return .failed(settle(outcome.failure(request.url.requestURL), outcome))
         }
         switch status {
-        case 200..<300: return .uploaded(outcome.uploadResult(total: request.size))
+        case 200..<300: return .finished(outcome.uploadResult(total: request.size))
         default: return .failed(settle(FailureClassifier.answered(head, now: request.now), outcome))
         }
     }
 
-    private mutating func first() -> Step {
+    private mutating func first() -> Step<UploadResult> {
         if upload?.awaitsAnswer == true {
             upload = nil
             return .failed(Self.unknownAnswer)

@@ -44,7 +44,7 @@ package struct RemoteFileUpload: TransferStrategy {
         startOffset = upload?.offset ?? 0
     }
 
-    package mutating func next(after outcome: ExchangeOutcome?) -> Step {
+    package mutating func next(after outcome: ExchangeOutcome?) -> Step<UploadResult> {
         guard let outcome else { return .run(probe()) }
         switch stage {
         case .probing: return probed(outcome)
@@ -104,7 +104,7 @@ package struct RemoteFileUpload: TransferStrategy {
         }
     }
 
-    private mutating func probed(_ outcome: ExchangeOutcome) -> Step {
+    private mutating func probed(_ outcome: ExchangeOutcome) -> Step<UploadResult> {
         let found: RemoteFile?
         do throws(AttemptFailure) {
             found = try remote(outcome)
@@ -119,7 +119,7 @@ package struct RemoteFileUpload: TransferStrategy {
             return .store(begun, then: send(from: 0))
         }
         upload?.offset = offset
-        if offset == source.size { return .uploaded(UploadResult(head: outcome.head, total: offset)) }
+        if offset == source.size { return .finished(UploadResult(head: outcome.head, total: offset)) }
         guard let upload else { return .run(send(from: offset)) }
         return .store(upload, then: send(from: offset))
     }
@@ -136,7 +136,7 @@ package struct RemoteFileUpload: TransferStrategy {
 
     // MARK: Sending
 
-    private mutating func sent(_ outcome: ExchangeOutcome, from offset: ByteCount) -> Step {
+    private mutating func sent(_ outcome: ExchangeOutcome, from offset: ByteCount) -> Step<UploadResult> {
         switch outcome.end {
         case .finished:
             stage = .verifying
@@ -150,7 +150,7 @@ package struct RemoteFileUpload: TransferStrategy {
 
     /// The remote file changed its length between the look and the sending: what a lost connection still had on the way
     /// arrived, or somebody writes there.
-    private mutating func lookAgain(_ error: TransferError) -> Step {
+    private mutating func lookAgain(_ error: TransferError) -> Step<UploadResult> {
         restarts += 1
         guard restarts <= UploadTrack.restartLimit else {
             return fail(AttemptFailure(error: error, disposition: .transient(after: nil)))
@@ -158,7 +158,7 @@ package struct RemoteFileUpload: TransferStrategy {
         return .run(probe())
     }
 
-    private mutating func restart() -> Step {
+    private mutating func restart() -> Step<UploadResult> {
         restarts += 1
         let error = TransferError(
             .httpProtocol, "The server cannot continue the file; it is sent from 0.", retryable: true)
@@ -170,7 +170,7 @@ package struct RemoteFileUpload: TransferStrategy {
         return .restart(error, then: probe())
     }
 
-    private mutating func verified(_ outcome: ExchangeOutcome) -> Step {
+    private mutating func verified(_ outcome: ExchangeOutcome) -> Step<UploadResult> {
         let found: RemoteFile?
         do throws(AttemptFailure) {
             found = try remote(outcome)
@@ -180,7 +180,7 @@ package struct RemoteFileUpload: TransferStrategy {
         // A server that does not say sizes has taken every byte without complaint.
         guard let size = found?.size, size != source.size else {
             upload?.offset = source.size
-            return .uploaded(UploadResult(head: outcome.head, total: source.size))
+            return .finished(UploadResult(head: outcome.head, total: source.size))
         }
         // Somebody else writes there, or bytes were lost in the middle: nothing of it can be trusted.
         upload = nil
@@ -189,7 +189,7 @@ package struct RemoteFileUpload: TransferStrategy {
                 .integrityLength, "The server has \(size) bytes of \(source.size); the upload begins again from 0."))
     }
 
-    private func fail(_ failure: AttemptFailure) -> Step {
+    private func fail(_ failure: AttemptFailure) -> Step<UploadResult> {
         let offset = upload?.offset ?? 0
         return .failed(failure.with(progressed: offset > startOffset, held: offset))
     }

@@ -24,7 +24,7 @@ package struct ResumableUpload: TransferStrategy {
         self.limit = limit
     }
 
-    package mutating func next(after outcome: ExchangeOutcome?) -> Step {
+    package mutating func next(after outcome: ExchangeOutcome?) -> Step<UploadResult> {
         guard let outcome else { return first() }
         if case .optimistic = stage { hear(outcome.interim) }
         do throws(AttemptFailure) {
@@ -40,7 +40,7 @@ package struct ResumableUpload: TransferStrategy {
         }
     }
 
-    private mutating func first() -> Step {
+    private mutating func first() -> Step<UploadResult> {
         if track.resource != nil { return .run(locate()) }
         if upload?.awaitsAnswer == true {
             track.upload = nil
@@ -76,7 +76,7 @@ package struct ResumableUpload: TransferStrategy {
         return creation(complete: false, payload: .bytes([]))
     }
 
-    private mutating func createOptimistically() -> Step {
+    private mutating func createOptimistically() -> Step<UploadResult> {
         stage = .optimistic
         var begun = fresh()
         begun.awaitsAnswer = true
@@ -119,7 +119,7 @@ package struct ResumableUpload: TransferStrategy {
 
     // MARK: Creation
 
-    private mutating func created(_ head: ResponseHead, _ status: Int) throws(AttemptFailure) -> Step {
+    private mutating func created(_ head: ResponseHead, _ status: Int) throws(AttemptFailure) -> Step<UploadResult> {
         try notAnswered(head, status)
         guard (200..<300).contains(status) else { throw FailureClassifier.answered(head, now: request.now) }
         let place = try track.place(
@@ -133,7 +133,7 @@ package struct ResumableUpload: TransferStrategy {
 
     private mutating func createdWithContent(
         _ head: ResponseHead, _ status: Int, _ outcome: ExchangeOutcome
-    ) throws(AttemptFailure) -> Step {
+    ) throws(AttemptFailure) -> Step<UploadResult> {
         track.upload?.awaitsAnswer = false
         let isComplete = fields.isComplete(head)
         guard (200..<300).contains(status) else {
@@ -156,7 +156,7 @@ package struct ResumableUpload: TransferStrategy {
     }
 
     /// No final answer: what a 104 said is where it goes on.
-    private mutating func lost(_ outcome: ExchangeOutcome) -> Step {
+    private mutating func lost(_ outcome: ExchangeOutcome) -> Step<UploadResult> {
         let failure = FailureClassifier.classify(outcome, url: request.url.requestURL)
         guard case .optimistic = stage else { return track.fail(failure) }
         if track.resource != nil {
@@ -186,7 +186,7 @@ package struct ResumableUpload: TransferStrategy {
 
     // MARK: Recovery
 
-    private mutating func located(_ head: ResponseHead, _ status: Int) throws(AttemptFailure) -> Step {
+    private mutating func located(_ head: ResponseHead, _ status: Int) throws(AttemptFailure) -> Step<UploadResult> {
         let isComplete = fields.isComplete(head)
         if status == 404 || status == 410 { return .restart(try track.vanish(status), then: create()) }
         guard (200..<300).contains(status) else { throw failed(head, isComplete) }
@@ -201,7 +201,7 @@ package struct ResumableUpload: TransferStrategy {
                 throw incomplete(at: offset ?? 0)
             }
             try track.confirm(request.size)
-            return .uploaded(UploadResult(head: head, total: request.size))
+            return .finished(UploadResult(head: head, total: request.size))
         }
         guard let offset else {
             throw FailureClassifier.permanent(
@@ -215,7 +215,7 @@ package struct ResumableUpload: TransferStrategy {
 
     private mutating func appended(
         _ range: PayloadRange, _ head: ResponseHead, _ status: Int, _ outcome: ExchangeOutcome
-    ) throws(AttemptFailure) -> Step {
+    ) throws(AttemptFailure) -> Step<UploadResult> {
         let isComplete = fields.isComplete(head)
         let isLast = range.end == request.size
         let sent = SentPiece(range, outcome)
@@ -248,7 +248,7 @@ package struct ResumableUpload: TransferStrategy {
         head.count("upload-offset").map { $0 < request.size } ?? false
     }
 
-    private mutating func goOn() -> Step {
+    private mutating func goOn() -> Step<UploadResult> {
         guard let upload else { return .run(append()) }
         return .store(upload, then: append())
     }
@@ -258,11 +258,11 @@ package struct ResumableUpload: TransferStrategy {
     /// The server says that it has all.
     private mutating func complete(
         _ sent: SentPiece, _ head: ResponseHead, _ outcome: ExchangeOutcome
-    ) throws(AttemptFailure) -> Step {
+    ) throws(AttemptFailure) -> Step<UploadResult> {
         let offset = head.count("upload-offset") ?? request.size
         try track.confirm(offset, after: sent)
         guard offset == request.size, sent.reach == request.size else { throw incomplete(at: min(offset, sent.reach)) }
-        return .uploaded(outcome.uploadResult(total: request.size))
+        return .finished(outcome.uploadResult(total: request.size))
     }
 
     private func incomplete(at offset: ByteCount) -> AttemptFailure {

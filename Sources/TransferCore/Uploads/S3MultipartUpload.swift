@@ -58,7 +58,7 @@ package struct S3MultipartUpload: TransferStrategy {
         TransferError(.badField, "\(field): \(sentence)", details: ["field": .string(field)])
     }
 
-    package mutating func next(after outcome: ExchangeOutcome?) -> Step {
+    package mutating func next(after outcome: ExchangeOutcome?) -> Step<UploadResult> {
         guard let outcome else { return go() }
         switch stage {
         case .sending(let part): return sent(part, outcome)
@@ -67,7 +67,7 @@ package struct S3MultipartUpload: TransferStrategy {
     }
 
     /// Making the completion marks it as begun, so the state is read afterwards.
-    private mutating func go() -> Step {
+    private mutating func go() -> Step<UploadResult> {
         let exchange = following()
         return .store(state, then: exchange)
     }
@@ -97,7 +97,7 @@ package struct S3MultipartUpload: TransferStrategy {
 
     // MARK: Answers
 
-    private mutating func sent(_ part: Int, _ outcome: ExchangeOutcome) -> Step {
+    private mutating func sent(_ part: Int, _ outcome: ExchangeOutcome) -> Step<UploadResult> {
         guard case .head(let head, let status) = UploadAnswer(outcome) else {
             return fail(outcome.failure(s3.partURLs[part - 1]))
         }
@@ -117,7 +117,7 @@ package struct S3MultipartUpload: TransferStrategy {
         return go()
     }
 
-    private mutating func completed(_ outcome: ExchangeOutcome) -> Step {
+    private mutating func completed(_ outcome: ExchangeOutcome) -> Step<UploadResult> {
         // A 200 is sent before the store knows; only the whole body says how it ended.
         guard case .head(let head, let status) = UploadAnswer(outcome),
             !S3Completion.isUntold(outcome, status)
@@ -127,7 +127,7 @@ package struct S3MultipartUpload: TransferStrategy {
         }
         let refusal = S3Completion.error(outcome.body)
         if (200..<300).contains(status), refusal == nil {
-            return .uploaded(outcome.uploadResult(total: request.size))
+            return .finished(outcome.uploadResult(total: request.size))
         }
         state.awaitsAnswer = completionWasSent || S3Completion.leavesOpen(refusal?.code, status)
         switch refusal?.code {
@@ -150,7 +150,7 @@ package struct S3MultipartUpload: TransferStrategy {
     }
 
     /// The store has lost parts it had confirmed. Once they are all sent again.
-    private mutating func startAnew() -> Step {
+    private mutating func startAnew() -> Step<UploadResult> {
         guard state.restarts == nil else {
             return fail(
                 FailureClassifier.permanent(
@@ -176,7 +176,7 @@ package struct S3MultipartUpload: TransferStrategy {
         state.offset = state.partETags.keys.map { range(of: $0).length }.reduce(0, +)
     }
 
-    private func fail(_ failure: AttemptFailure) -> Step {
+    private func fail(_ failure: AttemptFailure) -> Step<UploadResult> {
         .failed(failure.with(progressed: state.partETags.count > partsBefore, held: state.offset))
     }
 }

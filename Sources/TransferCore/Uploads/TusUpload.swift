@@ -25,7 +25,7 @@ package struct TusUpload: TransferStrategy {
         track = UploadTrack(request, .tus)
     }
 
-    package mutating func next(after outcome: ExchangeOutcome?) -> Step {
+    package mutating func next(after outcome: ExchangeOutcome?) -> Step<UploadResult> {
         guard let outcome else {
             if track.resource != nil { return .run(locate()) }
             return .run(request.spec.uploadChecksum == nil || isChecked ? create() : ask())
@@ -84,13 +84,13 @@ package struct TusUpload: TransferStrategy {
 
     // MARK: Answers
 
-    private mutating func asked(_ head: ResponseHead, _ status: Int) throws(AttemptFailure) -> Step {
+    private mutating func asked(_ head: ResponseHead, _ status: Int) throws(AttemptFailure) -> Step<UploadResult> {
         guard (200..<300).contains(status) else { throw FailureClassifier.answered(head, now: request.now) }
         try TusCapabilities(head).check(request)
         return .run(create())
     }
 
-    private mutating func created(_ head: ResponseHead, _ status: Int) throws(AttemptFailure) -> Step {
+    private mutating func created(_ head: ResponseHead, _ status: Int) throws(AttemptFailure) -> Step<UploadResult> {
         guard (200..<300).contains(status) else { throw refused(head, status) }
         let place = try track.place(
             head, orElse: "The server created no tus upload: its answer has no Location. Check the URL.")
@@ -98,11 +98,11 @@ package struct TusUpload: TransferStrategy {
         begun.expiresAt = Self.expiry(head)
         track.upload = begun
         // An empty file is complete with its creation.
-        if request.size == 0 { return .uploaded(UploadResult(head: head, total: 0)) }
+        if request.size == 0 { return .finished(UploadResult(head: head, total: 0)) }
         return .store(begun, then: send())
     }
 
-    private mutating func located(_ head: ResponseHead, _ status: Int) throws(AttemptFailure) -> Step {
+    private mutating func located(_ head: ResponseHead, _ status: Int) throws(AttemptFailure) -> Step<UploadResult> {
         let expired = upload?.expiresAt.map { $0 < request.now } ?? false
         if status == 404 || status == 410 || (status == 403 && expired) { return try restart(status) }
         guard (200..<300).contains(status) else { throw refused(head, status) }
@@ -120,7 +120,7 @@ package struct TusUpload: TransferStrategy {
 
     private mutating func sent(
         _ range: PayloadRange, _ head: ResponseHead, _ status: Int, _ outcome: ExchangeOutcome
-    ) throws(AttemptFailure) -> Step {
+    ) throws(AttemptFailure) -> Step<UploadResult> {
         switch status {
         case 200..<300:
             mismatches = 0
@@ -143,17 +143,17 @@ package struct TusUpload: TransferStrategy {
     }
 
     /// - Parameter outcome: of the append that brought it there.
-    private mutating func goOn(_ head: ResponseHead, _ outcome: ExchangeOutcome?) -> Step {
+    private mutating func goOn(_ head: ResponseHead, _ outcome: ExchangeOutcome?) -> Step<UploadResult> {
         if let expiry = Self.expiry(head) { track.upload?.expiresAt = expiry }
         if track.offset == request.size {
-            return .uploaded(
+            return .finished(
                 outcome?.uploadResult(total: request.size) ?? UploadResult(head: head, total: request.size))
         }
         guard let upload else { return .run(send()) }
         return .store(upload, then: send())
     }
 
-    private mutating func mismatched() throws(AttemptFailure) -> Step {
+    private mutating func mismatched() throws(AttemptFailure) -> Step<UploadResult> {
         mismatches += 1
         guard mismatches <= OffsetLedger.patience else {
             throw FailureClassifier.permanent(
@@ -162,7 +162,7 @@ package struct TusUpload: TransferStrategy {
         return .run(send())
     }
 
-    private mutating func restart(_ status: Int) throws(AttemptFailure) -> Step {
+    private mutating func restart(_ status: Int) throws(AttemptFailure) -> Step<UploadResult> {
         .restart(try track.vanish(status), then: create())
     }
 

@@ -123,7 +123,7 @@ struct UploadTrack: Sendable {
 
     // MARK: The end
 
-    func fail(_ failure: AttemptFailure) -> Step {
+    func fail(_ failure: AttemptFailure) -> Step<UploadResult> {
         .failed(failure.with(progressed: ledger.progressed, held: offset))
     }
 

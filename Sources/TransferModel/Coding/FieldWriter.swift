@@ -49,6 +49,11 @@ package struct FieldWriter<Key: CodingKey> {
         if let text { text.write(value, key.stringValue) } else { try container?.encode(value, forKey: key) }
     }
 
+    @inlinable
+    package mutating func write(_ value: [HeaderField], _ key: Key) throws {
+        if let text { text.write(value, key.stringValue) } else { try container?.encode(value, forKey: key) }
+    }
+
     /// Writes an object that is text already.
     /// - Parameter type: what it is, for encoders that take no text.
     /// - Throws: what `type` throws where it decodes itself.
@@ -100,6 +105,12 @@ struct TextObject {
     func write(_ value: Bool, _ name: String) {
         writer.name(name, at: depth)
         writer.bool(value)
+    }
+
+    @usableFromInline
+    func write(_ value: [HeaderField], _ name: String) {
+        writer.name(name, at: depth)
+        writer.fields(value)
     }
 
     func write(_ object: JSONMembers, _ name: String) {

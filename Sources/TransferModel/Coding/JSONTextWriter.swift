@@ -113,6 +113,19 @@ final class JSONTextWriter {
 
     func string(_ text: String) { JSONEscape.quote(text, into: &bytes) }
 
+    /// Header fields as pairs of name and value.
+    func fields(_ fields: [HeaderField]) {
+        literal("[")
+        for (index, field) in fields.enumerated() {
+            literal(index > 0 ? ",[" : "[")
+            string(field.name)
+            literal(",")
+            string(field.value)
+            literal("]")
+        }
+        literal("]")
+    }
+
     func literal(_ text: StaticString) {
         bytes.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }

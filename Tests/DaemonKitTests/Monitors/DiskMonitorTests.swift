@@ -17,7 +17,7 @@ struct DiskMonitorTests {
 
     private func need(_ folder: String, remaining: ByteCount? = 1, device: UInt64? = nil) throws -> DiskNeed {
         DiskNeed(
-            plan: try DestinationPlan(nil, directory: fixture.temporary.file(folder)), owner: FilesFixture.me,
+            plan: try DestinationPlan(Destination(directory: fixture.temporary.file(folder))), owner: FilesFixture.me,
             device: device, remaining: remaining)
     }
 
@@ -63,7 +63,8 @@ struct DiskMonitorTests {
     func aFileSystemWithRoomButNoInodeMustWait() async throws {
         let disk = try SmallDisk(size: "4m", inodes: 2)
         let need = DiskNeed(
-            plan: try DestinationPlan(nil, directory: disk.path), owner: FilesFixture.me, device: nil, remaining: 1)
+            plan: try DestinationPlan(Destination(directory: disk.path)), owner: FilesFixture.me, device: nil,
+            remaining: 1)
         #expect(await code(need) == nil)
         try Files.write(disk.path + "/last", "")
         #expect(await code(need) == .diskFull)
@@ -77,7 +78,7 @@ struct DiskMonitorTests {
         let free = ByteCount(try disk.unreservedSpace())
         func need(_ remaining: ByteCount) throws -> DiskNeed {
             DiskNeed(
-                plan: try DestinationPlan(nil, directory: disk.path), owner: FilesFixture.me, device: nil,
+                plan: try DestinationPlan(Destination(directory: disk.path)), owner: FilesFixture.me, device: nil,
                 remaining: remaining)
         }
         #expect(await code(try need(free)) == nil)
@@ -97,7 +98,8 @@ struct DiskMonitorTests {
     func aDiskThatHangsKeepsNoOtherWaiting() async throws {
         let hung = try HungDisk()
         let gone = DiskNeed(
-            plan: try DestinationPlan(nil, directory: hung.path), owner: FilesFixture.me, device: 4711, remaining: 1)
+            plan: try DestinationPlan(Destination(directory: hung.path)), owner: FilesFixture.me, device: 4711,
+            remaining: 1)
         for _ in 0..<5 {
             #expect(await monitor.ready(among: [(1, gone), (2, try need("."))], minimumFree: 0) == [2])
         }
@@ -108,7 +110,7 @@ struct DiskMonitorTests {
     func aDiskThatHangsIsToldFromOneThatAnswers() async throws {
         let hung = try HungDisk()
         let gone = DiskNeed(
-            plan: try DestinationPlan(nil, directory: hung.path), owner: FilesFixture.me, device: 4711)
+            plan: try DestinationPlan(Destination(directory: hung.path)), owner: FilesFixture.me, device: 4711)
         for _ in 0..<3 { #expect(await !monitor.answers(gone)) }
         #expect(await monitor.answers(try need(".")))
         withExtendedLifetime(hung) {}

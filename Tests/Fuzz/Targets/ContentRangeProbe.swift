@@ -47,7 +47,7 @@ struct ContentRangeProbe: Probe {
         let held = Checkpoint(
             offset: Self.offset, total: Self.size, validators: Validators(etag: "\"1\""), partPath: "/p", device: 1,
             inode: 1)
-        var strategy = try StrategyRegistry.strategy(
+        var strategy = try StrategyRegistry.download(
             for: StrategyRequest(spec: spec, checkpoint: held, now: Timestamp(milliseconds: 0)))
         guard let judge = strategy.next(after: nil).exchange?.judge else {
             throw Violation(description: "nothing is asked for")

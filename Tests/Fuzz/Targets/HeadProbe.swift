@@ -58,7 +58,7 @@ struct HeadProbe: Probe {
         }
         var spec = TaskSpec()
         spec.url = "https://example.org/f"
-        var strategy = try StrategyRegistry.strategy(for: StrategyRequest(spec: spec, now: Timestamp(milliseconds: 0)))
+        var strategy = try StrategyRegistry.download(for: StrategyRequest(spec: spec, now: Timestamp(milliseconds: 0)))
         guard let judge = strategy.next(after: nil).exchange?.judge else { return }
         let head = ResponseHead(url: "https://example.org/f", status: parser.status, headers: parser.headers)
         switch judge.judge(head) {

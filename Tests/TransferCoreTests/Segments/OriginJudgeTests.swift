@@ -6,7 +6,7 @@ import TransferModel
 struct OriginJudgeTests {
     private func verdict(_ size: ByteCount?, _ head: ResponseHead) -> Verdict? {
         let request = request { $0.size = size }
-        guard var strategy = try? StrategyRegistry.strategy(for: request) else { return nil }
+        guard var strategy = try? StrategyRegistry.download(for: request) else { return nil }
         return strategy.next(after: nil).exchange?.judge.judge(head)
     }
 

@@ -108,7 +108,7 @@ struct OriginsTests {
     @Test func anFTPMirrorIsMarkedToo() throws {
         var mirror = request("ftp://m/f")
         mirror.origin = "ftp://m/f"
-        var strategy = try StrategyRegistry.strategy(for: mirror)
+        var strategy = try StrategyRegistry.download(for: mirror)
         _ = strategy.next(after: nil)
         let probed = ExchangeOutcome(end: .finished, head: ResponseHead(url: "ftp://m/f", size: 7))
         let fetch = strategy.next(after: probed).exchange
@@ -148,7 +148,7 @@ struct OriginsTests {
         var mirror = request("https://m/f")
         mirror.origin = "https://m/f"
         for request in [mirror, request()] {
-            var strategy = try StrategyRegistry.strategy(for: request)
+            var strategy = try StrategyRegistry.download(for: request)
             let exchange = strategy.next(after: nil).exchange
             guard case .accept(let accepted)? = exchange?.judge.judge(head(200, ["Content-Length": "7"])) else {
                 Issue.record("refused")

@@ -109,7 +109,7 @@ struct ScriptedParts {
                     acceptance = nil
                     step = perform(machine.lead(exchange, at: time), &machine)
                     continue
-                case .run, .store, .uploaded: break
+                case .run, .store: break
                 }
                 if attempt.checkpoint == nil || acceptance != nil {
                     attempt.checkpoint = held(acceptance)
@@ -134,8 +134,10 @@ struct ScriptedParts {
             device: 1, inode: 2, ranges: written.beyond)
     }
 
-    private mutating func perform(_ effects: [SegmentedDownload.Effect], _ machine: inout SegmentedDownload) -> Step? {
-        var conclusion: Step?
+    private mutating func perform(
+        _ effects: [SegmentedDownload.Effect], _ machine: inout SegmentedDownload
+    ) -> Step<Arrival>? {
+        var conclusion: Step<Arrival>?
         for effect in effects {
             switch effect {
             case .conclude(let step): conclusion = step
@@ -152,7 +154,9 @@ struct ScriptedParts {
 
     // MARK: Exchanges
 
-    private mutating func begin(_ id: SegmentID, _ exchange: Exchange, _ machine: inout SegmentedDownload) -> Step? {
+    private mutating func begin(
+        _ id: SegmentID, _ exchange: Exchange, _ machine: inout SegmentedDownload
+    ) -> Step<Arrival>? {
         var order = answer(exchanges.count, exchange) ?? .right
         if let capacity, running.values.count(where: { $0.acceptance != nil }) >= capacity.count {
             order = capacity.refusal
@@ -238,7 +242,8 @@ struct ScriptedParts {
     }
 
     /// Some bytes of one exchange, or its end.
-    private mutating func advance(_ id: SegmentID, _ machine: inout SegmentedDownload, at time: Int64) -> Step? {
+    private mutating func advance(_ id: SegmentID, _ machine: inout SegmentedDownload, at time: Int64) -> Step<Arrival>?
+    {
         guard var state = running[id] else { return nil }
         let room = (ends.segments[id]?.end ?? .max) - state.offset
         let count = min(

@@ -35,7 +35,7 @@ struct FileDownloadTests {
 
     /// A file of /proc: only its end says how long it is.
     @Test func whatHasNoLengthIsWholeAtItsEnd() throws {
-        var strategy = try StrategyRegistry.strategy(for: request("file:///proc/version"))
+        var strategy = try StrategyRegistry.download(for: request("file:///proc/version"))
         _ = strategy.next(after: nil)
         let head = ResponseHead(url: "file:///proc/version", size: nil, modificationTime: time)
         let outcome = ExchangeOutcome(end: .finished, head: head, offset: 7, received: 7)
@@ -48,7 +48,7 @@ struct FileDownloadTests {
     }
 
     @Test func aFileThatGrowsMeanwhileStartsOver() throws {
-        var strategy = try StrategyRegistry.strategy(for: request("file:///f", checkpoint: held(40)))
+        var strategy = try StrategyRegistry.download(for: request("file:///f", checkpoint: held(40)))
         _ = strategy.next(after: nil)
         guard case .restart(let error, then: let exchange) = strategy.next(after: ExchangeOutcome(end: .overrun)) else {
             Issue.record("went on")

@@ -4,23 +4,25 @@ import TransferModel
 @testable import TransferCore
 
 struct HTTPDownloadTests {
-    private func strategy(_ request: StrategyRequest) throws -> any TransferStrategy {
-        try StrategyRegistry.strategy(for: request)
+    private func strategy(_ request: StrategyRequest) throws -> any TransferStrategy<Arrival> {
+        try StrategyRegistry.download(for: request)
     }
 
-    private func exchange(_ step: Step) throws -> Exchange {
+    private func exchange(_ step: Step<Arrival>) throws -> Exchange {
         switch step {
         case .run(let exchange), .restart(_, then: let exchange): return exchange
-        case .finished, .failed, .store, .uploaded: throw Unexpected(step: "\(step)")
+        case .finished, .failed, .store: throw Unexpected(step: "\(step)")
         }
     }
     private struct Unexpected: Error { var step: String }
 
-    private func arrival(_ step: Step) -> Arrival? { if case .finished(let arrival) = step { arrival } else { nil } }
-    private func failure(_ step: Step) -> AttemptFailure? {
+    private func arrival(_ step: Step<Arrival>) -> Arrival? {
+        if case .finished(let arrival) = step { arrival } else { nil }
+    }
+    private func failure(_ step: Step<Arrival>) -> AttemptFailure? {
         if case .failed(let failure) = step { failure } else { nil }
     }
-    private func isRestart(_ step: Step) -> Bool { if case .restart = step { true } else { false } }
+    private func isRestart(_ step: Step<Arrival>) -> Bool { if case .restart = step { true } else { false } }
 
     private func stopped(_ exchange: Exchange, _ head: ResponseHead, at offset: Int64 = 0) -> ExchangeOutcome {
         guard case .stop(let reason) = exchange.judge.judge(head) else {
@@ -143,7 +145,7 @@ struct HTTPDownloadTests {
     @Test func endlessRestartsEndTheAttempt() throws {
         var subject = try strategy(request())
         _ = subject.next(after: nil)
-        var steps: [Step] = []
+        var steps: [Step<Arrival>] = []
         for _ in 0..<4 { steps.append(subject.next(after: ExchangeOutcome(end: .overrun, head: head(200)))) }
         #expect(steps.prefix(3).allSatisfy(isRestart))
         let last = try #require(failure(steps[3]))
@@ -328,12 +330,12 @@ struct HTTPDownloadTests {
     /// Whether the daemon ends or the run is stopped: what the server may have acted on is not sent again unasked.
     @Test func aPostIsMarkedBeforeItLeaves() throws {
         let post = request { $0.body = RequestBody(text: "q") }
-        var subject = try Stepper(post)
+        var subject = try Steps<Arrival>(post)
         let stored = try #require(subject.step.stored)
         #expect(stored.awaitsAnswer)
         var killed = post
         killed.upload = stored
-        let next = try Stepper(killed)
+        let next = try Steps<Arrival>(killed)
         #expect(next.step.failure?.disposition == .permanent)
         #expect(next.strategy.upload == nil)
 
@@ -341,13 +343,13 @@ struct HTTPDownloadTests {
         stopped.end = .aborted
         subject.after(stopped)
         #expect(subject.strategy.upload == stored)
-        subject = try Stepper(post)
+        subject = try Steps<Arrival>(post)
         stopped.sent = 0
         subject.after(stopped)
         #expect(subject.strategy.upload == nil)
 
-        #expect(try Stepper(request { $0.method = "PUT" }).step.stored == nil)
-        #expect(try Stepper(request()).step.stored == nil)
+        #expect(try Steps<Arrival>(request { $0.method = "PUT" }).step.stored == nil)
+        #expect(try Steps<Arrival>(request()).step.stored == nil)
     }
 
     @Test func aWholeAnswerIsAnAnswer() throws {

@@ -12,8 +12,8 @@ struct ProbedDownloadTests {
 
     private func afterProbe(
         _ checkpoint: Checkpoint?, size: ByteCount?, time: Int64?, trusted: Bool = false
-    ) throws -> (step: Step, strategy: any TransferStrategy) {
-        var strategy = try StrategyRegistry.strategy(
+    ) throws -> (step: Step<Arrival>, strategy: any TransferStrategy<Arrival>) {
+        var strategy = try StrategyRegistry.download(
             for: request("ftp://example.org/f", checkpoint: checkpoint, trustedDigest: trusted))
         guard case .run(let probe) = strategy.next(after: nil) else { throw TransferError(.internal, "no probe") }
         #expect(probe.kind == .probe)
@@ -21,13 +21,13 @@ struct ProbedDownloadTests {
         return (strategy.next(after: ExchangeOutcome(end: .finished, head: head)), strategy)
     }
 
-    private func offset(_ step: Step) -> ByteCount? {
+    private func offset(_ step: Step<Arrival>) -> ByteCount? {
         switch step {
         case .run(let exchange): exchange.startOffset
-        case .restart, .finished, .failed, .store, .uploaded: nil
+        case .restart, .finished, .failed, .store: nil
         }
     }
-    private func isRestart(_ step: Step) -> Bool { if case .restart = step { true } else { false } }
+    private func isRestart(_ step: Step<Arrival>) -> Bool { if case .restart = step { true } else { false } }
 
     @Test func sameSizeAndTimeContinues() throws {
         #expect(offset(try afterProbe(held(40), size: 100, time: time).step) == 40)

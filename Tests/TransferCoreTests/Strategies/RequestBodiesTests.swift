@@ -32,7 +32,7 @@ struct RequestBodiesTests {
             spec.headers = [HeaderField("Content-Type", "application/json")]
         }
         prepared.source = identity(2 << 20)
-        let exchange = try Stepper(prepared).exchange
+        let exchange = try Steps<Arrival>(prepared).exchange
         #expect(exchange.kind == .download)
         #expect(exchange.method == "POST")
         #expect(exchange.payload == .source(offset: 0, length: .mebibytes(2)))

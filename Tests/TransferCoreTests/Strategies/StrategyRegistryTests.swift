@@ -8,33 +8,33 @@ struct StrategyRegistryTests {
         for url in ["http://example.org/", "ftp://example.org/f"] {
             var refused = request(url)
             refused.network.allowsPlaintext = false
-            let error = #expect(throws: TransferError.self) { try StrategyRegistry.strategy(for: refused) }
+            let error = #expect(throws: TransferError.self) { try StrategyRegistry.download(for: refused) }
             #expect(error?.code == .plaintextRefused)
         }
         for url in ["https://example.org/", "sftp://example.org/f", "ftps://example.org/f", "file:///f", "data:,x"] {
             var allowed = request(url)
             allowed.network.allowsPlaintext = false
-            #expect(throws: Never.self) { try StrategyRegistry.strategy(for: allowed) }
+            #expect(throws: Never.self) { try StrategyRegistry.download(for: allowed) }
         }
     }
 
     @Test func uploadsNeedASource() {
         let error = #expect(throws: TransferError.self) {
-            try StrategyRegistry.strategy(for: request { $0.kind = .upload })
+            try StrategyRegistry.upload(for: request { $0.kind = .upload })
         }
         #expect(error?.code == .badField)
     }
 
     @Test func dataTasksSpeakHTTPOnly() {
         let error = #expect(throws: TransferError.self) {
-            try StrategyRegistry.strategy(for: request("ftp://example.org/f") { $0.kind = .data })
+            try StrategyRegistry.upload(for: request("ftp://example.org/f") { $0.kind = .data })
         }
         #expect(error?.code == .unsupported)
     }
 
     @Test func userInfoNeverReachesTheExchangeURL() throws {
         for url in ["https://u:p@example.org/f", "ftp://u:p@example.org/f", "sftp://u:p@example.org/f"] {
-            var strategy = try StrategyRegistry.strategy(for: request(url))
+            var strategy = try StrategyRegistry.download(for: request(url))
             guard case .run(let exchange) = strategy.next(after: nil) else {
                 Issue.record("no exchange")
                 return

@@ -105,7 +105,7 @@ struct ScriptedAttempt {
     static func run(
         _ url: String, _ origin: inout ScriptedOrigin, part: inout [UInt8], checkpoint held: Checkpoint? = nil
     ) throws -> ScriptedAttempt {
-        var strategy = try StrategyRegistry.strategy(for: request(url, checkpoint: held))
+        var strategy = try StrategyRegistry.download(for: request(url, checkpoint: held))
         var step = strategy.next(after: nil)
         var attempt = ScriptedAttempt(ending: .aborted, checkpoint: held)
         for _ in 0..<20 {
@@ -126,7 +126,7 @@ struct ScriptedAttempt {
                 attempt.note(exchange, outcome)
                 if outcome.end == .aborted { return attempt }
                 step = strategy.next(after: outcome)
-            case .store, .uploaded:
+            case .store:
                 // Steps of uploads; a download that takes one ends without an arrival.
                 return attempt
             }

@@ -264,18 +264,17 @@ struct ScriptedUpload {
     ) throws -> ScriptedUpload {
         var request = request
         request.upload = stored
-        var strategy = try StrategyRegistry.strategy(for: request)
+        var strategy = try StrategyRegistry.upload(for: request)
         var attempt = ScriptedUpload(stored: stored)
         var step = strategy.next(after: nil)
         for _ in 0..<60 {
             let exchange: Exchange
             switch step {
-            case .finished: return attempt
             case .failed(let failure):
                 attempt.failure = failure
                 attempt.stored = strategy.upload
                 return attempt
-            case .uploaded(let result):
+            case .finished(let result):
                 attempt.result = result
                 attempt.stored = strategy.upload
                 return attempt

@@ -50,26 +50,36 @@ func lost(_ code: Int = 56, sent: Int64 = 0) -> ExchangeOutcome {
 
 extension Step {
     var failure: AttemptFailure? { if case .failed(let failure) = self { failure } else { nil } }
-    var result: UploadResult? { if case .uploaded(let result) = self { result } else { nil } }
+    var result: UploadResult? { if case .finished(let result as UploadResult) = self { result } else { nil } }
     var stored: UploadProgress? { if case .store(let progress, _) = self { progress } else { nil } }
     var restartCause: TransferError? { if case .restart(let error, _) = self { error } else { nil } }
 }
 
-/// A strategy stepped by hand.
-struct Stepper {
-    private(set) var strategy: any TransferStrategy
-    private(set) var step: Step
+typealias Stepper = Steps<UploadResult>
 
-    init(_ request: StrategyRequest) throws {
-        strategy = try StrategyRegistry.strategy(for: request)
-        step = strategy.next(after: nil)
+/// A strategy stepped by hand.
+struct Steps<Yield: Sendable> {
+    private(set) var strategy: any TransferStrategy<Yield>
+    private(set) var step: Step<Yield>
+
+    private init(of strategy: any TransferStrategy<Yield>) {
+        self.strategy = strategy
+        step = self.strategy.next(after: nil)
     }
 
     @discardableResult
-    mutating func after(_ outcome: ExchangeOutcome) -> Step {
+    mutating func after(_ outcome: ExchangeOutcome) -> Step<Yield> {
         step = strategy.next(after: outcome)
         return step
     }
 
     var exchange: Exchange { get throws { try #require(step.exchange) } }
+}
+
+extension Steps<UploadResult> {
+    init(_ request: StrategyRequest) throws { self.init(of: try StrategyRegistry.upload(for: request)) }
+}
+
+extension Steps<Arrival> {
+    init(_ request: StrategyRequest) throws { self.init(of: try StrategyRegistry.download(for: request)) }
 }

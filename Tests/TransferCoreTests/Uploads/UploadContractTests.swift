@@ -190,7 +190,7 @@ struct UploadContractTests {
         var changed = Self.prepare(subject, modified: 2)
         changed.upload = first.stored
         guard first.stored != nil else { return }
-        let error = #expect(throws: TransferError.self) { try StrategyRegistry.strategy(for: changed) }
+        let error = #expect(throws: TransferError.self) { try StrategyRegistry.upload(for: changed) }
         #expect(error?.code == .sourceChanged)
     }
 

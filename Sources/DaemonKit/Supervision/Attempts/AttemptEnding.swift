@@ -65,19 +65,15 @@ struct FailedRequest: Error {
     var notes: PendingNotes
 }
 
-/// What the supervisor runs: one attempt at one task, in two pieces of work.
+/// One attempt at one task.
 protocol TransferAttempt: Sendable {
     var record: TaskRecord { get }
     var policy: EffectivePolicy { get }
-    /// What needs no answer from the network.
-    func begin() async -> AttemptProgress
-}
-
-/// How far an attempt is.
-enum AttemptProgress: Sendable {
-    case ended(AttemptEnding)
-    /// The rest of it, once what was begun is over; at once where nothing was.
-    case goesOn(after: (any Awaited)?, _ ending: @Sendable () async -> AttemptEnding)
+    /// Returns at once.
+    /// - Parameters:
+    ///   - beginnings: bound how many attempts begin at a time that have to wait for their file system.
+    ///   - ended: called once, on any thread, maybe before this returns.
+    func begin(_ beginnings: Turnstiles, ended: @escaping @Sendable (AttemptEnding) -> Void)
 }
 
 extension AttemptEnding {

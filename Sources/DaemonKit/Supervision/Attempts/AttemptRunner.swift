@@ -59,18 +59,7 @@ final class AttemptRunner: Sendable {
         rates.apply(policy.rateLimit, of: record)
         logger.debug("started", metadata: TaskLogFields.fields(of: record))
         let attempt = attempt(record, policy, run)
-        let turnstile = beginnings[record.destinationDevice]
-        turnstile.enter { [self] in
-            run.start { [self] in
-                let progress = await attempt.begin()
-                turnstile.leave()
-                switch progress {
-                case .ended(let ending): await finish(run, attempt, ending)
-                case .goesOn(let awaited, let ending):
-                    run.goOn(after: awaited) { [self] in await finish(run, attempt, await ending()) }
-                }
-            }
-        }
+        attempt.begin(beginnings) { [self] in ended(run, attempt, $0) }
     }
 
     private func attempt(
@@ -83,7 +72,17 @@ final class AttemptRunner: Sendable {
         }
     }
 
-    @inline(never)  // Kept off the frames that wait.
+    private func ended(_ run: TransferRun, _ attempt: any TransferAttempt, _ ending: AttemptEnding) {
+        guard case .completed(let outcome) = ending, !outcome.discardsPart else {
+            return run.start { [self] in await finish(run, attempt, ending) }
+        }
+        report(ending, of: attempt.record, run)
+        followUp.note(outcome)
+        leave(run, attempt.record)
+        signal.slotsFreed()
+    }
+
+    /// The way of an ending that has to be stored, or leaves files behind.
     private func finish(_ run: TransferRun, _ attempt: any TransferAttempt, _ ending: AttemptEnding) async {
         let record = attempt.record
         report(ending, of: record, run)
@@ -92,10 +91,14 @@ final class AttemptRunner: Sendable {
         } catch {
             logger.error("cannot store how an attempt ended", metadata: ["task": "\(record.id)", "error": "\(error)"])
         }
+        leave(run, record)
+        if ending.isCompleted { signal.slotsFreed() } else { signal.changed() }
+    }
+
+    private func leave(_ run: TransferRun, _ record: TaskRecord) {
         rates.apply(.unlimited, of: record)
         runs.remove(run)
         run.ended()
-        if ending.isCompleted { signal.slotsFreed() } else { signal.changed() }
     }
 
     /// Tells the gate of its host how the attempt did.

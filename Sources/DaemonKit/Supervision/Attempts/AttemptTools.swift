@@ -33,24 +33,40 @@ final class AttemptTools: Sendable {
         self.moves = moves
     }
 
+    /// Makes durable, however long that takes, that a request is under way which must not be made twice, or how far an
+    /// upload is; nil forgets it.
+    @inline(never)  // Kept off the frames that wait.
+    func keep(_ progress: UploadProgress?, of id: TaskID) async throws {
+        try await patience.persistently { try $0.setUpload(id, progress) }
+    }
+
     /// Tells the store, however long that takes, that a download is delivered: it must not be fetched again.
     /// - Parameters:
     ///   - began: when the run got its slot, in milliseconds of the boot clock.
     ///   - notes: what was observed on the way and is not stored yet.
     ///   - hasCheckpoint: the store may have one of this task.
-    @inline(never)  // Kept off the frames that wait.
+    ///   - then: called once, on any thread.
     func complete(
-        _ record: TaskRecord, began: Int64, with result: TaskResult, after notes: PendingNotes? = nil,
-        hasCheckpoint: Bool = true
-    ) async throws -> AttemptEnding {
+        _ record: TaskRecord, began: Int64, with result: TaskResult, after notes: PendingNotes?,
+        hasCheckpoint: Bool, then: @escaping @Sendable (Result<AttemptEnding, any Error>) -> Void
+    ) {
         var notes = notes
         // Nothing is resumed any more.
         notes?.dropCheckpoints()
-        return .completed(
-            try await completions.store(
-                CompletedRun(
-                    record: record, result: result, duration: passed(since: began), notes: notes,
-                    hasCheckpoint: hasCheckpoint)))
+        let run = CompletedRun(
+            record: record, result: result, duration: passed(since: began), notes: notes, hasCheckpoint: hasCheckpoint)
+        completions.store(run) { outcome in then(outcome.map { .completed($0) }) }
+    }
+
+    @inline(never)  // Kept off the frames that wait.
+    func complete(
+        _ record: TaskRecord, began: Int64, with result: TaskResult, after notes: PendingNotes? = nil
+    ) async throws -> AttemptEnding {
+        try await withCheckedContinuation { continuation in
+            complete(record, began: began, with: result, after: notes, hasCheckpoint: true) {
+                continuation.resume(returning: $0)
+            }
+        }.get()
     }
 
     /// Tells the store, however long that takes, that an upload or a data task is done: what was sent must not be sent

@@ -12,15 +12,15 @@ extension DownloadAttempt {
         _ hand: PartInHand, _ part: PartPlace, _ recorder: RunRecorder, begun: BegunDownload? = nil,
         from asked: AskedPlaces = .all
     ) async throws -> Whole? {
-        var conductor = begun?.conductor
+        var running = begun?.exchanges
         var known = begun?.search
         if known == nil { known = try await search(hand, from: asked) }
         guard let search = known else { return nil }
         while true {
             do {
-                return try await exchanges(search, hand, recorder, conductor)
+                return try await arrival(search, hand, recorder, running)
             } catch  where search.origins.count > 1 {
-                conductor = nil
+                running = nil
                 let failure = try Self.failure(error)
                 guard try await goOn(search, after: failure, hand, part, recorder) else {
                     throw search.failure ?? failure
@@ -32,13 +32,17 @@ extension DownloadAttempt {
     /// Where the file may come from, and what is asked of the place that is first.
     @inline(never)  // Kept off the frames that wait.
     func search(_ hand: PartInHand, from asked: AskedPlaces = .all) async throws -> OriginSearch {
+        let pinned = try await tools.files.pinned(
+            policy.$network, record.spec.url ?? "", owner: record.session.owner)
+        return search(hand, asked, pinned)
+    }
+
+    func search(_ hand: PartInHand, _ asked: AskedPlaces, _ pinned: PinnedFiles) -> OriginSearch {
         let origins: Origins
         switch asked {
         case .all: origins = self.origins(hand.held.checkpoint, record.response.map { ($0.headers, $0.url) })
         case .only(let place): origins = Origins(only: place)
         }
-        let pinned = try await tools.files.pinned(
-            policy.$network, record.spec.url ?? "", owner: record.session.owner)
         let choice = OriginChoice(
             count: origins.count, held: origins.place(of: hand.held.checkpoint),
             sharesBytes: sharesBytes(hand.held.checkpoint), failuresInRow: record.status.failuresInRow,

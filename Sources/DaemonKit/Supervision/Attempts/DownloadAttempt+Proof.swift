@@ -10,7 +10,7 @@ extension DownloadAttempt {
     /// How often a file is hashed that changes meanwhile.
     private static let mostLooks = 3
 
-    /// The user's checksum, which is of the file and trusted most (transfer-rules.md, Digests).
+    /// The user's checksum, which is of the file and trusted most.
     var own: [DigestAlgorithm: String] { record.spec.checksum.map { [$0.algorithm: $0.value] } ?? [:] }
 
     /// A digest was compared, of the file or of the body as it came.

@@ -32,100 +32,73 @@ final class DownloadAttempt: TransferAttempt {
         self.logger = logger
     }
 
-    func begin() async -> AttemptProgress {
-        do {
-            let plan = try DestinationPlan(record.spec.destination, directory: nil)
-            let folder = try await tools.files.open(plan, for: record)
-            do {
-                return try await begin(PartPlace(plan: plan, folder: folder))
-            } catch {
-                tools.files.forget(folder, for: record)
-                throw error
-            }
-        } catch {
-            return .ended(AttemptEnding(of: error))
-        }
-    }
+    // MARK: Ending
 
-    // MARK: Beginning
-
-    /// Does all that needs no answer, and puts the first exchanges on the network.
-    private func begin(_ place: PartPlace) async throws -> AttemptProgress {
-        if let delivered = try await tools.files.alreadyDelivered(place.plan, place.folder, record, policy) {
-            return .ended(try await tools.complete(record, began: run.startedAt, with: delivered))
-        }
-        try await tools.files.requireSpace(in: place.folder, leaving: tools.minimumFreeSpace())
-        // A copy of what is held may take long, and others begin meanwhile.
-        guard tools.moves.isInPlace(record, place) else {
-            return .goesOn(after: nil) { await self.endAfterMove(to: place) }
-        }
-        let (hand, recorder) = try await open(record, place)
-        // What fails here fails again, where it is known what follows.
-        let search = try? await search(hand)
-        var conductor: SegmentConductor?
-        if let search { conductor = try? await self.conductor(search, hand, recorder) }
-        let begun = BegunDownload(place: place, hand: hand, recorder: recorder, search: search, conductor: conductor)
-        conductor?.begin()
-        return .goesOn(after: conductor) { await self.end(begun) }
-    }
-
-    /// The part, and what records what happens to it.
-    private func open(_ record: TaskRecord, _ place: PartPlace) async throws -> (PartInHand, RunRecorder) {
-        let hand = PartInHand(
-            try await tools.files.openPart(of: record, place.plan, in: place.folder, engine: tools.engine))
-        if let checkpoint = hand.held.checkpoint { run.holds(checkpoint.held, of: checkpoint.total) }
-        let recorder = RunRecorder(
-            record: record, run: run, keepsAnswers: true, patience: tools.patience, keeper: tools.checkpoints,
-            time: tools.time, logger: logger)
-        return (hand, recorder)
-    }
-
-    /// The destination has changed since the part was written: it comes along first.
-    private func endAfterMove(to place: PartPlace) async -> AttemptEnding {
-        await .of {
-            do {
-                var moved = record
-                moved.checkpoint = try await tools.moves.bring(record, to: place)
-                let (hand, recorder) = try await open(moved, place)
-                return await end(
-                    BegunDownload(place: place, hand: hand, recorder: recorder, search: nil, conductor: nil))
-            } catch {
-                tools.files.forget(place.folder, for: record)
-                throw error
+    /// Delivers a small body from memory if nothing else has to be done with it; false if there is more to do.
+    func endAtOnce(
+        _ download: BegunDownload, _ exchanges: FileExchanges, _ ended: @escaping @Sendable (AttemptEnding) -> Void
+    ) -> Bool {
+        guard case .success(let arrival?)? = exchanges.steps.conclusion, let bytes = exchanges.course.gathered,
+            let (hand, recorder) = download.opened, record.spec.pieces == nil,
+            (try? arrival.check(record.spec.size)) != nil
+        else { return false }
+        let naming = naming(arrival, in: download.place)
+        guard naming.undone.isEmpty else { return false }
+        deliver(gathered: bytes, arrival, naming.name, download.place.folder, recorder) { [self] delivered in
+            if case .success(let ending?) = delivered {
+                hand.close()
+                ended(ending)
+            } else {
+                run.start { [self] in ended(await end(download, delivered)) }
             }
         }
+        return true
     }
 
-    // MARK: Transfer
-
+    /// - Parameter delivered: what became of a delivery from memory that was tried.
     @inline(never)  // Kept off the frames that wait.
-    private func end(_ download: BegunDownload) async -> AttemptEnding {
-        await .of {
-            let (hand, place) = (download.hand, download.place)
-            defer { hand.close() }
+    func end(
+        _ download: BegunDownload, _ delivered: Result<AttemptEnding?, any Error>? = nil
+    ) async -> AttemptEnding {
+        let place = download.place
+        return await .of {
+            var opened: PartInHand?
+            defer { opened?.close() }
             do {
-                let ending = try await transfer(download)
+                let (hand, recorder) = try await openedInPlace(download)
+                opened = hand
+                let ending = try await transfer(download, hand, recorder, delivered)
                 if case .aborted = ending { await tools.files.removeIfEmpty(hand.held.part, from: place.folder) }
                 return ending
             } catch {
-                await tools.files.removeIfEmpty(hand.held.part, from: place.folder)
+                if let part = opened?.held.part { await tools.files.removeIfEmpty(part, from: place.folder) }
                 tools.files.forget(place.folder, for: record)
                 throw error
             }
         }
     }
 
-    private func transfer(_ download: BegunDownload) async throws -> AttemptEnding {
-        let (hand, recorder) = (download.hand, download.recorder)
-        var begun: BegunDownload? = download
+    /// If the destination has changed since the part was written, the part comes along first.
+    private func openedInPlace(_ download: BegunDownload) async throws -> (PartInHand, RunRecorder) {
+        if let opened = download.opened { return opened }
+        var moved = record
+        moved.checkpoint = try await tools.moves.bring(record, to: download.place)
+        return try await open(moved, download.place)
+    }
+
+    private func transfer(
+        _ download: BegunDownload, _ hand: PartInHand, _ recorder: RunRecorder,
+        _ delivered: Result<AttemptEnding?, any Error>?
+    ) async throws -> AttemptEnding {
+        var (begun, delivered): (BegunDownload?, Result<AttemptEnding?, any Error>?) = (download, delivered)
         do {
             for _ in 0..<Self.mostDamages {
                 do {
-                    let ending = try await transferred(hand, download.place, recorder, begun)
+                    let ending = try await transferred(hand, download.place, recorder, begun, delivered)
                     guard case .aborted = ending, hand.held.part.isDamaged else { return ending }
                 } catch  where mayBeginAnew(after: hand.held.part) {
                 }
-                begun = nil
+                (begun, delivered) = (nil, nil)
                 try await beginAnew(hand, download.place, recorder)
                 if run.isAborting { return .aborted }
             }
@@ -138,7 +111,8 @@ final class DownloadAttempt: TransferAttempt {
 
     /// Fetches the file, proves it and delivers it, once.
     private func transferred(
-        _ hand: PartInHand, _ place: PartPlace, _ recorder: RunRecorder, _ begun: BegunDownload?
+        _ hand: PartInHand, _ place: PartPlace, _ recorder: RunRecorder, _ begun: BegunDownload?,
+        _ delivered: Result<AttemptEnding?, any Error>?
     ) async throws -> AttemptEnding {
         guard var whole = try await arrival(hand, place, recorder, begun: begun) else {
             await recorder.settle()
@@ -153,99 +127,46 @@ final class DownloadAttempt: TransferAttempt {
             whole = repaired
         }
         do {
-            return try await deliver(whole, hand.held, place.plan, place.folder, recorder)
+            return try await deliver(whole, hand.held, place, recorder, delivered)
         } catch let error as TransferError
             where error.code == .integrityChecksum && !whole.arrival.mayBeFetchedAgain
         {
-            try await keep(nil)
+            try await tools.keep(nil, of: record.id)
             throw AttemptFailure(error: error, disposition: .permanent)
         }
     }
 
-    /// Runs exchanges with one place until its strategy has everything; nil where the run was stopped.
-    /// - Parameter conductor: what was begun with it.
-    func exchanges(
-        _ search: OriginSearch, _ hand: PartInHand, _ recorder: RunRecorder, _ begun: SegmentConductor?
+    /// Runs exchanges with one place until its strategy has everything; nil if the run was stopped.
+    /// - Parameter begun: exchanges that run already.
+    func arrival(
+        _ search: OriginSearch, _ hand: PartInHand, _ recorder: RunRecorder, _ begun: FileExchanges?
     ) async throws -> Whole? {
         var running = begun
-        if running == nil {
-            running = try await conductor(search, hand, recorder)
-            running?.begin()
-        }
-        guard let running else { return try await sequence(search, hand, recorder) }
-        defer { search.asked(running.asked, running.brought, hand) }
-        let part = hand.held.part
-        let arrived = try await running.arrival { try await restart(part, because: $0, keeping: nil, recorder) }
-        return arrived.map { Whole(arrival: $0.arrival, gathered: $0.gathered) }
+        if running == nil { running = try await begunExchanges(search, hand, recorder) }
+        guard let running else { return nil }
+        defer { search.asked(running.course.asked, running.course.brought, hand) }
+        let arrived = try await running.steps.value()
+        return arrived.map { Whole(arrival: $0, gathered: running.course.gathered) }
     }
 
-    /// Runs one exchange after the other.
-    @inline(never)  // Kept off the frames that wait.
-    private func sequence(_ search: OriginSearch, _ hand: PartInHand, _ recorder: RunRecorder) async throws -> Whole? {
-        let (inquiry, held) = (search.inquiry, hand.held)
-        var strategy = try StrategyRegistry.strategy(for: inquiry.request)
-        let context = TransferContext(
-            task: record.id, session: record.session, counters: run.counters, observer: recorder)
-        var stored = record.upload
-        var sending: SendingFile?
-        var step = strategy.next(after: nil)
-        var gathered: [UInt8]?
-        while true {
-            // Before anything is stored: a body that cannot be sent leaves no question open.
-            if sending == nil, step.exchange?.payload.sourceOffset != nil {
-                sending = try await tools.files.openSending(of: record, store: tools.patience.store)
-            }
-            // What was gathered is not the whole: the next exchange goes on behind it, in the file.
-            if let bytes = gathered, step.exchange != nil { try await tools.files.write(bytes, to: held.part) }
-            let exchange: Exchange
-            switch step {
-            case .run(let next): exchange = next
-            case .store(let begun, let next):
-                try await keep(begun)
-                stored = begun
-                exchange = next
-            case .restart(let cause, let next):
-                stored = strategy.upload
-                try await restart(held.part, because: cause, keeping: stored, recorder)
-                exchange = next
-            case .finished(let arrival): return Whole(arrival: arrival, gathered: gathered)
-            case .failed(let failure):
-                guard strategy.upload != stored else { throw failure }
-                var notes = PendingNotes(record: record, time: nil)
-                notes.add(strategy.upload)
-                throw FailedRequest(failure: failure, notes: notes)
-            case .uploaded:
-                throw TransferError(.internal, "A download took a step of uploads; please report it.")
-            }
-            recorder.begins(exchange)
-            let outcome = await tools.engine.perform(
-                exchange, into: held.part, sending: sending?.file, context: context)
-            gathered = outcome.gathered
-            let first = max(.zero, outcome.offset - outcome.received)
-            let origin = inquiry.request.origin
-            search.asked([origin], [origin: ByteRangeSet([ByteRange(first, outcome.offset)])], hand)
-            step = strategy.next(after: outcome)
-            if case .aborted = outcome.end {
-                if strategy.upload != stored { try await keep(strategy.upload) }
-                return nil
-            }
-        }
-    }
-
-    /// What runs several exchanges at a time; nil where one stream is all that is possible or wanted.
-    @inline(never)  // Kept off the frames that wait.
-    private func conductor(
+    func begunExchanges(
         _ search: OriginSearch, _ hand: PartInHand, _ recorder: RunRecorder
-    ) async throws -> SegmentConductor? {
-        let (inquiry, held) = (search.inquiry, hand.held)
+    ) async throws -> FileExchanges {
+        let exchanges = try exchanges(search, hand, recorder)
+        if exchanges.course.claimsAnew, let checkpoint = hand.held.checkpoint { try await adopt(checkpoint, recorder) }
+        exchanges.steps.begin()
+        return exchanges
+    }
+
+    /// Several exchanges at a time, or one after the other if that is all that is possible or wanted.
+    func exchanges(
+        _ search: OriginSearch, _ hand: PartInHand, _ recorder: RunRecorder
+    ) throws(TransferError) -> FileExchanges {
+        let inquiry = search.inquiry
         let machine = try StrategyRegistry.segmented(
             for: inquiry.request, beside: inquiry.others, policy.connections)
-        guard let machine else { return nil }
-        if let checkpoint = held.checkpoint { try await adopt(checkpoint, recorder) }
-        return SegmentConductor(
-            machine, held: held, recorder: recorder, run: run, engine: tools.engine, hosts: tools.hosts,
-            time: tools.time
-        ) { [tools, part = held.part] in try await tools.files.write($0, to: part) }
+        if let machine { return FileExchanges(SegmentConductor(machine, self, hand.held, recorder)) }
+        return FileExchanges(try DownloadCourse(self, inquiry.request, into: hand.held.part, recorder))
     }
 
     /// What the journal alone knew is stored before its claims give way to those of this attempt.
@@ -253,13 +174,6 @@ final class DownloadAttempt: TransferAttempt {
     private func adopt(_ checkpoint: Checkpoint, _ recorder: RunRecorder) async throws {
         if checkpoint != recorder.knownCheckpoint { try await recorder.replaceCheckpoint(with: checkpoint) }
         tools.engine.journal?.forget(record.id)
-    }
-
-    /// Stores, or forgets, that a request is under way which must not be made twice.
-    @inline(never)  // Kept off the frames that wait.
-    private func keep(_ begun: UploadProgress?) async throws {
-        let id = record.id
-        try await tools.patience.persistently { try $0.setUpload(id, begun) }
     }
 
     @inline(never)  // Kept off the frames that wait.
@@ -273,122 +187,7 @@ final class DownloadAttempt: TransferAttempt {
         logger.info("restarted from 0", metadata: ["task": "\(record.id)", "code": "\(cause.code.rawValue)"])
         try await recorder.replaceCheckpoint(with: nil) { transaction in
             try transaction.setUpload(record.id, begun)
-            _ = try transaction.append(
-                EventRecord(
-                    time: now, type: .taskRestarted, session: record.session, task: record.id,
-                    payload: ["code": .string(cause.code.rawValue), "message": .string(cause.message)]))
+            _ = try transaction.append(.restarted(record, because: cause, at: now))
         }
-    }
-
-    // MARK: Delivery
-
-    @inline(never)  // Kept off the frames that wait.
-    private func deliver(
-        _ whole: Whole, _ held: HeldPart, _ plan: DestinationPlan, _ folder: Folder, _ recorder: RunRecorder
-    ) async throws -> AttemptEnding {
-        let arrival = whole.arrival
-        let plainName = plan.name ?? suggestedName(arrival)
-        let undone = ContentCodingRules.plan(arrival.contentCoding, name: plainName).undone
-        let name = FilenameRules.coded(plainName, arrival.contentCoding)
-        if let bytes = whole.gathered {
-            if undone.isEmpty,
-                let ending = try await deliver(gathered: bytes, arrival, name, folder, recorder)
-            {
-                return ending
-            }
-            try await tools.files.write(bytes, to: held.part)
-        }
-        var digests = try await proven(whole, held.part, isCoded: !undone.isEmpty, in: folder)
-        guard let plain = try await decoded(undone, of: arrival.contentCoding, held, plan, folder, recorder)
-        else {
-            return try await deliver(held.part, arrival, name, folder, digests, recorder)
-        }
-        defer { plain.part.close() }
-        do {
-            // What was computed before is of the coded bytes, not of the file.
-            digests = try await proven(plain.part, plain.bytes, own, in: folder)
-            let ending = try await deliver(plain.part, arrival, name, folder, digests, recorder)
-            await tools.files.remove(ending.isCompleted ? held.part : plain.part, from: folder)
-            return ending
-        } catch {
-            await tools.files.remove(plain.part, from: folder)
-            throw error
-        }
-    }
-
-    /// Delivers a body from memory; nil where the file system wants a part file for it.
-    private func deliver(
-        gathered bytes: [UInt8], _ arrival: Arrival, _ name: String, _ folder: Folder, _ recorder: RunRecorder
-    ) async throws -> AttemptEnding? {
-        let expected = own.isEmpty ? arrival.serverDigests : own
-        if !expected.isEmpty { run.set(phase: .verifying) }
-        let digests = try await tools.files.verify(bytes, expected: expected)
-        guard run.enterCommit() else { return .aborted }
-        run.set(phase: .finishing)
-        let earlier = try await tools.files.delivered(before: record, as: name, in: folder, policy)
-        let modified = policy.preserveTime ? arrival.modificationTime : nil
-        let proven = isVerified(arrival)
-        var placed = earlier
-        if placed == nil {
-            placed = try await tools.files.deliver(
-                gathered: bytes, of: record, to: folder, name: name, policy, isProven: proven,
-                modificationTime: modified)
-        }
-        guard let placed else { return nil }
-        let notes = await recorder.close()
-        let ending = try await tools.complete(
-            record, began: run.startedAt,
-            with: TaskResult(
-                file: placed.delivered.path, bytes: placed.delivered.bytes,
-                sha256: earlier == nil ? digests[.sha256] : nil, verified: placed.isProven,
-                mark: placed.delivered.mark),
-            after: notes, hasCheckpoint: recorder.knownCheckpoint != nil)
-        tools.files.marks.remove(from: placed.file, on: folder.device)
-        return ending
-    }
-
-    /// - Throws: `integrity.checksum` where the coded bytes cannot be what the server meant: they are worth another fetch.
-    private func decoded(
-        _ codings: [ContentCodingRules.Undoable], of coding: String?, _ held: HeldPart, _ plan: DestinationPlan,
-        _ folder: Folder, _ recorder: RunRecorder
-    ) async throws -> (part: PartFile, bytes: ByteCount)? {
-        do {
-            return try await tools.files.decoded(held.part, undoing: codings, for: record, plan, in: folder)
-        } catch let error as TransferError where error.code == .integrityLength || error.code == .httpProtocol {
-            throw TransferError(.integrityChecksum, error.message, details: error.details)
-        } catch let error as TransferError where error.code == .diskFull || error.code == .diskQuota {
-            // What came is whole: the next attempt begins with the unfolding.
-            let size = try await tools.files.syncedSize(of: held.part)
-            try await recorder.close(holding: FileIdentity(held.part), at: held.part.path, size, coding: coding)
-            throw error
-        }
-    }
-
-    /// Gives what is proven its name.
-    private func deliver(
-        _ whole: PartFile, _ arrival: Arrival, _ name: String, _ folder: Folder,
-        _ digests: [DigestAlgorithm: String], _ recorder: RunRecorder
-    ) async throws -> AttemptEnding {
-        guard run.isCommitting || run.enterCommit() else { return .aborted }
-        run.set(phase: .finishing)
-        let notes = try await recorder.close(
-            delivering: FileIdentity(whole), at: whole.path
-        ) { [tools] in try await tools.files.syncedSize(of: whole) }
-        let file = try await tools.files.deliver(
-            whole, to: folder, name: name, policy,
-            modificationTime: policy.preserveTime ? arrival.modificationTime : nil)
-        return try await tools.complete(
-            record, began: run.startedAt,
-            with: TaskResult(
-                file: file.path, bytes: file.bytes, sha256: digests[.sha256], verified: isVerified(arrival),
-                mark: file.mark),
-            after: notes)
-    }
-
-    private func suggestedName(_ arrival: Arrival) -> String {
-        let url = record.spec.url ?? ""
-        // Nothing was asked if all of the file was here: the answer that it is of said the name.
-        if arrival.head == nil, let known = record.response?.suggestedFilename { return known }
-        return FilenameRules.suggested(head: arrival.head ?? ResponseHead(url: url), url: url)
     }
 }

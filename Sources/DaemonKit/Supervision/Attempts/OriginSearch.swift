@@ -70,23 +70,34 @@ final class Inquiry: Sendable {
     }
 }
 
-/// A download whose first exchanges are on the network: what the attempt goes on with when they are over.
+/// A download whose first exchanges are on the network: what the attempt continues with when they are over.
 final class BegunDownload: Sendable {
     let place: PartPlace
-    let hand: PartInHand
-    let recorder: RunRecorder
-    /// nil where it could not be found out where the file is.
+    /// nil if the part has to follow its destination first.
+    let opened: (hand: PartInHand, recorder: RunRecorder)?
+    /// nil if it could not be found out where the file is.
     let search: OriginSearch?
-    /// nil where one exchange has to follow the other, or none could be begun.
-    let conductor: SegmentConductor?
+    /// nil if none could be begun.
+    let exchanges: FileExchanges?
 
     init(
-        place: PartPlace, hand: PartInHand, recorder: RunRecorder, search: OriginSearch?, conductor: SegmentConductor?
+        place: PartPlace, opened: (hand: PartInHand, recorder: RunRecorder)?, search: OriginSearch?,
+        exchanges: FileExchanges?
     ) {
         self.place = place
-        self.hand = hand
-        self.recorder = recorder
+        self.opened = opened
         self.search = search
-        self.conductor = conductor
+        self.exchanges = exchanges
+    }
+}
+
+/// The exchanges that bring a file, and what carries out their steps.
+struct FileExchanges: Sendable {
+    let course: any FileCourse
+    let steps: StepInterpreter<Arrival>
+
+    init(_ course: some FileCourse) {
+        self.course = course
+        steps = StepInterpreter(course)
     }
 }

@@ -21,7 +21,7 @@ struct PinnedFiles: Sendable {
         _network = network
         self.url = url
         if Self.namesFiles(self.network) { try readFiles(access, owner) }
-        guard access.isConfined else { return }
+        guard access.isConfined, Self.isLocal(url) else { return }
         let parsed = try URLRules.parse(url)
         if let path = parsed.filePath {
             let file = try access.openForReading(path, owner: owner)
@@ -33,6 +33,13 @@ struct PinnedFiles: Sendable {
     /// Whether there is something to read.
     static func namesFiles(_ network: NetworkOptions) -> Bool {
         network.caFile != nil || network.netrcPath != nil || network.clientCertificate != nil
+    }
+
+    /// Whether a URL is of a file here.
+    static func isLocal(_ url: String) -> Bool {
+        let scheme = "file:".utf8
+        return url.utf8.count >= scheme.count
+            && zip(url.utf8, scheme).allSatisfy { $0 | 0x20 == $1 | 0x20 }
     }
 
     /// The files that are opened.

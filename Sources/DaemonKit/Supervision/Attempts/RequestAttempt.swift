@@ -1,14 +1,16 @@
+import CurlEngine
 import Logging
 import TransferCore
 import TransferModel
+import TransferStore
 
 /// One attempt at one upload or data task: opens what is sent, proves that it is what the task was added with, and makes
 /// the requests that the strategy says until the server has all of it. The whole answer to a data task is kept with it.
 final class RequestAttempt: TransferAttempt {
     let record: TaskRecord
     let policy: EffectivePolicy
-    private let run: TransferRun
-    private let tools: AttemptTools
+    let run: TransferRun
+    let tools: AttemptTools
     private let logger: Logger
 
     init(record: TaskRecord, policy: EffectivePolicy, run: TransferRun, tools: AttemptTools, logger: Logger) {
@@ -19,19 +21,65 @@ final class RequestAttempt: TransferAttempt {
         self.logger = logger
     }
 
-    func begin() async -> AttemptProgress { .goesOn(after: nil) { await self.perform() } }
+    func begin(_ beginnings: Turnstiles, ended: @escaping @Sendable (AttemptEnding) -> Void) {
+        // A source on a disk that hangs is opened beside the others.
+        run.start { [self] in
+            do {
+                let begun = try await begin()
+                run.wait(for: begun.requests) { [self] in run.start { [self] in ended(await end(begun)) } }
+            } catch {
+                ended(AttemptEnding(of: error))
+            }
+        }
+    }
 
-    private func perform() async -> AttemptEnding {
+    /// An attempt whose first request is on the network.
+    private struct Begun: Sendable {
+        var recorder: RunRecorder
+        var requests: StepInterpreter<UploadResult>
+    }
+
+    private func begin() async throws -> Begun {
+        let sending = try await tools.files.openSending(of: record, store: tools.patience.store)
+        let recorder = RunRecorder(
+            record: record, run: run, keepsAnswers: false, patience: tools.patience, keeper: tools.checkpoints,
+            time: tools.time, logger: logger)
+        let pinned = try await tools.files.pinned(
+            policy.$network, record.spec.url ?? "", owner: record.session.owner)
+        let requests = StepInterpreter(try RequestCourse(self, sending: sending, pinned, recorder))
+        requests.begin()
+        return Begun(recorder: recorder, requests: requests)
+    }
+
+    private func end(_ begun: Begun) async -> AttemptEnding {
         await .of {
-            let sending = try await tools.files.openSending(of: record, store: tools.patience.store)
-            let requests = RequestExchanges(
-                record: record, policy: policy, run: run, tools: tools, sending: sending, logger: logger)
-            guard let answer = try await requests.perform(), run.enterCommit() else { return .aborted }
+            await begun.recorder.settle()
+            guard let answer = try await begun.requests.value(), run.enterCommit() else { return .aborted }
             run.set(phase: .finishing)
             let kept = record.spec.kind == .data ? answer.body : nil
             let length = kept.map { ByteCount(Int64($0.count)) } ?? answer.total
             return try await tools.complete(
                 record, began: run.startedAt, with: TaskResult(bytes: length, verified: false), answer, keeping: kept)
         }
+    }
+
+    /// What the server had is gone: the upload begins anew.
+    func restart(because cause: TransferError) async throws {
+        run.restarted()
+        let (record, now) = (record, tools.time.reading().wall)
+        logger.info("restarted from 0", metadata: ["task": "\(record.id)", "code": "\(cause.code.rawValue)"])
+        try await tools.patience.persistently { transaction in
+            try transaction.setUpload(record.id, nil)
+            _ = try transaction.append(.restarted(record, because: cause, at: now))
+        }
+    }
+}
+
+extension EventRecord {
+    /// What a task held is dropped.
+    static func restarted(_ record: TaskRecord, because cause: TransferError, at now: Timestamp) -> EventRecord {
+        EventRecord(
+            time: now, type: .taskRestarted, session: record.session, task: record.id,
+            payload: ["code": .string(cause.code.rawValue), "message": .string(cause.message)])
     }
 }

@@ -15,31 +15,9 @@ protocol Awaited: Sendable {
 ///
 /// A run stays in the `RunTable` until it has wound down, so that no task is ever run twice at once.
 final class TransferRun: Sendable {
-    enum Stage: Sendable { case active, committing, ended }
-
-    /// What becomes of a task that is still `running` in the store when its run has stopped.
-    enum AbortPlan: Sendable {
-        case transition(TaskEvent)
-        /// Whoever asked for the stop stores it (`RunStops`).
-        case leftToCaller
-    }
-
-    private struct State {
-        var stage = Stage.active
-        var abort: AbortPlan?
-        /// The run has stopped and what becomes of its task is decided by `abort` as it was.
-        var isAbortTaken = false
-        var phase: TaskPhase?
-        var resumedFrom: Int64?
-        /// What it has done so far outlasts a stop; nothing is done before there is an answer.
-        var canResume = true
-        /// Offset of the first byte of this run's answer, and what earlier answers of this run brought.
-        var base: Int64 = 0
-        var earlier: Int64 = 0
-        /// Likewise for what is sent: offset in the source.
-        var sendBase: Int64 = 0
-        var sentEarlier: Int64 = 0
-        var meter = RateMeter()
+    fileprivate struct State {
+        var life = RunLife()
+        var figures = RunFigures()
         var hasAnswered = false
         var isElsewhere = false
         var onSample: (@Sendable () -> Void)?
@@ -87,77 +65,62 @@ final class TransferRun: Sendable {
         counters = TransferCounters()
     }
 
+    // MARK: Life
+
     func start(_ body: @escaping @Sendable () async -> Void) {
         let unwanted = state.withLock { state -> Task<Void, Never>? in
             // Under the lock: the task itself may begin the one that follows it.
             let work = Task { await body() }
             state.work = work
-            return state.abort != nil && state.stage == .active ? work : nil
+            return state.isStopping ? work : nil
         }
         unwanted?.cancel()
     }
 
-    /// Goes on with `body`, in a task of its own, when `awaited` is over. Until then it has none: a task keeps the memory of
-    /// all it ever did, and of transfers that wait there are thousands.
-    func goOn(after awaited: (any Awaited)?, _ body: @escaping @Sendable () async -> Void) {
-        guard let awaited else { return start(body) }
-        let isAborting = state.withLock { state in
+    /// Calls `body` when `awaited` is over. Until then the run has no task: a task keeps the memory of all it ever did, and
+    /// of transfers that wait there are thousands.
+    func wait(for awaited: any Awaited, _ body: @escaping @Sendable () -> Void) {
+        let isStopping = state.withLock { state in
             state.work = nil
             state.awaited = awaited
-            return state.abort != nil
+            return state.isStopping
         }
-        if isAborting { awaited.cancel() }
+        if isStopping { awaited.cancel() }
         awaited.whenOver { [self] in
             state.withLock { $0.awaited = nil }
-            start(body)
+            body()
         }
     }
 
     /// Asks the run to stop reading. A run that is already delivering its file is left to finish.
-    func requestAbort(_ plan: AbortPlan = .transition(.preempted())) {
+    func requestAbort(_ plan: RunLife.StopPlan = .transition(.preempted())) {
         let (work, awaited) = state.withLock { state -> (Task<Void, Never>?, (any Awaited)?) in
-            guard state.stage == .active else { return (nil, nil) }
-            if case .leftToCaller? = state.abort {} else { state.abort = plan }
-            return (state.work, state.awaited)
+            state.life.handle(.stopRequested(plan)).stops ? (state.work, state.awaited) : (nil, nil)
         }
         work?.cancel()
         awaited?.cancel()
     }
 
-    /// From here to the end nothing stops the run. False where a stop was asked for before.
-    func enterCommit() -> Bool {
-        state.withLock { state in
-            guard state.stage == .active, state.abort == nil else { return false }
-            state.stage = .committing
-            return true
-        }
-    }
+    /// From here to the end nothing stops the run. False if a stop was asked for before.
+    func enterCommit() -> Bool { state.withLock { $0.life.handle(.commitRequested).commits } }
 
     /// Nothing stops the run any more.
-    var isCommitting: Bool { state.withLock { $0.stage == .committing } }
-    var isAborting: Bool { state.withLock { $0.abort != nil } }
+    var isCommitting: Bool { state.withLock { $0.life.isCommitting } }
+    var isAborting: Bool { state.withLock { $0.isStopping } }
 
     /// What becomes of the task now that the run has stopped; not changed any more after this.
-    func takeAbortPlan() -> AbortPlan? {
-        state.withLock { state in
-            state.isAbortTaken = true
-            return state.abort
-        }
+    func takeAbortPlan() -> RunLife.StopPlan? {
+        for case .follow(let plan) in state.withLock({ $0.life.handle(.planRequested) }) { return plan }
+        return nil
     }
 
-    /// Whoever asked for the stop waits no longer: where the run stops later its task is queued again.
-    /// - Returns: false where it has stopped already, and the task is still the caller's to store.
-    func abandonStop() -> Bool {
-        state.withLock { state in
-            guard !state.isAbortTaken else { return false }
-            state.abort = .transition(.preempted())
-            return true
-        }
-    }
+    /// The caller who asked for the stop waits no longer: if the run stops later its task is queued again.
+    /// - Returns: false if it has stopped already, and the task is still the caller's to store.
+    func abandonStop() -> Bool { state.withLock { $0.life.handle(.stopAbandoned).requeuesLater } }
 
     func ended() {
         let waiters = state.withLock { state in
-            state.stage = .ended
+            _ = state.life.handle(.ended)
             // What it took of memory goes with it, whoever keeps this run.
             state.work = nil
             defer { state.waiters = [:] }
@@ -171,7 +134,7 @@ final class TransferRun: Sendable {
     func waitForEnd(atMost limit: Duration) async -> Bool {
         await withCheckedContinuation { continuation in
             let waiter = state.withLock { state -> Int? in
-                if state.stage == .ended { return nil }
+                if case .ended = state.life.state { return nil }
                 state.nextWaiter += 1
                 state.waiters[state.nextWaiter] = continuation
                 return state.nextWaiter
@@ -184,69 +147,64 @@ final class TransferRun: Sendable {
         }
     }
 
-    func set(phase: TaskPhase?) { state.withLock { $0.phase = phase } }
+    // MARK: Figures
+
+    func set(phase: TaskPhase?) { state.withLock { $0.figures.phase = phase } }
 
     /// The part file holds bytes of earlier runs.
     func holds(_ offset: ByteCount, of total: ByteCount?) {
         counters.setReceived(offset)
         counters.setExpected(total?.rawValue ?? -1)
-        state.withLock { $0.base = offset.rawValue }
+        state.withLock { $0.figures.holds(offset) }
     }
 
     /// An answer is accepted whose first byte goes to `offset`.
     func accepted(at offset: ByteCount, canResume: Bool) {
-        state.withLock { state in
-            state.canResume = canResume
-            state.base = offset.rawValue
-            state.resumedFrom = offset > .zero ? offset.rawValue : nil
-        }
+        state.withLock { $0.figures.accepted(at: offset, canResume: canResume) }
     }
 
     /// The first byte of the source that this run sends.
     func sends(from offset: ByteCount) {
         counters.setSent(offset)
-        state.withLock { state in
-            state.sendBase = offset.rawValue
-            state.resumedFrom = offset > .zero ? offset.rawValue : nil
-        }
+        state.withLock { $0.figures.sends(from: offset) }
     }
 
     /// A request begins.
-    func sends(canResume: Bool) { state.withLock { $0.canResume = canResume } }
+    func sends(canResume: Bool) { state.withLock { $0.figures.canResume = canResume } }
 
     /// What it has done so far outlasts a stop.
-    var canResume: Bool { state.withLock { $0.canResume } }
+    var canResume: Bool { state.withLock { $0.figures.canResume } }
 
     /// A stop now loses bytes that have passed already.
     var losesByStop: Bool { !canResume && stopsAtOnce && (bytesTransferred > 0 || bytesUploaded > 0) }
 
-    private var stopsAtOnce: Bool { state.withLock { $0.stage == .active } }
+    private var stopsAtOnce: Bool {
+        state.withLock { state in
+            switch state.life.state {
+            case .active, .stopping: true
+            case .committing, .decided, .ended: false
+            }
+        }
+    }
 
     /// The part was emptied, or the upload begins anew; the bytes it had still count as transferred.
     func restarted() {
-        let received = counters.bytesReceived.rawValue
-        let sent = counters.bytesSent.rawValue
+        let (received, sent) = (counters.bytesReceived, counters.bytesSent)
         counters.setReceived(.zero)
         counters.setSent(.zero)
-        state.withLock { state in
-            state.earlier += max(0, received - state.base)
-            state.base = 0
-            state.sentEarlier += max(0, sent - state.sendBase)
-            state.sendBase = 0
-            state.resumedFrom = nil
-        }
+        state.withLock { $0.figures.restarted(received: received, sent: sent) }
     }
 
     /// Body bytes that arrived in this run.
     var bytesTransferred: Int64 {
-        let received = counters.bytesReceived.rawValue
-        return state.withLock { $0.earlier + max(0, received - $0.base) }
+        let received = counters.bytesReceived
+        return state.withLock { $0.figures.bytesTransferred(at: received) }
     }
 
     /// Bytes of the source or body that this run sent.
     var bytesUploaded: Int64 {
-        let sent = counters.bytesSent.rawValue
-        return state.withLock { $0.sentEarlier + max(0, sent - $0.sendBase) }
+        let sent = counters.bytesSent
+        return state.withLock { $0.figures.bytesUploaded(at: sent) }
     }
 
     /// The host gives what was asked for, though not all of it is here yet.
@@ -283,8 +241,8 @@ final class TransferRun: Sendable {
     func sample(at milliseconds: Int64) -> Bool {
         let bytes = isUpload ? bytesUploaded : bytesTransferred
         let (onSample, moves) = state.withLock { state in
-            state.meter.sample(bytes: bytes, at: milliseconds)
-            return (state.onSample, !isUpload && state.meter.rate > 0)
+            state.figures.sample(bytes: bytes, at: milliseconds)
+            return (state.onSample, !isUpload && state.figures.rate > 0)
         }
         onSample?()
         return moves
@@ -301,20 +259,31 @@ final class TransferRun: Sendable {
     /// Parts of the file that are held or being fetched; empty where there is one stream only.
     var segments: [SegmentFigures] { state.withLock { $0.segments }?() ?? [] }
 
-    var rate: Int64 { state.withLock { $0.meter.rate } }
+    var rate: Int64 { state.withLock { $0.figures.rate } }
 
     func figures() -> LiveFigures {
         let received = counters.bytesReceived.rawValue
         let expected = counters.bytesExpected
         let (sent, toSend) = (counters.bytesSent.rawValue, counters.bytesToSend)
         return state.withLock { state in
-            let rate = state.meter.rate
+            let rate = state.figures.rate
             let (whole, done) = isUpload ? (toSend, sent) : (expected, received)
             return LiveFigures(
-                phase: state.phase ?? counters.phase,
+                phase: state.figures.phase ?? counters.phase,
                 bytesReceived: received, bytesExpected: expected, rate: rate,
                 eta: whole >= 0 && rate > 0 ? Double(max(0, whole - done)) / Double(rate) : nil,
-                resumedFrom: state.resumedFrom, bytesSent: sent, bytesToSend: max(0, toSend))
+                resumedFrom: state.figures.resumedFrom, bytesSent: sent, bytesToSend: max(0, toSend))
+        }
+    }
+}
+
+extension TransferRun.State {
+    /// A stop was asked for, and the run was not past it.
+    fileprivate var isStopping: Bool {
+        switch life.state {
+        case .stopping: true
+        case .decided(let plan): plan != nil
+        case .active, .committing, .ended: false
         }
     }
 }

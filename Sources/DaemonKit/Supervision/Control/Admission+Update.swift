@@ -18,8 +18,8 @@ extension Admission {
         try await self.files.checkReadable(files, owner: owner)
         guard change.changesRequest else { return }
         // What the protocol's strategy refuses is refused here already.
-        _ = try StrategyRegistry.strategy(
-            for: StrategyRequest(
+        try StrategyRegistry.check(
+            StrategyRequest(
                 spec: spec.namingKeptBody, now: session.createdAt, source: record.source, nonce: ""), url)
     }
 }

@@ -121,7 +121,7 @@ struct Admission {
             var task = AdmittedTask(
                 spec: spec, host: url.hostKey, destinationDevice: nil, checkpoint: brought)
             switch spec.kind {
-            case .download: task.plan = try DestinationPlan(spec.destination, directory: nil)
+            case .download: task.plan = try DestinationPlan(spec.destination)
             case .upload:
                 if let source = spec.source {
                     task.source = try await files.admitSource(
@@ -131,8 +131,8 @@ struct Admission {
             }
             if task.spec.body != nil { try await keepBody(of: &task, path: path) }
             // What the protocol's strategy refuses is refused here already.
-            _ = try StrategyRegistry.strategy(
-                for: StrategyRequest(
+            try StrategyRegistry.check(
+                StrategyRequest(
                     spec: task.spec.namingKeptBody, now: session.createdAt, source: task.source, nonce: ""), url)
             task.specText = try StoredSpec.text(task.spec)
             return task

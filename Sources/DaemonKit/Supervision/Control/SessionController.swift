@@ -82,7 +82,7 @@ struct SessionController: SessionServing {
             }
         }
         guard let directory = configuration.directory else { return }
-        let plan = try DestinationPlan(Destination(directory: directory), directory: nil)
+        let plan = try DestinationPlan(Destination(directory: directory))
         _ = try await files.admit(plan, owner: owner, field: "configuration.directory")
     }
 

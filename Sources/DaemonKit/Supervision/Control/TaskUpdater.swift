@@ -71,9 +71,9 @@ struct TaskUpdater: TaskUpdating {
         let spec = parameters.applied(to: record.spec)
         try await admission.check(spec, changedBy: parameters, of: record)
         guard let wanted = parameters.destination else { return TaskChange(parameters: parameters, destination: nil) }
-        let present = try DestinationPlan(record.spec.destination, directory: nil)
+        let present = try DestinationPlan(record.spec.destination)
         let destination = wanted.completed(by: present)
-        let plan = try DestinationPlan(destination, directory: nil)
+        let plan = try DestinationPlan(destination)
         let device = try await files.admit(plan, owner: record.session.owner, field: "destination")
         return TaskChange(
             parameters: parameters,
@@ -97,7 +97,7 @@ struct TaskUpdater: TaskUpdating {
         // As the next attempt looks for it.
         var record = known
         record.status.attempts += 1
-        let plan = try DestinationPlan(record.spec.destination, directory: nil)
+        let plan = try DestinationPlan(record.spec.destination)
         guard let folder = try? await files.open(plan, for: record),
             let file = try? await files.alreadyDelivered(
                 plan, folder, record, policies.policy(of: record, in: session))?.file

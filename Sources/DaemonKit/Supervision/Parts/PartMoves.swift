@@ -89,7 +89,7 @@ final class PartMoves: Sendable {
         let (parts, record) = try await patience.persistently { (try $0.leftParts(of: id), try $0.task(id)) }
         guard !parts.isEmpty else { return }
         var own: Set<String> = []
-        if let record, record.isTaken, let plan = try? DestinationPlan(record.spec.destination, directory: nil) {
+        if let record, record.isTaken, let plan = try? DestinationPlan(record.spec.destination) {
             own = Set(plan.partNames(task: id, store: files.storeID).map { plan.path(of: $0) })
         }
         let unwanted = parts.filter { !own.contains($0.path) && $0.path != record?.checkpoint?.partPath }
@@ -113,7 +113,7 @@ final class PartMoves: Sendable {
             guard runs[id] == nil else { return }
             let record = try await patience.store.read { try $0.task(id) }
             if let record, record.spec.kind == .download, record.checkpoint != nil {
-                let plan = try DestinationPlan(record.spec.destination, directory: nil)
+                let plan = try DestinationPlan(record.spec.destination)
                 _ = try await bring(record, to: PartPlace(plan: plan, folder: try await files.open(plan, for: record)))
             }
             try await clean(id)

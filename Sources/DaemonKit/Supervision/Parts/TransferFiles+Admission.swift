@@ -136,7 +136,7 @@ extension TransferFiles {
 
     /// What resume data names, looked at: the checkpoint of a part that this owner may continue, or nil.
     func checked(_ resumeData: ResumeData, owner: UserID) async throws -> Checkpoint? {
-        let plan = try DestinationPlan(resumeData.destination, directory: nil)
+        let plan = try DestinationPlan(resumeData.destination)
         return try await opening(plan.folder) { [access] () throws(TransferError) in
             try resumeData.claimablePart(plan: plan, access: access, owner: owner)
         }

@@ -18,33 +18,38 @@ extension TransferFiles {
         }
     }
 
-    /// Checks a body against the digests that are known of it.
-    /// - Throws: `integrity.checksum`.
-    func verify(
-        _ bytes: [UInt8], expected: [DigestAlgorithm: String]
-    ) async throws -> [DigestAlgorithm: String] {
-        guard !expected.isEmpty else { return [:] }
-        return try await pool.run { () throws(TransferError) in
-            try Verification.verify(bytes: bytes, expected: expected)
-        }
+    /// What became of a body that was to be delivered from memory.
+    enum MemoryDelivery: Sendable {
+        /// - Parameter sha256: if it was computed of this very body.
+        case placed(GatheredDelivery.Placed, sha256: String?)
+        /// The file system cannot do it without a part file.
+        case impossible
+        /// `commit` did not allow it.
+        case stopped
     }
 
-    /// Brings `bytes` under `name`.
-    /// - Returns: nil where the file system cannot do it without a part file.
-    /// - Throws: `destination.*`, `disk.*`.
+    /// Checks a body against the digests that are known of it, and brings it under its name: one job for all of it.
+    /// - Parameters:
+    ///   - mayBeThere: an earlier run of the task may have delivered it without living to tell.
+    ///   - commit: called when the body is proven; false if it must not be delivered.
+    ///   - then: called once, on any thread. Fails with `integrity.checksum`, `destination.*`, `disk.*`.
     func deliver(
-        gathered bytes: [UInt8], of record: TaskRecord, to folder: Folder, name: String, _ policy: EffectivePolicy,
-        isProven: Bool, modificationTime: Int64?
-    ) async throws -> GatheredDelivery.Placed? {
-        let delivery = GatheredDelivery(
-            folder: folder, bytes: bytes, name: name,
-            partName: PartName.make(task: record.id, store: storeID, wanted: name), policy: policy.conflictPolicy,
-            store: storeID, task: record.id, durability: policy.durability, isProven: isProven,
-            modificationTime: modificationTime)
-        return try await deliveryPool(policy).settled(in: folder) { [marks] () throws(TransferError) in
+        _ delivery: GatheredDelivery, expected: [DigestAlgorithm: String], mayBeThere: Bool,
+        commit: @escaping @Sendable () -> Bool,
+        then: @escaping @Sendable (Result<MemoryDelivery, TransferError>) -> Void
+    ) {
+        let folder = delivery.folder
+        let pool = delivery.durability.isSynced ? syncing : self.pool
+        pool.settle(in: folder) {
+            [marks] () throws(TransferError) -> (value: MemoryDelivery, unsynced: Descriptor?) in
+            let digests = expected.isEmpty ? [:] : try Verification.verify(bytes: delivery.bytes, expected: expected)
+            guard commit() else { return (.stopped, nil) }
             marks.clean(on: folder.device)
-            let placed = try delivery.place()
-            return (placed, delivery.durability.isSynced ? placed?.file : nil)
+            if mayBeThere, let earlier = try delivery.recognised() { return (.placed(earlier, sha256: nil), nil) }
+            guard let placed = try delivery.place() else { return (.impossible, nil) }
+            return (.placed(placed, sha256: digests[.sha256]), delivery.durability.isSynced ? placed.file : nil)
+        } then: {
+            then($0)
         }
     }
 
@@ -65,19 +70,26 @@ extension BlockingPool {
         _ body: @escaping @Sendable () throws(TransferError) -> (value: T, unsynced: Descriptor?)
     ) async throws(TransferError) -> T {
         let result: Result<T, TransferError> = await withCheckedContinuation { continuation in
-            post(on: folder.device) {
-                do throws(TransferError) {
-                    let (value, unsynced) = try body()
-                    guard let unsynced else { return continuation.resume(returning: .success(value)) }
-                    folder.sync(besides: unsynced, in: self) { synced in
-                        continuation.resume(returning: synced.map { value })
-                    }
-                } catch {
-                    continuation.resume(returning: .failure(error))
-                }
-            }
+            settle(in: folder, body) { continuation.resume(returning: $0) }
         }
         return try result.get()
+    }
+
+    /// As `settled`; calls `then` once, on any thread.
+    func settle<T: Sendable>(
+        in folder: Folder,
+        _ body: @escaping @Sendable () throws(TransferError) -> (value: T, unsynced: Descriptor?),
+        then: @escaping @Sendable (Result<T, TransferError>) -> Void
+    ) {
+        post(on: folder.device) {
+            do throws(TransferError) {
+                let (value, unsynced) = try body()
+                guard let unsynced else { return then(.success(value)) }
+                folder.sync(besides: unsynced, in: self) { synced in then(synced.map { value }) }
+            } catch {
+                then(.failure(error))
+            }
+        }
     }
 }
 

@@ -66,7 +66,7 @@ extension TransferFiles {
 extension LeftPart {
     /// All that a task's part files may be found as: the names that it would give them, and what its checkpoint names.
     static func all(of record: TaskRecord, in store: String, at now: Timestamp) -> [LeftPart] {
-        guard record.spec.kind == .download, let plan = try? DestinationPlan(record.spec.destination, directory: nil)
+        guard record.spec.kind == .download, let plan = try? DestinationPlan(record.spec.destination)
         else { return [] }
         let owner = record.session.owner
         var parts = plan.partNames(task: record.id, store: store).map { name in

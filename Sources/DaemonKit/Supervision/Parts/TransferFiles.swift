@@ -6,7 +6,7 @@ import TransferModel
 import TransferStore
 
 /// The file work of supervision, each piece on a thread that may block: destinations, part files, delivery.
-struct TransferFiles: Sendable {
+final class TransferFiles: Sendable {
     let access: FileAccess
     let storeID: String
     /// Where bodies are spooled while they are sent.
@@ -18,6 +18,7 @@ struct TransferFiles: Sendable {
     let hashing: BlockingPool
     private let folders = FolderCache()
     private let unfoldings = UnfoldedSizes()
+    private let spaces = KnownSpace()
     let marks: MarkCleaner
 
     init(access: FileAccess, storeID: String, stateFolder: String, pool: BlockingPool) {
@@ -86,6 +87,14 @@ struct TransferFiles: Sendable {
         }
     }
 
+    /// The destination's folder if another attempt has it open.
+    func openFolder(_ plan: DestinationPlan, for record: TaskRecord) -> Folder? {
+        guard let folder = folders.folder(at: plan.folder, owner: record.session.owner),
+            (try? plan.check(folder, device: record.destinationDevice)) != nil
+        else { return nil }
+        return folder
+    }
+
     /// Something failed in this folder: the next attempt opens it by its path again.
     func forget(_ folder: Folder, for record: TaskRecord) { folders.forget(folder, owner: record.session.owner) }
 
@@ -94,13 +103,11 @@ struct TransferFiles: Sendable {
     func openPart(
         of record: TaskRecord, _ plan: DestinationPlan, in folder: Folder, engine: any ExchangePerforming
     ) async throws -> HeldPart {
-        let name = PartName.make(task: record.id, store: storeID, wanted: plan.name)
-        let planned = PartFile(
-            planned: folder.path(of: name), device: folder.device, directory: folder.fileDescriptor, keeper: folder)
         guard let held = record.checkpoint else {
             await removeUseless(of: record, plan, in: folder)
-            return HeldPart(part: planned, checkpoint: nil)
+            return plannedPart(of: record, plan, in: folder)
         }
+        let name = PartName.make(task: record.id, store: storeID, wanted: plan.name)
         let proven: HeldPart? = try await pool.run(on: folder.device) {
             if let checkpoint = try Self.claimed(held, as: name, in: folder),
                 let (part, proven) = try PartFile.recover(
@@ -115,13 +122,21 @@ struct TransferFiles: Sendable {
         }
         if let proven { return proven }
         await removeUseless(of: record, plan, in: folder)
-        return HeldPart(part: planned, checkpoint: nil)
+        return plannedPart(of: record, plan, in: folder)
+    }
+
+    /// A part file that will be made when its first bytes must be stored.
+    func plannedPart(of record: TaskRecord, _ plan: DestinationPlan, in folder: Folder) -> HeldPart {
+        let name = PartName.make(task: record.id, store: storeID, wanted: plan.name)
+        let part = PartFile(
+            planned: folder.path(of: name), device: folder.device, directory: folder.fileDescriptor, keeper: folder)
+        return HeldPart(part: part, checkpoint: nil)
     }
 
     /// The checkpoint of a part that came with resume data, once the part has its task's name; nil where it is gone.
     /// - Throws: `disk.*`, `permission.denied`.
     func takenOver(_ checkpoint: Checkpoint, for record: TaskRecord) async throws -> Checkpoint? {
-        let plan = try DestinationPlan(record.spec.destination, directory: nil)
+        let plan = try DestinationPlan(record.spec.destination)
         let folder = try await open(plan, for: record)
         let name = PartName.make(task: record.id, store: storeID, wanted: plan.name)
         return try await pool.run(on: folder.device) { () throws(TransferError) in
@@ -158,9 +173,7 @@ struct TransferFiles: Sendable {
     /// Reads or opens the local files that a task names, so that no path is followed twice.
     @inline(never)  // Kept off the frames that wait.
     func pinned(_ network: Boxed<NetworkOptions>, _ url: String, owner: UserID) async throws -> PinnedFiles {
-        guard access.isConfined || PinnedFiles.namesFiles(network.wrappedValue) else {
-            return try PinnedFiles(network, url, access, owner: owner)
-        }
+        if let pinned = pinnedAtOnce(network, url, owner: owner) { return pinned }
         let paths = PinnedFiles.paths(network.wrappedValue, url)
         // Each is opened where only its own file system can hold that up, before all of them are read.
         for path in paths.dropFirst() {
@@ -171,12 +184,28 @@ struct TransferFiles: Sendable {
         }
     }
 
-    /// - Throws: `disk.full` where less than `minimum` bytes would stay free.
+    /// The same for a task that names none.
+    func pinnedAtOnce(_ network: Boxed<NetworkOptions>, _ url: String, owner: UserID) -> PinnedFiles? {
+        guard !PinnedFiles.namesFiles(network.wrappedValue), !access.isConfined || !PinnedFiles.isLocal(url)
+        else { return nil }
+        return try? PinnedFiles(network, url, access, owner: owner)
+    }
+
+    /// Whether space was looked at just now, and was enough; tasks that begin together need one look.
+    /// - Parameter now: milliseconds of the boot clock.
+    func hasSpace(in folder: Folder, leaving minimum: ByteCount, at now: Int64) -> Bool {
+        minimum == .zero || spaces.hasSpace(on: folder.device, leaving: minimum, at: now)
+    }
+
+    /// - Parameter now: milliseconds of the boot clock.
+    /// - Throws: `disk.full` if less than `minimum` bytes would stay free.
     @inline(never)  // Kept off the frames that wait.
-    func requireSpace(in folder: Folder, leaving minimum: ByteCount) async throws {
+    func requireSpace(in folder: Folder, leaving minimum: ByteCount, at now: Int64) async throws {
         guard minimum > .zero else { return }
-        try await pool.run(on: folder.device) {
-            guard let free = folder.freeSpace, free < minimum else { return }
+        try await pool.run(on: folder.device) { [spaces] in
+            guard let free = folder.freeSpace else { return }
+            spaces.note(free, on: folder.device, at: now)
+            guard free < minimum else { return }
             throw TransferError(
                 .diskFull,
                 "\(folder.path) has \(QuantityText.rounded(bytes: free.rawValue)) free, and minimumFreeSpace keeps "

@@ -48,7 +48,7 @@ struct DiskWaits: Sendable {
 
     /// - Parameter error: what the task waits for; its own where nil.
     func need(of record: TaskRecord, _ error: TransferError? = nil) -> DiskNeed? {
-        guard let plan = try? DestinationPlan(record.spec.destination, directory: nil) else { return nil }
+        guard let plan = try? DestinationPlan(record.spec.destination) else { return nil }
         return DiskNeed(
             plan: plan, owner: record.session.owner, device: record.destinationDevice,
             remaining: unfolded(error ?? record.status.error)

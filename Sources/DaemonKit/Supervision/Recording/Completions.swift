@@ -9,7 +9,7 @@ final class Completions: Sendable {
 
     private struct Item: Sendable {
         var run: CompletedRun
-        var continuation: CheckedContinuation<Result<TaskTransitions.Outcome, any Error>, Never>
+        var then: @Sendable (Result<TaskTransitions.Outcome, any Error>) -> Void
     }
 
     /// Most ends in one body: bounds how long others wait for the store.
@@ -25,12 +25,13 @@ final class Completions: Sendable {
     }
 
     /// Stores the end of a run, however long the store is out of space.
-    /// - Throws: `task.not_found`, `task.wrong_state`; what the store throws when the daemon stops.
-    func store(_ run: CompletedRun) async throws -> TaskTransitions.Outcome {
-        try await withCheckedContinuation { continuation in
-            let item = Item(run: run, continuation: continuation)
-            if line.withLock({ $0.add(item) }) { Task { await storeAll() } }
-        }.get()
+    /// - Parameter then: called once, on any thread; fails with `task.not_found`, `task.wrong_state`, or what the store
+    ///   throws when the daemon stops.
+    func store(
+        _ run: CompletedRun, then: @escaping @Sendable (Result<TaskTransitions.Outcome, any Error>) -> Void
+    ) {
+        let item = Item(run: run, then: then)
+        if line.withLock({ $0.add(item) }) { Task { await storeAll() } }
     }
 
     private func storeAll() async {
@@ -42,13 +43,13 @@ final class Completions: Sendable {
         do {
             let answers = try await patience.persistently { try transitions.complete(runs, in: $0) }
             for (item, answer) in zip(items, answers) {
-                item.continuation.resume(returning: answer.mapError { $0 })
+                item.then(answer.mapError { $0 })
             }
         } catch  where items.count > 1 && !patience.isStopping() {
             // One of them may spoil it for all: each is stored by itself.
             for item in items { await store([item]) }
         } catch {
-            for item in items { item.continuation.resume(returning: .failure(error)) }
+            for item in items { item.then(.failure(error)) }
         }
     }
 }

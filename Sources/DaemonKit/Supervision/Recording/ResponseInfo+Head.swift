@@ -25,6 +25,18 @@ extension ResponseInfo {
     /// event log by what libcurl lets through, 300 KB.
     static let keptHeaderBytes = 16 << 10
 
+    /// Fields that most answers have, and that tell no secret.
+    static let plain = [
+        "server", "date", "content-type", "content-length", "last-modified", "connection", "etag", "accept-ranges",
+        "cache-control", "expires", "vary", "age", "content-encoding", "transfer-encoding", "content-range",
+        "keep-alive", "content-disposition",
+    ]
+
+    private static func shown(_ header: HeaderField) -> String {
+        if plain.contains(where: header.isNamed) { return header.value }
+        return placing.contains(where: header.isNamed) ? URLRules.withoutSecrets(header.value) : header.masked.value
+    }
+
     /// Fields whose value is a URL.
     private static let placing = ["location", "content-location", "refresh"]
 
@@ -38,8 +50,7 @@ extension ResponseInfo {
             let size = header.name.utf8.count + header.value.utf8.count + 4
             guard size <= room, !header.isNamed("set-cookie") else { continue }
             room -= size
-            let value =
-                placing.contains(where: header.isNamed) ? URLRules.withoutSecrets(header.value) : header.masked.value
+            let value = shown(header)
             if let place = result.firstIndex(where: { $0.isNamed(header.name) }) {
                 result[place].value += ", " + value
             } else {

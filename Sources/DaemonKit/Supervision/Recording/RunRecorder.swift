@@ -8,42 +8,15 @@ import TransferStore
 
 /// Carries what the engine observes of one run into the store, in order, without making the engine wait.
 ///
-/// Of an exchange that is over at once nothing is stored on the way: its notes go with the change of state that ends
-/// the run. Checkpoints that come faster than the store commits are merged: only the last one matters. Those that come
-/// alone go into one transaction with other runs'.
+/// `RecordingMachine` decides what is stored when. Checkpoints that come alone go into one transaction with other runs'
+/// (`CheckpointKeeper`).
 final class RunRecorder: TransferObserver {
-    private enum Note: Sendable {
-        case redirected(to: String, status: Int)
-        case responded(ResponseHead, Verdict)
-        /// The part file is there: should the daemon die between the delivery and its record, the delivered file is
-        /// recognised by this.
-        case reachedFile(Checkpoint, proceed: @Sendable () -> Void)
-        case checkpoint
-        case uploaded(UploadProgress)
-        case restarting(Checkpoint, proceed: @Sendable () -> Void)
-
-        /// What waits until the note is stored.
-        var proceed: (@Sendable () -> Void)? {
-            switch self {
-            case .reachedFile(_, let proceed), .restarting(_, let proceed): proceed
-            case .redirected, .responded, .checkpoint, .uploaded: nil
-            }
-        }
-    }
+    private typealias Machine = RecordingMachine<@Sendable () -> Void>
 
     private struct State {
-        var notes: [Note] = []
-        var latest: Checkpoint?
-        /// Notes are stored as they come.
-        var isPrompt = false
-        var isDraining = false
-        var closer: CheckedContinuation<Void, Never>?
-        var known: Checkpoint?
-        /// On its way into the store, by way of `keeper`.
-        var taken: Checkpoint?
-        /// What a store that failed did not take: the next to be stored begins with it, be that the run's end.
-        var unstored: PendingNotes?
-        var lost: Checkpoint?
+        var machine: Machine
+        /// Waits for what is on its way.
+        var closer: (@Sendable (Machine.Batch) -> Void)?
     }
 
     private let record: TaskRecord
@@ -67,11 +40,11 @@ final class RunRecorder: TransferObserver {
         self.keeper = keeper
         self.time = time
         self.logger = logger
-        state = Guarded(State(known: record.checkpoint))
+        state = Guarded(State(machine: Machine(known: record.checkpoint)))
     }
 
     /// The checkpoint that the store has of this run's part file, or of an earlier one.
-    var knownCheckpoint: Checkpoint? { state.withLock { $0.known } }
+    var knownCheckpoint: Checkpoint? { state.withLock { $0.machine.known } }
 
     // MARK: What is observed
 
@@ -105,7 +78,7 @@ final class RunRecorder: TransferObserver {
     func transferRedirected(to url: String, status: Int) {
         note("redirected", ["status": "\(status)", "url": "\(URLRules.withoutSecrets(url))"])
         run.redirected(to: url)
-        take(.redirected(to: url, status: status))
+        handle(.observed(.redirected(to: url, status: status)))
     }
 
     func transferResponded(_ head: ResponseHead, verdict: Verdict) {
@@ -120,93 +93,84 @@ final class RunRecorder: TransferObserver {
             let canResume = ResumeProspects.mayResume(record.spec, head, acceptance)
             run.accepted(at: acceptance.offset, canResume: canResume)
         }
-        take(.responded(head, verdict))
+        handle(.observed(.responded(head, verdict)))
     }
 
     func transferReachedFile(_ checkpoint: Checkpoint, proceed: @escaping @Sendable () -> Void) {
-        take(.reachedFile(checkpoint, proceed: proceed), promptly: true)
+        handle(.observed(.reachedFile(checkpoint, proceed), isUrgent: true))
     }
 
-    func transferLingers() {
-        let starts = state.withLock { state in
-            state.isPrompt = true
-            return Self.mayDrain(&state)
-        }
-        if starts { keeper.store { await self.drain() } }
-    }
+    func transferLingers() { handle(.lingers) }
 
     func transferCheckpointed(_ checkpoint: Checkpoint) {
         note("checkpoint", ["offset": "\(checkpoint.offset)"])
-        enum Next { case nothing, keep, drain }
-        let next: Next = state.withLock { state in
-            let isNew = state.latest == nil
-            state.isPrompt = true
-            // As it is said of a file that is still empty.
-            if isNew, !state.isDraining, state.notes.isEmpty, state.known == checkpoint { return .nothing }
-            state.latest = checkpoint
-            guard isNew else { return .nothing }
-            if !state.isDraining, state.notes.isEmpty {
-                state.isDraining = true
-                return .keep
-            }
-            state.notes.append(.checkpoint)
-            return Self.mayDrain(&state) ? .drain : .nothing
-        }
-        switch next {
-        case .nothing: break
-        case .keep: keeper.keep(self)
-        case .drain: keeper.store { await self.drain() }
-        }
+        handle(.checkpointed(checkpoint))
     }
 
     func transferRestarting(_ checkpoint: Checkpoint, proceed: @escaping @Sendable () -> Void) {
         note("begins anew", [:])
-        state.withLock { $0.latest = nil }
         run.restarted()
-        take(.restarting(checkpoint, proceed: proceed), promptly: true)
+        handle(.restarting(checkpoint, proceed))
     }
 
-    func transferProgressed(_ progress: UploadProgress) { take(.uploaded(progress), promptly: true) }
+    func transferProgressed(_ progress: UploadProgress) { handle(.observed(.uploaded(progress), isUrgent: true)) }
 
-    private func take(_ note: Note, promptly: Bool = false) {
-        let starts = state.withLock { state in
-            state.notes.append(note)
-            if promptly { state.isPrompt = true }
-            return Self.mayDrain(&state)
-        }
-        if starts { keeper.store { await self.drain() } }
-    }
+    // MARK: What is done about it
 
-    private static func mayDrain(_ state: inout State) -> Bool {
-        guard state.isPrompt, !state.isDraining, !state.notes.isEmpty else { return false }
-        state.isDraining = true
-        return true
-    }
+    private func step(_ event: Machine.Event) -> [Machine.Action] { state.withLock { $0.machine.handle(event) } }
 
-    // MARK: What is stored
+    private func handle(_ event: Machine.Event) { perform(step(event)) }
 
-    /// No more notes come: those that are not stored yet, for the transaction that ends the run.
-    func close() async -> PendingNotes {
-        await withCheckedContinuation { continuation in
-            let isIdle = state.withLock { state in
-                if state.isDraining { state.closer = continuation }
-                return !state.isDraining
+    private func perform(_ actions: [Machine.Action]) {
+        for action in actions {
+            switch action {
+            case .storeNotes: keeper.store { await self.storeNotes() }
+            case .storeCheckpoint: keeper.keep(self)
+            case .store(let batch): keeper.store { await self.store(batch) }
+            case .closed(let batch):
+                state.withLock { state in
+                    defer { state.closer = nil }
+                    return state.closer
+                }?(batch)
             }
-            if isIdle { continuation.resume() }
         }
-        let notes = state.withLock { state in
-            defer { state.notes = [] }
-            guard state.latest == nil, let lost = state.lost else { return state.notes }
-            state.latest = lost
-            return state.notes + [.checkpoint]
+    }
+
+    private func storeNotes() async {
+        var actions = step(.mayStore)
+        while case .store(let batch)? = actions.first { actions = await stored(batch) }
+        perform(actions)
+    }
+
+    private func store(_ batch: Machine.Batch) async { perform(await stored(batch)) }
+
+    private func stored(_ batch: Machine.Batch) async -> [Machine.Action] {
+        let actions = step(await keep(pending(batch)))
+        for note in batch.notes { note.ticket?() }
+        return actions
+    }
+
+    // MARK: The end
+
+    /// No more notes come.
+    /// - Parameter then: called once, on any thread, maybe before this returns, with the notes that are not stored: they go
+    ///   with what ends the run.
+    func close(then: @escaping @Sendable (PendingNotes) -> Void) {
+        let actions = state.withLock { state in
+            state.closer = { then(self.pending($0)) }
+            return state.machine.handle(.close)
         }
-        return pending(notes)
+        perform(actions)
+    }
+
+    func close() async -> PendingNotes {
+        await withCheckedContinuation { continuation in close { continuation.resume(returning: $0) } }
     }
 
     /// No more notes come; returns once those that came are stored.
     func settle() async {
         let rest = await close()
-        if !rest.isEmpty { await keep(rest, isLast: true) }
+        if !rest.isEmpty { handle(await keep(rest, isLast: true)) }
     }
 
     /// No more notes come, and `part`, which is whole, is about to get its name. Should the daemon die between that and
@@ -275,64 +239,32 @@ final class RunRecorder: TransferObserver {
             }
         } catch {
             if let checkpoint { notes.add(checkpoint) }
-            state.withLock { [notes] in $0.unstored = notes }
+            state.withLock { [notes] in $0.machine.putBack(notes) }
             throw error
         }
-        state.withLock { state in
-            state.known = checkpoint
-            state.lost = nil
-        }
-    }
-
-    private func drain() async {
-        while let notes = nextNotes() {
-            await keep(pending(notes))
-            for note in notes { note.proceed?() }
-        }
-    }
-
-    private func nextNotes() -> [Note]? {
-        let (notes, closer) = state.withLock { state -> ([Note]?, CheckedContinuation<Void, Never>?) in
-            guard state.notes.isEmpty else {
-                defer { state.notes = [] }
-                return (state.notes, nil)
-            }
-            state.isDraining = false
-            defer { state.closer = nil }
-            return (nil, state.closer)
-        }
-        closer?.resume()
-        return notes
+        handle(.replaced(checkpoint))
     }
 
     /// What a store that fails does not take goes with what comes next. What others wait for, and what nothing follows,
     /// is stored however long that takes.
-    private func keep(_ pending: PendingNotes, isLast: Bool = false) async {
+    private func keep(_ pending: PendingNotes, isLast: Bool = false) async -> Machine.Event {
         do {
             if pending.mustBeStored || isLast {
                 try await patience.persistently { try pending.store(in: $0) }
             } else {
                 try await patience.store.write { try pending.store(in: $0) }
             }
-            if let checkpoint = pending.lastCheckpoint {
-                state.withLock { state in
-                    state.known = checkpoint
-                    state.lost = nil
-                }
-            }
+            return .stored(pending.lastCheckpoint)
         } catch {
-            state.withLock { $0.unstored = pending }
             logger.retried("cannot record progress", error, ["task": "\(record.id)"])
+            return .notStored(pending)
         }
     }
 
-    private func pending(_ notes: [Note]) -> PendingNotes {
-        let unstored = state.withLock { state in
-            defer { state.unstored = nil }
-            return state.unstored
-        }
-        var pending = unstored ?? PendingNotes(record: record, time: notes.isEmpty ? nil : time.reading().wall)
-        for note in notes {
+    private func pending(_ batch: Machine.Batch) -> PendingNotes {
+        var pending =
+            batch.earlier ?? PendingNotes(record: record, time: batch.notes.isEmpty ? nil : time.reading().wall)
+        for note in batch.notes {
             switch note {
             case .redirected(let url, let status):
                 pending.add(
@@ -344,11 +276,7 @@ final class RunRecorder: TransferObserver {
             case .uploaded(let progress): pending.add(progress)
             case .restarting(let checkpoint, _): pending.addRestart(checkpoint)
             case .checkpoint:
-                let latest = state.withLock { state in
-                    defer { state.latest = nil }
-                    return state.latest
-                }
-                if let latest { pending.add(latest) }
+                if let checkpoint = batch.checkpoint { pending.add(checkpoint) }
             }
         }
         return pending
@@ -358,35 +286,10 @@ final class RunRecorder: TransferObserver {
 extension RunRecorder: CheckpointSource {
     func takeCheckpoint() -> CheckpointChange? {
         state.withLock { state in
-            guard let latest = state.latest else { return nil }
-            state.latest = nil
-            state.taken = latest
-            return CheckpointChange(record.id, latest, after: state.known)
+            let known = state.machine.known
+            return state.machine.takeCheckpoint().map { CheckpointChange(record.id, $0, after: known) }
         }
     }
 
-    func checkpointStored(_ isStored: Bool) {
-        enum Next { case rest(CheckedContinuation<Void, Never>?), keep, drain }
-        let next: Next = state.withLock { state in
-            if isStored, let taken = state.taken {
-                state.known = taken
-                state.unstored?.dropCheckpoints()
-            }
-            state.lost = isStored ? nil : state.taken ?? state.lost
-            state.taken = nil
-            if state.notes.isEmpty {
-                state.isDraining = false
-                defer { state.closer = nil }
-                return .rest(state.closer)
-            }
-            guard state.notes.count == 1, case .checkpoint = state.notes[0] else { return .drain }
-            state.notes = []
-            return .keep
-        }
-        switch next {
-        case .rest(let closer): closer?.resume()
-        case .keep: keeper.keep(self)
-        case .drain: keeper.store { await self.drain() }
-        }
-    }
+    func checkpointStored(_ isStored: Bool) { handle(.checkpointStored(isStored)) }
 }

@@ -34,7 +34,7 @@ import TransferModel
         #expect(isLeftToCaller(run.takeAbortPlan()))
     }
 
-    private func isLeftToCaller(_ plan: TransferRun.AbortPlan?) -> Bool {
+    private func isLeftToCaller(_ plan: RunLife.StopPlan?) -> Bool {
         if case .leftToCaller? = plan { true } else { false }
     }
 
@@ -99,7 +99,7 @@ import TransferModel
     @Test func itGoesOnWhenWhatItWaitsForIsOver() async {
         let (run, wait) = (run(), Wait())
         await withCheckedContinuation { continuation in
-            run.goOn(after: wait) { continuation.resume() }
+            run.wait(for: wait) { continuation.resume() }
             wait.end()
         }
         #expect(!run.isAborting)
@@ -109,9 +109,11 @@ import TransferModel
         let (run, wait) = (run(), Wait())
         if isEarly { run.requestAbort() }
         await withCheckedContinuation { continuation in
-            run.goOn(after: wait) {
-                while !Task.isCancelled { await Task.yield() }
-                continuation.resume()
+            run.wait(for: wait) {
+                run.start {
+                    while !Task.isCancelled { await Task.yield() }
+                    continuation.resume()
+                }
             }
             if !isEarly { run.requestAbort() }
         }
@@ -123,7 +125,7 @@ import TransferModel
             let run = run()
             await withCheckedContinuation { continuation in
                 run.start {
-                    run.goOn(after: nil) {
+                    run.start {
                         run.requestAbort()
                         while !Task.isCancelled { await Task.yield() }
                         continuation.resume()

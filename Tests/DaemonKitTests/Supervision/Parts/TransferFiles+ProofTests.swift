@@ -65,7 +65,7 @@ struct TransferFilesProofTests {
             serverDigests: digest.map { [DigestAlgorithm.sha256.rawValue: $0] } ?? [:])
         let files = TransferFiles(
             access: FileAccess(mode: .user), storeID: "store", stateFolder: temporary.path, pool: BlockingPool())
-        let plan = try DestinationPlan(record.spec.destination, directory: nil)
+        let plan = try DestinationPlan(record.spec.destination)
         let folder = try await files.open(plan, for: record)
         return try await files.alreadyDelivered(
             plan, folder, record, EffectivePolicy(spec: record.spec, session: SessionConfiguration()))

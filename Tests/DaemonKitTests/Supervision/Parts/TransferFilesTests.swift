@@ -62,7 +62,7 @@ struct TransferFilesTests {
     @Test(.timeLimit(.minutes(1))) func whatReadsWholeFilesHasThreadsOfItsOwn() async throws {
         let stage = try Stage(pool: BlockingPool(width: 1))
         let record = stage.record(TaskID(7))
-        let plan = try DestinationPlan(record.spec.destination, directory: nil)
+        let plan = try DestinationPlan(record.spec.destination)
         let folder = try await stage.files.open(plan, for: record)
         let bytes = Array("some".utf8)
         let part = try PartFile.create(path: stage.temporary.file("part"))
@@ -103,11 +103,11 @@ struct TransferFilesTests {
         #expect(symlink(hung.path, stage.temporary.file("link")) == 0)
         for number in 0..<20 {
             let folder = number % 2 == 0 ? hung.path : stage.temporary.file("link")
-            let plan = try DestinationPlan(nil, directory: "\(folder)/\(number)")
+            let plan = try DestinationPlan(Destination(directory: "\(folder)/\(number)"))
             let files = stage.files
             Task { await files.admit([plan], owner: FilesFixture.me) }
         }
-        let plan = try DestinationPlan(nil, directory: stage.temporary.path)
+        let plan = try DestinationPlan(Destination(directory: stage.temporary.path))
         for _ in 0..<50 { #expect(try await stage.files.admit([plan], owner: FilesFixture.me)[0].get() > 0) }
         await stage.engine.shutdown()
         withExtendedLifetime(hung) {}
@@ -165,7 +165,7 @@ struct TransferFilesTests {
 
         func open(_ id: TaskID, _ checkpoint: Checkpoint?, attempts: Int = 1) async throws -> HeldPart {
             let record = record(id, checkpoint, attempts: attempts)
-            let plan = try DestinationPlan(record.spec.destination, directory: nil)
+            let plan = try DestinationPlan(record.spec.destination)
             let folder = try await files.open(plan, for: record)
             return try await files.openPart(of: record, plan, in: folder, engine: engine)
         }

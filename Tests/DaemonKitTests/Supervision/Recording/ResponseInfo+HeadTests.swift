@@ -11,6 +11,11 @@ import TransferModel
             verdict: verdict)
     }
 
+    /// They are shown without a look at what is a secret.
+    @Test func fieldsThatMostAnswersHaveTellNoSecret() {
+        for name in ResponseInfo.plain { #expect(HeaderField(name, "x").masked.value == "x") }
+    }
+
     @Test func joinsRepeatsInOrder() {
         let headers = [HeaderField("A", "1"), HeaderField("B", "x"), HeaderField("a", "2")]
         #expect(info(headers).headers == [HeaderField("A", "1, 2"), HeaderField("B", "x")])

@@ -94,12 +94,18 @@ import TransferStore
             patience: StorePatience(store: fixture.store) { false }, transitions: fixture.transitions)
         let done = try await withThrowingTaskGroup(of: TaskID.self) { group in
             for record in claimed {
-                group.addTask { try await completions.store(run(record)).record.id }
+                group.addTask { try await stored(run(record), by: completions).record.id }
             }
             return try await group.reduce(into: Set<TaskID>()) { $0.insert($1) }
         }
         #expect(done == Set(tasks.map(\.id)))
         #expect(try await states() == [.completed: 300])
-        await #expect(throws: TransferError.self) { _ = try await completions.store(run(claimed[0])) }
+        await #expect(throws: TransferError.self) { _ = try await stored(run(claimed[0]), by: completions) }
+    }
+
+    private func stored(_ run: CompletedRun, by completions: Completions) async throws -> TaskTransitions.Outcome {
+        try await withCheckedContinuation { continuation in
+            completions.store(run) { continuation.resume(returning: $0) }
+        }.get()
     }
 }

@@ -5,7 +5,7 @@ import TransferModel
 
 /// Carries out what a `SegmentedDownload` decides: runs its exchanges side by side, each with an end that may move, and
 /// tells it what happens, from whichever thread.
-final class SegmentConductor: Sendable {
+final class SegmentConductor: FileCourse {
     private struct State {
         var machine: SegmentedDownload
         var board: SegmentBoard
@@ -15,125 +15,118 @@ final class SegmentConductor: Sendable {
         var isCancelled = false
         /// An exchange was stopped by somebody else: pause, preemption, shutdown.
         var wasInterrupted = false
-        var conclusion: Step?
         /// A body that came at once and whole, and is in no file.
         var gathered: [UInt8]?
         /// Why gathered bytes could not be kept.
         var failure: (any Error)?
-        /// Called once there is a conclusion.
-        var waiter: (@Sendable () -> Void)?
+        /// Called when nothing runs any more.
+        var then: (@Sendable (NextStep<Arrival>) -> Void)?
     }
 
+    private let attempt: DownloadAttempt
     private let part: PartFile
-    private let engine: any ExchangePerforming
     private let context: TransferContext
-    private let run: TransferRun
-    private let hosts: HostConnections
-    private let time: any TimeSource
     private let ends = SegmentBounds()
-    private let keep: @Sendable ([UInt8]) async throws -> Void
+    private let recorder: RunRecorder
     private let observer: SegmentObserver
     private let state: Guarded<State>
 
-    init(
-        _ machine: SegmentedDownload, held: HeldPart, recorder: RunRecorder, run: TransferRun,
-        engine: any ExchangePerforming,
-        hosts: HostConnections, time: any TimeSource,
-        keeping keep: @escaping @Sendable ([UInt8]) async throws -> Void
-    ) {
-        self.keep = keep
+    private var run: TransferRun { attempt.run }
+    private var engine: any ExchangePerforming { attempt.tools.engine }
+    private var hosts: HostConnections { attempt.tools.hosts }
+
+    init(_ machine: SegmentedDownload, _ attempt: DownloadAttempt, _ held: HeldPart, _ recorder: RunRecorder) {
+        self.attempt = attempt
+        self.recorder = recorder
         part = held.part
-        self.engine = engine
-        self.run = run
-        self.hosts = hosts
-        self.time = time
         context = TransferContext(
-            task: run.task, session: run.session, counters: run.counters, observer: recorder)
+            task: attempt.record.id, session: attempt.record.session, counters: attempt.run.counters,
+            observer: recorder)
         observer = SegmentObserver(recorder, resuming: held.checkpoint)
-        let board = engine.board(for: held.part, held.checkpoint, context: context)
+        let board = attempt.tools.engine.board(for: held.part, held.checkpoint, context: context)
         state = Guarded(State(machine: machine, board: board))
     }
 
-    /// Puts the first exchanges on the network; called once, before all else.
-    func begin() {
-        run.watch(samples: { [weak self] in self?.sampled() }, segments: { [weak self] in self?.figures() ?? [] })
+    // MARK: The course
+
+    /// Puts the first exchanges on the network.
+    func begin(then: @escaping @Sendable (NextStep<Arrival>) -> Void) {
+        state.withLock { $0.then = then }
+        watch()
         run.counters.setTransferring(false)
         step { $0.begin(at: $1, $2) }
     }
 
-    /// As `whenOver`; the exchanges are stopped where the calling task is cancelled.
-    private func wait() async {
-        if state.withLock({ $0.conclusion != nil }) { return }
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in whenOver { continuation.resume() } }
-        } onCancel: {
-            cancel()
-        }
+    private func watch() {
+        run.watch(samples: { [weak self] in self?.sampled() }, segments: { [weak self] in self?.figures() ?? [] })
     }
 
-    /// What arrived, in the file or gathered, once everything has; nil where the run was stopped. What was written is
-    /// durable, or about to be delivered.
-    /// - Parameter restart: drops what is held before everything begins anew.
-    /// - Throws: why the attempt failed.
-    func arrival(
-        restart: (TransferError) async throws -> Void
-    ) async throws -> (arrival: Arrival, gathered: [UInt8]?)? {
-        defer { run.watch(samples: nil, segments: nil) }
-        while true {
-            await wait()
-            let conclusion = takeConclusion()
-            let board = state.withLock { $0.board }
-            let isInterrupted = state.withLock { $0.wasInterrupted || $0.isCancelled } || Task.isCancelled
-            if let failure = state.withLock({ $0.failure }) {
-                await board.settle(syncing: true)
-                throw failure
-            }
-            switch conclusion {
-            case .finished(let arrival) where !isInterrupted:
-                await board.settle(syncing: false)
-                let gathered = state.withLock { $0.gathered }
-                guard gathered != nil || board.written.covers(arrival.total) else {
-                    throw TransferError(
-                        .internal, "Parts of the file are missing although all seemed to have come; please report it.")
-                }
-                return (arrival, gathered)
-            case .restart(let cause, then: let exchange) where !isInterrupted:
-                await board.settle(syncing: false)
-                try await restart(cause)
-                beginAgain(exchange)
-            case .failed(let failure) where !isInterrupted:
-                await board.settle(syncing: true)
-                throw failure
-            case .finished, .restart, .failed:
-                await board.settle(syncing: true)
-                return nil
-            case .run, .store, .uploaded:
-                await board.settle(syncing: true)
-                throw TransferError(.internal, "A download took a step of uploads; please report it.")
-            }
-        }
-    }
-
-    private func takeConclusion() -> Step {
-        state.withLock { state in
-            defer { state.conclusion = nil }
-            return state.conclusion ?? .failed(Self.lost)
-        }
-    }
-
-    /// With the part emptied.
-    private func beginAgain(_ exchange: Exchange) {
+    /// Begins again with one exchange: the part is empty.
+    func perform(_ exchange: Exchange, then: @escaping @Sendable (NextStep<Arrival>) -> Void) {
         let fresh = engine.board(for: part, nil, context: context)
         state.withLock { state in
             state.board = fresh
             state.gathered = nil
+            state.then = then
         }
+        watch()
         step { machine, now, _ in machine.lead(exchange, at: now) }
     }
 
-    private static let lost = AttemptFailure(
-        error: TransferError(.internal, "A download ended without a conclusion; please report it."),
-        disposition: .transient(after: nil))
+    func mustPrepare(_ exchange: Exchange) -> Bool { false }
+    func prepare(_ exchange: Exchange) async throws -> Exchange { exchange }
+    func willPerform(_ exchange: Exchange) async throws {}
+    func store(_ progress: UploadProgress) async throws {
+        try await attempt.tools.keep(progress, of: attempt.record.id)
+    }
+    func restart(because cause: TransferError) async throws {
+        try await attempt.restart(part, because: cause, keeping: nil, recorder)
+    }
+    func stopped() async throws {}
+    func error(of failure: AttemptFailure) -> any Error { failure }
+
+    func cancel() {
+        let running = state.withLock { state in
+            state.isCancelled = true
+            return state.running
+        }
+        for exchange in running.values { exchange.cancel() }
+    }
+
+    var claimsAnew: Bool { true }
+    var gathered: [UInt8]? { state.withLock { $0.gathered } }
+    var asked: Set<String?> { state.withLock { $0.machine.asked } }
+    var brought: [String?: ByteRangeSet] { state.withLock { $0.machine.bringers } }
+
+    /// Nothing runs any more. What was written is durable, or about to be delivered.
+    private func conclude(_ step: Step<Arrival>) {
+        run.watch(samples: nil, segments: nil)
+        let (board, next) = state.withLock { ($0.board, Self.next(step, $0)) }
+        let isDelivered: Bool =
+            switch next {
+            case .success(.finished?), .success(.restart?): true
+            case .success, .failure: false
+            }
+        board.settle(syncing: !isDelivered) { [self] in
+            let (then, gathered) = state.withLock { state in
+                defer { state.then = nil }
+                return (state.then, state.gathered)
+            }
+            if case .success(.finished(let arrival)?) = next, gathered == nil, !board.written.covers(arrival.total) {
+                then?(.failure(Self.incomplete))
+            } else {
+                then?(next)
+            }
+        }
+    }
+
+    private static func next(_ step: Step<Arrival>, _ state: State) -> NextStep<Arrival> {
+        if let failure = state.failure { return .failure(failure) }
+        return .success(state.wasInterrupted || state.isCancelled ? nil : step)
+    }
+
+    private static let incomplete = TransferError(
+        .internal, "Parts of the file are missing although all seemed to have come; please report it.")
 
     // MARK: Events in
 
@@ -145,7 +138,7 @@ final class SegmentConductor: Sendable {
     private func stepped(
         _ body: (inout SegmentedDownload, Int64, SegmentBounds) -> [SegmentedDownload.Effect]
     ) -> [SegmentedDownload.Effect] {
-        let now = time.reading().boot
+        let now = attempt.tools.time.reading().boot
         return state.withLock { state in
             let effects = body(&state.machine, now, ends)
             for case .run(let id, _, let range) in effects { ends.add(id, range) }
@@ -171,13 +164,7 @@ final class SegmentConductor: Sendable {
                     return state.running[id]
                 }
                 exchange?.cancel()
-            case .conclude(let step):
-                let waiter = state.withLock { state in
-                    state.conclusion = step
-                    defer { state.waiter = nil }
-                    return state.waiter
-                }
-                waiter?()
+            case .conclude(let step): conclude(step)
             }
         }
     }
@@ -228,19 +215,13 @@ final class SegmentConductor: Sendable {
     private func place(_ bytes: [UInt8], before effects: [SegmentedDownload.Effect]) {
         Task {
             do {
-                try await keep(bytes)
+                try await attempt.tools.files.write(bytes, to: part)
             } catch {
                 state.withLock { $0.failure = error }
             }
             perform(effects)
         }
     }
-
-    /// Places that were asked for something, as checkpoints name them.
-    var asked: Set<String?> { state.withLock { $0.machine.asked } }
-
-    /// Which bytes came from where.
-    var brought: [String?: ByteRangeSet] { state.withLock { $0.machine.bringers } }
 
     // MARK: Figures
 
@@ -256,25 +237,6 @@ final class SegmentConductor: Sendable {
             return SegmentFigures(segment.range, received: received, isActive: true, url: machine.url(of: id))
         }
         return (held + running).sorted { $0.range.start < $1.range.start }
-    }
-}
-
-extension SegmentConductor: Awaited {
-    /// Calls `body`, on any thread, when nothing runs any more.
-    func whenOver(_ body: @escaping @Sendable () -> Void) {
-        let isOver = state.withLock { state in
-            if state.conclusion == nil { state.waiter = body }
-            return state.conclusion != nil
-        }
-        if isOver { body() }
-    }
-
-    func cancel() {
-        let running = state.withLock { state in
-            state.isCancelled = true
-            return state.running
-        }
-        for exchange in running.values { exchange.cancel() }
     }
 }
 

@@ -1,0 +1,150 @@
+import CurlEngine
+import FileKit
+import TransferCore
+import TransferModel
+
+/// Gives a file that is whole its name.
+extension DownloadAttempt {
+    @inline(never)  // Kept off the frames that wait.
+    func deliver(
+        _ whole: Whole, _ held: HeldPart, _ place: PartPlace, _ recorder: RunRecorder,
+        _ tried: Result<AttemptEnding?, any Error>?
+    ) async throws -> AttemptEnding {
+        let (arrival, folder) = (whole.arrival, place.folder)
+        let (name, undone) = naming(arrival, in: place)
+        if let bytes = whole.gathered {
+            if undone.isEmpty {
+                var delivered = tried
+                if delivered == nil { delivered = await deliver(gathered: bytes, arrival, name, folder, recorder) }
+                if let ending = try delivered?.get() { return ending }
+            }
+            try await tools.files.write(bytes, to: held.part)
+        }
+        var digests = try await proven(whole, held.part, isCoded: !undone.isEmpty, in: folder)
+        guard let plain = try await decoded(undone, of: arrival.contentCoding, held, place.plan, folder, recorder)
+        else {
+            return try await deliver(held.part, arrival, name, folder, digests, recorder)
+        }
+        defer { plain.part.close() }
+        do {
+            // What was computed before is of the coded bytes, not of the file.
+            digests = try await proven(plain.part, plain.bytes, own, in: folder)
+            let ending = try await deliver(plain.part, arrival, name, folder, digests, recorder)
+            await tools.files.remove(ending.isCompleted ? held.part : plain.part, from: folder)
+            return ending
+        } catch {
+            await tools.files.remove(plain.part, from: folder)
+            throw error
+        }
+    }
+
+    /// The name that the file gets, and the codings that are undone before, the outermost first.
+    func naming(
+        _ arrival: Arrival, in place: PartPlace
+    ) -> (name: String, undone: [ContentCodingRules.Undoable]) {
+        let plain = place.plan.name ?? suggestedName(arrival)
+        let undone = ContentCodingRules.plan(arrival.contentCoding, name: plain).undone
+        return (FilenameRules.coded(plain, arrival.contentCoding), undone)
+    }
+
+    private func deliver(
+        gathered bytes: [UInt8], _ arrival: Arrival, _ name: String, _ folder: Folder, _ recorder: RunRecorder
+    ) async -> Result<AttemptEnding?, any Error> {
+        await withCheckedContinuation { continuation in
+            deliver(gathered: bytes, arrival, name, folder, recorder) { continuation.resume(returning: $0) }
+        }
+    }
+
+    /// Delivers a body from memory, and has the store complete the task.
+    /// - Parameter then: called once, on any thread; with nil if the file system wants a part file for the body.
+    func deliver(
+        gathered bytes: [UInt8], _ arrival: Arrival, _ name: String, _ folder: Folder, _ recorder: RunRecorder,
+        then: @escaping @Sendable (Result<AttemptEnding?, any Error>) -> Void
+    ) {
+        let delivery = GatheredDelivery(
+            folder: folder, bytes: bytes, name: name, policy: policy.conflictPolicy, store: tools.files.storeID,
+            task: record.id,
+            durability: policy.durability, isProven: isVerified(arrival),
+            modificationTime: policy.preserveTime ? arrival.modificationTime : nil)
+        let expected = own.isEmpty ? arrival.serverDigests : own
+        if !expected.isEmpty { run.set(phase: .verifying) }
+        tools.files.deliver(delivery, expected: expected, mayBeThere: record.status.attempts > 1) { [run] in
+            guard run.enterCommit() else { return false }
+            run.set(phase: .finishing)
+            return true
+        } then: { [self] delivered in
+            do {
+                switch try delivered.get() {
+                case .stopped: then(.success(.aborted))
+                case .impossible: then(.success(nil))
+                case .placed(let placed, let sha256): complete(placed, sha256, folder, recorder, then)
+                }
+            } catch {
+                then(.failure(error))
+            }
+        }
+    }
+
+    private func complete(
+        _ placed: GatheredDelivery.Placed, _ sha256: String?, _ folder: Folder, _ recorder: RunRecorder,
+        _ then: @escaping @Sendable (Result<AttemptEnding?, any Error>) -> Void
+    ) {
+        recorder.close { [self] notes in
+            let result = TaskResult(
+                file: placed.delivered.path, bytes: placed.delivered.bytes, sha256: sha256, verified: placed.isProven,
+                mark: placed.delivered.mark)
+            tools.complete(
+                record, began: run.startedAt, with: result, after: notes,
+                hasCheckpoint: recorder.knownCheckpoint != nil
+            ) { [self] ending in
+                if case .success = ending { tools.files.marks.remove(from: placed.file, on: folder.device) }
+                then(ending.map { $0 })
+            }
+        }
+    }
+
+    /// - Throws: `integrity.checksum` where the coded bytes cannot be what the server meant: they are worth another fetch.
+    private func decoded(
+        _ codings: [ContentCodingRules.Undoable], of coding: String?, _ held: HeldPart, _ plan: DestinationPlan,
+        _ folder: Folder, _ recorder: RunRecorder
+    ) async throws -> (part: PartFile, bytes: ByteCount)? {
+        do {
+            return try await tools.files.decoded(held.part, undoing: codings, for: record, plan, in: folder)
+        } catch let error as TransferError where error.code == .integrityLength || error.code == .httpProtocol {
+            throw TransferError(.integrityChecksum, error.message, details: error.details)
+        } catch let error as TransferError where error.code == .diskFull || error.code == .diskQuota {
+            // What came is whole: the next attempt begins with the unfolding.
+            let size = try await tools.files.syncedSize(of: held.part)
+            try await recorder.close(holding: FileIdentity(held.part), at: held.part.path, size, coding: coding)
+            throw error
+        }
+    }
+
+    /// Gives what is proven its name.
+    private func deliver(
+        _ whole: PartFile, _ arrival: Arrival, _ name: String, _ folder: Folder,
+        _ digests: [DigestAlgorithm: String], _ recorder: RunRecorder
+    ) async throws -> AttemptEnding {
+        guard run.isCommitting || run.enterCommit() else { return .aborted }
+        run.set(phase: .finishing)
+        let notes = try await recorder.close(
+            delivering: FileIdentity(whole), at: whole.path
+        ) { [tools] in try await tools.files.syncedSize(of: whole) }
+        let file = try await tools.files.deliver(
+            whole, to: folder, name: name, policy,
+            modificationTime: policy.preserveTime ? arrival.modificationTime : nil)
+        return try await tools.complete(
+            record, began: run.startedAt,
+            with: TaskResult(
+                file: file.path, bytes: file.bytes, sha256: digests[.sha256], verified: isVerified(arrival),
+                mark: file.mark),
+            after: notes)
+    }
+
+    private func suggestedName(_ arrival: Arrival) -> String {
+        let url = record.spec.url ?? ""
+        // Nothing was asked if all of the file was here: the answer that it is of said the name.
+        if arrival.head == nil, let known = record.response?.suggestedFilename { return known }
+        return FilenameRules.suggested(head: arrival.head ?? ResponseHead(url: url), url: url)
+    }
+}

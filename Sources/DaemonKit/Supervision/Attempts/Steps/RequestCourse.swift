@@ -1,0 +1,141 @@
+import CurlEngine
+import Threading
+import TransferCore
+import TransferModel
+import TransferStore
+
+/// The exchanges of an upload or a data task: it stores how far the upload is before each step that relies on it.
+final class RequestCourse: ExchangeCourse {
+    private struct State {
+        var steps: StrategySteps<UploadResult>
+        /// The last exchange that was answered.
+        var last: ExchangeOutcome?
+        /// Clients know where in the source this run began.
+        var isAnnounced = false
+    }
+
+    private let attempt: RequestAttempt
+    /// nil if nothing is sent.
+    private let sending: SendingFile?
+    /// Held open as long as libcurl may read it.
+    private let pinned: PinnedFiles
+    private let recorder: RunRecorder
+    private let exchange: SingleExchange
+    private let state: Guarded<State>
+
+    /// - Throws: as `StrategyRegistry.upload`.
+    init(
+        _ attempt: RequestAttempt, sending: SendingFile?, _ pinned: PinnedFiles, _ recorder: RunRecorder
+    ) throws(TransferError) {
+        self.attempt = attempt
+        self.sending = sending
+        self.pinned = pinned
+        self.recorder = recorder
+        exchange = SingleExchange(attempt.tools.engine)
+        let strategy = try StrategyRegistry.upload(
+            for: StrategyRequest(attempt.record, attempt.policy, pinned, attempt.tools.time))
+        state = Guarded(State(steps: StrategySteps(strategy, stored: attempt.record.upload)))
+        if let sending { attempt.run.counters.setToSend(sending.identity.size.rawValue) }
+    }
+
+    func begin(then: @escaping @Sendable (NextStep<UploadResult>) -> Void) {
+        then(state.withLock { $0.steps.next(after: nil) })
+    }
+
+    func mustPrepare(_ exchange: Exchange) -> Bool {
+        !exchange.digests.isEmpty
+            || state.withLock { !$0.isAnnounced && exchange.payload.sourceOffset ?? .zero > .zero }
+    }
+
+    /// Adds the digests that the exchange wants sent along.
+    func prepare(_ exchange: Exchange) async throws -> Exchange {
+        guard !exchange.digests.isEmpty else { return exchange }
+        attempt.run.set(phase: .verifying)
+        defer { attempt.run.set(phase: nil) }
+        var exchange = exchange
+        exchange.ownHeaders += try await attempt.tools.files.digestFields(of: exchange, sending)
+        return exchange
+    }
+
+    /// Tells where in the source the upload resumes.
+    func willPerform(_ exchange: Exchange) async throws {
+        guard !Task.isCancelled, let offset = exchange.payload.sourceOffset, offset > .zero, announces() else { return }
+        attempt.run.sends(from: offset)
+        let (record, now) = (attempt.record, attempt.tools.time.reading().wall)
+        let size = sending?.identity.size.rawValue ?? -1
+        try await attempt.tools.patience.persistently { transaction in
+            _ = try transaction.append(
+                EventRecord(
+                    time: now, type: .taskResumed, session: record.session, task: record.id,
+                    payload: ["offset": .integer(offset.rawValue), "expected": .integer(size)]))
+        }
+    }
+
+    /// Whether nobody was told yet; somebody is now.
+    private func announces() -> Bool {
+        state.withLock { state in
+            defer { state.isAnnounced = true }
+            return !state.isAnnounced
+        }
+    }
+
+    func perform(_ exchange: Exchange, then: @escaping @Sendable (NextStep<UploadResult>) -> Void) {
+        if let offset = exchange.payload.sourceOffset, announces() { attempt.run.sends(from: offset) }
+        let record = attempt.record
+        let progress = state.withLock { $0.steps.strategy.upload }
+        attempt.run.sends(canResume: ResumeProspects.mayResume(record.spec.kind, exchange, progress))
+        recorder.begins(exchange)
+        let context = TransferContext(
+            task: record.id, session: record.session, counters: attempt.run.counters, observer: recorder)
+        self.exchange.start(exchange, into: nil, sending: sending?.file, context: context) { outcome in
+            then(
+                self.state.withLock { state in
+                    let next = state.steps.next(after: outcome)
+                    if case .success(_?) = next, outcome.head != nil { state.last = outcome }
+                    return next
+                })
+        }
+    }
+
+    func store(_ progress: UploadProgress) async throws {
+        try await attempt.tools.keep(progress, of: attempt.record.id)
+        state.withLock { $0.steps.stored = progress }
+    }
+
+    func restart(because cause: TransferError) async throws {
+        try await attempt.restart(because: cause)
+        state.withLock { state in
+            state.steps.stored = nil
+            state.isAnnounced = true
+        }
+    }
+
+    func stopped() async throws {
+        guard let unstored = state.withLock({ $0.steps.unstored }) else { return }
+        try await attempt.tools.keep(unstored.progress, of: attempt.record.id)
+    }
+
+    /// With where the upload stands and what the server said last.
+    func error(of failure: AttemptFailure) -> any Error {
+        let (unstored, last) = state.withLock { ($0.steps.unstored, $0.last) }
+        var notes = PendingNotes(record: attempt.record, time: attempt.tools.time.reading().wall)
+        if let unstored { notes.add(unstored.progress) }
+        if let last, let head = last.head {
+            notes.add(ResponseInfo(head, of: attempt.record, body: last.body, isTruncated: last.isBodyTruncated))
+        }
+        return FailedRequest(failure: failure, notes: notes)
+    }
+
+    func cancel() { exchange.cancel() }
+}
+
+extension StrategyRequest {
+    /// What the strategy of a task is given.
+    init(_ record: TaskRecord, _ policy: EffectivePolicy, _ pinned: PinnedFiles, _ time: any TimeSource) {
+        let spec = record.spec.isBodyKept ? Boxed(wrappedValue: record.spec.namingKeptBody) : record.$spec
+        self.init(
+            sharing: spec, pinned.$network,
+            sessionHeaders: policy.sessionHeaders, now: time.reading().wall, source: record.source,
+            upload: record.upload)
+    }
+}

@@ -1,0 +1,43 @@
+import CurlEngine
+import Threading
+import TransferCore
+import TransferModel
+
+/// The exchange that a course of one after the other performs at the moment.
+final class SingleExchange: Sendable {
+    private struct State {
+        var running: RunningExchange?
+        var isCancelled = false
+    }
+
+    private let engine: any ExchangePerforming
+    private let state = Guarded(State())
+
+    init(_ engine: any ExchangePerforming) { self.engine = engine }
+
+    /// Calls `report` once. After `cancel` nothing is sent any more.
+    func start(
+        _ exchange: Exchange, into part: PartFile?, sending source: UploadSource?, context: TransferContext,
+        then report: @escaping @Sendable (ExchangeOutcome) -> Void
+    ) {
+        guard !state.withLock({ $0.isCancelled }) else {
+            var outcome = ExchangeOutcome(end: .aborted, offset: exchange.startOffset)
+            outcome.wasSent = false
+            return report(outcome)
+        }
+        let running = engine.start(
+            exchange, into: part, sending: source, as: nil, context: context, then: report)
+        let isCancelled = state.withLock { state in
+            state.running = running
+            return state.isCancelled
+        }
+        if isCancelled { running.cancel() }
+    }
+
+    func cancel() {
+        state.withLock { state in
+            state.isCancelled = true
+            return state.running
+        }?.cancel()
+    }
+}
