@@ -12,7 +12,6 @@ let package = Package(
         .library(name: "TransferClient", targets: ["TransferClient"]),
     ],
     dependencies: [
-        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
@@ -28,6 +27,7 @@ let package = Package(
         ),
         .target(name: "CLinux", linkerSettings: [.linkedLibrary("z")]),
         .systemLibrary(name: "CExpat"),
+        .systemLibrary(name: "CSQLite"),
         .systemLibrary(name: "CYAML"),
         .target(name: "TransferModel", swiftSettings: strict),
 
@@ -64,10 +64,7 @@ let package = Package(
         ),
         .target(
             name: "TransferStore",
-            dependencies: [
-                "TransferModel", "Threading", "CLinux", .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "GRDBSQLite", package: "GRDB.swift"),
-            ],
+            dependencies: ["TransferModel", "Threading", "CLinux", "CSQLite"],
             swiftSettings: strict
         ),
 
@@ -147,10 +144,7 @@ let package = Package(
         ),
         .testTarget(
             name: "TransferStoreTests",
-            dependencies: [
-                "TransferStore", "TestSupport", "TransferModel", "Threading",
-                .product(name: "GRDB", package: "GRDB.swift"),
-            ],
+            dependencies: ["TransferStore", "TestSupport", "TransferModel", "Threading", "CSQLite"],
             swiftSettings: strict
         ),
         .testTarget(

@@ -1,4 +1,4 @@
-import Foundation
+import Glibc
 
 /// What a disk leaves that failed while the database was made, and took back what it had been given: zeros, no more than the
 /// schema takes. SQLite would call that no database.

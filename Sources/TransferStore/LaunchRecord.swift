@@ -1,4 +1,3 @@
-import GRDB
 import TransferModel
 
 /// What is remembered of a session's launches, so that the next daemon keeps to it.
@@ -36,8 +35,7 @@ extension StoreSnapshot {
     /// nil where the session's program was never started.
     package func launch(_ session: SessionKey) throws -> LaunchRecord? {
         guard let id = try sessionRow(session),
-            let row = try Row.fetchOne(
-                try statement("SELECT started_at, failures, program FROM launch WHERE session = ?"), arguments: [id])
+            let row = try rows("SELECT started_at, failures, program FROM launch WHERE session = ?", id).next()
         else { return nil }
         return LaunchRecord(
             startedAt: Timestamp(milliseconds: row[0]), failures: row[1],
@@ -54,10 +52,8 @@ extension StoreTransaction {
             INSERT INTO launch (session, started_at, failures, program) VALUES (?, ?, ?, ?) ON CONFLICT (session) \
             DO UPDATE SET started_at = excluded.started_at, failures = excluded.failures, program = excluded.program
             """,
-            [
-                try existingSession(session), launch.startedAt.rawValue, launch.failures,
-                try launch.program.map { try JSONColumn.encode($0) },
-            ])
+            try existingSession(session), launch.startedAt.rawValue, launch.failures,
+            try launch.program.map { try JSONColumn.encode($0) })
     }
 
     /// The session has another program than the one that failed.

@@ -1,4 +1,4 @@
-import Foundation
+import Glibc
 import TransferModel
 
 /// Tells a database that was lost from one that never was. SQLite takes both for new ones, and removes the log that lies

@@ -1,4 +1,4 @@
-import Foundation
+import Glibc
 
 /// The journal that a daemon leaves beside the database which dies while it creates that.
 ///

@@ -1,5 +1,5 @@
-import Foundation
-import GRDB
+import CSQLite
+import Glibc
 import TransferModel
 
 /// Turns what SQLite and the system say into the shared vocabulary.
@@ -8,24 +8,24 @@ enum StoreFailure {
     static func transferError(_ error: any Error, of path: String) -> any Error {
         switch error {
         case let error as TransferError: error
-        case let error as DatabaseError: transferError(error, of: path)
+        case let error as SQLiteError: transferError(error, of: path)
         case is CancellationError: error
         default: TransferError(.internal, "The store failed: \(error).")
         }
     }
 
-    static func transferError(_ error: DatabaseError, of path: String) -> TransferError {
-        let text = "\(error.message ?? "no reason given") (SQLite code \(error.extendedResultCode.rawValue))"
-        return switch error.resultCode {
+    static func transferError(_ error: SQLiteError, of path: String) -> TransferError {
+        let text = "\(error.message) (SQLite code \(error.code))"
+        return switch error.primaryCode {
         case _ where isStorageFull(error):
             TransferError(.diskFull, "No space is left in the state folder; free some.")
-        case .SQLITE_CORRUPT, .SQLITE_NOTADB:
+        case SQLITE_CORRUPT, SQLITE_NOTADB:
             TransferError(
                 .diskIO,
                 "The state database \(path) is damaged: \(text). Stop dld and restore the database from a backup; "
                     + "docs/operations.md says how.",
                 retryable: false, details: ["path": .string(path), damaged: true])
-        case .SQLITE_IOERR, .SQLITE_CANTOPEN, .SQLITE_READONLY:
+        case SQLITE_IOERR, SQLITE_CANTOPEN, SQLITE_READONLY:
             TransferError(.diskIO, "The state database cannot be used: \(text).")
         default:
             TransferError(.internal, "The state database refused a statement: \(text).")
@@ -38,16 +38,16 @@ enum StoreFailure {
     static func isDamage(_ error: TransferError) -> Bool { error.details[damaged] == true }
 
     /// Whether SQLite ran out of space: for a page, or for the index of the WAL (-shm).
-    static func isStorageFull(_ error: DatabaseError) -> Bool {
-        error.resultCode == .SQLITE_FULL || error.extendedResultCode == .SQLITE_IOERR_SHMSIZE
+    static func isStorageFull(_ error: SQLiteError) -> Bool {
+        error.primaryCode == SQLITE_FULL || error.code == dld_sqlite_shared_memory_full
     }
 
     /// Failures after which the whole transaction is void, not only the body that met them.
     static func voidsTransaction(_ error: any Error) -> Bool {
-        guard let error = error as? DatabaseError else { return false }
-        return switch error.resultCode {
-        case .SQLITE_FULL, .SQLITE_IOERR, .SQLITE_NOMEM, .SQLITE_BUSY, .SQLITE_CORRUPT, .SQLITE_READONLY,
-            .SQLITE_CANTOPEN, .SQLITE_INTERRUPT, .SQLITE_NOTADB:
+        guard let error = error as? SQLiteError else { return false }
+        return switch error.primaryCode {
+        case SQLITE_FULL, SQLITE_IOERR, SQLITE_NOMEM, SQLITE_BUSY, SQLITE_CORRUPT, SQLITE_READONLY, SQLITE_CANTOPEN,
+            SQLITE_INTERRUPT, SQLITE_NOTADB:
             true
         default: false
         }

@@ -1,24 +1,35 @@
-import Foundation
-import GRDB
-import GRDBSQLite
+import CSQLite
+import FoundationEssentials
+import Glibc
 import TransferModel
 
 /// Opens the database the one way that keeps the promises: looked at before it is touched, private, durable.
 enum StoreOpening {
-    /// - Returns: the pool, migrated, and the store's random name.
-    static func open(_ folder: StateFolder) throws -> (DatabasePool, String) {
+    /// - Returns: the database, migrated, and the store's random name.
+    static func open(_ folder: StateFolder) throws -> (Database, String) {
         do {
             try folder.requireFiles()
             try LostContent.refuse(folder)
             try inspect(folder)
             try folder.prepareDatabaseFile()
             if folder.copiesOnWrite { keepIndexInMemory() }
-            let pool = try DatabasePool(path: folder.database, configuration: configuration)
-            try pool.writeWithoutTransaction { try makeDurable($0) }
-            try Schema.migrator.migrate(pool)
-            return (pool, try pool.write { try identify($0) })
-        } catch let error as DatabaseError {
+            let writer = try Connection(folder.database, .writing)
+            try setUp(writer, logOf: folder)
+            let identifier = try prepare(writer)
+            return (Database(writer, path: folder.database), identifier)
+        } catch let error as SQLiteError {
             throw refusal(of: folder, error)
+        }
+    }
+
+    /// A new database that is nowhere but in memory.
+    static func openInMemory() throws -> (Database, String) {
+        do {
+            let writer = try Connection(":memory:", .memory)
+            let identifier = try prepare(writer)
+            return (Database(writer, path: nil), identifier)
+        } catch let error as SQLiteError {
+            throw StoreFailure.transferError(error, of: ":memory:")
         }
     }
 
@@ -30,13 +41,14 @@ enum StoreOpening {
         sqlite3_vfs_register(sqlite3_vfs_find("unix-excl"), 1)
     }
 
-    /// Checkpoints of the pool's log, made on a connection of their own.
-    static func checkpoints(_ folder: StateFolder, of pool: DatabasePool) throws -> Checkpointing {
+    /// Checkpoints of the database's log, made on a connection of their own.
+    /// - Parameter inPlace: without a thread of their own.
+    static func checkpoints(_ folder: StateFolder, of database: Database, inPlace: Bool) throws -> Checkpointing {
         do {
-            let checkpointing = try Checkpointing(path: folder.database)
-            pool.writeWithoutTransaction { checkpointing.follow($0) }
+            let checkpointing = try Checkpointing(path: folder.database, hasThread: !inPlace)
+            database.write { checkpointing.follow($0) }
             return checkpointing
-        } catch let error as DatabaseError {
+        } catch let error as SQLiteError {
             throw refusal(of: folder, error)
         }
     }
@@ -45,81 +57,75 @@ enum StoreOpening {
     private static func inspect(_ folder: StateFolder) throws {
         let path = folder.database
         var info = stat()
-        let hasLog = FileManager.default.fileExists(atPath: path + "-wal")
+        let hasLog = access(path + "-wal", F_OK) == 0
         guard stat(path, &info) == 0, info.st_size > 0 || hasLog else { return }
         if !hasLog, BlankDatabase.empty(path) { return }
-        var configuration = Configuration()
-        configuration.readonly = true
-        configuration.busyMode = .timeout(10)
         do {
-            let queue = try DatabaseQueue(path: path, configuration: configuration)
-            defer { try? queue.close() }
-            guard try queue.read({ try Schema.verify($0, path: path) }) else {
+            let connection = try Connection(path, .reading)
+            defer { connection.close() }
+            guard try connection.reading({ try Schema.verify(connection, path: path) }) else {
                 return try LostContent.refuseWithoutTables(folder)
             }
-        } catch let error as DatabaseError
-            where error.extendedResultCode == .SQLITE_READONLY_ROLLBACK && RollbackJournal.isOfNewDatabase(path)
+        } catch let error as SQLiteError
+            where error.code == dld_sqlite_has_journal && RollbackJournal.isOfNewDatabase(path)
         {
             // Nothing to look at: SQLite rolls back to a database without a table once it is opened for writing.
         }
     }
 
-    private static var configuration: Configuration {
-        var configuration = Configuration()
-        configuration.label = "dld-store"
-        configuration.busyMode = .timeout(10)
-        configuration.maximumReaderCount = 4
-        configuration.prepareDatabase { database in
-            guard !database.configuration.readonly else { return }
-            // Only works before the first page is written; lets the file shrink after retention has removed rows.
-            try database.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL")
+    /// Readers that come before the first commit need a log that is not empty.
+    private static func setUp(_ writer: Connection, logOf folder: StateFolder) throws {
+        // Only works before the first page is written; lets the file shrink after retention has removed rows.
+        try writer.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        guard try writer.text("PRAGMA journal_mode = WAL") == "wal" else {
+            throw SQLiteError(SQLITE_ERROR, "It has no write-ahead log.")
         }
-        return configuration
+        // Without FULL a power loss takes acknowledged commits back. Who makes checkpoints: see Checkpointing.
+        try writer.execute(
+            "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = 16777216")
+        var info = stat()
+        guard stat(folder.database + "-wal", &info) != 0 || info.st_size == 0 else { return }
+        try writer.writing {
+            let version = try writer.integer("PRAGMA user_version") ?? 0
+            try writer.execute("PRAGMA user_version = \(version)")
+            return .commit
+        }
     }
 
-    /// GRDB sets synchronous=NORMAL in WAL mode, with which a power loss takes acknowledged commits back. Statement
-    /// journals stay in memory: in a file they would need room on a disk that may be full, and each of them, one for
-    /// every row with a trigger, would begin with 64 KiB from the allocator.
-    private static func makeDurable(_ database: Database) throws {
-        try database.execute(
-            sql: """
-                PRAGMA synchronous = FULL;
-                PRAGMA temp_store = MEMORY;
-                PRAGMA wal_autocheckpoint = 0;
-                PRAGMA journal_size_limit = 16777216;
-                """)
+    /// Statement journals stay in memory: in a file they would need room on a disk that may be full.
+    private static func prepare(_ writer: Connection) throws -> String {
+        try writer.execute("PRAGMA temp_store = MEMORY")
+        try Schema.migrate(writer)
+        return try identify(writer)
     }
 
-    private static func identify(_ database: Database) throws -> String {
-        let key = "store_id"
-        if let known = try String.fetchOne(database, sql: "SELECT value FROM meta WHERE name = ?", arguments: [key]) {
-            return known
-        }
+    private static func identify(_ writer: Connection) throws -> String {
+        if let known = try writer.text("SELECT value FROM meta WHERE name = 'store_id'") { return known }
         let made = UUID().uuidString.lowercased()
-        try database.execute(
-            sql: "INSERT INTO meta (name, value) VALUES (?, ?), ('created_at', ?)",
-            arguments: [key, made, String(Timestamp.now().rawValue)])
+        try writer.execute(
+            "INSERT INTO meta (name, value) VALUES ('store_id', ?), ('created_at', ?)", made,
+            String(Timestamp.now().rawValue))
         return made
     }
 
-    static func refusal(of folder: StateFolder, _ error: DatabaseError) -> TransferError {
+    static func refusal(of folder: StateFolder, _ error: SQLiteError) -> TransferError {
         let path = folder.database
-        return switch error.resultCode {
+        return switch error.primaryCode {
         case _ where StoreFailure.isStorageFull(error):
             TransferError(
                 .diskFull,
                 "Cannot open \(path): no space is left in \(folder.path). Free some space there and start again; nothing was "
                     + "changed.", details: ["path": .string(path)])
-        case .SQLITE_NOTADB, .SQLITE_CORRUPT:
+        case SQLITE_NOTADB, SQLITE_CORRUPT:
             TransferError(
                 .diskIO,
-                "\(path) is not a readable database (\(error.message ?? "damaged")); it was left as it is. "
+                "\(path) is not a readable database (\(error.message)); it was left as it is. "
                     + "Restore it from a backup, or move away \(LostContent.allFiles(of: folder)) to start empty.",
                 retryable: false, details: ["path": .string(path)])
         default:
             TransferError(
                 StoreFailure.transferError(error, of: path).code,
-                "Cannot open \(path): \(error.message ?? "no reason given") (SQLite code \(error.extendedResultCode.rawValue)).",
+                "Cannot open \(path): \(error.message) (SQLite code \(error.code)).",
                 details: ["path": .string(path)])
         }
     }

@@ -1,5 +1,4 @@
-import Foundation
-import GRDB
+import Glibc
 import Threading
 import TransferModel
 
@@ -9,27 +8,29 @@ import TransferModel
 /// a writer.
 package final class TransferStore: Sendable {
     /// Version of the SQLite library in use.
-    package static var sqliteVersion: String { SQLiteLibrary.version }
+    package static var sqliteVersion: String { Connection.libraryVersion }
 
-    let pool: DatabasePool
+    let database: Database
     /// Random name of this store; what it was before never matches another one's part files.
     package let identifier: String
-    /// Path of the state folder.
-    package var folderPath: String { folder.path }
-    package var databasePath: String { place.path }
+    /// Path of the state folder; empty if the store is in memory.
+    package var folderPath: String { files?.folder.path ?? "" }
+    package var databasePath: String { files?.place.path ?? ":memory:" }
     /// Whether another folder, or none, has the state folder's path by now. May block.
-    package var isElsewhere: Bool { place.isElsewhere }
+    package var isElsewhere: Bool { files?.place.isElsewhere ?? false }
     /// What to say then.
-    package var moved: TransferError { place.moved }
+    package var moved: TransferError {
+        files?.place.moved ?? TransferError(.internal, "A store in memory has no place that it could leave.")
+    }
     /// The database's log, if the last daemon was killed and what it left of it is gone: what was in it is lost.
     package let missingLog: String?
-    private let folder: StateFolder
-    private let lock: InstanceLock
-    private let reserve: Reserve
-    private let health = StoreHealth()
-    private let place: DatabasePlace
+    /// nil if the store is in memory.
+    private let files: StoreFiles?
+    private let health: StoreHealth
     private let committer: GroupCommitter
-    let checkpointing: Checkpointing
+    /// nil if the store is in memory.
+    let checkpointing: Checkpointing?
+    private let readers: LaneQueue
     /// For as long as the database is open.
     let recent = RecentRecords()
     private let tidying: Tidying
@@ -41,28 +42,48 @@ package final class TransferStore: Sendable {
     ///   commit of its own, and nothing happens by itself: what simulations need, whose order of things is to be known.
     /// - Throws: `TransferError`: the lock is held (with the pid), the folder or database cannot be used, or a newer
     ///   dld wrote it. A refused database is not changed.
-    package init(folder path: String, inPlace: Bool = false) throws {
-        isInPlace = inPlace
-        folder = StateFolder(path: path)
+    package convenience init(folder path: String, inPlace: Bool = false) throws {
+        let folder = StateFolder(path: path)
         try folder.create()
-        lock = try InstanceLock(path: folder.lock)
-        reserve = Reserve(path: folder.reserve, health: health)
-        missingLog = lock.wasOpen && folder.lacksLog ? folder.database + "-wal" : nil
-        (pool, identifier) = try StoreOpening.open(folder)
+        let lock = try InstanceLock(path: folder.lock)
+        let health = StoreHealth()
+        let reserve = Reserve(path: folder.reserve, health: health)
+        let missingLog = lock.wasOpen && folder.lacksLog ? folder.database + "-wal" : nil
+        let (database, identifier) = try StoreOpening.open(folder)
         lock.noteOpen()
         reserve.restore()
-        checkpointing = try StoreOpening.checkpoints(folder, of: pool)
-        place = try DatabasePlace(folder.database)
+        let checkpointing = try StoreOpening.checkpoints(folder, of: database, inPlace: inPlace)
+        let files = StoreFiles(folder: folder, lock: lock, reserve: reserve, place: try DatabasePlace(folder.database))
+        self.init(
+            database, identifier, files, checkpointing: checkpointing, health: health, missingLog: missingLog,
+            inPlace: inPlace)
+    }
+
+    /// Makes an empty store that is gone when it is closed: nothing of it is ever on a disk.
+    package static func inMemory(inPlace: Bool = false) throws -> TransferStore {
+        let (database, identifier) = try StoreOpening.openInMemory()
+        return TransferStore(
+            database, identifier, nil, checkpointing: nil, health: StoreHealth(), missingLog: nil, inPlace: inPlace)
+    }
+
+    private init(
+        _ database: Database, _ identifier: String, _ files: StoreFiles?, checkpointing: Checkpointing?,
+        health: StoreHealth, missingLog: String?, inPlace: Bool
+    ) {
+        (self.database, self.identifier, self.files, self.checkpointing) = (database, identifier, files, checkpointing)
+        (self.health, self.missingLog, isInPlace) = (health, missingLog, inPlace)
+        readers = LaneQueue(name: "dld-store-read", width: inPlace ? 0 : Database.readers, limit: 2 * Database.readers)
         committer = GroupCommitter(
-            pool: pool, place: place, reserve: reserve, health: health, checkpointing: checkpointing,
-            recent: recent, hasThread: !inPlace)
-        pool.writeWithoutTransaction { [recent] in recent.follow($0) }
+            database: database, files: files, health: health, checkpointing: checkpointing, recent: recent,
+            hasThread: !inPlace)
+        database.write { [recent] in recent.follow($0) }
         tidying = Tidying(committer, checkpointing: checkpointing)
         guard !inPlace else { return }
         committer.observeUntidiness { [tidying] in tidying.note() }
         committer.start()
-        // What the last daemon did not come to.
-        if try pool.read({ try StoreSnapshot($0).freePages() }) > Tidying.kept { tidying.note() }
+        // The last daemon may have left something.
+        let free = try? database.read { try StoreSnapshot($0).freePages() }
+        if (free ?? 0) > Tidying.kept { tidying.note() }
     }
 
     /// Whether a store could be opened there, as far as that is seen without making anything.
@@ -99,29 +120,48 @@ package final class TransferStore: Sendable {
         return try await committer.write(body)
     }
 
+    /// As `write`, for callers that do not wait.
+    /// - Parameter then: hears of the end once, on the thread that writes: it must be quick and must not wait for the store.
+    package func write<Value: Sendable>(
+        _ body: @escaping @Sendable (StoreTransaction) throws -> Value,
+        then: @escaping @Sendable (Result<Value, any Error>) -> Void
+    ) {
+        let request = WriteRequest(body, then: then)
+        guard isInPlace else { return committer.submit(request) }
+        Task { [committer] in committer.submit(request) }
+    }
+
     /// Runs `body` on a snapshot of the last commit.
     /// - Throws: what the body throws; SQLite's failures as `TransferError`; `CancellationError`.
     package func read<Value: Sendable>(
         _ body: @escaping @Sendable (StoreSnapshot) throws -> Value
     ) async throws -> Value {
-        do {
-            guard isInPlace else {
-                let value = try await pool.read { try body(StoreSnapshot($0)) }
-                health.succeeded()
-                return value
-            }
-        } catch {
-            if Task.isCancelled { throw CancellationError() }
-            throw failed(error)
+        if isInPlace {
+            await Turn.pass()
+            return try readHere(body)
         }
-        await Turn.pass()
-        return try readHere(body)
+        try Task.checkCancellation()
+        return try await withCheckedContinuation { continuation in
+            read(body) { continuation.resume(returning: $0) }
+        }.get()
+    }
+
+    /// As `read`, for callers that do not wait.
+    /// - Parameter then: hears of the end once, on a thread that reads.
+    package func read<Value: Sendable>(
+        _ body: @escaping @Sendable (StoreSnapshot) throws -> Value,
+        then: @escaping @Sendable (Result<Value, any Error>) -> Void
+    ) {
+        guard isInPlace else {
+            return readers.post(on: 0) { [self] in then(Result { try readHere(body) }) }
+        }
+        Task { then(Result { try readHere(body) }) }
     }
 
     /// As `read`, on the caller's thread.
     package func readHere<Value>(_ body: (StoreSnapshot) throws -> Value) throws -> Value {
         do {
-            let value = try pool.read { try body(StoreSnapshot($0)) }
+            let value = try database.read { try body(StoreSnapshot($0)) }
             health.succeeded()
             return value
         } catch {
@@ -151,7 +191,7 @@ package final class TransferStore: Sendable {
     }
 
     /// True while the reserve is given away because the state folder's file system is full: adds are refused then.
-    package var isStorageLow: Bool { reserve.lack != nil }
+    package var isStorageLow: Bool { files?.reserve.lack != nil }
 
     /// Writes that wait for the next commit.
     package var queuedWrites: Int { committer.queueLength }
@@ -162,13 +202,13 @@ package final class TransferStore: Sendable {
     /// Takes the reserve again where there is room now.
     /// - Returns: whether adds are accepted from now on.
     @discardableResult
-    package func restoreReserve() -> Bool { reserve.restore() }
+    package func restoreReserve() -> Bool { files?.reserve.restore() ?? true }
 
     /// Gives SQLite's caches back, as soon as nobody uses them; returns at once.
-    package func releaseMemory() { pool.releaseMemoryEventually() }
+    package func releaseMemory() { readers.post(on: 0) { [database] in database.releaseMemory() } }
 
     /// Writes down beside the lock where this daemon listens: a second one that is refused says so.
-    package func note(sockets: [String]) { lock.note(sockets: sockets) }
+    package func note(sockets: [String]) { files?.lock.note(sockets: sockets) }
 
     /// Performs the queued writes, copies the log into the database, closes it and gives the lock back. Further calls do
     /// nothing.
@@ -180,10 +220,11 @@ package final class TransferStore: Sendable {
         guard first else { return }
         tidying.stop()
         committer.close()
+        readers.close()
         // A reader that still runs keeps its connection; the log then stays for the next start.
-        let isClosed = (try? pool.close()) != nil
-        checkpointing.close()
-        if isClosed { lock.noteClosed() }
-        lock.release()
+        let isClosed = database.close()
+        checkpointing?.close()
+        if isClosed { files?.lock.noteClosed() }
+        files?.lock.release()
     }
 }

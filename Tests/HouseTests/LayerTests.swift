@@ -66,7 +66,7 @@ import Testing
 
     /// Each of these libraries is known to one target alone, so that it can be replaced there.
     @Test(arguments: [
-        ("GRDB", ["TransferStore"]), ("CCurl", ["CurlEngine"]), ("NIOPosix", ["JSONRPC"]), ("CYAML", ["DaemonKit"]),
+        ("CSQLite", ["TransferStore"]), ("CCurl", ["CurlEngine"]), ("NIOPosix", ["JSONRPC"]), ("CYAML", ["DaemonKit"]),
         ("Crypto", ["DaemonKit", "FileKit"]), ("CExpat", ["Metalink"]), ("ArgumentParser", ["dlctl", "dld"]),
     ])
     func aLibraryIsKnownToItsTargetAlone(library: String, targets: [String]) throws {

@@ -1,5 +1,4 @@
 import Foundation
-import GRDB
 import TestSupport
 import Testing
 import TransferModel
@@ -82,6 +81,33 @@ func transferError(
         if let error = error as? TransferError { return error }
         Issue.record("It threw \(error).", sourceLocation: location)
         return nil
+    }
+}
+
+extension Connection {
+    /// Runs `body` in a transaction.
+    func write<Value>(_ body: (Connection) throws -> Value) throws -> Value {
+        var value: Value?
+        try writing {
+            value = try body(self)
+            return .commit
+        }
+        return try #require(value)
+    }
+
+    /// The first column of all rows.
+    func texts<each Value: Bindable>(_ sql: String, _ values: repeat each Value) throws -> [String] {
+        try rows(sql, repeat each values).map { $0[0] }
+    }
+
+    /// All rows, every value as text.
+    func table(_ sql: String) throws -> [[String?]] {
+        try rows(sql).map { row in (0..<row.count).map { row[$0] } }
+    }
+
+    /// How SQLite would go about a query.
+    func plan(_ sql: String, _ values: [any Bindable] = []) throws -> [String] {
+        try rows("EXPLAIN QUERY PLAN " + sql, list: values).map { $0[3] }
     }
 }
 

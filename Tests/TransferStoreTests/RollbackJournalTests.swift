@@ -1,5 +1,4 @@
 import Foundation
-import GRDB
 import Testing
 import TransferModel
 
@@ -16,9 +15,9 @@ import TransferModel
     /// - Parameter isWhole: false where the journal's header has only begun, and the page was not touched yet.
     private func makeCutOff(pagesBefore: UInt32, sql: String, isWhole: Bool = true) throws {
         try FileManager.default.createDirectory(atPath: fixture.folder, withIntermediateDirectories: false)
-        let queue = try DatabaseQueue(path: database)
-        try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL; \(sql)") }
-        try queue.close()
+        let queue = try Connection(database, .writing)
+        try queue.execute("PRAGMA auto_vacuum = INCREMENTAL; \(sql)")
+        queue.close()
         var content = [UInt8](try Data(contentsOf: URL(fileURLWithPath: database)))
         let page = Array(content[..<Self.pageSize])
         try #require(content.count >= Self.pageSize * Int(pagesBefore))

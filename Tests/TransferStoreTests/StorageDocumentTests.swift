@@ -1,5 +1,4 @@
 import Foundation
-import GRDB
 import Testing
 
 @testable import TransferStore
@@ -34,14 +33,13 @@ import Testing
         }
         let store = try fixture.open()
         defer { store.close() }
-        let made = try await store.pool.read { database in
-            try String.fetchAll(
-                database,
-                sql: """
-                    SELECT s.name || '.' || c.name || ' ' || c.type FROM sqlite_schema s, pragma_table_info(s.name) c
-                    WHERE s.type = 'table' AND s.name NOT LIKE 'sqlite_%' AND s.name <> 'grdb_migrations'
-                    ORDER BY s.rowid, c.cid
-                    """)
+        let made = try store.database.read { database in
+            try database.texts(
+                """
+                SELECT s.name || '.' || c.name || ' ' || c.type FROM sqlite_schema s, pragma_table_info(s.name) c
+                WHERE s.type = 'table' AND s.name NOT LIKE 'sqlite_%' AND s.name <> 'grdb_migrations'
+                ORDER BY s.rowid, c.cid
+                """)
         }
         #expect(documented.sorted() == made.sorted())
         #expect(documented.count > 70)
@@ -53,9 +51,8 @@ import Testing
             .prefix { !$0.hasPrefix("#") }.filter { $0.hasPrefix("| `") }.map { cells($0)[0] }
         let store = try fixture.open()
         defer { store.close() }
-        let made = try await store.pool.read { database in
-            try String.fetchAll(
-                database, sql: "SELECT name FROM sqlite_schema WHERE type = ? AND sql IS NOT NULL", arguments: [kind])
+        let made = try store.database.read { database in
+            try database.texts("SELECT name FROM sqlite_schema WHERE type = ? AND sql IS NOT NULL", kind)
         }
         #expect(documented.sorted() == made.sorted())
     }

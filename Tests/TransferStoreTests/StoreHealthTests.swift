@@ -1,5 +1,5 @@
+import CSQLite
 import Foundation
-import GRDB
 import TestSupport
 import Testing
 import Threading
@@ -22,7 +22,7 @@ import TransferModel
     }
 
     private let failing = TransferError(.diskIO, "It fails.")
-    private let damaged = DatabaseError(resultCode: .SQLITE_CORRUPT)
+    private let damaged = SQLiteError(SQLITE_CORRUPT, "It is malformed.")
 
     @Test func aTroubleIsToldOnceAndItsEndOnce() {
         let health = StoreHealth(quiet: .zero)
@@ -56,7 +56,7 @@ import TransferModel
         let heard = followed(health)
         for error in [
             TransferError(.taskNotFound, "No."), CancellationError(),
-            StoreFailure.transferError(DatabaseError(resultCode: .SQLITE_CONSTRAINT), of: "/d"),
+            StoreFailure.transferError(SQLiteError(SQLITE_CONSTRAINT, "It is refused."), of: "/d"),
         ] as [any Error] {
             health.failed(error)
         }

@@ -1,6 +1,7 @@
 import Foundation
-import GRDB
+import TestSupport
 import Testing
+import Threading
 import TransferModel
 
 @testable import TransferStore
@@ -12,7 +13,7 @@ import TransferModel
         let store = try fixture.open()
         let pragmas = try await store.write { transaction in
             try ["synchronous", "journal_mode", "foreign_keys", "auto_vacuum", "busy_timeout"].map {
-                try String.fetchOne(transaction.database, sql: "PRAGMA \($0)") ?? ""
+                try transaction.connection.text("PRAGMA \($0)") ?? ""
             }
         }
         #expect(pragmas == ["2", "wal", "1", "2", "10000"])
@@ -60,6 +61,36 @@ import TransferModel
         #expect(second > first)
     }
 
+    /// The caller hears of the commit, of its body's error, or of a store that is closed: once, and after those who listen to
+    /// commits.
+    @Test func callersThatDoNotWaitHearOfTheEnd() async throws {
+        let store = try fixture.open()
+        let heard = Guarded<[String]>([])
+        store.onCommit { events in heard.withLock { $0.append("\(events.count) events") } }
+        let note: @Sendable (Result<Int, any Error>) -> Void = { result in
+            heard.withLock { heard in
+                switch result {
+                case .success(let value): heard.append("\(value)")
+                case .failure(let error): heard.append("\((error as? TransferError)?.code.rawValue ?? "?")")
+                }
+            }
+        }
+        store.write({ try Int($0.append(event()).rawValue) }, then: note)
+        try await until { heard.withLock { $0.count } == 2 }
+        store.write({ _ in throw TransferError(.badField, "No.") }, then: note)
+        try await until { heard.withLock { $0.count } == 3 }
+        store.read({ Int(try $0.eventHead().rawValue) }, then: note)
+        try await until { heard.withLock { $0.count } == 4 }
+        store.close()
+        store.write({ _ in 7 }, then: note)
+        store.read({ _ in 7 }, then: note)
+        try await until { heard.withLock { $0.count } == 6 }
+        #expect(
+            heard.withLock { $0 } == [
+                "1 events", "1", "request.bad_field", "1", "daemon.shutting_down", "daemon.shutting_down",
+            ])
+    }
+
     @Test func aClosedStoreRefusesWrites() async throws {
         let store = try fixture.open()
         store.close()
@@ -72,7 +103,7 @@ import TransferModel
         let store = try fixture.open()
         let inside = try await store.write { transaction in
             try transaction.insert(newTask())
-            let outside = try store.pool.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM task") }
+            let outside = try store.database.read { try $0.integer("SELECT count(*) FROM task") }
             return (try transaction.counts()[.queued], outside)
         }
         #expect(inside.0 == 1)

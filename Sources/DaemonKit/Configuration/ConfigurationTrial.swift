@@ -72,7 +72,7 @@ struct ConfigurationTrial {
         let blocks = text.split(separator: "-----BEGIN ").dropFirst()
         return blocks.contains { block in
             guard block.hasPrefix("CERTIFICATE-----") || block.hasPrefix("TRUSTED CERTIFICATE-----"),
-                let begin = block.firstIndex(where: \.isNewline), let end = block.range(of: "-----END ")
+                let begin = block.firstIndex(where: \.isNewline), let end = block.firstRange(of: "-----END ")
             else { return false }
             let body = block[begin..<end.lowerBound].filter { !$0.isWhitespace }
             return Data(base64Encoded: String(body))?.first == 0x30

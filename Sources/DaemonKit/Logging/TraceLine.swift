@@ -45,7 +45,7 @@ enum TraceLine {
             return line[...open] + field + "]"
         }
         var (shown, rest) = ("", line[...])
-        while let mark = rest.range(of: "://") {
+        while let mark = rest.firstRange(of: "://") {
             let begin = rest[..<mark.lowerBound].lastIndex { !$0.isLetter && !$0.isNumber && $0 != "+" }
             let start = begin.map { rest.index(after: $0) } ?? rest.startIndex
             let end = rest[mark.upperBound...].firstIndex { $0 == " " || $0 == "'" || $0 == "\"" } ?? rest.endIndex

@@ -1,4 +1,4 @@
-import Foundation
+import Glibc
 import TransferModel
 
 /// Notices when the database is no longer where the next daemon will look for it: its folder was removed, moved away,

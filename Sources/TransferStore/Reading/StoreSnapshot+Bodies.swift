@@ -1,12 +1,10 @@
-import Foundation
-import GRDB
 import TransferModel
 
 extension StoreSnapshot {
     /// Length of a kept body; nil where there is none.
     package func bodyLength(of id: TaskID, _ role: BodyRole) throws -> ByteCount? {
         try integer(
-            "SELECT length(content) FROM body WHERE task = ? AND role = ?", [id.rawValue, role.rawValue]
+            "SELECT length(content) FROM body WHERE task = ? AND role = ?", id.rawValue, role.rawValue
         ).map { ByteCount($0) }
     }
 
@@ -14,14 +12,12 @@ extension StoreSnapshot {
     package func body(
         of id: TaskID, _ role: BodyRole, from offset: ByteCount = .zero, atMost length: ByteCount? = nil
     ) throws -> [UInt8]? {
-        let data = try Data.fetchOne(
+        try rows(
             // Of an empty BLOB substr gives NULL.
-            try statement("SELECT ifnull(substr(content, ?, ?), x'') FROM body WHERE task = ? AND role = ?"),
+            "SELECT ifnull(substr(content, ?, ?), x'') FROM body WHERE task = ? AND role = ?",
             // SQLite counts from 1, and no BLOB has 2 GiB; a length beyond the end is cut.
-            arguments: [
-                min(offset.rawValue, Int64(Int32.max)) + 1, length?.rawValue ?? Int64(Int32.max), id.rawValue,
-                role.rawValue,
-            ])
-        return data.map { [UInt8]($0) }
+            min(offset.rawValue, Int64(Int32.max)) + 1, length?.rawValue ?? Int64(Int32.max), id.rawValue,
+            role.rawValue
+        ).next().flatMap { $0[0] as [UInt8]? }
     }
 }

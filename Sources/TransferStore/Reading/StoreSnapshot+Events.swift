@@ -1,4 +1,3 @@
-import GRDB
 import TransferModel
 
 extension StoreSnapshot {
@@ -8,7 +7,7 @@ extension StoreSnapshot {
     /// The same, and whether the limit or the bytes ended it: more may follow.
     package func eventPage(_ query: EventQuery) throws -> (events: [EventRecord], isCut: Bool) {
         let (sql, arguments) = Self.eventSQL(query)
-        let rows = try Row.fetchCursor(try statement(sql), arguments: arguments)
+        let rows = try rows(sql, list: arguments)
         var events: [EventRecord] = []
         var length = 0
         while let row = try rows.next() {
@@ -28,19 +27,19 @@ extension StoreSnapshot {
     /// The number from which on retention has taken no event of `owner`, or of anybody.
     package func firstEventKept(of owner: UserID? = nil) throws -> SequenceNumber {
         let expired = try integer(
-            "SELECT max(expired) FROM event_owner WHERE ?1 IS NULL OR owner = ?1", [owner?.rawValue])
+            "SELECT max(expired) FROM event_owner WHERE ?1 IS NULL OR owner = ?1", owner?.rawValue)
         return SequenceNumber((expired ?? 0) + 1)
     }
 
     /// What the durable subscriber acknowledged last; nil where there is none of this name.
     package func subscriber(_ name: String, owner: UserID) throws -> SequenceNumber? {
-        try integer("SELECT sequence FROM subscriber WHERE owner = ? AND name = ?", [owner.rawValue, name])
+        try integer("SELECT sequence FROM subscriber WHERE owner = ? AND name = ?", owner.rawValue, name)
             .map { SequenceNumber($0) }
     }
 
     /// What `settings.set` stored, by name.
     package func settings() throws -> [String: JSONValue] {
-        let rows = try Row.fetchCursor(try statement("SELECT name, value FROM setting"))
+        let rows = try rows("SELECT name, value FROM setting")
         var settings: [String: JSONValue] = [:]
         while let row = try rows.next() { settings[row[0]] = try JSONColumn.decode(row[1], as: JSONValue.self) }
         return settings
@@ -48,14 +47,14 @@ extension StoreSnapshot {
 
     /// The events of one task are found by `event_task`; else the range of the primary key is the only way in. `+` keeps
     /// the planner off other indices, whose order is not the log's.
-    static func eventSQL(_ query: EventQuery) -> (String, StatementArguments) {
+    static func eventSQL(_ query: EventQuery) -> (sql: String, arguments: [any Bindable]) {
         var conditions = ["sequence > ?"]
-        var arguments: [(any DatabaseValueConvertible)?] = [query.after.rawValue]
+        var arguments: [any Bindable] = [query.after.rawValue]
         if let owner = query.owner {
             conditions.append("+owner = ?")
             arguments.append(owner.rawValue)
         }
-        func oneOf(_ column: String, _ values: [any DatabaseValueConvertible]) {
+        func oneOf(_ column: String, _ values: [any Bindable]) {
             conditions.append("+\(column) IN (\(placeholders(values.count)))")
             arguments.append(contentsOf: values)
         }
@@ -74,7 +73,7 @@ extension StoreSnapshot {
             SELECT sequence, time, type, owner, session, task, payload FROM event \
             WHERE \(conditions.joined(separator: " AND ")) ORDER BY sequence LIMIT ?
             """
-        return (sql, StatementArguments(arguments))
+        return (sql, arguments)
     }
 
     private static func event(_ row: Row, _ payload: String?) throws -> EventRecord {

@@ -1,4 +1,3 @@
-import GRDB
 import TransferModel
 
 extension StoreSnapshot {
@@ -78,12 +77,12 @@ extension StoreSnapshot {
     }
 
     private func matches(_ id: TaskID, _ selector: TaskSelector) throws -> Bool {
-        let row = try Row.fetchOne(
-            try statement(
-                """
-                SELECT session.owner, session.identifier, task.state FROM task \
-                JOIN session ON session.id = task.session WHERE task.id = ?
-                """), arguments: [id.rawValue])
+        let row = try rows(
+            """
+            SELECT session.owner, session.identifier, task.state FROM task \
+            JOIN session ON session.id = task.session WHERE task.id = ?
+            """, id.rawValue
+        ).next()
         guard let row else { return false }
         let state: TaskState = try JSONColumn.word(row[2])
         return (selector.owner.map { $0.rawValue == row[0] as UInt32 } ?? true)
@@ -93,12 +92,11 @@ extension StoreSnapshot {
 
     /// Which sessions, states and kinds can hold tasks of this filter, and how many tasks these sessions have in these states.
     private func cells(_ query: TaskQuery) throws -> (cells: [TaskListing.Cell], count: Int) {
-        let rows = try Row.fetchCursor(
-            try statement(
-                """
-                SELECT session.id, task_count.state, count FROM session JOIN task_count ON task_count.session = session.id \
-                WHERE count > 0 AND (?1 IS NULL OR owner = ?1) AND (?2 IS NULL OR identifier = ?2)
-                """), arguments: [query.owner?.rawValue, query.session])
+        let rows = try rows(
+            """
+            SELECT session.id, task_count.state, count FROM session JOIN task_count ON task_count.session = session.id \
+            WHERE count > 0 AND (?1 IS NULL OR owner = ?1) AND (?2 IS NULL OR identifier = ?2)
+            """, query.owner?.rawValue, query.session)
         var cells: [TaskListing.Cell] = []
         var count = 0
         while let row = try rows.next() {
@@ -113,6 +111,6 @@ extension StoreSnapshot {
     }
 
     private func storeIdentifier() throws -> String {
-        try String.fetchOne(try statement("SELECT value FROM meta WHERE name = 'store_id'")) ?? ""
+        try text("SELECT value FROM meta WHERE name = 'store_id'") ?? ""
     }
 }

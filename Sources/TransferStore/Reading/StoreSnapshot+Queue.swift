@@ -26,7 +26,7 @@ extension StoreSnapshot {
         of session: SessionKey, _ row: Int64, _ query: CandidateQuery, most: Int, held: inout [LaneID]
     ) throws -> Candidates.OfSession {
         var found = Candidates.OfSession(session: session)
-        let lanes = try rows(Self.lanesSQL, [row])
+        let lanes = try rows(Self.lanesSQL, row)
         while let row = try lanes.next() {
             let lane = Lane(row, of: session)
             if found.tasks.count == most, let last = found.tasks.last, !lane.canPrecede(last) {
@@ -68,7 +68,7 @@ extension StoreSnapshot {
         var priority: Double
         var position: Double
 
-        init(_ row: StoredRow, of session: SessionKey) {
+        init(_ row: Row, of session: SessionKey) {
             self.session = session
             id = row[0]
             host = row[1]
@@ -89,7 +89,7 @@ extension StoreSnapshot {
     private func heads(
         of lane: Lane, _ query: CandidateQuery, _ limit: Int, sql: String = StoreSnapshot.headsSQL
     ) throws -> [QueuedTask] {
-        let rows = try rows(sql, [lane.id])
+        let rows = try rows(sql, lane.id)
         var heads: [QueuedTask] = []
         while heads.count < limit, let row = try rows.next() {
             let task = Self.task(row, lane.session, lane.host)
@@ -107,14 +107,14 @@ extension StoreSnapshot {
     private func wanted(_ query: CandidateQuery) throws -> [QueuedTask] {
         try query.wantedTasks.compactMap { id in
             guard !query.excludedTasks.contains(id),
-                let row = try rows(Self.invitedSQL, [id.rawValue]).next()
+                let row = try rows(Self.invitedSQL, id.rawValue).next()
             else { return nil }
             let session = SessionKey(owner: UserID(row[4] as UInt32), identifier: row[5])
             return Self.task(row, session, row[6])
         }
     }
 
-    private static func task(_ row: StoredRow, _ session: SessionKey, _ host: String) -> QueuedTask {
+    private static func task(_ row: Row, _ session: SessionKey, _ host: String) -> QueuedTask {
         QueuedTask(
             id: TaskID(row[0] as Int64), session: session, host: host, priority: row[1], position: row[2],
             failures: row[3])
@@ -170,7 +170,7 @@ extension StoreSnapshot {
     }
 
     private func earliest(_ sql: String, _ time: Timestamp) throws -> Timestamp? {
-        try integer(sql, [time.rawValue]).map { Timestamp(milliseconds: $0) }
+        try integer(sql, time.rawValue).map { Timestamp(milliseconds: $0) }
     }
 
     /// Waiting tasks whose next attempt is due at `time`, the longest due first.
@@ -179,14 +179,14 @@ extension StoreSnapshot {
             """
             SELECT id FROM task WHERE state = 'waiting' AND next_attempt_at <= ? \
             ORDER BY next_attempt_at LIMIT ?
-            """, [time.rawValue, limit])
+            """, time.rawValue, limit)
     }
 
     /// Unfinished tasks whose deadline or time for the resource has passed at `time`.
     package func dueDeadlines(at time: Timestamp, limit: Int) throws -> [TaskID] {
         let deadlines = try taskIDs(
             "SELECT id FROM task WHERE finished_at IS NULL AND deadline_at <= ? ORDER BY deadline_at LIMIT ?",
-            [time.rawValue, limit])
+            time.rawValue, limit)
         let known = Set(deadlines)
         let expired = try dueResourceTimeouts(at: time, limit: limit).filter { !known.contains($0) }
         return Array((deadlines + expired).prefix(limit))
@@ -197,7 +197,7 @@ extension StoreSnapshot {
     package func dueResourceTimeouts(at time: Timestamp, limit: Int) throws -> [TaskID] {
         try taskIDs(
             "SELECT id FROM task WHERE finished_at IS NULL AND expires_at <= ? ORDER BY expires_at LIMIT ?",
-            [time.rawValue, limit])
+            time.rawValue, limit)
     }
 }
 

@@ -1,4 +1,3 @@
-import GRDB
 import TransferModel
 
 /// Pages of tasks that are named by their ids, tags or client tokens: an index finds them, whatever else there is.
@@ -38,7 +37,7 @@ extension StoreSnapshot {
 
     private func owners(_ query: TaskQuery) throws -> [UserID] {
         if let owner = query.owner { return [owner] }
-        let rows = try Row.fetchCursor(try statement("SELECT DISTINCT owner FROM session"))
+        let rows = try rows("SELECT DISTINCT owner FROM session")
         var owners: [UserID] = []
         while let row = try rows.next() { owners.append(UserID(row[0] as UInt32)) }
         return owners
@@ -52,7 +51,7 @@ extension StoreSnapshot {
         for label in Set(labels) {
             found += try taskIDs(
                 sql,
-                [owner.rawValue, label, start?.rawValue ?? (isRising ? .min : .max), Self.mostSelected])
+                owner.rawValue, label, start?.rawValue ?? (isRising ? .min : .max), Self.mostSelected)
         }
         return found
     }
@@ -67,8 +66,8 @@ extension StoreSnapshot {
     /// Those of the tasks for which all that the query says holds, in its order.
     private func matching(_ query: TaskQuery, among ids: [TaskID]) throws -> [TaskID] {
         var conditions: [String] = []
-        var arguments: [(any DatabaseValueConvertible)?] = [Self.list(ids)]
-        func require(_ condition: String, _ values: (any DatabaseValueConvertible)...) {
+        var arguments: [any Bindable] = [Self.list(ids)]
+        func require(_ condition: String, _ values: any Bindable...) {
             conditions.append(condition)
             arguments += values
         }
@@ -96,10 +95,11 @@ extension StoreSnapshot {
             require("(\(TaskListing.textSQL))", pattern, pattern, pattern)
         }
         let narrowed = conditions.isEmpty ? "" : "WHERE \(conditions.joined(separator: " AND "))"
-        return try taskIDs(
+        return try rows(
             """
             SELECT task.id FROM json_each(?) AS wanted CROSS JOIN task ON task.id = wanted.value \
             JOIN session ON session.id = task.session \(narrowed) ORDER BY wanted.key
-            """, StatementArguments(arguments))
+            """, list: arguments
+        ).map { TaskID($0[0] as Int64) }
     }
 }

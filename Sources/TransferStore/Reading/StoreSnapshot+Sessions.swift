@@ -1,4 +1,3 @@
-import GRDB
 import TransferModel
 
 extension StoreSnapshot {
@@ -15,21 +14,21 @@ extension StoreSnapshot {
     }
 
     private func storedSession(_ key: SessionKey) throws -> SessionRecord? {
-        let row = try Row.fetchOne(
-            try statement("SELECT \(Self.sessionColumns) FROM session WHERE owner = ? AND identifier = ?"),
-            arguments: [key.owner.rawValue, key.identifier])
+        let row = try rows(
+            "SELECT \(Self.sessionColumns) FROM session WHERE owner = ? AND identifier = ?", key.owner.rawValue,
+            key.identifier
+        ).next()
         if let row { return try sessionRecord(row) }
         return key.identifier == SessionKey.sharedIdentifier ? try unwrittenShared(of: key.owner) : nil
     }
 
     /// Stored sessions, by owner and identifier; of one owner always with `shared`.
     package func sessions(owner: UserID? = nil) throws -> [SessionRecord] {
-        let rows = try Row.fetchAll(
-            try statement(
-                """
-                SELECT \(Self.sessionColumns) FROM session WHERE ?1 IS NULL OR owner = ?1 ORDER BY owner, identifier
-                """), arguments: [owner?.rawValue])
-        var sessions = try rows.map { try sessionRecord($0) }
+        var sessions = try rows(
+            """
+            SELECT \(Self.sessionColumns) FROM session WHERE ?1 IS NULL OR owner = ?1 ORDER BY owner, identifier
+            """, owner?.rawValue
+        ).map { try sessionRecord($0) }
         if let owner, !sessions.contains(where: { $0.key.identifier == SessionKey.sharedIdentifier }) {
             sessions.insert(try unwrittenShared(of: owner), at: 0)
         }
@@ -51,12 +50,11 @@ extension StoreSnapshot {
             }
             return try unwrittenShared(of: owner)
         }
-        let rows = try Row.fetchCursor(
-            try statement(
-                """
-                SELECT \(Self.sessionColumns) FROM session WHERE (?1 IS NULL OR owner = ?1) \
-                AND (?2 IS NULL OR (owner, identifier) > (?2, ?3)) ORDER BY owner, identifier
-                """), arguments: [owner?.rawValue, last?.owner.rawValue, last?.identifier])
+        let rows = try rows(
+            """
+            SELECT \(Self.sessionColumns) FROM session WHERE (?1 IS NULL OR owner = ?1) \
+            AND (?2 IS NULL OR (owner, identifier) > (?2, ?3)) ORDER BY owner, identifier
+            """, owner?.rawValue, last?.owner.rawValue, last?.identifier)
         while let row = try rows.next() {
             if let shared = unwritten, shared.key.identifier < row[1] as String {
                 if sessions.count == limit { return (sessions, true) }
@@ -78,7 +76,7 @@ extension StoreSnapshot {
     package func openSessionCount(of owner: UserID) throws -> Int {
         Int(
             try integer(
-                "SELECT count(*) FROM session WHERE owner = ? AND state <> 'invalidated'", [owner.rawValue]) ?? 0)
+                "SELECT count(*) FROM session WHERE owner = ? AND state <> 'invalidated'", owner.rawValue) ?? 0)
     }
 
     /// Sessions that are paused: from an index that has no others.
@@ -102,13 +100,13 @@ extension StoreSnapshot {
             """
             SELECT count(*) FROM event WHERE owner = ? AND session = ? AND sequence > ? \
             AND (type = 'task.completed' OR type = 'task.failed' OR type = 'task.cancelled')
-            """, [session.owner.rawValue, session.identifier, acknowledged.rawValue])
+            """, session.owner.rawValue, session.identifier, acknowledged.rawValue)
         return Int(count ?? 0)
     }
 
     func sessionRow(_ key: SessionKey) throws -> Int64? {
         try integer(
-            "SELECT id FROM session WHERE owner = ? AND identifier = ?", [key.owner.rawValue, key.identifier])
+            "SELECT id FROM session WHERE owner = ? AND identifier = ?", key.owner.rawValue, key.identifier)
     }
 
     private func unwrittenShared(of owner: UserID) throws -> SessionRecord {

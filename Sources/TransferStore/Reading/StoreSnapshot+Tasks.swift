@@ -1,5 +1,3 @@
-import Foundation
-import GRDB
 import TransferModel
 
 extension StoreSnapshot {
@@ -7,7 +5,7 @@ extension StoreSnapshot {
     /// - Throws: `internal` where it cannot be read.
     package func task(_ id: TaskID) throws -> TaskRecord? {
         if let known = recent?.record(id) { return known }
-        guard let row = try rows(Self.taskSQL, [id.rawValue]).next() else { return nil }
+        guard let row = try rows(Self.taskSQL, id.rawValue).next() else { return nil }
         let record = try TaskRow.record(row)
         recent?.noteRead(record, expiry: TaskRow.expiry(row), length: TaskRow.specLength(row))
         return record
@@ -18,14 +16,14 @@ extension StoreSnapshot {
     /// The task's status alone; nil where there is no such task.
     package func status(of id: TaskID) throws -> TaskStatus? {
         if let known = recent?.record(id) { return known.status }
-        let rows = try rows("SELECT \(TaskRow.statusColumns) FROM task WHERE id = ?", [id.rawValue])
+        let rows = try rows("SELECT \(TaskRow.statusColumns) FROM task WHERE id = ?", id.rawValue)
         return try rows.next().map { try TaskRow.status($0, from: 0) }
     }
 
     /// Those of the tasks that exist and can be read, in the order asked for.
     package func tasks(_ ids: [TaskID]) throws -> [TaskRecord] {
         guard ids.count > 1 else { return try ids.compactMap { try task($0) } }
-        let rows = try rows(Self.wantedSQL, [Self.list(ids)])
+        let rows = try rows(Self.wantedSQL, Self.list(ids))
         var records: [TaskRecord] = []
         records.reserveCapacity(ids.count)
         while let row = try rows.next() {
@@ -42,7 +40,7 @@ extension StoreSnapshot {
         var length = 0
         for (index, id) in ids.enumerated() {
             // One by one: a list of all would be read whole before its first row.
-            let rows = try rows(Self.taskSQL, [id.rawValue])
+            let rows = try rows(Self.taskSQL, id.rawValue)
             guard let row = try rows.next(), let task = try Self.readable({ try TaskRow.listed(row) }) else { continue }
             length += task.length
             if length > bytes, !tasks.isEmpty { return (tasks, index) }
@@ -66,7 +64,7 @@ extension StoreSnapshot {
     package func waiting(reason: WaitReason, after: TaskID? = nil, limit: Int) throws -> [TaskRecord] {
         try records(
             "WHERE task.state = 'waiting' AND task.reason = ? AND task.id > ? ORDER BY task.id LIMIT ?",
-            [reason.rawValue, after?.rawValue ?? 0, limit])
+            reason.rawValue, after?.rawValue ?? 0, limit)
     }
 
     /// Tasks that wait for another attempt, or for the network, after this error, by id from `after` (exclusive): their ids,
@@ -74,30 +72,29 @@ extension StoreSnapshot {
     package func waiting(
         error: ErrorCode, after: TaskID? = nil, limit: Int
     ) throws -> [(id: TaskID, host: String, owner: UserID)] {
-        try Row.fetchAll(
-            try statement(
-                """
-                SELECT task.id, lane.host, session.owner FROM task JOIN lane ON lane.id = task.lane \
-                JOIN session ON session.id = task.session WHERE task.state = 'waiting' \
-                AND task.reason IN ('retry', 'network') AND task.id > ? AND json_extract(task.error, '$.code') = ? \
-                ORDER BY task.id LIMIT ?
-                """), arguments: [after?.rawValue ?? 0, error.rawValue, limit]
+        try rows(
+            """
+            SELECT task.id, lane.host, session.owner FROM task JOIN lane ON lane.id = task.lane \
+            JOIN session ON session.id = task.session WHERE task.state = 'waiting' \
+            AND task.reason IN ('retry', 'network') AND task.id > ? AND json_extract(task.error, '$.code') = ? \
+            ORDER BY task.id LIMIT ?
+            """, after?.rawValue ?? 0, error.rawValue, limit
         ).map { (TaskID($0[0] as Int64), $0[1], UserID($0[2] as UInt32)) }
     }
 
     /// What `owner` added last with this token, at `notBefore` or later; nil if nothing.
     package func use(ofToken token: String, owner: UserID, notBefore: Timestamp) throws -> ClientTokenUse? {
-        let row = try Row.fetchOne(
-            try statement(
-                """
-                SELECT client_token.task, digest, removed_as, state FROM client_token \
-                LEFT JOIN task ON task.id = client_token.task \
-                WHERE owner = ? AND token = ? AND client_token.created_at >= ? ORDER BY client_token.task DESC LIMIT 1
-                """), arguments: [owner.rawValue, token, notBefore.rawValue])
+        let row = try rows(
+            """
+            SELECT client_token.task, digest, removed_as, state FROM client_token \
+            LEFT JOIN task ON task.id = client_token.task \
+            WHERE owner = ? AND token = ? AND client_token.created_at >= ? ORDER BY client_token.task DESC LIMIT 1
+            """, owner.rawValue, token, notBefore.rawValue
+        ).next()
         guard let row else { return nil }
         let (removedAs, state) = (row[2] as String?, row[3] as String?)
         return ClientTokenUse(
-            task: TaskID(row[0] as Int64), digest: (row[1] as Data?).map { [UInt8]($0) },
+            task: TaskID(row[0] as Int64), digest: row[1] as [UInt8]?,
             state: try JSONColumn.word(state ?? removedAs ?? TaskState.cancelled.rawValue), isRemoved: state == nil)
     }
 
@@ -105,9 +102,9 @@ extension StoreSnapshot {
     /// Only those that were stored to be sought are found.
     package func queued(urls: [String], in session: SessionKey) throws -> [Int: TaskID] {
         let row = try integer(
-            "SELECT id FROM session WHERE owner = ? AND identifier = ?", [session.owner.rawValue, session.identifier])
+            "SELECT id FROM session WHERE owner = ? AND identifier = ?", session.owner.rawValue, session.identifier)
         guard let row, !urls.isEmpty else { return [:] }
-        let rows = try Row.fetchCursor(try statement(Self.queuedSQL), arguments: [try JSONColumn.encode(urls), row])
+        let rows = try rows(Self.queuedSQL, try JSONColumn.encode(urls), row)
         var found: [Int: TaskID] = [:]
         while let row = try rows.next() { found[row[0]] = TaskID(row[1] as Int64) }
         return found
@@ -128,26 +125,24 @@ extension StoreSnapshot {
     package func counts(owner: UserID? = nil, session: SessionKey? = nil) throws -> [TaskState: Int] {
         var counts: [TaskState: Int] = [:]
         for state in TaskState.allCases { counts[state] = 0 }
-        let rows: RowCursor
+        let found: Rows
         if let session {
             guard owner == nil || owner == session.owner else { return counts }
-            rows = try Row.fetchCursor(
-                try statement(
-                    """
-                    SELECT task_count.state, count FROM task_count JOIN session ON session.id = task_count.session \
-                    WHERE session.owner = ? AND session.identifier = ?
-                    """), arguments: [session.owner.rawValue, session.identifier])
+            found = try rows(
+                """
+                SELECT task_count.state, count FROM task_count JOIN session ON session.id = task_count.session \
+                WHERE session.owner = ? AND session.identifier = ?
+                """, session.owner.rawValue, session.identifier)
         } else if let owner {
-            rows = try Row.fetchCursor(
-                try statement(
-                    """
-                    SELECT task_count.state, sum(count) FROM task_count JOIN session ON session.id = task_count.session \
-                    WHERE session.owner = ? GROUP BY task_count.state
-                    """), arguments: [owner.rawValue])
+            found = try rows(
+                """
+                SELECT task_count.state, sum(count) FROM task_count JOIN session ON session.id = task_count.session \
+                WHERE session.owner = ? GROUP BY task_count.state
+                """, owner.rawValue)
         } else {
-            rows = try Row.fetchCursor(try statement("SELECT state, sum(count) FROM task_count GROUP BY state"))
+            found = try rows("SELECT state, sum(count) FROM task_count GROUP BY state")
         }
-        while let row = try rows.next() { counts[try JSONColumn.word(row[0])] = row[1] }
+        while let row = try found.next() { counts[try JSONColumn.word(row[0])] = row[1] }
         return counts
     }
 
@@ -156,10 +151,10 @@ extension StoreSnapshot {
         try counts(owner: owner).reduce(0) { $1.key.isFinal ? $0 : $0 + $1.value }
     }
 
-    func records(_ tail: String, _ arguments: StatementArguments) throws -> [TaskRecord] {
-        let rows = try rows("SELECT \(TaskRow.columns) FROM task \(TaskRow.joins) \(tail)", arguments)
+    func records<each Value: Bindable>(_ tail: String, _ values: repeat each Value) throws -> [TaskRecord] {
+        let found = try rows("SELECT \(TaskRow.columns) FROM task \(TaskRow.joins) \(tail)", repeat each values)
         var records: [TaskRecord] = []
-        while let row = try rows.next() {
+        while let row = try found.next() {
             if let record = try Self.readable({ try TaskRow.record(row) }) { records.append(record) }
         }
         return records

@@ -1,16 +1,14 @@
-import GRDB
 import TransferModel
 
 extension StoreSnapshot {
     /// The uploads to be ended, those due first.
     package func uploadEndings(limit: Int) throws -> [UploadEnding] {
-        let rows = try Row.fetchAll(
-            try statement(
-                """
-                SELECT id, task, owner, session, spec, progress, failures, recorded_at, next_attempt_at \
-                FROM upload_ending ORDER BY next_attempt_at, id LIMIT ?
-                """), arguments: [limit])
-        return try rows.map { row in
+        return try rows(
+            """
+            SELECT id, task, owner, session, spec, progress, failures, recorded_at, next_attempt_at \
+            FROM upload_ending ORDER BY next_attempt_at, id LIMIT ?
+            """, limit
+        ).map { row in
             UploadEnding(
                 id: row[0], task: TaskID(row[1] as Int64),
                 session: SessionKey(owner: UserID(row[2] as UInt32), identifier: row[3]),

@@ -1,33 +1,36 @@
-import GRDB
 import TransferModel
 
 /// One consistent view of the store; valid only inside the closure that received it.
 package class StoreSnapshot {
-    let database: Database
+    let connection: Connection
     /// Sessions that this view has been asked for: tasks that are looked at together share them.
     var knownSessions: [SessionKey: SessionRecord] = [:]
 
     /// What was read or written a moment ago; nil on a connection that only reads.
     let recent: RecentRecords?
 
-    init(_ database: Database, recent: RecentRecords? = nil) {
-        self.database = database
+    init(_ connection: Connection, recent: RecentRecords? = nil) {
+        self.connection = connection
         self.recent = recent
     }
 
-    func statement(_ sql: String) throws -> Statement {
-        try database.cachedStatement(sql: sql)
+    func rows<each Value: Bindable>(_ sql: String, _ values: repeat each Value) throws -> Rows {
+        try connection.rows(sql, repeat each values)
     }
 
-    func rows(_ sql: String, _ arguments: StatementArguments = StatementArguments()) throws -> StoredRows {
-        try StoredRows(try statement(sql), arguments, in: database)
+    func rows(_ sql: String, list values: [any Bindable]) throws -> Rows {
+        try connection.rows(sql, list: values)
     }
 
-    func integer(_ sql: String, _ arguments: StatementArguments = StatementArguments()) throws -> Int64? {
-        try Int64.fetchOne(try statement(sql), arguments: arguments)
+    func integer<each Value: Bindable>(_ sql: String, _ values: repeat each Value) throws -> Int64? {
+        try connection.integer(sql, repeat each values)
     }
 
-    func taskIDs(_ sql: String, _ arguments: StatementArguments = StatementArguments()) throws -> [TaskID] {
-        try Int64.fetchAll(try statement(sql), arguments: arguments).map { TaskID($0) }
+    func text<each Value: Bindable>(_ sql: String, _ values: repeat each Value) throws -> String? {
+        try connection.text(sql, repeat each values)
+    }
+
+    func taskIDs<each Value: Bindable>(_ sql: String, _ values: repeat each Value) throws -> [TaskID] {
+        try connection.rows(sql, repeat each values).map { TaskID($0[0] as Int64) }
     }
 }

@@ -23,7 +23,7 @@ package struct TaskHead: Sendable, Hashable {
     /// Whether a part file of it may lie somewhere: a task has one from its first attempt on, or brought one along.
     package var mayHavePart: Bool { kind == .download && (status.attempts > 0 || hasCheckpoint) }
 
-    fileprivate init(_ row: StoredRow) throws {
+    fileprivate init(_ row: Row) throws {
         id = TaskID(row[0] as Int64)
         session = SessionKey(owner: UserID(row[1] as UInt32), identifier: row[2])
         kind = try JSONColumn.word(row[3])
@@ -45,7 +45,7 @@ extension StoreSnapshot {
     /// Heads of those of the tasks that exist and can be read, in the order asked for.
     package func heads(_ ids: [TaskID]) throws -> [TaskHead] {
         guard !ids.isEmpty else { return [] }
-        let rows = try rows(TaskHead.sql, [Self.list(ids)])
+        let rows = try rows(TaskHead.sql, Self.list(ids))
         var heads: [TaskHead] = []
         heads.reserveCapacity(ids.count)
         while let row = try rows.next() {

@@ -1,4 +1,3 @@
-import GRDB
 import TransferModel
 
 /// Where a record stands in a listing: what a page is sorted by.
@@ -125,20 +124,19 @@ struct TaskListing {
     }
 
     private func read(
-        _ cell: Cell, _ condition: String, _ arguments: [any DatabaseValueConvertible], limit: Int
+        _ cell: Cell, _ condition: String, _ arguments: [any Bindable], limit: Int
     ) throws -> [(key: ListKey, matches: Bool)] {
-        var values: [any DatabaseValueConvertible] = []
+        var values: [any Bindable] = []
         if let pattern { values = [pattern, pattern, pattern] }
         values += [cell.session, cell.state.rawValue, cell.kind.rawValue]
         let sql = Self.sql(order, isFinal: cell.state.isFinal, condition, matches: pattern != nil)
-        let rows = try Row.fetchCursor(
-            try snapshot.statement(sql), arguments: StatementArguments(values + arguments + [limit]))
+        let rows = try snapshot.rows(sql, list: values + arguments + [limit])
         var keys: [(key: ListKey, matches: Bool)] = []
         while let row = try rows.next() {
             keys.append(
                 (
                     ListKey(id: TaskID(row[0] as Int64), major: row[1], minor: row[2]),
-                    row[3] as Bool? ?? false
+                    row[3]
                 ))
         }
         return keys
@@ -164,7 +162,7 @@ struct TaskListing {
     /// The ranges of a cell's index behind a key, in order. Two where one condition would not be one range of it.
     static func ranges(
         _ order: KeyOrder, of cell: Cell, after key: ListKey?
-    ) -> [(condition: String, arguments: [any DatabaseValueConvertible])] {
+    ) -> [(condition: String, arguments: [any Bindable])] {
         switch order {
         case .oldest: return [(" AND id > ?", [key?.id.rawValue ?? .min])]
         case .newest: return [(" AND id < ?", [key?.id.rawValue ?? .max])]

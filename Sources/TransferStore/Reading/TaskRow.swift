@@ -24,23 +24,23 @@ enum TaskRow {
         LEFT JOIN source ON source.task = task.id
         """
 
-    static func record(_ row: StoredRow) throws -> TaskRecord {
+    static func record(_ row: Row) throws -> TaskRecord {
         var record = try record(row, spec: Boxed(wrappedValue: try JSONColumn.decode(row[3])))
         record.response = try (row[34] as String?).map { try JSONColumn.decode($0) }
         return record
     }
 
     /// What only the store itself asks for: when the time for the resource runs out, and how long the spec's text is.
-    static func expiry(_ row: StoredRow) -> Timestamp? { timestamp(row[47]) }
-    static func specLength(_ row: StoredRow) -> Int { row.length(3) }
+    static func expiry(_ row: Row) -> Timestamp? { timestamp(row[47]) }
+    static func specLength(_ row: Row) -> Int { row.length(3) }
 
     /// The task with the text of its spec and its answer in place of both.
-    static func listed(_ row: StoredRow) throws -> ListedTask {
+    static func listed(_ row: Row) throws -> ListedTask {
         let record = try record(row, spec: ListedTask.spec(try JSONColumn.word(row[42])))
         return ListedTask(record: record, specText: row[3], responseText: row[34])
     }
 
-    private static func record(_ row: StoredRow, spec: Boxed<TaskSpec>) throws -> TaskRecord {
+    private static func record(_ row: Row, spec: Boxed<TaskSpec>) throws -> TaskRecord {
         let position: Double = row[18]
         var record = TaskRecord(
             id: TaskID(row[0] as Int64),
@@ -66,7 +66,7 @@ enum TaskRow {
     /// - Parameters:
     ///   - first: index of the first of `statusColumns`.
     ///   - shortBody: index of the last of them, where it is not among the others.
-    static func status(_ row: StoredRow, from first: Int, shortBody: Int? = nil) throws -> TaskStatus {
+    static func status(_ row: Row, from first: Int, shortBody: Int? = nil) throws -> TaskStatus {
         var status = TaskStatus(
             state: try JSONColumn.word(row[first]), createdAt: Timestamp(milliseconds: row[first + 7]))
         status.reason = try (row[first + 1] as String?).map { try JSONColumn.word($0) }
@@ -84,7 +84,7 @@ enum TaskRow {
         return status
     }
 
-    private static func checkpoint(_ row: StoredRow) throws -> Checkpoint? {
+    private static func checkpoint(_ row: Row) throws -> Checkpoint? {
         guard let offset = row[24] as Int64? else { return nil }
         return Checkpoint(
             offset: ByteCount(offset), total: (row[25] as Int64?).map { ByteCount($0) },
@@ -94,7 +94,7 @@ enum TaskRow {
             ranges: try (row[40] as String?).map { try JSONColumn.decode($0) } ?? [], origin: row[41])
     }
 
-    private static func mark(_ row: StoredRow) -> FileMark? {
+    private static func mark(_ row: Row) -> FileMark? {
         (row[44] as Int64?).map { inode in
             FileMark(
                 inode: UInt64(bitPattern: inode), changed: row[45],
@@ -102,7 +102,7 @@ enum TaskRow {
         }
     }
 
-    private static func source(_ row: StoredRow) -> SourceIdentity? {
+    private static func source(_ row: Row) -> SourceIdentity? {
         guard let device = row[36] as Int64? else { return nil }
         return SourceIdentity(
             device: UInt64(bitPattern: device), inode: UInt64(bitPattern: row[37]), size: ByteCount(row[38] as Int64),

@@ -1,5 +1,4 @@
-import GRDB
-import GRDBSQLite
+import CSQLite
 import Threading
 
 /// Copies the write-ahead log into the database on a connection of its own, beside the thread that writes: a commit does
@@ -24,26 +23,26 @@ final class Checkpointing: Sendable {
     /// Pages after which the log must begin anew: 8 MiB, so that on a full disk the reserve has room for it.
     static let longest = 2048
 
-    let queue: DatabaseQueue
+    /// One copy at a time, and none beside the end.
+    private let connection: Guarded<Connection>
+    let thread: LaneQueue
     private let state = Guarded(State())
 
-    /// - Parameter path: of a database in WAL mode.
-    init(path: String) throws {
-        var configuration = Configuration()
-        configuration.label = "dld-checkpoint"
-        configuration.busyMode = .immediateError
-        configuration.prepareDatabase { database in
-            try database.execute(
-                sql: "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = 16")
-        }
-        queue = try DatabaseQueue(path: path, configuration: configuration)
+    /// - Parameters:
+    ///   - path: of a database in WAL mode.
+    ///   - hasThread: false if the thread that commits copies too.
+    init(path: String, hasThread: Bool) throws {
+        let connection = try Connection(path, .writing, patience: 0)
+        try connection.execute("PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = 16")
+        self.connection = Guarded(connection)
+        thread = LaneQueue(name: "dld-checkpoint", width: hasThread ? 1 : 0, limit: 1)
     }
 
     /// Hears of every commit of the connection that writes, and takes the place of its own checkpoints. For as long as
     /// that connection is open this must be kept.
-    func follow(_ database: Database) {
+    func follow(_ writer: Connection) {
         sqlite3_wal_hook(
-            database.sqliteConnection,
+            writer.handle,
             { context, _, _, length in
                 guard let context else { return SQLITE_OK }
                 Unmanaged<Checkpointing>.fromOpaque(context).takeUnretainedValue().committed(length: Int(length))
@@ -64,41 +63,45 @@ final class Checkpointing: Sendable {
             return true
         }
         guard starts else { return }
-        queue.asyncWriteWithoutTransaction { [weak self] database in self?.copied(try? database.checkpoint(.passive)) }
+        thread.post(on: 0) { [self] in copied(connection.withLock { try? $0.checkpoint() }) }
     }
 
     /// - Parameter result: nil where nothing could be copied, as on a full disk: the next commit tries again.
-    func copied(_ result: (walFrameCount: Int, checkpointedFrameCount: Int)?) {
+    func copied(_ result: (length: Int, copied: Int)?) {
         state.withLock { state in
             state.isCopying = false
             guard let result else { return }
-            state.copied = result.checkpointedFrameCount
-            state.mustFinish =
-                result.walFrameCount >= Self.longest && result.checkpointedFrameCount < result.walFrameCount
+            state.copied = result.copied
+            state.mustFinish = result.length >= Self.longest && result.copied < result.length
         }
     }
 
     /// After a commit, on the thread that made it: copies what is left of a log that is too long.
-    func finishIfDue(_ database: Database) {
+    func finishIfDue(_ writer: Connection) {
         let isDue = state.withLock { state in
             guard state.mustFinish, !state.isCopying else { return false }
             state.mustFinish = false
             return true
         }
-        guard isDue, let result = try? database.checkpoint(.passive) else { return }
-        state.withLock { $0.copied = result.checkpointedFrameCount }
+        guard isDue, let result = try? writer.checkpoint() else { return }
+        state.withLock { $0.copied = result.copied }
     }
 
     /// Copies all of the log and empties its file, where nobody reads or writes just now.
     func truncate() async {
-        let isEmptied: ()? = try? await queue.writeWithoutTransaction { try Self.empty($0) }
-        if isEmptied != nil { state.withLock { ($0.length, $0.copied) = (0, 0) } }
+        await withCheckedContinuation { continuation in
+            thread.post(on: 0) { [self] in
+                let isEmptied: ()? = connection.withLock { try? Self.empty($0) }
+                if isEmptied != nil { state.withLock { ($0.length, $0.copied) = (0, 0) } }
+                continuation.resume()
+            }
+        }
     }
 
-    private static func empty(_ database: Database) throws {
+    private static func empty(_ connection: Connection) throws {
         // So that what locks writers out has little to do.
-        _ = try database.checkpoint(.passive)
-        _ = try database.checkpoint(.truncate)
+        try connection.checkpoint()
+        try connection.checkpoint(emptying: true)
     }
 
     /// Pages of the log after the last commit.
@@ -116,7 +119,10 @@ final class Checkpointing: Sendable {
     /// cannot be copied, as on a full disk, stays in the log. It has hardly more than `longest`: this takes no time to speak of.
     func close() {
         state.withLock { $0.isClosed = true }
-        try? queue.writeWithoutTransaction { try Self.empty($0) }
-        try? queue.close()
+        connection.withLock { connection in
+            try? Self.empty(connection)
+            connection.close()
+        }
+        thread.close()
     }
 }

@@ -1,4 +1,3 @@
-import GRDB
 import Threading
 import TransferModel
 
@@ -28,11 +27,10 @@ final class GroupCommitter: Sendable {
     /// Most bodies in one transaction: bounds how long the first of them waits.
     static let largestGroup = 1024
 
-    private let pool: DatabasePool
-    private let place: DatabasePlace
-    private let reserve: Reserve
+    private let database: Database
+    private let files: StoreFiles?
     private let health: StoreHealth
-    private let checkpointing: Checkpointing
+    private let checkpointing: Checkpointing?
     private let recent: RecentRecords
     private let hasThread: Bool
     private let state = ConditionLock(State())
@@ -40,13 +38,12 @@ final class GroupCommitter: Sendable {
 
     /// - Parameter hasThread: false where whoever writes commits, by itself.
     init(
-        pool: DatabasePool, place: DatabasePlace, reserve: Reserve, health: StoreHealth, checkpointing: Checkpointing,
+        database: Database, files: StoreFiles?, health: StoreHealth, checkpointing: Checkpointing?,
         recent: RecentRecords, hasThread: Bool
     ) {
         self.hasThread = hasThread
-        self.pool = pool
-        self.place = place
-        self.reserve = reserve
+        self.database = database
+        self.files = files
         self.health = health
         self.checkpointing = checkpointing
         self.recent = recent
@@ -60,6 +57,8 @@ final class GroupCommitter: Sendable {
         }
     }
 
+    private var path: String { files?.place.path ?? ":memory:" }
+
     func observeCommits(_ body: @escaping @Sendable ([EventRecord]) -> Void) {
         observer.withLock { $0.events = body }
     }
@@ -71,7 +70,9 @@ final class GroupCommitter: Sendable {
 
     /// Runs `body` in the next group and returns when that is durable.
     func write<Value: Sendable>(_ body: @escaping @Sendable (StoreTransaction) throws -> Value) async throws -> Value {
-        try await withCheckedContinuation { continuation in submit(WriteRequest(body, continuation)) }.get()
+        try await withCheckedContinuation { continuation in
+            submit(WriteRequest(body) { continuation.resume(returning: $0) })
+        }.get()
     }
 
     func submit(_ write: any PendingWrite) {
@@ -124,16 +125,16 @@ final class GroupCommitter: Sendable {
 
     private func perform(_ group: [any PendingWrite]) {
         do {
-            try place.check()
+            try files?.place.check()
             let outcome = try commitReleasingReserve(group)
             health.succeeded()
             let observer = observer.withLock { $0 }
             if !outcome.events.isEmpty { observer.events?(outcome.events) }
-            let isLong = checkpointing.hasGrownLong()
+            let isLong = checkpointing?.hasGrownLong() ?? false
             if outcome.freesPages || isLong { observer.untidiness?() }
             for write in group { write.finish() }
         } catch {
-            let error = StoreFailure.transferError(error, of: place.path)
+            let error = StoreFailure.transferError(error, of: path)
             health.failed(error)
             for write in group { write.fail(error) }
         }
@@ -143,28 +144,28 @@ final class GroupCommitter: Sendable {
     private func commitReleasingReserve(_ group: [any PendingWrite]) throws -> Outcome {
         do {
             return try commit(group)
-        } catch let error as DatabaseError where StoreFailure.isStorageFull(error) {
-            guard reserve.release() else { throw error }
+        } catch let error as SQLiteError where StoreFailure.isStorageFull(error) {
+            guard let files, files.reserve.release() else { throw error }
             return try commit(group)
         }
     }
 
     private func commit(_ group: [any PendingWrite]) throws -> Outcome {
-        try pool.writeWithoutTransaction { database in
+        try database.write { writer in
             var outcome = Outcome()
             do {
-                let isDone = try runTogether(group, in: database, into: &outcome)
+                let isDone = try runTogether(group, in: writer, into: &outcome)
                 if !isDone, group.count > 1 {
                     // One that failed takes nobody else's changes with it.
                     outcome = Outcome()
-                    try runApart(group, in: database, into: &outcome)
+                    try runApart(group, in: writer, into: &outcome)
                 }
             } catch {
                 recent.forgetAll()
                 throw error
             }
-            recent.committed(database)
-            checkpointing.finishIfDue(database)
+            recent.committed(writer)
+            checkpointing?.finishIfDue(writer)
             return outcome
         }
     }
@@ -172,12 +173,12 @@ final class GroupCommitter: Sendable {
     /// Runs bodies without a savepoint for each: whatever changes in one has every page copied before.
     /// - Returns: false where one failed. Nothing of any is left then.
     private func runTogether(
-        _ group: [any PendingWrite], in database: Database, into outcome: inout Outcome
+        _ group: [any PendingWrite], in writer: Connection, into outcome: inout Outcome
     ) throws -> Bool {
         var isDone = true
-        try database.inTransaction(.immediate) {
-            recent.begin(database)
-            for write in group where isDone { isDone = try run(write, in: database, into: &outcome) { try $0() } }
+        try writer.writing {
+            recent.begin(writer)
+            for write in group where isDone { isDone = try run(write, in: writer, into: &outcome) { try $0() } }
             return isDone ? .commit : .rollback
         }
         return isDone
@@ -185,16 +186,13 @@ final class GroupCommitter: Sendable {
 
     /// Runs each body in a savepoint of its own.
     private func runApart(
-        _ group: [any PendingWrite], in database: Database, into outcome: inout Outcome
+        _ group: [any PendingWrite], in writer: Connection, into outcome: inout Outcome
     ) throws {
-        try database.inTransaction(.immediate) {
-            recent.begin(database)
+        try writer.writing {
+            recent.begin(writer)
             for write in group {
-                _ = try run(write, in: database, into: &outcome) { body in
-                    try database.inSavepoint {
-                        try body()
-                        return .commit
-                    }
+                _ = try run(write, in: writer, into: &outcome) { body in
+                    try writer.savepoint(body)
                 }
             }
             return .commit
@@ -206,10 +204,10 @@ final class GroupCommitter: Sendable {
     /// - Returns: false where the body failed.
     /// - Throws: only what voids the whole transaction.
     private func run(
-        _ write: any PendingWrite, in database: Database, into outcome: inout Outcome,
+        _ write: any PendingWrite, in writer: Connection, into outcome: inout Outcome,
         shield: (() throws -> Void) throws -> Void
     ) throws -> Bool {
-        let transaction = StoreTransaction(database, recent: recent, lacking: reserve.lack)
+        let transaction = StoreTransaction(writer, recent: recent, lacking: files?.reserve.lack)
         do {
             try shield { try write.run(transaction) }
             outcome.events.append(contentsOf: transaction.appended)
@@ -217,8 +215,8 @@ final class GroupCommitter: Sendable {
             return true
         } catch {
             recent.forgetAll()
-            guard database.isInsideTransaction, !StoreFailure.voidsTransaction(error) else { throw error }
-            write.note(StoreFailure.transferError(error, of: place.path))
+            guard writer.isInTransaction, !StoreFailure.voidsTransaction(error) else { throw error }
+            write.note(StoreFailure.transferError(error, of: path))
             return false
         }
     }

@@ -1,6 +1,5 @@
-import Foundation
-import GRDB
-import GRDBSQLite
+import CSQLite
+import Glibc
 import TransferModel
 
 /// Records of tasks that were read or written a moment ago, as their rows are now: what is claimed was added just before, and
@@ -29,9 +28,9 @@ final class RecentRecords: @unchecked Sendable {
     private var version: UInt32?
 
     /// Hears of all changes of this connection. For as long as that is open this must be kept.
-    func follow(_ database: Database) {
+    func follow(_ writer: Connection) {
         sqlite3_update_hook(
-            database.sqliteConnection,
+            writer.handle,
             { context, _, _, table, row in
                 guard let context, let table, RecentRecords.isOfTasks(table) else { return }
                 Unmanaged<RecentRecords>.fromOpaque(context).takeUnretainedValue().forget(TaskID(row))
@@ -45,19 +44,12 @@ final class RecentRecords: @unchecked Sendable {
     }
 
     /// A transaction begins.
-    func begin(_ database: Database) {
-        if Self.version(of: database) != version { forgetAll() }
+    func begin(_ writer: Connection) {
+        if writer.dataVersion != version { forgetAll() }
     }
 
     /// It is committed.
-    func committed(_ database: Database) { version = Self.version(of: database) }
-
-    /// Another number after each commit, whichever program made it.
-    private static func version(of database: Database) -> UInt32? {
-        var version: UInt32 = 0
-        let code = sqlite3_file_control(database.sqliteConnection, nil, SQLITE_FCNTL_DATA_VERSION, &version)
-        return code == SQLITE_OK ? version : nil
-    }
+    func committed(_ writer: Connection) { version = writer.dataVersion }
 
     func record(_ id: TaskID) -> TaskRecord? { entries[id]?.record }
 

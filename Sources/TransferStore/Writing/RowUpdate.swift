@@ -1,4 +1,3 @@
-import GRDB
 import TransferModel
 
 /// What becomes of a task, to be stored where it is still in the state that it comes from.
@@ -50,27 +49,27 @@ extension StoreTransaction {
         }
         guard let statement = statusUpdate?.statement else { return false }
         func run() throws {
-            try RowInsert.run(statement, in: database) { row in
-                for (index, column) in columns.enumerated() {
-                    try column.bind(change.status, expiry, to: row, Int32(index + 1))
-                }
-                if let result = change.result {
-                    for (index, column) in ResultColumn.allCases.enumerated() {
-                        column.bind(result, to: row, Int32(columns.count + index + 1))
-                    }
-                }
-                let next = Int32(columns.count + (hasResult ? ResultColumn.allCases.count : 0)) + 1
-                row.set(next, change.id.rawValue)
-                row.set(next + 1, change.from.rawValue)
+            let row = RowValues(statement: statement, first: 0)
+            for (index, column) in columns.enumerated() {
+                try column.bind(change.status, expiry, to: row, Int32(index + 1))
             }
+            if let result = change.result {
+                for (index, column) in ResultColumn.allCases.enumerated() {
+                    column.bind(result, to: row, Int32(columns.count + index + 1))
+                }
+            }
+            let next = Int32(columns.count + (hasResult ? ResultColumn.allCases.count : 0)) + 1
+            row.set(next, change.id.rawValue)
+            row.set(next + 1, change.from.rawValue)
+            try statement.runAndClear()
         }
         guard let recent else {
             try run()
-            return database.changesCount > 0
+            return connection.changes > 0
         }
         return try recent.changing(change, expiry: expiry) {
             try run()
-            return database.changesCount > 0
+            return connection.changes > 0
         }
     }
 }
@@ -86,7 +85,7 @@ struct StatusUpdate {
         self.hasResult = hasResult
         // OR FAIL: what is refused is undone with its body, so that SQLite need not copy each page before it changes.
         let names = columns.map(\.rawValue) + (hasResult ? ResultColumn.allCases.map(\.rawValue) : [])
-        statement = try transaction.statement(
+        statement = try transaction.connection.statement(
             "UPDATE OR FAIL task SET \(names.joined(separator: " = ?, ")) = ? WHERE id = ? AND state = ?")
     }
 }

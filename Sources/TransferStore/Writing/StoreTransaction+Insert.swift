@@ -1,5 +1,3 @@
-import Foundation
-import GRDB
 import TransferModel
 
 extension StoreTransaction {
@@ -21,12 +19,12 @@ extension StoreTransaction {
         var places = TaskPlaces()
         var lengths: [Int] = []
         lengths.reserveCapacity(tasks.count)
-        try Self.taskRows.run(tasks.count, in: database) { row, index in
+        try Self.taskRows.run(tasks.count, in: connection) { row, index in
             let task = tasks[index]
             let place = try places.place(of: task, in: self)
             let text = try task.specText ?? StoredSpec.text(task.spec)
             lengths.append(text.utf8.count)
-            try Self.bind(task, text, id: first + Int64(index), place, to: &row)
+            try Self.bind(task, text, id: first + Int64(index), place, to: row)
         }
         for (index, task) in tasks.enumerated() where task.hasOneRow {
             recent?.noteAdded(
@@ -45,15 +43,13 @@ extension StoreTransaction {
         if let token = task.spec.clientToken {
             try execute(
                 "INSERT INTO client_token (owner, token, task, created_at, digest) VALUES (?, ?, ?, ?, ?)",
-                [
-                    task.session.owner.rawValue, token, id.rawValue, task.status.createdAt.rawValue,
-                    task.specDigest.map { Data($0) },
-                ])
+                task.session.owner.rawValue, token, id.rawValue, task.status.createdAt.rawValue,
+                task.specDigest)
         }
         for tag in task.spec.tags ?? [] {
             try execute(
                 "INSERT OR IGNORE INTO task_tag (owner, tag, task) VALUES (?, ?, ?)",
-                [task.session.owner.rawValue, tag, id.rawValue])
+                task.session.owner.rawValue, tag, id.rawValue)
         }
     }
 
@@ -67,7 +63,7 @@ extension StoreTransaction {
         ])
 
     private static func bind(
-        _ task: NewTask, _ specText: String, id: Int64, _ place: (session: Int64, lane: Int64), to row: inout RowValues
+        _ task: NewTask, _ specText: String, id: Int64, _ place: (session: Int64, lane: Int64), to row: RowValues
     ) throws {
         let status = task.status
         row.set(1, id)

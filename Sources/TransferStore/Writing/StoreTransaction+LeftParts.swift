@@ -1,4 +1,3 @@
-import GRDB
 import TransferModel
 
 extension StoreTransaction {
@@ -10,11 +9,9 @@ extension StoreTransaction {
                 INSERT INTO left_part (owner, folder, name, task, device, inode, recorded_at) \
                 VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
                 """,
-                [
-                    part.owner.rawValue, part.folder, part.name, part.task.rawValue,
-                    part.device.map { Int64(bitPattern: $0) }, part.inode.map { Int64(bitPattern: $0) },
-                    part.recordedAt.rawValue,
-                ])
+                part.owner.rawValue, part.folder, part.name, part.task.rawValue,
+                part.device.map { Int64(bitPattern: $0) }, part.inode.map { Int64(bitPattern: $0) },
+                part.recordedAt.rawValue)
         }
     }
 
@@ -23,7 +20,7 @@ extension StoreTransaction {
         for part in parts {
             try execute(
                 "DELETE FROM left_part WHERE folder = ? AND owner = ? AND name = ?",
-                [part.folder, part.owner.rawValue, part.name])
+                part.folder, part.owner.rawValue, part.name)
         }
     }
 }

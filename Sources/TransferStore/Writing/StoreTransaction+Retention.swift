@@ -1,4 +1,3 @@
-import GRDB
 import TransferModel
 
 extension StoreTransaction {
@@ -20,14 +19,14 @@ extension StoreTransaction {
         let end = min(head, first + Int64(limit) - 1)
         let young = try integer(
             "SELECT min(sequence) FROM event WHERE sequence BETWEEN ? AND ? AND time >= ?",
-            [first, end, time.rawValue])
+            first, end, time.rawValue)
         let cut = young.map { $0 - 1 } ?? end
         guard cut >= first else { return false }
-        let owners = try Row.fetchAll(
-            try statement("SELECT owner, count(*), max(sequence) FROM event WHERE sequence <= ? GROUP BY owner"),
-            arguments: [cut])
-        for row in owners { try expired(row[1], upTo: row[2], of: UserID(row[0] as UInt32)) }
-        try execute("DELETE FROM event WHERE sequence <= ?", [cut])
+        let owners = try rows(
+            "SELECT owner, count(*), max(sequence) FROM event WHERE sequence <= ? GROUP BY owner", cut
+        ).map { row -> (owner: UserID, count: Int, last: Int64) in (UserID(row[0] as UInt32), row[1], row[2]) }
+        for (owner, count, last) in owners { try expired(count, upTo: last, of: owner) }
+        try execute("DELETE FROM event WHERE sequence <= ?", cut)
         freesPages = true
         return young == nil && cut < head
     }
@@ -37,7 +36,7 @@ extension StoreTransaction {
         guard let last = numbers.last?.rawValue else { return }
         var count = 0
         for number in numbers {
-            if try changes("DELETE FROM event WHERE sequence = ? AND owner = ?", [number.rawValue, owner.rawValue]) {
+            if try changes("DELETE FROM event WHERE sequence = ? AND owner = ?", number.rawValue, owner.rawValue) {
                 count += 1
             }
         }
@@ -48,27 +47,29 @@ extension StoreTransaction {
     private func expired(_ count: Int, upTo last: Int64, of owner: UserID) throws {
         try execute(
             "UPDATE event_owner SET count = count - ?, expired = max(expired, ?) WHERE owner = ?",
-            [count, last, owner.rawValue])
+            count, last, owner.rawValue)
     }
 
     /// Forgets up to `limit` sessions made before `time` that are over, if none of their tasks is left, nor an event that a
     /// task has ended: it may yet start their programs.
     /// - Returns: how many.
     package func expireSessions(before time: Timestamp, limit: Int) throws -> Int {
-        let rows = try Row.fetchAll(
-            try statement(
-                """
-                SELECT id, owner, identifier FROM session WHERE state = 'invalidated' AND created_at < ? \
-                AND NOT EXISTS (SELECT 1 FROM task_count WHERE task_count.session = session.id AND count > 0) \
-                AND NOT EXISTS (SELECT 1 FROM event WHERE event.owner = session.owner \
-                AND event.session = session.identifier \
-                AND event.type IN ('task.completed', 'task.failed', 'task.cancelled')) LIMIT ?
-                """), arguments: [time.rawValue, limit])
-        for row in rows {
-            knownSessions[SessionKey(owner: UserID(row[1] as UInt32), identifier: row[2])] = nil
-            try execute("DELETE FROM session WHERE id = ?", [row[0] as Int64])
+        let expired = try rows(
+            """
+            SELECT id, owner, identifier FROM session WHERE state = 'invalidated' AND created_at < ? \
+            AND NOT EXISTS (SELECT 1 FROM task_count WHERE task_count.session = session.id AND count > 0) \
+            AND NOT EXISTS (SELECT 1 FROM event WHERE event.owner = session.owner \
+            AND event.session = session.identifier \
+            AND event.type IN ('task.completed', 'task.failed', 'task.cancelled')) LIMIT ?
+            """, time.rawValue, limit
+        ).map { row -> (id: Int64, key: SessionKey) in
+            (row[0], SessionKey(owner: UserID(row[1] as UInt32), identifier: row[2]))
         }
-        return rows.count
+        for (id, key) in expired {
+            knownSessions[key] = nil
+            try execute("DELETE FROM session WHERE id = ?", id)
+        }
+        return expired.count
     }
 
     /// Forgets client tokens older than `time` whose tasks were removed: an add can no longer mean those. What a task
@@ -78,8 +79,8 @@ extension StoreTransaction {
             """
             DELETE FROM client_token WHERE (owner, token, task) IN \
             (SELECT owner, token, task FROM client_token WHERE removed_as IS NOT NULL AND created_at < ? LIMIT ?)
-            """, [time.rawValue, limit])
-        return database.changesCount
+            """, time.rawValue, limit)
+        return connection.changes
     }
 
     /// Gives at most so many free pages back to the file system.
@@ -96,7 +97,7 @@ extension StoreSnapshot {
 
     /// How many events each owner has.
     package func eventCounts() throws -> [UserID: Int] {
-        let rows = try Row.fetchCursor(try statement("SELECT owner, count FROM event_owner WHERE count > 0"))
+        let rows = try rows("SELECT owner, count FROM event_owner WHERE count > 0")
         var counts: [UserID: Int] = [:]
         while let row = try rows.next() { counts[UserID(row[0] as UInt32)] = row[1] }
         return counts
@@ -104,12 +105,11 @@ extension StoreSnapshot {
 
     /// Numbers of the owner's oldest events, looked for where retention was last: in total each event is passed once.
     package func oldestEvents(of owner: UserID, limit: Int) throws -> [SequenceNumber] {
-        let rows = try Row.fetchCursor(
-            try statement(
-                """
-                SELECT sequence FROM event WHERE sequence > (SELECT expired FROM event_owner WHERE owner = ?1) \
-                AND +owner = ?1 ORDER BY sequence LIMIT ?2
-                """), arguments: [owner.rawValue, limit])
+        let rows = try rows(
+            """
+            SELECT sequence FROM event WHERE sequence > (SELECT expired FROM event_owner WHERE owner = ?1) \
+            AND +owner = ?1 ORDER BY sequence LIMIT ?2
+            """, owner.rawValue, limit)
         var numbers: [SequenceNumber] = []
         while let row = try rows.next() { numbers.append(SequenceNumber(row[0] as Int64)) }
         return numbers
@@ -118,21 +118,19 @@ extension StoreSnapshot {
     /// Up to `limit` finished tasks whose end lies before `time`, the oldest first: the oldest ends of every stretch of
     /// history, merged.
     package func history(before time: Timestamp, limit: Int) throws -> [TaskID] {
-        let cells = try Row.fetchAll(
-            try statement(
-                """
-                SELECT session, state FROM task_count WHERE count > 0 AND state IN ('completed', 'failed', 'cancelled')
-                """))
+        let cells = try rows(
+            """
+            SELECT session, state FROM task_count WHERE count > 0 AND state IN ('completed', 'failed', 'cancelled')
+            """
+        ).map { row -> (session: Int64, state: String) in (row[0], row[1]) }
         var ends: [(time: Int64, id: Int64)] = []
         for cell in cells {
             for kind in TaskKind.allCases {
-                let rows = try Row.fetchCursor(
-                    try statement(
-                        """
-                        SELECT finished_at, id FROM task INDEXED BY task_by_end WHERE session = ? AND state = ? \
-                        AND kind = ? AND finished_at IS NOT NULL AND finished_at < ? ORDER BY finished_at, id LIMIT ?
-                        """),
-                    arguments: [cell[0] as Int64, cell[1] as String, kind.rawValue, time.rawValue, limit])
+                let rows = try rows(
+                    """
+                    SELECT finished_at, id FROM task INDEXED BY task_by_end WHERE session = ? AND state = ? \
+                    AND kind = ? AND finished_at IS NOT NULL AND finished_at < ? ORDER BY finished_at, id LIMIT ?
+                    """, cell.session, cell.state, kind.rawValue, time.rawValue, limit)
                 while let row = try rows.next() { ends.append((row[0], row[1])) }
             }
         }

@@ -1,4 +1,3 @@
-import GRDB
 import TransferModel
 
 extension StoreTransaction {
@@ -10,10 +9,8 @@ extension StoreTransaction {
             """
             INSERT INTO session (owner, identifier, kind, state, configuration, created_at) VALUES (?, ?, ?, ?, ?, ?)
             """,
-            [
-                session.key.owner.rawValue, session.key.identifier, session.kind.rawValue, session.state.rawValue,
-                try JSONColumn.encode(session.configuration), session.createdAt.rawValue,
-            ])
+            session.key.owner.rawValue, session.key.identifier, session.kind.rawValue, session.state.rawValue,
+            try JSONColumn.encode(session.configuration), session.createdAt.rawValue)
     }
 
     /// Replaces everything but the key of a stored session, or of `shared`, which need not be stored before.
@@ -26,11 +23,9 @@ extension StoreTransaction {
             UPDATE session SET kind = ?, state = ?, configuration = ?, created_at = ?, paused_since = ?, paused_time = ? \
             WHERE owner = ? AND identifier = ?
             """,
-            [
-                session.kind.rawValue, session.state.rawValue, try JSONColumn.encode(session.configuration),
-                session.createdAt.rawValue, session.pause.since, session.pause.time,
-                session.key.owner.rawValue, session.key.identifier,
-            ])
+            session.kind.rawValue, session.state.rawValue, try JSONColumn.encode(session.configuration),
+            session.createdAt.rawValue, session.pause.since, session.pause.time,
+            session.key.owner.rawValue, session.key.identifier)
     }
 
     /// Row of the session; `shared` is written when it is first needed.
@@ -39,7 +34,7 @@ extension StoreTransaction {
         if let row = try sessionRow(key) { return row }
         guard let unwritten = try session(key) else { throw TransferError.noSession(key.identifier) }
         try insertSession(unwritten)
-        return database.lastInsertedRowID
+        return connection.lastInsertedRow
     }
 
     /// Notes that the durable subscriber has handled everything up to `sequence`; never goes back.
@@ -53,7 +48,7 @@ extension StoreTransaction {
                 .badField, "sequence: the log ends at \(head).", details: ["field": "sequence"])
         }
         if try subscriber(name, owner: owner) == nil {
-            let known = try integer("SELECT count(*) FROM subscriber WHERE owner = ?", [owner.rawValue]) ?? 0
+            let known = try integer("SELECT count(*) FROM subscriber WHERE owner = ?", owner.rawValue) ?? 0
             guard known < Bounds.subscribers else {
                 throw TransferError(
                     .limitReached,
@@ -64,7 +59,7 @@ extension StoreTransaction {
             """
             INSERT INTO subscriber (owner, name, sequence) VALUES (?, ?, ?) \
             ON CONFLICT (owner, name) DO UPDATE SET sequence = max(sequence, excluded.sequence)
-            """, [owner.rawValue, name, sequence.rawValue])
+            """, owner.rawValue, name, sequence.rawValue)
         return try subscriber(name, owner: owner) ?? sequence
     }
 
@@ -72,14 +67,14 @@ extension StoreTransaction {
     /// - Returns: whether there was one.
     @discardableResult
     package func forget(_ name: String, owner: UserID) throws -> Bool {
-        try changes("DELETE FROM subscriber WHERE owner = ? AND name = ?", [owner.rawValue, name])
+        try changes("DELETE FROM subscriber WHERE owner = ? AND name = ?", owner.rawValue, name)
     }
 
     /// Stores a setting; nil removes it.
     package func setSetting(_ name: String, _ value: JSONValue?) throws {
-        guard let value else { return try execute("DELETE FROM setting WHERE name = ?", [name]) }
+        guard let value else { return try execute("DELETE FROM setting WHERE name = ?", name) }
         try execute(
             "INSERT INTO setting (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-            [name, try JSONColumn.encode(value)])
+            name, try JSONColumn.encode(value))
     }
 }

@@ -1,4 +1,3 @@
-import GRDB
 import TransferModel
 
 /// What is left of a task that was set aside.
@@ -16,12 +15,12 @@ extension StoreTransaction {
     /// has no URL any more, so that nothing of it is sent by chance.
     /// - Returns: nil if there is no such task.
     package func setAside(_ id: TaskID, because error: TransferError, at now: Timestamp) throws -> SetAsideTask? {
-        let row = try Row.fetchOne(
-            try statement(
-                """
-                SELECT owner, identifier, task.kind, task.state, task.url, task.description FROM task \
-                JOIN session ON session.id = task.session WHERE task.id = ?
-                """), arguments: [id.rawValue])
+        let row = try rows(
+            """
+            SELECT owner, identifier, task.kind, task.state, task.url, task.description FROM task \
+            JOIN session ON session.id = task.session WHERE task.id = ?
+            """, id.rawValue
+        ).next()
         guard let row else { return nil }
         let task = SetAsideTask(
             id: id, session: SessionKey(owner: UserID(row[0] as UInt32), identifier: row[1]), url: row[4],
@@ -33,25 +32,21 @@ extension StoreTransaction {
         let isCompleted = task.state == .completed
         if isCompleted { spec.url = task.url }
         for table in ["checkpoint", "response", "upload"] {
-            try execute("DELETE FROM \(table) WHERE task = ?", [id.rawValue])
+            try execute("DELETE FROM \(table) WHERE task = ?", id.rawValue)
         }
         try execute(
             """
             UPDATE task SET spec = ?, error = ?, state = ?, reason = NULL, next_attempt_at = NULL, short_body = NULL, \
             budget_mark = NULL, expires_at = NULL, deadline_at = NULL, finished_at = coalesce(finished_at, ?) WHERE id = ?
             """,
-            [
-                try JSONColumn.encode(spec), isCompleted ? nil : try JSONColumn.encode(error),
-                (task.state.isFinal ? task.state : .failed).rawValue, now.rawValue, id.rawValue,
-            ])
+            try JSONColumn.encode(spec), isCompleted ? nil : try JSONColumn.encode(error),
+            (task.state.isFinal ? task.state : .failed).rawValue, now.rawValue, id.rawValue)
         return task
     }
 
     /// Its part file is removed with the others that nobody wants any more.
     private func keepPart(of task: SetAsideTask, at now: Timestamp) throws {
-        let row = try Row.fetchOne(
-            try statement("SELECT part_path, device, inode FROM checkpoint WHERE task = ?"),
-            arguments: [task.id.rawValue])
+        let row = try rows("SELECT part_path, device, inode FROM checkpoint WHERE task = ?", task.id.rawValue).next()
         guard let row, let slash = (row[0] as String).lastIndex(of: "/") else { return }
         let path: String = row[0]
         let part = LeftPart(

@@ -1,4 +1,3 @@
-import GRDB
 import TransferModel
 
 extension StoreTransaction {
@@ -17,7 +16,7 @@ extension StoreTransaction {
     /// Stores how much of the download is durable; nil forgets it.
     package func setCheckpoint(_ id: TaskID, _ checkpoint: Checkpoint?) throws {
         guard let checkpoint else {
-            return try execute("DELETE FROM checkpoint WHERE task = ?", [id.rawValue])
+            return try execute("DELETE FROM checkpoint WHERE task = ?", id.rawValue)
         }
         try execute(
             """
@@ -29,62 +28,60 @@ extension StoreTransaction {
             inode = excluded.inode, server_digests = excluded.server_digests, ranges = excluded.ranges, \
             origin = excluded.origin
             """,
-            [
-                id.rawValue, checkpoint.offset.rawValue, checkpoint.total?.rawValue, checkpoint.validators.etag,
-                checkpoint.validators.lastModified, checkpoint.validators.date, checkpoint.contentCoding,
-                checkpoint.partPath, Int64(bitPattern: checkpoint.device), Int64(bitPattern: checkpoint.inode),
-                checkpoint.serverDigests.isEmpty ? nil : try JSONColumn.encode(checkpoint.serverDigests),
-                checkpoint.ranges.isEmpty ? nil : try JSONColumn.encode(checkpoint.ranges),
-                checkpoint.origin,
-            ])
+            id.rawValue, checkpoint.offset.rawValue, checkpoint.total?.rawValue, checkpoint.validators.etag,
+            checkpoint.validators.lastModified, checkpoint.validators.date, checkpoint.contentCoding,
+            checkpoint.partPath, Int64(bitPattern: checkpoint.device), Int64(bitPattern: checkpoint.inode),
+            checkpoint.serverDigests.isEmpty ? nil : try JSONColumn.encode(checkpoint.serverDigests),
+            checkpoint.ranges.isEmpty ? nil : try JSONColumn.encode(checkpoint.ranges),
+            checkpoint.origin)
     }
 
     /// Stores checkpoints of tasks, one for each; those that only moved on take a fraction of the others.
     package func setCheckpoints(_ changes: [CheckpointChange]) throws {
         let moves = changes.filter(\.onlyMoves)
-        let statement = try statement("UPDATE checkpoint SET part_offset = ? WHERE task = ?")
+        let statement = try connection.statement(Self.checkpointMove)
         var met = 0
         for move in moves {
-            try RowInsert.run(statement, in: database) { row in
-                row.set(1, move.checkpoint.offset.rawValue)
-                row.set(2, move.id.rawValue)
-            }
-            met += database.changesCount
+            statement.bind(all: move.checkpoint.offset.rawValue, move.id.rawValue)
+            try statement.run()
+            met += connection.changes
         }
         // Somebody removed what was known to be stored.
         let all = met < moves.count
         for change in changes where all || !change.onlyMoves { try setCheckpoint(change.id, change.checkpoint) }
     }
 
+    private static let checkpointMove = SQL("UPDATE checkpoint SET part_offset = ? WHERE task = ?")
+
     /// Stores the server's answer; nil forgets it.
     package func setResponse(_ id: TaskID, _ response: ResponseInfo?) throws {
         guard let response else {
-            return try execute("DELETE FROM response WHERE task = ?", [id.rawValue])
+            return try execute("DELETE FROM response WHERE task = ?", id.rawValue)
         }
         try setResponse(id, StoredDocument(response))
     }
 
     package func setResponse(_ id: TaskID, _ document: StoredDocument) throws {
-        let statement = try statement(
-            "INSERT INTO response (task, document) VALUES (?, ?) ON CONFLICT (task) DO UPDATE SET document = excluded.document"
-        )
         let text = try document.text ?? JSONColumn.encode(document.response)
-        try RowInsert.run(statement, in: database) { row in
-            row.set(1, id.rawValue)
-            row.set(2, text)
-        }
+        let statement = try connection.statement(Self.responseChange)
+        statement.bind(all: id.rawValue, text)
+        try statement.runAndClear()
     }
+
+    private static let responseChange = SQL(
+        "INSERT INTO response (task, document) VALUES (?, ?) ON CONFLICT (task) DO UPDATE SET document = excluded.document"
+    )
 
     /// Stores where the task's file is to go from now on; `setSpec` stores the same in words.
     package func setDestinationDevice(_ id: TaskID, _ device: UInt64?) throws {
         try execute(
-            "UPDATE task SET destination_device = ? WHERE id = ?", [device.map { Int64(bitPattern: $0) }, id.rawValue])
+            "UPDATE task SET destination_device = ? WHERE id = ?", device.map { Int64(bitPattern: $0) }, id.rawValue)
     }
 
     /// Replaces what the client asked for (`task.update`), and the host that counts its slot.
     /// - Throws: `task.not_found`.
     package func setSpec(_ id: TaskID, _ spec: TaskSpec, host: String) throws {
-        guard let session = try integer("SELECT session FROM task WHERE id = ?", [id.rawValue]) else {
+        guard let session = try integer("SELECT session FROM task WHERE id = ?", id.rawValue) else {
             throw TransferError(.taskNotFound, "There is no task \(id).")
         }
         try execute(
@@ -92,15 +89,13 @@ extension StoreTransaction {
             UPDATE task SET spec = ?, url = ?, description = ?, kind = ?, priority = ?, deadline_at = ?, lane = ? \
             WHERE id = ?
             """,
-            [
-                try JSONColumn.encode(spec), spec.url ?? "", spec.description, spec.kind.rawValue,
-                (spec.priority ?? .normal).value, spec.deadlineAt?.rawValue, try lane(session, host), id.rawValue,
-            ])
+            try JSONColumn.encode(spec), spec.url ?? "", spec.description, spec.kind.rawValue,
+            (spec.priority ?? .normal).value, spec.deadlineAt?.rawValue, try lane(session, host), id.rawValue)
     }
 
     /// Moves the task among those of its priority; smaller runs first.
     package func setPosition(_ id: TaskID, _ position: Double) throws {
-        try execute("UPDATE task SET position = ? WHERE id = ?", [position, id.rawValue])
+        try execute("UPDATE task SET position = ? WHERE id = ?", position, id.rawValue)
     }
 
     /// A position before or behind all tasks of the same session and priority that have not ended, and all that will be added:
@@ -109,20 +104,18 @@ extension StoreTransaction {
     /// - Throws: `task.not_found`.
     package func outermostPosition(of id: TaskID, isLast: Bool, at now: Timestamp) throws -> Double {
         guard
-            let row = try Row.fetchOne(
-                try statement("SELECT session, priority FROM task WHERE id = ?"), arguments: [id.rawValue])
+            let row = try rows("SELECT session, priority FROM task WHERE id = ?", id.rawValue).next()
         else { throw TransferError(.taskNotFound, "There is no task \(id).") }
         let (session, priority): (Int64, Double) = (row[0], row[1])
-        let outermost = try statement(
-            """
+        let outermost = """
             SELECT \(isLast ? "max" : "min")(position) FROM task INDEXED BY task_by_rank \
             WHERE session = ? AND state = ? AND kind = ? AND priority = ?
-            """)
+            """
         var position = isLast ? Double(now.rawValue) : -Double(now.rawValue)
         for state in TaskState.allCases where !state.isFinal {
             for kind in TaskKind.allCases {
-                let found = try Double.fetchOne(
-                    outermost, arguments: [session, state.rawValue, kind.rawValue, priority])
+                let found = try rows(outermost, session, state.rawValue, kind.rawValue, priority).next()
+                    .flatMap { $0[0] as Double? }
                 guard let found else { continue }
                 let next = isLast ? max(position, found + 1, found.nextUp) : min(position, found - 1, found.nextDown)
                 if next.isFinite { position = next }
@@ -136,21 +129,21 @@ extension StoreTransaction {
     @discardableResult
     package func delete(_ id: TaskID) throws -> Bool {
         freesPages = true
-        return try changes("DELETE FROM task WHERE id = ?", [id.rawValue])
+        return try changes("DELETE FROM task WHERE id = ?", id.rawValue)
     }
 
     /// As `delete` of each of them, with one statement.
     package func delete(_ ids: [TaskID]) throws {
         guard !ids.isEmpty else { return }
-        try execute("DELETE FROM task WHERE id IN (SELECT value FROM json_each(?))", [Self.list(ids)])
+        try execute("DELETE FROM task WHERE id IN (SELECT value FROM json_each(?))", Self.list(ids))
         freesPages = true
     }
 
     /// The row of a session and host that counts queued tasks; made where missing.
     func lane(_ session: Int64, _ host: String) throws -> Int64 {
-        let known = try integer("SELECT id FROM lane WHERE session = ? AND host = ?", [session, host])
+        let known = try integer("SELECT id FROM lane WHERE session = ? AND host = ?", session, host)
         if let known { return known }
-        try execute("INSERT INTO lane (session, host) VALUES (?, ?)", [session, host])
-        return database.lastInsertedRowID
+        try execute("INSERT INTO lane (session, host) VALUES (?, ?)", session, host)
+        return connection.lastInsertedRow
     }
 }

@@ -1,4 +1,3 @@
-import GRDB
 import TransferModel
 
 extension StoreTransaction {
@@ -12,22 +11,20 @@ extension StoreTransaction {
             INSERT INTO upload_ending (task, owner, session, spec, progress, recorded_at, next_attempt_at) \
             VALUES (?, ?, ?, ?, ?, ?, ?)
             """,
-            [
-                record.id.rawValue, record.session.owner.rawValue, record.session.identifier,
-                try JSONColumn.encode(record.spec), try JSONColumn.encode(progress), now.rawValue, now.rawValue,
-            ])
+            record.id.rawValue, record.session.owner.rawValue, record.session.identifier,
+            try JSONColumn.encode(record.spec), try JSONColumn.encode(progress), now.rawValue, now.rawValue)
     }
 
     /// The server could not be told; it is tried again at `time`.
     package func postpone(_ ending: UploadEnding, failures: Int, until time: Timestamp) throws {
         try execute(
             "UPDATE upload_ending SET failures = ?, next_attempt_at = ? WHERE id = ?",
-            [failures, time.rawValue, ending.id])
+            failures, time.rawValue, ending.id)
     }
 
     /// The server knows, or will not be told any more.
     package func remove(_ ending: UploadEnding) throws {
-        try execute("DELETE FROM upload_ending WHERE id = ?", [ending.id])
+        try execute("DELETE FROM upload_ending WHERE id = ?", ending.id)
     }
 }
 

@@ -1,5 +1,3 @@
-import Foundation
-import GRDB
 import TransferModel
 
 /// Whose bytes a kept body holds.
@@ -14,17 +12,17 @@ extension StoreTransaction {
     /// Stores where an upload stands at its server; nil forgets it.
     package func setUpload(_ id: TaskID, _ progress: UploadProgress?) throws {
         guard let progress else {
-            return try execute("DELETE FROM upload WHERE task = ?", [id.rawValue])
+            return try execute("DELETE FROM upload WHERE task = ?", id.rawValue)
         }
         try execute(
             "INSERT INTO upload (task, progress) VALUES (?, ?) ON CONFLICT (task) DO UPDATE SET progress = excluded.progress",
-            [id.rawValue, try JSONColumn.encode(progress)])
+            id.rawValue, try JSONColumn.encode(progress))
     }
 
     /// Stores which file the task sends and what must not change about it.
     package func setSource(_ id: TaskID, _ source: SourceIdentity?) throws {
         guard let source else {
-            return try execute("DELETE FROM source WHERE task = ?", [id.rawValue])
+            return try execute("DELETE FROM source WHERE task = ?", id.rawValue)
         }
         try execute(
             """
@@ -32,21 +30,19 @@ extension StoreTransaction {
             ON CONFLICT (task) DO UPDATE SET device = excluded.device, inode = excluded.inode, size = excluded.size, \
             modified_ns = excluded.modified_ns
             """,
-            [
-                id.rawValue, Int64(bitPattern: source.device), Int64(bitPattern: source.inode), source.size.rawValue,
-                source.modified,
-            ])
+            id.rawValue, Int64(bitPattern: source.device), Int64(bitPattern: source.inode), source.size.rawValue,
+            source.modified)
     }
 
     /// Keeps bytes with the task, as long as it exists; nil drops them.
     package func setBody(_ id: TaskID, _ role: BodyRole, _ content: [UInt8]?) throws {
         guard let content else {
-            return try execute("DELETE FROM body WHERE task = ? AND role = ?", [id.rawValue, role.rawValue])
+            return try execute("DELETE FROM body WHERE task = ? AND role = ?", id.rawValue, role.rawValue)
         }
         try execute(
             """
             INSERT INTO body (task, role, content) VALUES (?, ?, ?) \
             ON CONFLICT (task, role) DO UPDATE SET content = excluded.content
-            """, [id.rawValue, role.rawValue, Data(content)])
+            """, id.rawValue, role.rawValue, content)
     }
 }

@@ -1,4 +1,3 @@
-import GRDB
 import TransferModel
 
 /// One body's part of a grouped commit: reads as a snapshot that sees the body's own changes, and changes.
@@ -11,20 +10,20 @@ package final class StoreTransaction: StoreSnapshot {
     /// Why nothing may be added.
     let lack: Reserve.Lack?
 
-    init(_ database: Database, recent: RecentRecords, lacking lack: Reserve.Lack?) {
+    init(_ connection: Connection, recent: RecentRecords, lacking lack: Reserve.Lack?) {
         self.lack = lack
-        super.init(database, recent: recent)
+        super.init(connection, recent: recent)
     }
 
-    func execute(_ sql: String, _ arguments: StatementArguments = StatementArguments()) throws {
-        try statement(sql).execute(arguments: arguments)
+    func execute<each Value: Bindable>(_ sql: String, _ values: repeat each Value) throws {
+        try connection.execute(sql, repeat each values)
     }
 
     /// Runs a change.
     /// - Returns: whether it met a row.
-    func changes(_ sql: String, _ arguments: StatementArguments) throws -> Bool {
-        try execute(sql, arguments)
-        return database.changesCount > 0
+    func changes<each Value: Bindable>(_ sql: String, _ values: repeat each Value) throws -> Bool {
+        try execute(sql, repeat each values)
+        return connection.changes > 0
     }
 
     /// Takes the next `count` numbers of a counter. A body that is rolled back gives its numbers back with its
@@ -32,18 +31,19 @@ package final class StoreTransaction: StoreSnapshot {
     /// - Returns: the last of them.
     func take(_ count: Int, _ counter: Counter) throws -> Int64 {
         let known =
-            try recent?.counters[counter] ?? integer("SELECT value FROM counter WHERE name = ?", [counter.rawValue])
+            try recent?.counters[counter] ?? integer("SELECT value FROM counter WHERE name = ?", counter.rawValue)
         guard let known else {
             throw TransferError(.internal, "The store has no counter \(counter.rawValue).")
         }
         let value = known + Int64(count)
-        try RowInsert.run(try statement("UPDATE counter SET value = ? WHERE name = ?"), in: database) { row in
-            row.set(1, value)
-            row.set(2, counter.rawValue)
-        }
+        let statement = try connection.statement(Self.counterChange)
+        statement.bind(all: value, counter.rawValue)
+        try statement.run()
         recent?.counters[counter] = value
         return value
     }
+
+    private static let counterChange = SQL("UPDATE counter SET value = ? WHERE name = ?")
 
     enum Counter: String {
         case event, task
@@ -71,7 +71,7 @@ package final class StoreTransaction: StoreSnapshot {
         let last = try take(events.count, .event)
         let first = last - Int64(events.count) + 1
         var payload = SharedText()
-        try Self.eventRows.run(events.count, in: database) { row, index in
+        try Self.eventRows.run(events.count, in: connection) { row, index in
             let event = events[index]
             row.set(1, first + Int64(index))
             row.set(2, event.time.rawValue)
@@ -87,16 +87,10 @@ package final class StoreTransaction: StoreSnapshot {
         }
         var counts: [UserID: Int] = [:]
         for event in events { counts[event.session.owner, default: 0] += 1 }
-        let counting = try statement(
-            """
-            INSERT INTO event_owner (owner, count, expired) VALUES (?, ?, 0) \
-            ON CONFLICT (owner) DO UPDATE SET count = count + excluded.count
-            """)
+        let counting = try connection.statement(Self.ownerCount)
         for (owner, count) in counts {
-            try RowInsert.run(counting, in: database) { row in
-                row.set(1, Int64(owner.rawValue))
-                row.set(2, Int64(count))
-            }
+            counting.bind(all: owner.rawValue, count)
+            try counting.run()
         }
         appended.reserveCapacity(appended.count + events.count)
         for (index, event) in events.enumerated() {
@@ -106,6 +100,12 @@ package final class StoreTransaction: StoreSnapshot {
         }
         return SequenceNumber(last)
     }
+
+    private static let ownerCount = SQL(
+        """
+        INSERT INTO event_owner (owner, count, expired) VALUES (?, ?, 0) \
+        ON CONFLICT (owner) DO UPDATE SET count = count + excluded.count
+        """)
 
     private static let eventRows = RowInsert(
         into: "event", ["sequence", "time", "type", "owner", "session", "task", "payload"])

@@ -19,10 +19,10 @@ final class Tidying: Sendable {
     static let patience = 20
 
     private let committer: GroupCommitter
-    private let checkpointing: Checkpointing
+    private let checkpointing: Checkpointing?
     private let state = Guarded(State())
 
-    init(_ committer: GroupCommitter, checkpointing: Checkpointing) {
+    init(_ committer: GroupCommitter, checkpointing: Checkpointing?) {
         self.committer = committer
         self.checkpointing = checkpointing
     }
@@ -51,7 +51,7 @@ final class Tidying: Sendable {
             let isQuiet = await waitForQuiet()
             // A full disk or a store that closes; the next deletion, or the next daemon, tries again.
             try? await shrink()
-            if isQuiet { await checkpointing.truncate() }
+            if isQuiet { await checkpointing?.truncate() }
         }
     }
 

@@ -1,4 +1,3 @@
-import GRDB
 import Testing
 import TransferModel
 
@@ -92,9 +91,8 @@ import TransferModel
 
     private func plan(_ query: EventQuery, _ store: TransferStore) async throws -> [String] {
         let (sql, arguments) = StoreSnapshot.eventSQL(query)
-        return try await store.pool.read { database in
-            try Row.fetchAll(database, sql: "EXPLAIN QUERY PLAN " + sql, arguments: arguments)
-                .map { $0["detail"] as String }
+        return try store.database.read { database in
+            try database.plan(sql, arguments)
         }
     }
 

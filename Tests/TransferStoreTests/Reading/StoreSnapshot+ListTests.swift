@@ -1,4 +1,3 @@
-import GRDB
 import Testing
 import TransferModel
 
@@ -252,13 +251,10 @@ extension StoreSnapshot {
         for key in [nil, ListKey(id: TaskID(5), major: 0.5, minor: 5), ListKey(id: TaskID(5), major: -1)] {
             for range in TaskListing.ranges(order, of: cell, after: key) {
                 let sql = TaskListing.sql(order, isFinal: state.isFinal, range.condition, matches: false)
-                let values: [any DatabaseValueConvertible] =
+                let values: [any Bindable] =
                     [cell.session, cell.state.rawValue, cell.kind.rawValue] + range.arguments + [7]
-                let arguments: StatementArguments = StatementArguments(values)
-                let plan = try await store.pool.read { database in
-                    try Row.fetchAll(
-                        database, sql: "EXPLAIN QUERY PLAN " + sql, arguments: arguments
-                    ).map { $0["detail"] as String }.joined(separator: "\n")
+                let plan = try store.database.read { database in
+                    try database.plan(sql, values).joined(separator: "\n")
                 }
                 #expect(plan.contains("USING COVERING INDEX task_by_"))
                 // A range, not the whole stretch; and no sorting.

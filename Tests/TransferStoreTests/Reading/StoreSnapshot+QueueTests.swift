@@ -1,4 +1,3 @@
-import GRDB
 import Testing
 import TransferModel
 
@@ -7,10 +6,9 @@ import TransferModel
 @Suite struct StoreSnapshotQueueTests {
     let fixture = Fixture()
 
-    private func plan(_ store: TransferStore, _ sql: String, _ arguments: StatementArguments) async throws -> String {
-        try await store.pool.read { database in
-            try Row.fetchAll(database, sql: "EXPLAIN QUERY PLAN " + sql, arguments: arguments)
-                .map { $0["detail"] as String }.joined(separator: "\n")
+    private func plan(_ store: TransferStore, _ sql: String, _ arguments: [any Bindable]) async throws -> String {
+        try store.database.read { database in
+            try database.plan(sql, arguments).joined(separator: "\n")
         }
     }
 

@@ -1,4 +1,3 @@
-import GRDB
 import Testing
 import TransferModel
 
@@ -102,13 +101,8 @@ import TransferModel
         let store = try fixture.open()
         for (table, column) in [("task_tag", "tag"), ("client_token", "token")] {
             for isRising in [true, false] {
-                let plan = try await store.pool.read { database in
-                    try Row.fetchAll(
-                        database,
-                        sql: "EXPLAIN QUERY PLAN "
-                            + StoreSnapshot.labelledSQL(table, column, isRising: isRising),
-                        arguments: [1, "x", 0, 1]
-                    ).map { $0["detail"] as String }
+                let plan = try store.database.read { database in
+                    try database.plan(StoreSnapshot.labelledSQL(table, column, isRising: isRising), [1, "x", 0, 1])
                 }
                 #expect(plan.count == 1 && plan[0].contains("SEARCH \(table) USING"), "\(plan)")
             }

@@ -1,4 +1,3 @@
-import GRDB
 import Testing
 import TransferModel
 
@@ -34,7 +33,7 @@ import TransferModel
         let store = try fixture.open()
         let id = try await store.add(newTask())
         let error = await transferError {
-            try await store.write { try $0.execute("UPDATE task SET \(change) WHERE id = ?", [id.rawValue]) }
+            try await store.write { try $0.execute("UPDATE task SET \(change) WHERE id = ?", id.rawValue) }
         }
         #expect(error?.code == .internal)
         let task = try await store.read { try $0.task(id) }
@@ -78,7 +77,7 @@ import TransferModel
                 #expect(try transaction.update(id, from: .waiting, to: waiting))
             }
             for kind in TaskKind.allCases {
-                try transaction.execute("UPDATE task SET kind = ?", [kind.rawValue])
+                try transaction.execute("UPDATE task SET kind = ?", kind.rawValue)
             }
             for kind in SessionKind.allCases {
                 for state in SessionState.allCases {

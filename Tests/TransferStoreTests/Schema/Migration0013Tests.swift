@@ -24,7 +24,7 @@ import TransferModel
             for (path, task) in [("/a/.f.x-1.dldpart", 7), ("/a/b/.f.x-2.dldpart", 2), ("/.f.x-3.dldpart", 3)] {
                 try transaction.execute(
                     "INSERT INTO moved_part VALUES (?, ?, ?, NULL, ?)",
-                    [path, task, alice.rawValue, epoch.rawValue])
+                    path, task, alice.rawValue, epoch.rawValue)
             }
         }
         store.close()

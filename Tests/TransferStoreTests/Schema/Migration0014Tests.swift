@@ -1,5 +1,4 @@
 import Foundation
-import GRDB
 import Testing
 import TransferModel
 
@@ -11,28 +10,25 @@ import TransferModel
     /// A database as the version before left it: one task of each of these specs, from id 1.
     private func earlier(_ specs: [String], tokens: [(String, Int)]) throws {
         try FileManager.default.createDirectory(atPath: fixture.folder, withIntermediateDirectories: false)
-        let queue = try DatabaseQueue(path: fixture.database)
-        try Schema.migrator.migrate(queue, upTo: "0013")
+        let queue = try Connection(fixture.database, .writing)
+        try Schema.migrate(queue, upTo: "0013")
         try queue.write { database in
-            try database.execute(sql: "INSERT INTO meta VALUES ('store_id', 's'), ('created_at', '0')")
-            try database.execute(
-                sql: "INSERT INTO session VALUES (1, 1000, 'shared', 'background', 'active', '{}', 0)")
-            try database.execute(sql: "INSERT INTO lane (id, session, host) VALUES (1, 1, 'h')")
+            try database.execute("INSERT INTO meta VALUES ('store_id', 's'), ('created_at', '0')")
+            try database.execute("INSERT INTO session VALUES (1, 1000, 'shared', 'background', 'active', '{}', 0)")
+            try database.execute("INSERT INTO lane (id, session, host) VALUES (1, 1, 'h')")
             for spec in specs {
                 try database.execute(
-                    sql: """
-                        INSERT INTO task (session, lane, kind, priority, position, state, attempts, failures_in_row, \
-                        integrity_restarts, created_at, budget_used, url, spec) \
-                        VALUES (1, 1, 'download', 0.5, 1, 'paused', 0, 0, 0, ?, 0, 'u', ?)
-                        """, arguments: [epoch.rawValue, spec])
+                    """
+                    INSERT INTO task (session, lane, kind, priority, position, state, attempts, failures_in_row, \
+                    integrity_restarts, created_at, budget_used, url, spec) \
+                    VALUES (1, 1, 'download', 0.5, 1, 'paused', 0, 0, 0, ?, 0, 'u', ?)
+                    """, epoch.rawValue, spec)
             }
             for (token, task) in tokens {
-                try database.execute(
-                    sql: "INSERT INTO client_token VALUES (1000, ?, ?, ?)",
-                    arguments: [token, task, epoch.rawValue])
+                try database.execute("INSERT INTO client_token VALUES (1000, ?, ?, ?)", token, task, epoch.rawValue)
             }
         }
-        try queue.close()
+        queue.close()
     }
 
     @Test func tokensAndTagsOfEarlierTasksAreKnown() async throws {

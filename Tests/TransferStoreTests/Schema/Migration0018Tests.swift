@@ -1,5 +1,4 @@
 import Foundation
-import GRDB
 import Testing
 import TransferModel
 
@@ -10,18 +9,17 @@ import TransferModel
 
     @Test func eventsOfEarlierVersionsAreCounted() async throws {
         try FileManager.default.createDirectory(atPath: fixture.folder, withIntermediateDirectories: false)
-        let queue = try DatabaseQueue(path: fixture.database)
-        try Schema.migrator.migrate(queue, upTo: "0016")
-        try await queue.write { database in
-            try database.execute(sql: "INSERT INTO meta VALUES ('store_id', 's'), ('created_at', '0')")
+        let queue = try Connection(fixture.database, .writing)
+        try Schema.migrate(queue, upTo: "0016")
+        try queue.write { database in
+            try database.execute("INSERT INTO meta VALUES ('store_id', 's'), ('created_at', '0')")
             for (sequence, owner) in [(3, 1000), (4, 1001), (5, 1000)] {
                 try database.execute(
-                    sql: "INSERT INTO event VALUES (?, 0, 'task.queued', ?, 's', NULL, NULL)",
-                    arguments: [sequence, owner])
+                    "INSERT INTO event VALUES (?, 0, 'task.queued', ?, 's', NULL, NULL)", sequence, owner)
             }
-            try database.execute(sql: "UPDATE counter SET value = 5 WHERE name = 'event'")
+            try database.execute("UPDATE counter SET value = 5 WHERE name = 'event'")
         }
-        try queue.close()
+        queue.close()
         let (counts, first) = try await fixture.open().read { snapshot in
             (try snapshot.eventCounts(), try snapshot.firstEventKept(of: bob))
         }

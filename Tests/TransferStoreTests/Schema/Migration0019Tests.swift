@@ -1,5 +1,4 @@
 import Foundation
-import GRDB
 import Testing
 import TransferModel
 
@@ -11,40 +10,36 @@ import TransferModel
     /// A database as the version before left it, with one task in each state.
     private func earlier() throws {
         try FileManager.default.createDirectory(atPath: fixture.folder, withIntermediateDirectories: false)
-        let queue = try DatabaseQueue(path: fixture.database)
-        try Schema.migrator.migrate(queue, upTo: "0018")
+        let queue = try Connection(fixture.database, .writing)
+        try Schema.migrate(queue, upTo: "0018")
         try queue.write { database in
             try database.execute(
-                sql: """
-                    INSERT INTO meta VALUES ('store_id', 's'), ('created_at', '0');
-                    INSERT INTO session VALUES (1, 1000, 'shared', 'background', 'active', '{}', 0, NULL, 0);
-                    INSERT INTO session VALUES (2, 1000, 'empty', 'background', 'active', '{}', 0, NULL, 0);
-                    INSERT INTO lane (id, session, host) VALUES (1, 1, 'h');
-                    """)
+                """
+                INSERT INTO meta VALUES ('store_id', 's'), ('created_at', '0');
+                INSERT INTO session VALUES (1, 1000, 'shared', 'background', 'active', '{}', 0, NULL, 0);
+                INSERT INTO session VALUES (2, 1000, 'empty', 'background', 'active', '{}', 0, NULL, 0);
+                INSERT INTO lane (id, session, host) VALUES (1, 1, 'h');
+                """)
             for state in TaskState.allCases {
                 try database.execute(
-                    sql: """
-                        INSERT INTO task (session, lane, kind, priority, position, state, reason, error, attempts, \
-                        failures_in_row, integrity_restarts, created_at, finished_at, budget_used, url, spec) \
-                        VALUES (1, 1, 'download', 0.5, 1, ?, ?, ?, 0, 0, 0, 0, ?, 0, 'u', '{"url":"u"}')
-                        """,
-                    arguments: [
-                        state.rawValue, state == .waiting ? "retry" : nil, state == .failed ? "{}" : nil,
-                        state.isFinal ? 1 : nil,
-                    ])
+                    """
+                    INSERT INTO task (session, lane, kind, priority, position, state, reason, error, attempts, \
+                    failures_in_row, integrity_restarts, created_at, finished_at, budget_used, url, spec) \
+                    VALUES (1, 1, 'download', 0.5, 1, ?, ?, ?, 0, 0, 0, 0, ?, 0, 'u', '{"url":"u"}')
+                    """, state.rawValue, state == .waiting ? "retry" : nil, state == .failed ? "{}" : nil,
+                    state.isFinal ? 1 : nil)
             }
-            try database.execute(
-                sql: "INSERT INTO event VALUES (1, 0, 'task.failed', 1000, 'shared', 1, NULL)")
-            try database.execute(sql: "UPDATE counter SET value = 7 WHERE name = 'task'")
-            try database.execute(sql: "UPDATE counter SET value = 1 WHERE name = 'event'")
+            try database.execute("INSERT INTO event VALUES (1, 0, 'task.failed', 1000, 'shared', 1, NULL)")
+            try database.execute("UPDATE counter SET value = 7 WHERE name = 'task'")
+            try database.execute("UPDATE counter SET value = 1 WHERE name = 'event'")
         }
-        try queue.close()
+        queue.close()
     }
 
     @Test func anEarlierDatabaseIsWholeAndCountsOn() async throws {
         try earlier()
         let store = try fixture.open()
-        let damage = try await store.pool.read { try String.fetchAll($0, sql: "PRAGMA integrity_check") }
+        let damage = try store.database.read { try $0.texts("PRAGMA integrity_check") }
         #expect(damage == ["ok"])
         #expect(try await store.read { try $0.counts().values.allSatisfy { $0 == 1 } })
         let shared = SessionKey.shared(of: alice)
@@ -95,10 +90,9 @@ import TransferModel
     /// A list of words would have SQLite make a table of them for each row.
     @Test func noRuleOfATaskHasAList() async throws {
         let store = try fixture.open()
-        let lists = try await store.pool.read { database in
-            try String.fetchAll(
-                database,
-                sql: "SELECT name FROM sqlite_schema WHERE name IN ('task', 'event_final') AND sql LIKE '% IN (''%'")
+        let lists = try store.database.read { database in
+            try database.texts(
+                "SELECT name FROM sqlite_schema WHERE name IN ('task', 'event_final') AND sql LIKE '% IN (''%'")
         }
         #expect(lists == [])
     }

@@ -1,5 +1,5 @@
+import CSQLite
 import Foundation
-import GRDB
 import Testing
 import TransferModel
 
@@ -34,9 +34,9 @@ import TransferModel
 
     @Test func aNewerDatabaseIsRefusedAndLeftAsItIs() async throws {
         try fixture.open().close()
-        let queue = try DatabaseQueue(path: fixture.database)
-        try await queue.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('9999')") }
-        try queue.close()
+        let queue = try Connection(fixture.database, .writing)
+        try queue.write { try $0.execute("INSERT INTO grdb_migrations VALUES ('9999')") }
+        queue.close()
         let before = try Data(contentsOf: URL(fileURLWithPath: fixture.database))
         let error = await transferError { _ = try fixture.open() }
         #expect(error?.message.contains("newer dld (schema 9999)") == true)
@@ -74,9 +74,9 @@ import TransferModel
 
     @Test func aDatabaseOfAnotherProgramIsRefused() async throws {
         try FileManager.default.createDirectory(atPath: fixture.folder, withIntermediateDirectories: false)
-        let queue = try DatabaseQueue(path: fixture.database)
-        try await queue.write { try $0.execute(sql: "CREATE TABLE theirs (x)") }
-        try queue.close()
+        let queue = try Connection(fixture.database, .writing)
+        try queue.write { try $0.execute("CREATE TABLE theirs (x)") }
+        queue.close()
         let error = await transferError { _ = try fixture.open() }
         #expect(error?.message.contains("another program") == true)
     }
@@ -107,7 +107,7 @@ import TransferModel
 
     @Test func aFullFolderIsNamedWithWhatToDo() {
         let folder = StateFolder(path: "/state")
-        let error = StoreOpening.refusal(of: folder, DatabaseError(resultCode: .SQLITE_FULL))
+        let error = StoreOpening.refusal(of: folder, SQLiteError(SQLITE_FULL, "It is full."))
         #expect(error.code == .diskFull)
         #expect(error.message.contains("Free some space there and start again; nothing was changed."))
     }

@@ -1,5 +1,4 @@
 import Foundation
-import GRDB
 import TestSupport
 import Testing
 import TransferModel
@@ -20,11 +19,12 @@ import TransferModel
 
     @Test func commitsDoNotWaitForACheckpoint() async throws {
         let store = try fixture.open()
+        let checkpointing = try #require(store.checkpointing)
         let held = DispatchSemaphore(value: 0)
-        store.checkpointing.queue.asyncWriteWithoutTransaction { _ in held.wait() }
+        checkpointing.thread.post(on: 0) { held.wait() }
         for _ in 0..<6 { try await write(store, pages: Checkpointing.due / 2) }
         // All of it was answered, and none of it is in the database yet.
-        #expect(store.checkpointing.length >= 2 * Checkpointing.due)
+        #expect(checkpointing.length >= 2 * Checkpointing.due)
         let size = try FileManager.default.attributesOfItem(atPath: fixture.database)[.size] as? Int ?? 0
         #expect(size < 4096 * Checkpointing.due)
         held.signal()
@@ -37,22 +37,24 @@ import TransferModel
 
     @Test func aLogThatIsTooLongIsFinishedByTheWriter() async throws {
         let store = try fixture.open()
+        let checkpointing = try #require(store.checkpointing)
         try await write(store, pages: 300)
-        let length = store.checkpointing.length
+        let length = checkpointing.length
         #expect(length >= 300)
         // As where others wrote all the time while it was copied.
-        store.checkpointing.copied((walFrameCount: Checkpointing.longest, checkpointedFrameCount: 0))
+        checkpointing.copied((length: Checkpointing.longest, copied: 0))
         try await write(store, pages: 1)
         try await write(store, pages: 1)
-        #expect(store.checkpointing.length < length)
+        #expect(checkpointing.length < length)
     }
 
     @Test func aLogIsLeftAloneWhileItIsShort() async throws {
         let store = try fixture.open()
+        let checkpointing = try #require(store.checkpointing)
         try await write(store, pages: 300)
-        let length = store.checkpointing.length
+        let length = checkpointing.length
         try await write(store, pages: 1)
-        #expect(store.checkpointing.length > length)
+        #expect(checkpointing.length > length)
     }
 
     @Test func aStoreMayBeClosedWhileItsLogIsCopied() async throws {

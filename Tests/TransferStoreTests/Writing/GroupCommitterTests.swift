@@ -1,18 +1,25 @@
+import CSQLite
 import Foundation
-import GRDB
 import Testing
 import Threading
 import TransferModel
 
 @testable import TransferStore
 
-/// Counts what SQLite commits.
-private final class CommitCounter: TransactionObserver, Sendable {
+/// Counts what SQLite commits, for as long as it is kept.
+private final class CommitCounter: Sendable {
     let count = Guarded(0)
-    func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { true }
-    func databaseDidChange(with event: DatabaseEvent) {}
-    func databaseDidCommit(_ db: Database) { count.withLock { $0 += 1 } }
-    func databaseDidRollback(_ db: Database) {}
+
+    func follow(_ writer: Connection) {
+        sqlite3_commit_hook(
+            writer.handle,
+            { context in
+                if let context {
+                    Unmanaged<CommitCounter>.fromOpaque(context).takeUnretainedValue().count.withLock { $0 += 1 }
+                }
+                return 0
+            }, Unmanaged.passUnretained(self).toOpaque())
+    }
 }
 
 private struct Refusal: Error, Equatable {}
@@ -39,7 +46,7 @@ private struct Refusal: Error, Equatable {}
     @Test func bodiesThatQueueUpShareOneCommit() async throws {
         let store = try fixture.open()
         let counter = CommitCounter()
-        store.pool.add(transactionObserver: counter, extent: .databaseLifetime)
+        store.database.write { counter.follow($0) }
         let (first, release) = try await hold(store)
         let others = (0..<100).map { number in
             Task { try await store.add(newTask(url: "https://example.org/\(number)")) }
@@ -190,7 +197,7 @@ private struct Refusal: Error, Equatable {}
 
     private func limitPages(of store: TransferStore, to count: Int) async throws {
         try await store.write { transaction in
-            _ = try Int.fetchOne(transaction.database, sql: "PRAGMA max_page_count = \(count)")
+            _ = try transaction.connection.integer("PRAGMA max_page_count = \(count)")
         }
     }
 

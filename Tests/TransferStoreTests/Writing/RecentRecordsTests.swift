@@ -1,5 +1,4 @@
 import Foundation
-import GRDB
 import Testing
 import TransferModel
 
@@ -10,7 +9,7 @@ import TransferModel
 
     /// What the rows say.
     private func read(_ id: TaskID, in transaction: StoreTransaction) throws -> TaskRecord? {
-        try StoreSnapshot(transaction.database).task(id)
+        try StoreSnapshot(transaction.connection).task(id)
     }
 
     private func rich() -> NewTask {
@@ -85,9 +84,9 @@ import TransferModel
     @Test func whatAnotherProgramChangedIsReadAgain() async throws {
         let store = try fixture.open()
         let id = try await store.add(newTask())
-        let other = try DatabaseQueue(path: fixture.database)
-        try await other.write { try $0.execute(sql: "UPDATE task SET position = 99") }
-        try other.close()
+        let other = try Connection(fixture.database, .writing)
+        try other.write { try $0.execute("UPDATE task SET position = 99") }
+        other.close()
         let position = try await store.write { try $0.task(id)?.position }
         #expect(position == 99)
     }

@@ -1,5 +1,4 @@
-import GRDB
-import GRDBSQLite
+import CSQLite
 import Testing
 import TransferModel
 
@@ -20,9 +19,9 @@ import TransferModel
 
     /// Steps of SQLite's machine for one walk over the lanes and their heads.
     private func steps(_ store: TransferStore, _ query: CandidateQuery) async throws -> Int {
-        try await store.pool.read { database in
+        try store.database.read { database in
             let statements = try [StoreSnapshot.sessionsSQL, StoreSnapshot.lanesSQL, StoreSnapshot.headsSQL].map {
-                try database.cachedStatement(sql: $0).sqliteStatement
+                try database.statement($0).handle
             }
             for statement in statements { sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_VM_STEP, 1) }
             _ = try StoreSnapshot(database).candidates(query)

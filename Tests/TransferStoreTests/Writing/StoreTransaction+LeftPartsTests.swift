@@ -1,4 +1,3 @@
-import GRDB
 import Testing
 import TransferModel
 
@@ -28,14 +27,12 @@ import TransferModel
             found += page
         }
         #expect(found == parts)
-        let plan = try await store.pool.read { database in
-            try Row.fetchAll(
-                database,
-                sql: """
-                    EXPLAIN QUERY PLAN SELECT * FROM left_part WHERE (folder, owner, name) > ('', 0, '') \
-                    ORDER BY folder, owner, name LIMIT 2
-                    """
-            ).map { $0["detail"] as String }
+        let plan = try store.database.read { database in
+            try database.plan(
+                """
+                SELECT * FROM left_part WHERE (folder, owner, name) > ('', 0, '') \
+                ORDER BY folder, owner, name LIMIT 2
+                """)
         }
         #expect(plan.count == 1 && plan[0].hasPrefix("SEARCH left_part USING PRIMARY KEY"), "\(plan)")
     }
@@ -47,9 +44,8 @@ import TransferModel
         let parts = [part("/a", "2"), part("/b", "1")]
         try await store.write { [other] in try $0.note([parts[1], other, parts[0]]) }
         #expect(try await store.read { try $0.leftParts(of: TaskID(7)) } == parts)
-        let plan = try await store.pool.read { database in
-            try Row.fetchAll(database, sql: "EXPLAIN QUERY PLAN SELECT * FROM left_part WHERE task = 7")
-                .map { $0["detail"] as String }
+        let plan = try store.database.read { database in
+            try database.plan("SELECT * FROM left_part WHERE task = 7")
         }
         #expect(plan.count == 1 && plan[0].contains("left_part_task"), "\(plan)")
     }

@@ -1,4 +1,3 @@
-import GRDB
 import Testing
 import TransferModel
 
@@ -168,10 +167,8 @@ import TransferModel
             try await store.read { try $0.queued(urls: urls, in: .shared(of: alice)) } == [1: TaskID(4), 3: TaskID(4)])
         #expect(try await store.read { try $0.queued(urls: urls, in: .shared(of: bob)) } == [0: TaskID(6)])
         #expect(try await store.read { try $0.queued(urls: [], in: .shared(of: alice)) }.isEmpty)
-        let plan = try await store.pool.read { database in
-            try Row.fetchAll(
-                database, sql: "EXPLAIN QUERY PLAN " + StoreSnapshot.queuedSQL, arguments: ["[]", 1]
-            ).map { $0["detail"] as String }
+        let plan = try store.database.read { database in
+            try database.plan(StoreSnapshot.queuedSQL, ["[]", 1])
         }
         #expect(plan.contains { $0.contains("INDEX task_url (session=? AND url=?)") }, "\(plan)")
         #expect(!plan.contains { $0.contains("TEMP B-TREE") }, "\(plan)")
@@ -279,9 +276,9 @@ import TransferModel
         }
         #expect(first)
         #expect(!second)
-        let left = try await store.pool.read { database in
+        let left = try store.database.read { database in
             try ["task", "checkpoint", "response", "task_tag", "lane", "event", "client_token"].map {
-                try Int.fetchOne(database, sql: "SELECT count(*) FROM \($0)") ?? -1
+                try database.integer("SELECT count(*) FROM \($0)") ?? -1
             }
         }
         // What the token added is remembered for a day.
@@ -306,9 +303,9 @@ import TransferModel
                 }
                 if round % 5 == 4 { throw TransferError(.internal, "Undo the whole round.") }
             }
-            try await store.pool.read { try expectDerivedRowsAgree($0) }
+            try store.database.read { try expectDerivedRowsAgree($0) }
         }
-        let tasks = try await store.pool.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM task") }
+        let tasks = try store.database.read { try $0.integer("SELECT count(*) FROM task") }
         #expect((tasks ?? 0) > 100)
     }
 
@@ -341,32 +338,28 @@ import TransferModel
     private func expectMemoryAgrees(_ transaction: StoreTransaction) throws {
         for id in try transaction.taskIDs("SELECT id FROM task") {
             guard let known = transaction.recent?.record(id) else { continue }
-            #expect(try StoreSnapshot(transaction.database).task(id) == known)
+            #expect(try StoreSnapshot(transaction.connection).task(id) == known)
         }
     }
 
-    private func expectDerivedRowsAgree(_ database: Database) throws {
-        let counted = try Row.fetchAll(
-            database, sql: "SELECT session, state, count FROM task_count WHERE count > 0 ORDER BY 1, 2")
-        let grouped = try Row.fetchAll(
-            database, sql: "SELECT session, state, count(*) AS count FROM task GROUP BY 1, 2 ORDER BY 1, 2")
+    private func expectDerivedRowsAgree(_ database: Connection) throws {
+        let counted = try database.table("SELECT session, state, count FROM task_count WHERE count > 0 ORDER BY 1, 2")
+        let grouped = try database.table(
+            "SELECT session, state, count(*) AS count FROM task GROUP BY 1, 2 ORDER BY 1, 2")
         #expect(counted == grouped)
-        let lanes = try Row.fetchAll(
-            database, sql: "SELECT id, tasks, queued, head_priority, head_position FROM lane ORDER BY id")
-        let scanned = try Row.fetchAll(
-            database,
-            sql: """
-                SELECT t.lane AS id, count(*) AS tasks, sum(t.state = 'queued') AS queued,
-                    (SELECT priority FROM task NOT INDEXED WHERE lane = t.lane AND state = 'queued'
-                        ORDER BY priority DESC, position LIMIT 1) AS head_priority,
-                    (SELECT position FROM task NOT INDEXED WHERE lane = t.lane AND state = 'queued'
-                        ORDER BY priority DESC, position LIMIT 1) AS head_position
-                FROM task t GROUP BY t.lane ORDER BY t.lane
-                """)
+        let lanes = try database.table("SELECT id, tasks, queued, head_priority, head_position FROM lane ORDER BY id")
+        let scanned = try database.table(
+            """
+            SELECT t.lane AS id, count(*) AS tasks, sum(t.state = 'queued') AS queued,
+                (SELECT priority FROM task NOT INDEXED WHERE lane = t.lane AND state = 'queued'
+                    ORDER BY priority DESC, position LIMIT 1) AS head_priority,
+                (SELECT position FROM task NOT INDEXED WHERE lane = t.lane AND state = 'queued'
+                    ORDER BY priority DESC, position LIMIT 1) AS head_position
+            FROM task t GROUP BY t.lane ORDER BY t.lane
+            """)
         #expect(lanes == scanned)
-        let mismatched = try Int.fetchOne(
-            database,
-            sql: "SELECT count(*) FROM task JOIN lane ON lane.id = task.lane WHERE lane.session <> task.session")
+        let mismatched = try database.integer(
+            "SELECT count(*) FROM task JOIN lane ON lane.id = task.lane WHERE lane.session <> task.session")
         #expect(mismatched == 0)
     }
 }

@@ -1,5 +1,4 @@
 import Foundation
-import GRDB
 import TestSupport
 import Testing
 import Threading
@@ -11,7 +10,7 @@ import TransferModel
     private let fixture = Fixture()
 
     private func pages(_ store: TransferStore) async throws -> Int {
-        try await store.pool.read { try Int.fetchOne($0, sql: "PRAGMA page_count") ?? 0 }
+        Int(try store.database.read { try $0.integer("PRAGMA page_count") } ?? 0)
     }
 
     /// Tasks of some pages each.

@@ -1,0 +1,26 @@
+#include <sqlite3.h>
+
+// Swift does not read these macros.
+static const int dld_sqlite_shared_memory_full = SQLITE_IOERR_SHMSIZE;
+static const int dld_sqlite_has_journal = SQLITE_READONLY_ROLLBACK;
+
+// Swift cannot call variadic functions.
+
+/// Before the first connection: without figures of its own SQLite takes no lock for each allocation.
+static inline int dld_sqlite_omit_memory_statistics(void) {
+    return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
+/// A name in double quotes is a name, never a text.
+static inline int dld_sqlite_require_quotes(sqlite3 *database) {
+#ifdef SQLITE_DBCONFIG_DQS_DML
+    int code = sqlite3_db_config(database, SQLITE_DBCONFIG_DQS_DDL, 0, (int *)0);
+    return code != SQLITE_OK ? code : sqlite3_db_config(database, SQLITE_DBCONFIG_DQS_DML, 0, (int *)0);
+#else
+    return SQLITE_OK;
+#endif
+}
+
+static inline int dld_sqlite_enable_triggers(sqlite3 *database, int isOn) {
+    return sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_TRIGGER, isOn, (int *)0);
+}

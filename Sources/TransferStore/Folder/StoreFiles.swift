@@ -1,0 +1,7 @@
+/// What a store on a disk has beside its database.
+struct StoreFiles: Sendable {
+    let folder: StateFolder
+    let lock: InstanceLock
+    let reserve: Reserve
+    let place: DatabasePlace
+}

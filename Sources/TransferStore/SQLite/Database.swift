@@ -1,0 +1,102 @@
+import Threading
+import TransferModel
+
+/// The connections of one database: one that writes, and some that read the last commit beside it.
+///
+/// A database in memory has one connection; reads wait for the commit that runs.
+final class Database: Sendable {
+    /// Reads at one time.
+    static let readers = 4
+
+    private struct Pool {
+        var idle: [Connection] = []
+        /// All that are open, idle or lent.
+        var open = 0
+        /// Grows when what is open is to be closed.
+        var generation = 0
+        var isClosed = false
+    }
+
+    /// nil for a database in memory.
+    let path: String?
+    private let writer: Guarded<Connection>
+    private let pool = ConditionLock(Pool())
+
+    /// - Parameter writer: of `path`, ready to be used.
+    init(_ writer: sending Connection, path: String?) {
+        self.path = path
+        self.writer = Guarded(writer)
+    }
+
+    /// Runs `body` on the connection that writes, alone.
+    func write<Value>(_ body: (Connection) throws -> Value) rethrows -> Value {
+        try writer.withLock { try body($0) }
+    }
+
+    /// Runs `body` on the last commit; blocks while all readers are busy.
+    /// - Throws: what `body` throws; `SQLiteError`.
+    func read<Value>(_ body: (Connection) throws -> Value) throws -> Value {
+        guard let path else {
+            return try write { connection in try connection.reading { try body(connection) } }
+        }
+        guard let (known, generation) = take() else { throw TransferError(.shuttingDown, "The store is closed.") }
+        var lent: Connection?
+        defer { giveBack(lent, generation) }
+        let reader = try known ?? Connection(path, .reading)
+        lent = reader
+        return try reader.reading { try body(reader) }
+    }
+
+    /// - Returns: a connection, or the right to open one; nil once the database is closed.
+    private func take() -> (known: Connection?, generation: Int)? {
+        pool.wait { pool -> (known: Connection?, generation: Int)?? in
+            if pool.isClosed { return .some(nil) }
+            if let known = pool.idle.popLast() { return (known, pool.generation) }
+            guard pool.open < Self.readers else { return nil }
+            pool.open += 1
+            return (nil, pool.generation)
+        }
+    }
+
+    /// - Parameter connection: nil if none could be opened.
+    private func giveBack(_ connection: Connection?, _ generation: Int) {
+        let isKept = pool.withLock { pool in
+            guard let connection, !pool.isClosed, pool.generation == generation else {
+                pool.open -= 1
+                return false
+            }
+            pool.idle.append(connection)
+            return true
+        }
+        if !isKept { connection?.close() }
+        pool.signal()
+    }
+
+    /// Closes what nobody reads with, and has the others closed when they are given back.
+    private func closeReaders() {
+        let idle = pool.withLock { pool in
+            let idle = pool.idle
+            pool.idle = []
+            pool.open -= idle.count
+            pool.generation += 1
+            return idle
+        }
+        for connection in idle { connection.close() }
+    }
+
+    /// Gives back the pages that SQLite keeps in memory; waits for what is being written.
+    func releaseMemory() {
+        closeReaders()
+        write { $0.releaseMemory() }
+    }
+
+    /// Closes everything; a reader that is busy keeps its connection until it is done.
+    /// - Returns: whether no connection is open any more.
+    func close() -> Bool {
+        pool.withLock { $0.isClosed = true }
+        pool.broadcast()
+        closeReaders()
+        write { $0.close() }
+        return pool.withLock { $0.open == 0 }
+    }
+}

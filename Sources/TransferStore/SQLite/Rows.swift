@@ -1,0 +1,51 @@
+/// The rows of a query, one after the other.
+final class Rows {
+    private let statement: Statement
+
+    /// Takes a statement whose parameters are bound.
+    init(_ statement: Statement) { self.statement = statement }
+
+    /// Others may use the statement now, and what was bound does not stay in memory.
+    deinit { statement.clear() }
+
+    /// The row is valid until the next one is asked for.
+    /// - Throws: `SQLiteError`.
+    func next() throws -> Row? { try statement.step() ? Row(self, statement) : nil }
+
+    func map<Value>(_ body: (Row) throws -> Value) throws -> [Value] {
+        var values: [Value] = []
+        while let row = try next() { values.append(try body(row)) }
+        return values
+    }
+}
+
+/// A row by the positions of its columns. A value of another type is converted as SQLite does it; NULL is zero, or an empty
+/// text, unless an optional value is asked for.
+struct Row {
+    /// Keeps the row where it is.
+    private let rows: Rows
+    private let statement: Statement
+
+    fileprivate init(_ rows: Rows, _ statement: Statement) {
+        self.rows = rows
+        self.statement = statement
+    }
+
+    subscript(_ column: Int) -> Int64 { statement.integer(Int32(column)) }
+    subscript(_ column: Int) -> Int64? { isNull(column) ? nil : self[column] as Int64 }
+    subscript(_ column: Int) -> Int { Int(self[column] as Int64) }
+    subscript(_ column: Int) -> UInt32 { UInt32(truncatingIfNeeded: self[column] as Int64) }
+    subscript(_ column: Int) -> Bool { self[column] as Int64 != 0 }
+    subscript(_ column: Int) -> Double { statement.real(Int32(column)) }
+    subscript(_ column: Int) -> Double? { isNull(column) ? nil : self[column] as Double }
+    subscript(_ column: Int) -> String { statement.text(Int32(column)) ?? "" }
+    subscript(_ column: Int) -> String? { statement.text(Int32(column)) }
+    subscript(_ column: Int) -> [UInt8]? { statement.bytes(Int32(column)) }
+
+    /// Bytes of a text.
+    func length(_ column: Int) -> Int { statement.length(Int32(column)) }
+
+    var count: Int { Int(statement.columnCount) }
+
+    private func isNull(_ column: Int) -> Bool { statement.isNull(Int32(column)) }
+}
