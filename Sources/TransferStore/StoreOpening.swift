@@ -96,6 +96,8 @@ enum StoreOpening {
     private static func prepare(_ writer: Connection) throws -> String {
         try writer.execute("PRAGMA temp_store = MEMORY")
         try Schema.migrate(writer)
+        // This connection counts by itself: see Tallies.
+        try writer.enableTriggers(false)
         return try identify(writer)
     }
 

@@ -111,6 +111,28 @@ extension Connection {
     }
 }
 
+/// Counters, lanes and their heads are what a scan of the tasks gives.
+func expectDerivedRowsAgree(_ database: Connection) throws {
+    let counted = try database.table("SELECT session, state, count FROM task_count WHERE count > 0 ORDER BY 1, 2")
+    let grouped = try database.table(
+        "SELECT session, state, count(*) AS count FROM task GROUP BY 1, 2 ORDER BY 1, 2")
+    #expect(counted == grouped)
+    let lanes = try database.table("SELECT id, tasks, queued, head_priority, head_position FROM lane ORDER BY id")
+    let scanned = try database.table(
+        """
+        SELECT t.lane AS id, count(*) AS tasks, sum(t.state = 'queued') AS queued,
+            (SELECT priority FROM task NOT INDEXED WHERE lane = t.lane AND state = 'queued'
+                ORDER BY priority DESC, position LIMIT 1) AS head_priority,
+            (SELECT position FROM task NOT INDEXED WHERE lane = t.lane AND state = 'queued'
+                ORDER BY priority DESC, position LIMIT 1) AS head_position
+        FROM task t GROUP BY t.lane ORDER BY t.lane
+        """)
+    #expect(lanes == scanned)
+    let mismatched = try database.integer(
+        "SELECT count(*) FROM task JOIN lane ON lane.id = task.lane WHERE lane.session <> task.session")
+    #expect(mismatched == 0)
+}
+
 /// Numbers that look random and are the same in every run (SplitMix64).
 struct SeededGenerator: RandomNumberGenerator {
     var state: UInt64

@@ -21,7 +21,8 @@ extension StoreSnapshot {
 
     /// Number of the last event ever stored; zero before the first.
     package func eventHead() throws -> SequenceNumber {
-        SequenceNumber(try integer("SELECT value FROM counter WHERE name = 'event'") ?? 0)
+        if let recent { return SequenceNumber(try recent.tallies.last(.event, in: connection)) }
+        return SequenceNumber(try integer("SELECT value FROM counter WHERE name = 'event'") ?? 0)
     }
 
     /// The number from which on retention has taken no event of `owner`, or of anybody.

@@ -81,7 +81,8 @@ extension StoreSnapshot {
 
     /// Sessions that are paused: from an index that has no others.
     package func pausedSessions() throws -> Set<SessionKey> {
-        let rows = try rows(
+        // Of no counter: asked for with each claim.
+        let rows = try connection.rows(
             "SELECT owner, identifier FROM session INDEXED BY session_paused WHERE paused_since IS NOT NULL")
         var keys: Set<SessionKey> = []
         while let row = try rows.next() { keys.insert(SessionKey(owner: UserID(row[0] as UInt32), identifier: row[1])) }
@@ -90,7 +91,11 @@ extension StoreSnapshot {
 
     /// Whether some task of the session is in a state that is not final.
     package func hasUnfinishedTasks(_ session: SessionKey) throws -> Bool {
-        try counts(session: session).contains { state, count in !state.isFinal && count > 0 }
+        guard let recent else {
+            return try counts(session: session).contains { state, count in !state.isFinal && count > 0 }
+        }
+        guard let row = try sessionRow(session) else { return false }
+        return try recent.tallies.hasUnfinishedTasks(row, in: connection)
     }
 
     /// Completed, failed and cancelled events of the session that `subscriber` of the same owner has not acknowledged.
@@ -105,7 +110,7 @@ extension StoreSnapshot {
     }
 
     func sessionRow(_ key: SessionKey) throws -> Int64? {
-        try integer(
+        try connection.integer(
             "SELECT id FROM session WHERE owner = ? AND identifier = ?", key.owner.rawValue, key.identifier)
     }
 

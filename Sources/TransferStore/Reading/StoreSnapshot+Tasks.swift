@@ -5,9 +5,10 @@ extension StoreSnapshot {
     /// - Throws: `internal` where it cannot be read.
     package func task(_ id: TaskID) throws -> TaskRecord? {
         if let known = recent?.record(id) { return known }
-        guard let row = try rows(Self.taskSQL, id.rawValue).next() else { return nil }
+        guard let row = try connection.rows(Self.taskSQL, id.rawValue).next() else { return nil }
         let record = try TaskRow.record(row)
-        recent?.noteRead(record, expiry: TaskRow.expiry(row), length: TaskRow.specLength(row))
+        recent?.noteRead(
+            record, TaskRow.place(row), expiry: TaskRow.expiry(row), length: TaskRow.specLength(row))
         return record
     }
 

@@ -14,23 +14,30 @@ package class StoreSnapshot {
         self.recent = recent
     }
 
+    /// Has rows say what they should before they are read.
+    func settle() throws {}
+
     func rows<each Value: Bindable>(_ sql: String, _ values: repeat each Value) throws -> Rows {
-        try connection.rows(sql, repeat each values)
+        try settle()
+        return try connection.rows(sql, repeat each values)
     }
 
     func rows(_ sql: String, list values: [any Bindable]) throws -> Rows {
-        try connection.rows(sql, list: values)
+        try settle()
+        return try connection.rows(sql, list: values)
     }
 
     func integer<each Value: Bindable>(_ sql: String, _ values: repeat each Value) throws -> Int64? {
-        try connection.integer(sql, repeat each values)
+        try settle()
+        return try connection.integer(sql, repeat each values)
     }
 
     func text<each Value: Bindable>(_ sql: String, _ values: repeat each Value) throws -> String? {
-        try connection.text(sql, repeat each values)
+        try settle()
+        return try connection.text(sql, repeat each values)
     }
 
     func taskIDs<each Value: Bindable>(_ sql: String, _ values: repeat each Value) throws -> [TaskID] {
-        try connection.rows(sql, repeat each values).map { TaskID($0[0] as Int64) }
+        try rows(sql, repeat each values).map { TaskID($0[0] as Int64) }
     }
 }

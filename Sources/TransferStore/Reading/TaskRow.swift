@@ -12,7 +12,7 @@ enum TaskRow {
         checkpoint.inode, checkpoint.server_digests, response.document, \
         upload.progress, source.device, source.inode, source.size, source.modified_ns, checkpoint.ranges, \
         checkpoint.origin, task.kind, task.short_body, task.result_inode, task.result_changed_ns, task.result_crc32c, \
-        task.expires_at
+        task.expires_at, task.session, task.lane
         """
 
     static let joins = """
@@ -32,6 +32,7 @@ enum TaskRow {
 
     /// What only the store itself asks for: when the time for the resource runs out, and how long the spec's text is.
     static func expiry(_ row: Row) -> Timestamp? { timestamp(row[47]) }
+    static func place(_ row: Row) -> Tallies.Place { Tallies.Place(session: row[48], lane: row[49]) }
     static func specLength(_ row: Row) -> Int { row.length(3) }
 
     /// The task with the text of its spec and its answer in place of both.

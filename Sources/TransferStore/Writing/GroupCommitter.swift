@@ -179,6 +179,7 @@ final class GroupCommitter: Sendable {
         try writer.writing {
             recent.begin(writer)
             for write in group where isDone { isDone = try run(write, in: writer, into: &outcome) { try $0() } }
+            if isDone { try recent.tallies.write(to: writer) }
             return isDone ? .commit : .rollback
         }
         return isDone
@@ -192,7 +193,10 @@ final class GroupCommitter: Sendable {
             recent.begin(writer)
             for write in group {
                 _ = try run(write, in: writer, into: &outcome) { body in
-                    try writer.savepoint(body)
+                    try writer.savepoint {
+                        try body()
+                        try recent.tallies.write(to: writer)
+                    }
                 }
             }
             return .commit

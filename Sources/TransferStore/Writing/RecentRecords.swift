@@ -2,7 +2,8 @@ import CSQLite
 import Glibc
 import TransferModel
 
-/// Records of tasks that were read or written a moment ago, as their rows are now: what is claimed was added just before, and
+/// What the connection that writes knows without reading: counters, and records of tasks that were read or written a moment
+/// ago, as their rows are now. What is claimed was added just before, and
 /// what ends was claimed just before. Neither is read and decoded again.
 ///
 /// SQLite tells of each row that changes, so that nobody can forget to; a body that is undone, and a commit of another
@@ -10,6 +11,7 @@ import TransferModel
 final class RecentRecords: @unchecked Sendable {
     private struct Entry {
         var record: TaskRecord
+        var place: Tallies.Place
         /// `expires_at`, of which a record says nothing.
         var expiry: Timestamp?
         var cost: Int
@@ -21,8 +23,7 @@ final class RecentRecords: @unchecked Sendable {
     static let least = 2 << 10
 
     private var entries: [TaskID: Entry] = [:]
-    /// The last numbers given out, where they are known.
-    var counters: [StoreTransaction.Counter: Int64] = [:]
+    var tallies = Tallies()
     private var bytes = 0
     /// Of the database after the last commit of this connection.
     private var version: UInt32?
@@ -54,25 +55,25 @@ final class RecentRecords: @unchecked Sendable {
     func record(_ id: TaskID) -> TaskRecord? { entries[id]?.record }
 
     /// The stored status, and `expires_at`.
-    func stored(_ id: TaskID) -> (status: TaskStatus, expiry: Timestamp?)? {
-        entries[id].map { ($0.record.status, $0.expiry) }
+    func stored(_ id: TaskID) -> (status: TaskStatus, expiry: Timestamp?, place: Tallies.Place)? {
+        entries[id].map { ($0.record.status, $0.expiry, $0.place) }
     }
 
     /// Takes a task that was added.
     /// - Parameter length: of its spec's text.
-    func noteAdded(_ record: @autoclosure () -> TaskRecord, expiry: Timestamp?, length: Int) {
+    func noteAdded(_ record: @autoclosure () -> TaskRecord, _ place: Tallies.Place, expiry: Timestamp?, length: Int) {
         let cost = Self.least + length
         guard bytes + cost <= Self.most else { return }
-        keep(record(), expiry, cost)
+        keep(record(), place, expiry, cost)
     }
 
     /// Takes a task that was read.
-    func noteRead(_ record: TaskRecord, expiry: Timestamp?, length: Int) {
+    func noteRead(_ record: TaskRecord, _ place: Tallies.Place, expiry: Timestamp?, length: Int) {
         let cost = Self.least + length
         guard !record.status.state.isFinal, cost <= Self.most / 16 else { return }
         // What is kept is not what is asked for.
         if bytes + cost > Self.most { (entries, bytes) = ([:], 0) }
-        keep(record, expiry, cost)
+        keep(record, place, expiry, cost)
     }
 
     /// Runs `write`, which stores `change` and nothing else that a record has.
@@ -82,19 +83,20 @@ final class RecentRecords: @unchecked Sendable {
         guard try write() else { return false }
         if var known, !change.status.state.isFinal, change.result == nil {
             known.record.status = change.status
-            keep(known.record, expiry, known.cost)
+            keep(known.record, known.place, expiry, known.cost)
         }
         return true
     }
 
     func forgetAll() {
         entries = [:]
-        counters = [:]
+        tallies = Tallies()
         bytes = 0
     }
 
-    private func keep(_ record: TaskRecord, _ expiry: Timestamp?, _ cost: Int) {
-        let replaced = entries.updateValue(Entry(record: record, expiry: expiry, cost: cost), forKey: record.id)
+    private func keep(_ record: TaskRecord, _ place: Tallies.Place, _ expiry: Timestamp?, _ cost: Int) {
+        let replaced = entries.updateValue(
+            Entry(record: record, place: place, expiry: expiry, cost: cost), forKey: record.id)
         bytes += cost - (replaced?.cost ?? 0)
     }
 

@@ -17,18 +17,23 @@ extension StoreTransaction {
         let last = try take(tasks.count, .task)
         let first = last - Int64(tasks.count) + 1
         var places = TaskPlaces()
-        var lengths: [Int] = []
+        var (lengths, counted): ([Int], [Tallies.Place]) = ([], [])
         lengths.reserveCapacity(tasks.count)
+        counted.reserveCapacity(tasks.count)
         try Self.taskRows.run(tasks.count, in: connection) { row, index in
             let task = tasks[index]
             let place = try places.place(of: task, in: self)
             let text = try task.specText ?? StoredSpec.text(task.spec)
             lengths.append(text.utf8.count)
+            counted.append(place)
             try Self.bind(task, text, id: first + Int64(index), place, to: row)
         }
-        for (index, task) in tasks.enumerated() where task.hasOneRow {
-            recent?.noteAdded(
-                task.record(TaskID(first + Int64(index))), expiry: task.storedExpiry, length: lengths[index])
+        for (index, task) in tasks.enumerated() {
+            try memory.tallies.count(counted[index], task.status.state, by: 1, in: connection)
+            guard task.hasOneRow else { continue }
+            memory.noteAdded(
+                task.record(TaskID(first + Int64(index))), counted[index], expiry: task.storedExpiry,
+                length: lengths[index])
         }
         for (index, task) in tasks.enumerated() { try insertBelongings(of: task, TaskID(first + Int64(index))) }
         return (first...last).map { TaskID($0) }
@@ -63,7 +68,7 @@ extension StoreTransaction {
         ])
 
     private static func bind(
-        _ task: NewTask, _ specText: String, id: Int64, _ place: (session: Int64, lane: Int64), to row: RowValues
+        _ task: NewTask, _ specText: String, id: Int64, _ place: Tallies.Place, to row: RowValues
     ) throws {
         let status = task.status
         row.set(1, id)
@@ -124,11 +129,11 @@ private struct TaskPlaces {
     private var sessions: [SessionKey: Int64] = [:]
     private var lanes: [Lane: Int64] = [:]
     /// Of the task before: most calls are for one host.
-    private var last: (session: SessionKey, host: String, place: (session: Int64, lane: Int64))?
+    private var last: (session: SessionKey, host: String, place: Tallies.Place)?
 
     mutating func place(
         of task: NewTask, in transaction: StoreTransaction
-    ) throws -> (session: Int64, lane: Int64) {
+    ) throws -> Tallies.Place {
         if let last, last.host == task.host, last.session == task.session { return last.place }
         let place = try find(task, in: transaction)
         last = (task.session, task.host, place)
@@ -137,12 +142,12 @@ private struct TaskPlaces {
 
     private mutating func find(
         _ task: NewTask, in transaction: StoreTransaction
-    ) throws -> (session: Int64, lane: Int64) {
+    ) throws -> Tallies.Place {
         let session = try sessions[task.session] ?? transaction.existingSession(task.session)
         sessions[task.session] = session
         let key = Lane(session: session, host: task.host)
         let lane = try lanes[key] ?? transaction.lane(session, task.host)
         lanes[key] = lane
-        return (session, lane)
+        return Tallies.Place(session: session, lane: lane)
     }
 }

@@ -3,7 +3,10 @@ import TransferModel
 extension StoreTransaction {
     /// Stores a new session.
     /// - Throws: `internal` where the owner has one of this identifier: look it up in the same transaction first.
-    package func insertSession(_ session: SessionRecord) throws {
+    package func insertSession(_ session: SessionRecord) throws { _ = try add(session) }
+
+    /// - Returns: the row of the new session.
+    private func add(_ session: SessionRecord) throws -> Int64 {
         knownSessions[session.key] = nil
         try execute(
             """
@@ -11,6 +14,11 @@ extension StoreTransaction {
             """,
             session.key.owner.rawValue, session.key.identifier, session.kind.rawValue, session.state.rawValue,
             try JSONColumn.encode(session.configuration), session.createdAt.rawValue)
+        let row = connection.lastInsertedRow
+        for state in TaskState.allCases {
+            try execute("INSERT INTO task_count (session, state, count) VALUES (?, ?, 0)", row, state.rawValue)
+        }
+        return row
     }
 
     /// Replaces everything but the key of a stored session, or of `shared`, which need not be stored before.
@@ -33,8 +41,7 @@ extension StoreTransaction {
     func existingSession(_ key: SessionKey) throws -> Int64 {
         if let row = try sessionRow(key) { return row }
         guard let unwritten = try session(key) else { throw TransferError.noSession(key.identifier) }
-        try insertSession(unwritten)
-        return connection.lastInsertedRow
+        return try add(unwritten)
     }
 
     /// Notes that the durable subscriber has handled everything up to `sequence`; never goes back.

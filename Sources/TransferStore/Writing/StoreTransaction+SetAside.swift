@@ -34,13 +34,16 @@ extension StoreTransaction {
         for table in ["checkpoint", "response", "upload"] {
             try execute("DELETE FROM \(table) WHERE task = ?", id.rawValue)
         }
-        try execute(
-            """
-            UPDATE task SET spec = ?, error = ?, state = ?, reason = NULL, next_attempt_at = NULL, short_body = NULL, \
-            budget_mark = NULL, expires_at = NULL, deadline_at = NULL, finished_at = coalesce(finished_at, ?) WHERE id = ?
-            """,
-            try JSONColumn.encode(spec), isCompleted ? nil : try JSONColumn.encode(error),
-            (task.state.isFinal ? task.state : .failed).rawValue, now.rawValue, id.rawValue)
+        let text = try JSONColumn.encode(spec)
+        let reason = isCompleted ? nil : try JSONColumn.encode(error)
+        try recounting(id) {
+            try connection.execute(
+                """
+                UPDATE task SET spec = ?, error = ?, state = ?, reason = NULL, next_attempt_at = NULL, short_body = NULL, \
+                budget_mark = NULL, expires_at = NULL, deadline_at = NULL, \
+                finished_at = coalesce(finished_at, ?) WHERE id = ?
+                """, text, reason, (task.state.isFinal ? task.state : .failed).rawValue, now.rawValue, id.rawValue)
+        }
         return task
     }
 

@@ -84,18 +84,23 @@ extension StoreTransaction {
         guard let session = try integer("SELECT session FROM task WHERE id = ?", id.rawValue) else {
             throw TransferError(.taskNotFound, "There is no task \(id).")
         }
-        try execute(
-            """
-            UPDATE task SET spec = ?, url = ?, description = ?, kind = ?, priority = ?, deadline_at = ?, lane = ? \
-            WHERE id = ?
-            """,
-            try JSONColumn.encode(spec), spec.url ?? "", spec.description, spec.kind.rawValue,
-            (spec.priority ?? .normal).value, spec.deadlineAt?.rawValue, try lane(session, host), id.rawValue)
+        let (text, lane) = (try JSONColumn.encode(spec), try lane(session, host))
+        try recounting(id) {
+            try connection.execute(
+                """
+                UPDATE task SET spec = ?, url = ?, description = ?, kind = ?, priority = ?, deadline_at = ?, lane = ? \
+                WHERE id = ?
+                """,
+                text, spec.url ?? "", spec.description, spec.kind.rawValue, (spec.priority ?? .normal).value,
+                spec.deadlineAt?.rawValue, lane, id.rawValue)
+        }
     }
 
     /// Moves the task among those of its priority; smaller runs first.
     package func setPosition(_ id: TaskID, _ position: Double) throws {
-        try execute("UPDATE task SET position = ? WHERE id = ?", position, id.rawValue)
+        try recounting(id) {
+            try connection.execute("UPDATE task SET position = ? WHERE id = ?", position, id.rawValue)
+        }
     }
 
     /// A position before or behind all tasks of the same session and priority that have not ended, and all that will be added:
@@ -128,15 +133,19 @@ extension StoreTransaction {
     /// - Returns: whether it was there.
     @discardableResult
     package func delete(_ id: TaskID) throws -> Bool {
+        guard let (place, state) = try place(of: id) else { return false }
         freesPages = true
-        return try changes("DELETE FROM task WHERE id = ?", id.rawValue)
+        try connection.execute("DELETE FROM task WHERE id = ?", id.rawValue)
+        try connection.execute(
+            "UPDATE client_token SET removed_as = ? WHERE task = ?",
+            (state.isFinal ? state : .cancelled).rawValue, id.rawValue)
+        try memory.tallies.count(place, state, by: -1, in: connection)
+        return true
     }
 
-    /// As `delete` of each of them, with one statement.
+    /// As `delete` of each of them.
     package func delete(_ ids: [TaskID]) throws {
-        guard !ids.isEmpty else { return }
-        try execute("DELETE FROM task WHERE id IN (SELECT value FROM json_each(?))", Self.list(ids))
-        freesPages = true
+        for id in ids { try delete(id) }
     }
 
     /// The row of a session and host that counts queued tasks; made where missing.

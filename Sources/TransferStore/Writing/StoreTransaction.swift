@@ -6,16 +6,21 @@ package final class StoreTransaction: StoreSnapshot {
     private(set) var appended: [EventRecord] = []
     /// Rows were deleted: the file may have pages to give back.
     var freesPages = false
-    var statusUpdate: StatusUpdate?
     /// Why nothing may be added.
     let lack: Reserve.Lack?
+    let memory: RecentRecords
 
     init(_ connection: Connection, recent: RecentRecords, lacking lack: Reserve.Lack?) {
         self.lack = lack
+        memory = recent
         super.init(connection, recent: recent)
     }
 
+    /// Writes the counters, so that any statement sees them as they should be.
+    override func settle() throws { try memory.tallies.write(to: connection) }
+
     func execute<each Value: Bindable>(_ sql: String, _ values: repeat each Value) throws {
+        try settle()
         try connection.execute(sql, repeat each values)
     }
 
@@ -30,20 +35,29 @@ package final class StoreTransaction: StoreSnapshot {
     /// savepoint: the log has no hole.
     /// - Returns: the last of them.
     func take(_ count: Int, _ counter: Counter) throws -> Int64 {
-        let known =
-            try recent?.counters[counter] ?? integer("SELECT value FROM counter WHERE name = ?", counter.rawValue)
-        guard let known else {
-            throw TransferError(.internal, "The store has no counter \(counter.rawValue).")
-        }
-        let value = known + Int64(count)
-        let statement = try connection.statement(Self.counterChange)
-        statement.bind(all: value, counter.rawValue)
-        try statement.run()
-        recent?.counters[counter] = value
-        return value
+        try memory.tallies.take(count, counter, in: connection)
     }
 
-    private static let counterChange = SQL("UPDATE counter SET value = ? WHERE name = ?")
+    /// Where a task counts, and its state; nil if there is no such task.
+    func place(of id: TaskID) throws -> (place: Tallies.Place, state: TaskState)? {
+        let rows = try connection.rows("SELECT session, lane, state FROM task WHERE id = ?", id.rawValue)
+        return try rows.next().map { row in
+            (Tallies.Place(session: row[0], lane: row[1]), try JSONColumn.word(row[2]))
+        }
+    }
+
+    /// Runs a change of a task's state, lane or rank: it is taken out of the counters, and counted again as what it is then.
+    /// - Returns: what `change` returns.
+    func recounting<Value>(_ id: TaskID, _ change: () throws -> Value) throws -> Value {
+        if let (place, state) = try place(of: id) {
+            try memory.tallies.count(place, state, by: -1, in: connection)
+        }
+        let value = try change()
+        if let (place, state) = try place(of: id) {
+            try memory.tallies.count(place, state, by: 1, in: connection)
+        }
+        return value
+    }
 
     enum Counter: String {
         case event, task
@@ -87,11 +101,7 @@ package final class StoreTransaction: StoreSnapshot {
         }
         var counts: [UserID: Int] = [:]
         for event in events { counts[event.session.owner, default: 0] += 1 }
-        let counting = try connection.statement(Self.ownerCount)
-        for (owner, count) in counts {
-            counting.bind(all: owner.rawValue, count)
-            try counting.run()
-        }
+        for (owner, count) in counts { memory.tallies.countEvents(owner, count) }
         appended.reserveCapacity(appended.count + events.count)
         for (index, event) in events.enumerated() {
             var event = event
@@ -100,12 +110,6 @@ package final class StoreTransaction: StoreSnapshot {
         }
         return SequenceNumber(last)
     }
-
-    private static let ownerCount = SQL(
-        """
-        INSERT INTO event_owner (owner, count, expired) VALUES (?, ?, 0) \
-        ON CONFLICT (owner) DO UPDATE SET count = count + excluded.count
-        """)
 
     private static let eventRows = RowInsert(
         into: "event", ["sequence", "time", "type", "owner", "session", "task", "payload"])

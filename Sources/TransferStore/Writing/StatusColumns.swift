@@ -1,0 +1,123 @@
+import Threading
+import TransferModel
+
+/// Which columns a change of a task's status writes: those of the status, `expires_at`, and those of what the task left.
+struct StatusColumns: OptionSet, Hashable {
+    let rawValue: UInt32
+
+    static let state = StatusColumns(rawValue: 1 << 0)
+    static let reason = StatusColumns(rawValue: 1 << 1)
+    static let nextAttempt = StatusColumns(rawValue: 1 << 2)
+    static let error = StatusColumns(rawValue: 1 << 3)
+    static let attempts = StatusColumns(rawValue: 1 << 4)
+    static let failures = StatusColumns(rawValue: 1 << 5)
+    static let restarts = StatusColumns(rawValue: 1 << 6)
+    static let started = StatusColumns(rawValue: 1 << 7)
+    static let finished = StatusColumns(rawValue: 1 << 8)
+    static let used = StatusColumns(rawValue: 1 << 9)
+    static let mark = StatusColumns(rawValue: 1 << 10)
+    static let unresolved = StatusColumns(rawValue: 1 << 11)
+    static let shortBody = StatusColumns(rawValue: 1 << 12)
+    static let expiry = StatusColumns(rawValue: 1 << 13)
+    /// What the task left: seven columns that are written together.
+    static let result = StatusColumns(rawValue: 1 << 14)
+
+    /// Those of the status.
+    private static let status = StatusColumns(rawValue: 1 << 13 - 1)
+
+    /// Names by bit; the last one has several.
+    private static let names = [
+        "state", "reason", "next_attempt_at", "error", "attempts", "failures_in_row", "integrity_restarts",
+        "started_at", "finished_at", "budget_used", "budget_mark", "unresolved_since", "short_body", "expires_at",
+        "result_file = ?, result_bytes = ?, result_sha256 = ?, result_verified = ?, result_inode = ?, "
+            + "result_changed_ns = ?, result_crc32c",
+    ]
+
+    /// - Parameter old: nil if it is not known. The state is always written: there is something to write then.
+    static func changed(from old: TaskStatus?, to new: TaskStatus) -> StatusColumns {
+        guard let old else { return status }
+        var changed: StatusColumns = .state
+        if old.reason != new.reason { changed.insert(.reason) }
+        if old.nextAttemptAt != new.nextAttemptAt { changed.insert(.nextAttempt) }
+        if old.error != new.error { changed.insert(.error) }
+        if old.attempts != new.attempts { changed.insert(.attempts) }
+        if old.failuresInRow != new.failuresInRow { changed.insert(.failures) }
+        if old.integrityRestarts != new.integrityRestarts { changed.insert(.restarts) }
+        if old.startedAt != new.startedAt { changed.insert(.started) }
+        if old.finishedAt != new.finishedAt { changed.insert(.finished) }
+        if old.budgetUsed != new.budgetUsed { changed.insert(.used) }
+        if old.budgetMark != new.budgetMark { changed.insert(.mark) }
+        if old.unresolvedSince != new.unresolvedSince { changed.insert(.unresolved) }
+        if old.shortBody != new.shortBody { changed.insert(.shortBody) }
+        return changed
+    }
+
+    /// The statement that writes them. OR FAIL: what is refused is undone with its body, so SQLite need not copy each page
+    /// before it changes.
+    var update: SQL {
+        Self.updates.withLock { known in
+            if let sql = known[self] { return sql }
+            let names = Self.names.indices.filter { rawValue & 1 << $0 != 0 }.map { Self.names[$0] + " = ?" }
+            let sql = SQL("UPDATE OR FAIL task SET \(names.joined(separator: ", ")) WHERE id = ? AND state = ?")
+            known[self] = sql
+            return sql
+        }
+    }
+
+    /// Tasks change in few ways.
+    private static let updates = Guarded<[StatusColumns: SQL]>([:])
+
+    /// Binds every column, with NULL if there is nothing.
+    /// - Returns: the parameter after the last one.
+    func bind(_ change: StatusChange, _ expiry: Timestamp?, to statement: Statement) throws -> Int32 {
+        let status = change.status
+        var values = Values(statement: statement)
+        if contains(.state) { values.add(status.state.rawValue) }
+        if contains(.reason) { values.add(status.reason?.rawValue) }
+        if contains(.nextAttempt) { values.add(status.nextAttemptAt?.rawValue) }
+        if contains(.error) { values.add(try status.error.map { try JSONColumn.encode($0) }) }
+        if contains(.attempts) { values.add(Int64(status.attempts)) }
+        if contains(.failures) { values.add(Int64(status.failuresInRow)) }
+        if contains(.restarts) { values.add(Int64(status.integrityRestarts)) }
+        if contains(.started) { values.add(status.startedAt?.rawValue) }
+        if contains(.finished) { values.add(status.finishedAt?.rawValue) }
+        if contains(.used) { values.add(status.budgetUsed.rawValue) }
+        if contains(.mark) { values.add(status.budgetMark) }
+        if contains(.unresolved) { values.add(status.unresolvedSince?.milliseconds) }
+        if contains(.shortBody) { values.add(try status.shortBody.map { try JSONColumn.encode($0) }) }
+        if contains(.expiry) { values.add(expiry?.rawValue) }
+        if contains(.result), let result = change.result { values.add(result) }
+        return values.next
+    }
+}
+
+/// Values on their way into a statement, one after the other.
+private struct Values {
+    let statement: Statement
+    var next: Int32 = 1
+
+    mutating func add(_ value: Int64?) {
+        if let value { statement.bind(value, at: next) } else { statement.bindNull(at: next) }
+        next += 1
+    }
+
+    mutating func add(_ value: Double) {
+        statement.bind(value, at: next)
+        next += 1
+    }
+
+    mutating func add(_ text: String?) {
+        if let text { statement.bind(text, at: next) } else { statement.bindNull(at: next) }
+        next += 1
+    }
+
+    mutating func add(_ result: TaskResult) {
+        add(result.file)
+        add(result.bytes.rawValue)
+        add(result.sha256)
+        add(result.verified ? Int64(1) : Int64(0))
+        add(result.mark.map { Int64(bitPattern: $0.inode) })
+        add(result.mark?.changed)
+        add(result.mark?.checksum.map { Int64($0) })
+    }
+}
