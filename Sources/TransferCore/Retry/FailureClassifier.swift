@@ -1,6 +1,6 @@
 import TransferModel
 
-/// Turns how an exchange ended into a cause, a sentence and what becomes of the task (transfer-rules.md, Retry).
+/// Turns how an exchange ended into a cause, a sentence and what becomes of the task.
 package enum FailureClassifier {
     /// HTTP statuses that a later attempt may not meet again. 511 never comes from the server itself but from a network
     /// that wants a login (RFC 6585 section 6).
