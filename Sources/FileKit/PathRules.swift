@@ -10,19 +10,21 @@ package enum PathRules {
     /// - Throws: `destination.bad_path`.
     static func requireAbsolute(_ path: String) throws(TransferError) {
         guard path.utf8.first == UInt8(ascii: "/") else { throw bad(path, "a path must be absolute, beginning with /") }
-        guard !path.utf8.contains(0) else { throw bad(path, "a path cannot contain a NUL") }
+        guard !path.holds(0) else { throw bad(path, "a path cannot contain a NUL") }
         guard path.utf8.count <= longestPath else { throw bad(path, "a path has at most \(longestPath) bytes") }
-        var length = 0
-        for byte in path.utf8 {
-            length = byte == UInt8(ascii: "/") ? 0 : length + 1
-            if length > longestName { throw bad(path, "a name has at most \(longestName) bytes") }
+        let longest = path.bytes { bytes in
+            bytes.reduce(into: (longest: 0, length: 0)) { name, byte in
+                name.length = byte == UInt8(ascii: "/") ? 0 : name.length + 1
+                name.longest = max(name.longest, name.length)
+            }.longest
         }
+        if longest > longestName { throw bad(path, "a name has at most \(longestName) bytes") }
     }
 
     /// - Throws: `destination.bad_path`.
     static func requireName(_ name: String) throws(TransferError) {
         guard !name.isEmpty, name != ".", name != ".." else { throw bad(name, "that is not a file name") }
-        guard !name.utf8.contains(UInt8(ascii: "/")), !name.utf8.contains(0) else {
+        guard !name.holds(UInt8(ascii: "/")), !name.holds(0) else {
             throw bad(name, "a file name cannot contain / or NUL")
         }
         guard name.utf8.count <= longestName else { throw bad(name, "a file name has at most \(longestName) bytes") }

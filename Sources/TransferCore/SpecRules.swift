@@ -10,7 +10,7 @@ package struct SpecRules: Sendable {
 
     package init(path: String) { self.path = path }
 
-    /// - Returns: the URL in its parts; nil where resume data is to name it.
+    /// - Returns: the URL in its parts; nil if resume data is to name it.
     /// - Throws: `request.bad_url`, `request.bad_field`.
     @discardableResult
     package func check(_ spec: TaskSpec) throws(TransferError) -> ParsedURL? {
@@ -188,7 +188,7 @@ extension SpecRules {
         _ path: String?, _ field: String, code: ErrorCode = .badField
     ) throws(TransferError) {
         guard let path else { return }
-        guard path.hasPrefix("/"), !path.utf8.contains(0), path.utf8.count <= Bounds.path else {
+        guard path.utf8.first == UInt8(ascii: "/"), !path.holds(0), path.utf8.count <= Bounds.path else {
             throw TransferError(
                 code, "\(name(field)): give an absolute path below 4096 bytes without NUL.",
                 details: ["field": .string(name(field))])

@@ -2,9 +2,19 @@ extension HeaderField {
     /// Whether the field has this name, in whatever case (RFC 9110 section 5.1); makes no copy of either.
     package func isNamed(_ other: String) -> Bool {
         guard name.utf8.count == other.utf8.count else { return false }
-        let (mine, theirs) = (name.utf8.span, other.utf8.span)
-        for index in mine.indices where Self.small(mine[index]) != Self.small(theirs[index]) { return false }
-        return true
+        return name.bytes { mine in
+            other.bytes { theirs in
+                // Most names of one length differ in their last letter.
+                var index = mine.count - 1
+                while index >= 0 {
+                    if mine[index] != theirs[index], Self.small(mine[index]) != Self.small(theirs[index]) {
+                        return false
+                    }
+                    index -= 1
+                }
+                return true
+            }
+        }
     }
 
     /// Field names are tokens: ASCII.

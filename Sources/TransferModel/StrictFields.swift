@@ -3,25 +3,102 @@
 /// Errors carry the path of the field from the message's root (`tasks[3].priority`), so that a caller who sent a
 /// thousand tasks learns which one is wrong.
 public struct StrictFields<Key: CodingKey & CaseIterable> {
-    private enum Source {
-        /// The object at this place of a tape, whose members are all known.
-        case tape(TapeReader, object: Int)
-        case container(KeyedDecodingContainer<Key>)
-    }
-
-    private let source: Source
+    /// Set if the members come from a tape: the object at this place, whose members are all known.
+    private let reader: TapeReader?
+    private let object: Int
+    /// Set if they come from another decoder.
+    private let other: KeyedFields<Key>?
 
     /// - Throws: `TransferError` `request.unknown_field` that names the first unknown member.
     public init(_ decoder: any Decoder, _: Key.Type = Key.self) throws {
         if let decoder = decoder as? TapeDecoder {
-            let object = try decoder.object()
+            object = try decoder.object()
+            reader = decoder.reader
+            other = nil
             guard decoder.reader.hasKnownMembersOnly(object, Key.self) else {
                 throw decoder.reader.unusual()
             }
-            source = .tape(decoder.reader, object: object)
+        } else {
+            (object, reader) = (0, nil)
+            other = try KeyedFields(decoder)
+        }
+    }
+
+    /// The member's value, or nil if it is absent or null.
+    public func value<T: Decodable>(_ key: Key, as _: T.Type = T.self) throws -> T? {
+        guard let reader else { return try other?.value(key) }
+        guard let index = reader.member(key.stringValue, of: object), !reader.isNull(index) else { return nil }
+        return try reader.decode(T.self, at: index)
+    }
+
+    /// The member's value.
+    /// - Throws: `TransferError` `request.bad_field` where it is absent or null.
+    public func required<T: Decodable>(_ key: Key, as _: T.Type = T.self) throws -> T {
+        guard let value = try value(key, as: T.self) else {
+            let path = fieldPath(codingPath + [key])
+            throw TransferError(.badField, "\(path): missing; it is required.", details: ["field": .string(path)])
+        }
+        return value
+    }
+
+    /// Whether the member is present and null.
+    public func isNull(_ key: Key) -> Bool {
+        guard let reader else { return other?.isNull(key) ?? false }
+        return reader.member(key.stringValue, of: object).map(reader.isNull) ?? false
+    }
+
+    /// Whether the member is present, be it null.
+    public func contains(_ key: Key) -> Bool {
+        guard let reader else { return other?.container.contains(key) ?? false }
+        return reader.member(key.stringValue, of: object) != nil
+    }
+
+    private var codingPath: [any CodingKey] { other?.container.codingPath ?? [] }
+}
+
+extension StrictFields where Key: Sendable {
+    /// Reads the members that are there, for types with so many that asking for each costs more than reading those.
+    /// - Parameter take: called for each member that is not null.
+    /// - Throws: `request.unknown_field`; what `take` throws.
+    package static func each(
+        of decoder: any Decoder, named names: JSONNames<Key>, _ take: (Key, StrictField<Key>) throws -> Void
+    ) throws {
+        guard let decoder = decoder as? TapeDecoder else {
+            let fields = try KeyedFields<Key>(decoder)
+            for key in names.keys where fields.container.contains(key) {
+                try take(key, StrictField(reader: nil, index: 0, other: fields, key: key))
+            }
             return
         }
-        source = .container(try decoder.container(keyedBy: Key.self))
+        let (reader, object) = (decoder.reader, try decoder.object())
+        let isRead = try reader.forEachMember(of: object, named: names) { key, index in
+            if reader.isNull(index) { return }
+            try take(key, StrictField(reader: reader, index: index, other: nil, key: key))
+        }
+        guard isRead else { throw reader.unusual() }
+    }
+}
+
+/// One member of an object that is read by `StrictFields.each`.
+package struct StrictField<Key: CodingKey & CaseIterable> {
+    fileprivate let reader: TapeReader?
+    fileprivate let index: Int
+    fileprivate let other: KeyedFields<Key>?
+    fileprivate let key: Key
+
+    /// The member's value; nil only if it is null.
+    package func value<T: Decodable>(as _: T.Type = T.self) throws -> T? {
+        guard let reader else { return try other?.value(key) }
+        return try reader.decode(T.self, at: index)
+    }
+}
+
+/// Members as a decoder other than `TapeDecoder` gives them; an object, because copies of a container are dear.
+private final class KeyedFields<Key: CodingKey & CaseIterable> {
+    let container: KeyedDecodingContainer<Key>
+
+    init(_ decoder: any Decoder) throws {
+        container = try decoder.container(keyedBy: Key.self)
         if let lenient = CodingUserInfoKey.acceptsUnknownFields, decoder.userInfo[lenient] as? Bool == true { return }
         let present = try decoder.container(keyedBy: AnyKey.self).allKeys
         for key in present where Key(stringValue: key.stringValue) == nil {
@@ -37,49 +114,18 @@ public struct StrictFields<Key: CodingKey & CaseIterable> {
         }
     }
 
-    /// The member's value, or nil where it is absent or null.
-    public func value<T: Decodable>(_ key: Key, as _: T.Type = T.self) throws -> T? {
-        switch source {
-        case .tape(let reader, let object):
-            guard let index = reader.member(key.stringValue, of: object), !reader.isNull(index) else { return nil }
-            return try reader.decode(T.self, at: index)
-        case .container(let container):
-            do {
-                return try container.decodeIfPresent(T.self, forKey: key)
-            } catch let error where !(error is DecodingError || error is TransferError) {
-                throw Self.unrepresentable(key, in: container)
-            }
+    func value<T: Decodable>(_ key: Key, as _: T.Type = T.self) throws -> T? {
+        do {
+            return try container.decodeIfPresent(T.self, forKey: key)
+        } catch let error where !(error is DecodingError || error is TransferError) {
+            throw unrepresentable(key)
         }
     }
 
-    /// The member's value.
-    /// - Throws: `TransferError` `request.bad_field` where it is absent or null.
-    public func required<T: Decodable>(_ key: Key, as _: T.Type = T.self) throws -> T {
-        guard let value = try value(key, as: T.self) else {
-            let path = fieldPath(codingPath + [key])
-            throw TransferError(.badField, "\(path): missing; it is required.", details: ["field": .string(path)])
-        }
-        return value
-    }
-
-    /// Whether the member is present and null.
-    public func isNull(_ key: Key) -> Bool {
-        switch source {
-        case .tape(let reader, let object): reader.member(key.stringValue, of: object).map(reader.isNull) ?? false
-        case .container(let container): container.contains(key) && (try? container.decodeNil(forKey: key)) ?? false
-        }
-    }
-
-    /// Whether the member is present, be it null.
-    public func contains(_ key: Key) -> Bool {
-        switch source {
-        case .tape(let reader, let object): reader.member(key.stringValue, of: object) != nil
-        case .container(let container): container.contains(key)
-        }
-    }
+    func isNull(_ key: Key) -> Bool { container.contains(key) && (try? container.decodeNil(forKey: key)) ?? false }
 
     /// FoundationEssentials says of numbers and texts that Swift has no value for, from within, neither what nor where.
-    private static func unrepresentable(_ key: Key, in container: KeyedDecodingContainer<Key>) -> TransferError {
+    private func unrepresentable(_ key: Key) -> TransferError {
         var isNumber = true
         do {
             _ = try container.decode(Double.self, forKey: key)
@@ -90,13 +136,11 @@ public struct StrictFields<Key: CodingKey & CaseIterable> {
         let what = isNumber ? Unrepresentable.number : Unrepresentable.either
         return TransferError(.badField, "\(path): \(what)", details: ["field": .string(path)])
     }
+}
 
-    private var codingPath: [any CodingKey] {
-        switch source {
-        case .tape: []
-        case .container(let container): container.codingPath
-        }
-    }
+extension CodingUserInfoKey {
+    /// Set to true by clients, so that they understand answers of newer daemons; never nil.
+    public static let acceptsUnknownFields = CodingUserInfoKey(rawValue: "acceptsUnknownFields")
 }
 
 /// What is said of values of JSON that Swift has none for.
@@ -104,11 +148,6 @@ enum Unrepresentable {
     static let number = "a number that is too large, or has a fraction; only whole numbers count here."
     static let text = "text with half of a surrogate pair."
     static let either = "text with half of a surrogate pair, or \(number)"
-}
-
-extension CodingUserInfoKey {
-    /// Set to true by clients, so that they understand answers of newer daemons; never nil.
-    public static let acceptsUnknownFields = CodingUserInfoKey(rawValue: "acceptsUnknownFields")
 }
 
 /// `tasks[3].checksum.value` of a coding path.

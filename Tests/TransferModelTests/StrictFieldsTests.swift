@@ -59,7 +59,7 @@ struct StrictFieldsTests {
         (#"{"checksum": "hidden"}"#, "checksum", "give an object."),
         (#"{"startPaused": "hidden"}"#, "startPaused", "give true or false."),
         (#"{"timeoutIntervalForRequest": "hidden"}"#, "timeoutIntervalForRequest", "give a number."),
-        (#"{"kind": "hidden"}"#, "kind", "say one of download, upload, data."),
+        (#"{"kind": "hidden"}"#, "kind", "give one of download, upload, data."),
         (#"{"checksum": {"algorithm": "hidden"}}"#, "checksum.algorithm", "sha-256"),
         (#"{"deadlineAt": "hidden"}"#, "deadlineAt", "RFC 3339"),
     ])

@@ -21,11 +21,10 @@ package enum FilenameRules {
         {
             return withExtension(safe, head)
         }
-        let parsed = [head.url, url].lazy.compactMap { try? URLRules.parse($0) }
-        for name in parsed.compactMap(\.lastPathComponent) {
+        for name in [head.url, url].lazy.compactMap(URLRules.lastPathComponent) {
             if let safe = harmless(name) { return withExtension(safe, head) }
         }
-        for host in parsed.map(\.host) where !host.isEmpty {
+        for host in [head.url, url].lazy.compactMap({ try? URLRules.parse($0).host }) where !host.isEmpty {
             if let safe = harmless(host) { return withExtension(safe, head, evenWithDot: true) }
         }
         return withExtension("unknown", head)

@@ -22,25 +22,29 @@ enum HostRules {
             guard rest.isEmpty || rest.hasPrefix(":") else { throw URLRules.bad("after \"]\" only a port may come") }
             return (address, rest.isEmpty ? nil : rest.dropFirst())
         }
-        let host = Substring(text.utf8.prefix { $0 != UInt8(ascii: ":") })
+        let length = text.bytes { $0.firstIndex(of: UInt8(ascii: ":")) ?? $0.count }
+        let host = Substring(text.utf8.prefix(length))
         let rest = text.utf8[host.endIndex...]
-        guard !rest.dropFirst().contains(UInt8(ascii: ":")) else {
+        guard !Substring(rest.dropFirst()).holds(UInt8(ascii: ":")) else {
             throw URLRules.bad("an IPv6 address needs brackets")
         }
-        let isName = host.utf8.allSatisfy(isNameByte) || host.unicodeScalars.allSatisfy(isNameCharacter)
-        guard isName, host.utf8.count <= 253, !hasEmptyLabel(host)
+        let isName = host.bytes { $0.allSatisfy(isNameByte) } || host.unicodeScalars.allSatisfy(isNameCharacter)
+        guard isName, length <= 253, !hasEmptyLabel(host)
         else { throw URLRules.bad("\"\(host.prefix(60))\" is not a host name") }
-        return (host.lowercased(), rest.isEmpty ? nil : Substring(rest.dropFirst()))
+        let isSmall = host.bytes { $0.allSatisfy { $0 < 0x80 && !(UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0) } }
+        return (isSmall ? String(host) : host.lowercased(), rest.isEmpty ? nil : Substring(rest.dropFirst()))
     }
 
     /// Whether it begins with a dot or has two in a row.
     private static func hasEmptyLabel(_ host: Substring) -> Bool {
-        var last = UInt8(ascii: ".")
-        for byte in host.utf8 {
-            if byte == UInt8(ascii: "."), last == byte { return true }
-            last = byte
+        host.bytes { bytes in
+            var last = UInt8(ascii: ".")
+            for byte in bytes {
+                if byte == UInt8(ascii: "."), last == byte { return true }
+                last = byte
+            }
+            return false
         }
-        return false
     }
 
     private static func isNameByte(_ byte: UInt8) -> Bool {

@@ -17,11 +17,14 @@ package struct ParsedURL: Sendable, Hashable {
     /// Scheme, name and port: the unit of per-host slots, as `https://example.org:443`.
     package var hostKey: String
 
-    /// Percent-decoded last component of the path; nil where there is none.
+    /// Percent-decoded last component of the path; nil if there is none.
     package var lastPathComponent: String? {
+        scheme == .data ? nil : Self.lastComponent(of: path[...])
+    }
+
+    static func lastComponent(of path: Substring) -> String? {
         let start = path.utf8.lastIndex(of: UInt8(ascii: "/")).map(path.utf8.index(after:)) ?? path.startIndex
-        guard scheme != .data, start < path.endIndex else { return nil }
-        return Charsets.guess(PercentCoding.decode(path[start...]))
+        return start < path.endIndex ? Charsets.guess(PercentCoding.decode(path[start...])) : nil
     }
 
     /// Path of a file URL, percent-decoded; nil for others.

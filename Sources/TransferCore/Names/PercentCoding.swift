@@ -22,7 +22,7 @@ enum PercentCoding {
 
     /// Text with every byte percent-encoded that a URL cannot carry but people paste; what is encoded already stays.
     static func encodeForbidden(_ text: some StringProtocol) -> String {
-        guard text.utf8.contains(where: isForbidden) else { return String(text) }
+        guard text.bytes({ $0.contains(where: isForbidden) }) else { return String(text) }
         var encoded = ""
         for byte in text.utf8 {
             if isForbidden(byte) {
@@ -85,7 +85,7 @@ package enum Charsets {
         return text
     }
 
-    /// nil where the charset is not known or the bytes are not valid in it.
+    /// nil if the charset is not known or the bytes are not valid in it.
     static func decode(_ bytes: [UInt8], charset: some StringProtocol) -> String? {
         switch charset.lowercased() {
         case "utf-8", "utf8": String(validating: bytes, as: UTF8.self)

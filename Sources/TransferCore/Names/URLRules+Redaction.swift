@@ -4,7 +4,7 @@ extension URLRules {
     /// The URL without user info, for clients that may see the rest.
     package static func withoutUserInfo(_ text: String) -> String {
         let (bytes, sign) = (text.utf8, UInt8(ascii: "@"))
-        guard bytes.contains(sign), let start = bytes.firstRange(of: "://".utf8)?.upperBound else { return text }
+        guard text.holds(sign), let start = bytes.firstRange(of: "://".utf8)?.upperBound else { return text }
         let authority = bytes[start...].prefix { !"/?#".utf8.contains($0) }
         guard let at = authority.lastIndex(of: sign) else { return text }
         return String(text[..<start]) + String(text[bytes.index(after: at)...])
@@ -71,10 +71,14 @@ extension URLRules {
     /// The URL of a task for its events, which are kept: without credentials, no data, and not longer than 2048 bytes
     /// (an ellipsis stands for the rest).
     package static func inEvents(_ text: String) -> String {
-        var text = text
-        let isPlain = text.withUTF8 { bytes in
+        let isPlain = text.bytes { bytes in
             bytes.count <= longestInEvents && bytes.first.map { $0 | 0x20 } != UInt8(ascii: "d")
-                && !bytes.contains { byte in "@?#".utf8.contains(byte) }
+                && !bytes.contains { byte in
+                    switch byte {
+                    case UInt8(ascii: "@"), UInt8(ascii: "?"), UInt8(ascii: "#"): true
+                    default: false
+                    }
+                }
         }
         // Nearly always: a million of them are added at a time.
         if isPlain { return text }
@@ -138,7 +142,7 @@ extension URLRules {
 
     /// Sessions of some servers are in parameters of the path (RFC 3986 section 3.3).
     private static func withoutParameters(_ url: Substring) -> Substring {
-        guard url.utf8.contains(UInt8(ascii: ";")) else { return url }
+        guard url.holds(UInt8(ascii: ";")) else { return url }
         let path = url.prefix { $0 != "?" }
         let segments = path.split(separator: "/", omittingEmptySubsequences: false).map { segment in
             var parts = segment.split(separator: ";", omittingEmptySubsequences: false)

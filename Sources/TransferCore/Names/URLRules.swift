@@ -12,7 +12,7 @@ package enum URLRules {
         let (scheme, rest) = try splitScheme(text)
         if scheme == .data { return try parseData(rest) }
         guard text.utf8.count <= longest else { throw bad("it is longer than \(longest) bytes") }
-        if let byte = text.utf8.first(where: mustBeEncoded) {
+        if text.bytes({ $0.contains(where: mustBeEncoded) }), let byte = text.utf8.first(where: mustBeEncoded) {
             throw bad("it has \"\(Character(Unicode.Scalar(byte)))\", which must be percent-encoded")
         }
         // Bytes, not characters: a mark that combines with a slash would hide it.
@@ -23,12 +23,17 @@ package enum URLRules {
             : try parseNetwork(scheme, authority, path: path, query: query)
     }
 
-    /// C0, DEL and C1. All of C1 begins with 0xC2 in UTF-8, so that plain text is never taken apart.
-    package static func firstControl(_ text: String) -> Unicode.Scalar? {
-        let bytes = text.utf8.span
-        guard bytes.indices.contains(where: { bytes[$0] < 0x20 || bytes[$0] == 0x7F || bytes[$0] == 0xC2 }) else {
+    /// `ParsedURL.lastPathComponent` of a URL that needs no other check: its task was admitted, or libcurl asked for it.
+    package static func lastPathComponent(_ text: String) -> String? {
+        guard let (scheme, rest) = try? splitScheme(text), scheme != .data, rest.utf8.starts(with: "//".utf8) else {
             return nil
         }
+        return ParsedURL.lastComponent(of: split(Substring(rest.utf8.dropFirst(2))).path)
+    }
+
+    /// C0, DEL and C1. All of C1 begins with 0xC2 in UTF-8, so that plain text is never taken apart.
+    package static func firstControl(_ text: String) -> Unicode.Scalar? {
+        guard text.bytes({ $0.contains { $0 < 0x20 || $0 == 0x7F || $0 == 0xC2 } }) else { return nil }
         return text.unicodeScalars.first { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) }
     }
 
@@ -43,7 +48,9 @@ package enum URLRules {
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else {
             throw bad("it has no scheme; write it as https://host/path")
         }
-        guard let scheme = URLScheme(rawValue: text[..<colon].lowercased()) else {
+        guard
+            let scheme = URLScheme(rawValue: String(text[..<colon])) ?? URLScheme(rawValue: text[..<colon].lowercased())
+        else {
             let known = URLScheme.allCases.map(\.rawValue).joined(separator: ", ")
             throw bad("dld does not speak \"\(text[..<colon].prefix(20))\"; it speaks \(known)")
         }
@@ -51,11 +58,13 @@ package enum URLRules {
     }
 
     private static func split(_ rest: Substring) -> (authority: Substring, path: Substring, query: Substring?) {
-        let bytes = rest.utf8
-        let end = bytes.firstIndex(of: UInt8(ascii: "#")) ?? bytes.endIndex
-        let path = bytes[..<end].firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? end
-        let mark = bytes[path..<end].firstIndex(of: UInt8(ascii: "?"))
-        return (rest[..<path], rest[path..<(mark ?? end)], mark.map { rest[bytes.index(after: $0)..<end] })
+        let (path, mark, end) = rest.bytes { bytes in
+            let end = bytes.firstIndex(of: UInt8(ascii: "#")) ?? bytes.count
+            let path = bytes[..<end].firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? end
+            return (path, bytes[path..<end].firstIndex(of: UInt8(ascii: "?")), end)
+        }
+        func part(_ from: Int, _ to: Int) -> Substring { Substring(rest.utf8.dropFirst(from).prefix(to - from)) }
+        return (part(0, path), part(path, mark ?? end), mark.map { part($0 + 1, end) })
     }
 
     private static func parseData(_ rest: Substring) throws(TransferError) -> ParsedURL {
@@ -77,7 +86,7 @@ package enum URLRules {
     private static func parseNetwork(
         _ scheme: URLScheme, _ authority: Substring, path: Substring, query: Substring?
     ) throws(TransferError) -> ParsedURL {
-        let at = authority.utf8.lastIndex(of: UInt8(ascii: "@"))
+        let at = authority.holds(UInt8(ascii: "@")) ? authority.utf8.lastIndex(of: UInt8(ascii: "@")) : nil
         let hostAndPort = at.map { authority[authority.utf8.index(after: $0)...] } ?? authority
         let (username, password) = try userInfo(at.map { authority[..<$0] })
         let (host, port) = try HostRules.parse(hostAndPort, scheme: scheme)
@@ -86,17 +95,26 @@ package enum URLRules {
         {
             throw bad("its path has a control character")
         }
-        let shownHost = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
+        let shownHost = host.holds(UInt8(ascii: ":")) ? "[\(host)]" : host
         let encodedPath = path.isEmpty ? "/" : PercentCoding.encodeForbidden(path)
         let encodedQuery = query.map(PercentCoding.encodeForbidden)
-        let place = scheme.rawValue + "://" + shownHost
-        let shownPort = ":" + String(port)
+        var place = scheme.rawValue
+        place += "://"
+        place += shownHost
+        let isDefault = port == scheme.defaultPort
+        var hostKey = place
+        hostKey += ":"
+        hostKey += String(port)
+        var requestURL = isDefault ? place : hostKey
+        requestURL += encodedPath
+        if let encodedQuery {
+            requestURL += "?"
+            requestURL += encodedQuery
+        }
         return ParsedURL(
             scheme: scheme, host: host, port: port, username: username, password: password, path: encodedPath,
             query: encodedQuery,
-            requestURL: place + (port == scheme.defaultPort ? "" : shownPort) + encodedPath
-                + (encodedQuery.map { "?" + $0 } ?? ""),
-            hostKey: place + shownPort)
+            requestURL: requestURL, hostKey: hostKey)
     }
 
     private static func userInfo(_ text: Substring?) throws(TransferError) -> (String?, String?) {

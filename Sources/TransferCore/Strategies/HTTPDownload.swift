@@ -256,7 +256,7 @@ package struct HTTPDownload: TransferStrategy {
 
     private func suggestedNames(_ head: ResponseHead?) -> [String] {
         let offered = head?.values("content-disposition").first.flatMap(ContentDisposition.filename)
-        let final = head.flatMap { try? URLRules.parse($0.url).lastPathComponent }
+        let final = head.flatMap { URLRules.lastPathComponent($0.url) }
         return [offered, final, url.lastPathComponent].compactMap { $0 }
     }
 }

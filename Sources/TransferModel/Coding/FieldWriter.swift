@@ -4,49 +4,64 @@
 /// Members that are one word have functions of their own, inlined so that nobody looks up what `Key` is: what encodes
 /// itself costs ten times as much.
 package struct FieldWriter<Key: CodingKey> {
-    /// Where members are written as text; else there is a container.
+    /// Set if members are written as text; else there is a container.
     @usableFromInline let text: TextObject?
-    @usableFromInline var container: KeyedEncodingContainer<Key>?
+    @usableFromInline let container: KeyedMembers<Key>?
 
     package init(_ encoder: any Encoder, _: Key.Type = Key.self) {
         if let encoder = encoder as? JSONTextEncoder {
             encoder.writer.openObject(at: encoder.depth)
             text = TextObject(writer: encoder.writer, depth: encoder.depth)
+            container = nil
         } else {
             text = nil
-            container = encoder.container(keyedBy: Key.self)
+            container = KeyedMembers(encoder.container(keyedBy: Key.self))
         }
     }
 
     @inlinable
     package mutating func write<T: Encodable>(_ value: T?, _ key: Key) throws {
         guard let value else { return }
-        if let text { try text.write(value, key.stringValue) } else { try container?.encode(value, forKey: key) }
+        if let text {
+            try text.write(value, key.stringValue)
+        } else {
+            try container?.members.encode(value, forKey: key)
+        }
     }
 
     @inlinable
     package mutating func write(_ value: String?, _ key: Key) throws {
         guard let value else { return }
-        if let text { text.write(value, key.stringValue) } else { try container?.encode(value, forKey: key) }
+        if let text { text.write(value, key.stringValue) } else { try container?.members.encode(value, forKey: key) }
     }
+
+    @inlinable
+    package mutating func write<T: Word>(_ value: T?, _ key: Key) throws { try write(value?.rawValue, key) }
+
+    @inlinable
+    package mutating func write(_ value: TaskID?, _ key: Key) throws { try write(value?.rawValue, key) }
 
     @inlinable
     package mutating func write(_ value: Int64?, _ key: Key) throws {
         guard let value else { return }
-        if let text { text.write(value, key.stringValue) } else { try container?.encode(value, forKey: key) }
+        if let text { text.write(value, key.stringValue) } else { try container?.members.encode(value, forKey: key) }
     }
 
     /// - Throws: `EncodingError` for numbers that JSON does not have.
     @inlinable
     package mutating func write(_ value: Double?, _ key: Key) throws {
         guard let value else { return }
-        if let text { try text.write(value, key.stringValue) } else { try container?.encode(value, forKey: key) }
+        if let text {
+            try text.write(value, key.stringValue)
+        } else {
+            try container?.members.encode(value, forKey: key)
+        }
     }
 
     @inlinable
     package mutating func write(_ value: Bool?, _ key: Key) throws {
         guard let value else { return }
-        if let text { text.write(value, key.stringValue) } else { try container?.encode(value, forKey: key) }
+        if let text { text.write(value, key.stringValue) } else { try container?.members.encode(value, forKey: key) }
     }
 
     @inlinable
@@ -56,19 +71,27 @@ package struct FieldWriter<Key: CodingKey> {
 
     /// Writes an object that is text already.
     /// - Parameter type: what it is, for encoders that take no text.
-    /// - Throws: what `type` throws where it decodes itself.
+    /// - Throws: what `type` throws if it decodes itself.
     package mutating func write<T: Codable>(_ object: JSONMembers, _ key: Key, as type: T.Type) throws {
         if let text { return text.write(object, key.stringValue) }
-        try container?.encode(object.value(type), forKey: key)
+        try container?.members.encode(object.value(type), forKey: key)
     }
 
     /// Writes members that are text already.
-    /// - Returns: false where the encoder takes no text: they must be written one by one.
+    /// - Returns: false if the encoder takes no text: they must be written one by one.
     package func splice(_ members: JSONMembers) -> Bool {
         guard let text else { return false }
         text.writer.splice(members, at: text.depth)
         return true
     }
+}
+
+/// Another encoder's container; an object, because copies of a container are dear.
+@usableFromInline
+final class KeyedMembers<Key: CodingKey> {
+    @usableFromInline var members: KeyedEncodingContainer<Key>
+
+    init(_ members: KeyedEncodingContainer<Key>) { self.members = members }
 }
 
 /// An object that is being written as text.

@@ -32,7 +32,7 @@ package enum JSONCoding {
         if let value { return value }
         if refusesDuplicates, let path = JSONTape(text)?.duplicate() {
             throw DecodingError.dataCorrupted(
-                DecodingError.Context(codingPath: path, debugDescription: "it is there twice; say it once."))
+                DecodingError.Context(codingPath: path, debugDescription: "it is given twice; give it once."))
         }
         // JSONDecoder ends the process where a text ends in its 512th open bracket.
         guard isShallow(text) else {
@@ -77,7 +77,7 @@ package enum JSONCoding {
         return true
     }
 
-    /// - Returns: nil where the other decoder has to judge, and where a number or text stands that may be what it refuses: it
+    /// - Returns: nil if the other decoder has to judge, and if a number or text stands that may be what it refuses: it
     ///   says of those neither what nor where.
     private static func quickly<T: Decodable>(
         _ type: T.Type, _ text: [UInt8], _ lenient: Bool

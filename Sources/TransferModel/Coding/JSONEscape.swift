@@ -10,7 +10,7 @@ package enum JSONEscape {
         }
     }
 
-    /// The string that well-formed escaped text stands for; nil where half of a surrogate pair is missing.
+    /// The string that well-formed escaped text stands for; nil if half of a surrogate pair is missing.
     static func unescaped(_ text: ArraySlice<UInt8>) -> [UInt8]? {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count)

@@ -30,7 +30,7 @@ package struct JSONMembers: Sendable, Hashable {
     }
 
     /// - Parameter mayPass: whether a member may go out.
-    /// - Returns: nil where `text` is not one object without space around it, or has a member that may not pass, is not
+    /// - Returns: nil if `text` is not one object without space around it, or has a member that may not pass, is not
     ///   in `names`, is there twice or has its name written with escapes.
     package init?<Key>(of text: [UInt8], names: JSONNames<Key>, where mayPass: (Key, Value) -> Bool) {
         guard text.first == UInt8(ascii: "{"), text.last == UInt8(ascii: "}"), let tape = JSONTape(text) else {

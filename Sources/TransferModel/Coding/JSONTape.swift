@@ -14,7 +14,7 @@ final class JSONTape: Sendable {
         var end: UInt32
         /// The entry behind this value and all it holds.
         var next: UInt32
-        /// Members or elements; of a string and a number 0 where the bytes stand for themselves.
+        /// Members or elements; of a string and a number 0 if the bytes stand for themselves.
         var count: UInt32
         var kind: Kind
     }
@@ -22,7 +22,7 @@ final class JSONTape: Sendable {
     let bytes: [UInt8]
     let entries: [Entry]
 
-    /// nil where `bytes` is not one JSON value, or nested deeper than 64.
+    /// nil if `bytes` is not one JSON value, or nested deeper than 64.
     init?(_ bytes: [UInt8]) {
         guard bytes.count < UInt32.max / 2 else { return nil }
         let entries = bytes.withUnsafeBufferPointer { buffer in

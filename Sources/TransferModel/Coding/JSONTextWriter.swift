@@ -24,6 +24,7 @@ final class JSONTextWriter {
             return try json([.string(field.name), .string(field.value)])
         }
         if T.self == JSONValue.self, let value = value as? JSONValue { return try json(value) }
+        if T.self == [String: JSONValue].self, let members = value as? [String: JSONValue] { return try json(members) }
         let start = bytes.count
         levels.append(Level())
         try value.encode(to: JSONTextEncoder(writer: self))
@@ -50,16 +51,27 @@ final class JSONTextWriter {
                 try json(element)
             }
             literal("]")
-        case .object(let members):
-            literal("{")
-            for (index, member) in members.sorted(by: { $0.key < $1.key }).enumerated() {
-                if index > 0 { literal(",") }
-                string(member.key)
-                literal(":")
-                try json(member.value)
-            }
-            literal("}")
+        case .object(let members): try json(members)
         }
+    }
+
+    private func json(_ members: [String: JSONValue]) throws {
+        literal("{")
+        if members.count == 1, let member = members.first {
+            try json(member, isFirst: true)
+        } else {
+            for (index, member) in members.sorted(by: { $0.key < $1.key }).enumerated() {
+                try json(member, isFirst: index == 0)
+            }
+        }
+        literal("}")
+    }
+
+    private func json(_ member: (key: String, value: JSONValue), isFirst: Bool) throws {
+        if !isFirst { literal(",") }
+        string(member.key)
+        literal(":")
+        try json(member.value)
     }
 
     /// The value at `depth` is an object; asked again, it is still the same one.

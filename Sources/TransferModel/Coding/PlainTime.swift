@@ -35,7 +35,7 @@ enum PlainTime {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// nil where the text has not exactly that form, with or without its three digits of a fraction.
+    /// nil if the text has not exactly that form, with or without its three digits of a fraction.
     static func parse(_ text: String) -> Int64? {
         let bytes = Array(text.utf8)
         guard bytes.count == 24 || bytes.count == 20, bytes[bytes.count - 1] == UInt8(ascii: "Z"),

@@ -47,7 +47,7 @@ final class TapeReader {
 
     func text(_ entry: JSONTape.Entry) throws -> String {
         if entry.count == 0 {
-            if let text = String(validating: tape.slice(entry), as: UTF8.self) { return text }
+            if let text = plain(entry) ?? String(validating: tape.slice(entry), as: UTF8.self) { return text }
         } else if let bytes = JSONEscape.unescaped(tape.slice(entry)),
             let text = String(validating: bytes, as: UTF8.self)
         {
@@ -55,6 +55,14 @@ final class TapeReader {
         }
         isUnusual = true
         throw Mismatch.value
+    }
+
+    /// Text of ASCII, as nearly all of it is: `String(validating:)` looks up types at each call.
+    private func plain(_ entry: JSONTape.Entry) -> String? {
+        tape.bytes.withUnsafeBufferPointer { bytes in
+            let text = UnsafeBufferPointer(rebasing: bytes[Int(entry.start)..<Int(entry.end)])
+            return text.allSatisfy { $0 < 0x80 } ? String(decoding: text, as: UTF8.self) : nil
+        }
     }
 
     func bool(_ index: Int) throws -> Bool {
@@ -161,6 +169,30 @@ extension TapeReader {
         return true
     }
 
+    /// Calls `body` for each member of an object.
+    /// - Returns: false if a member is not known, has its name written with escapes or is there twice; a slower decoder
+    ///   has to look.
+    func forEachMember<Key>(
+        of object: Int, named names: JSONNames<Key>, _ body: (Key, Int) throws -> Void
+    ) throws -> Bool {
+        let end = Int(tape.entries[object].next)
+        var index = object + 1
+        var seen: UInt64 = 0
+        while index < end {
+            let name = tape.entries[index]
+            guard name.count == 0 else { return false }
+            if let place = names.place(of: tape.slice(name)) {
+                guard place < 64, seen & (1 << UInt64(place)) == 0 else { return false }
+                seen |= 1 << UInt64(place)
+                try body(names.keys[place], index + 1)
+            } else if !isLenient {
+                return false
+            }
+            index = Int(tape.entries[index + 1].next)
+        }
+        return true
+    }
+
     /// Whether the object has so few members, with names in plain ASCII, that comparing each with each is quicker than a set
     /// of them, and no name is there twice. Where not, somebody else has to look.
     func hasFewPlainNames(_ object: Int) -> Bool {
@@ -233,22 +265,38 @@ extension TapeReader {
     }
 }
 
-/// The names of one type's members, found by length and first byte.
+/// The names of one type's members, found by length, first and last byte.
 final class KeyTable: Sendable {
     private let names: [[UInt8]]
-    private let places: [Int: [Int]]
+    /// For each hash the place of a name and 1; 0 if there is none. Names of one hash lie in the slots behind.
+    private let slots: [UInt8]
 
+    /// - Parameter names: fewer than 255.
     init(_ names: [String]) {
         let names = names.map { Array($0.utf8) }
+        var size = 4
+        while size < names.count * 4 { size *= 2 }
+        var slots = [UInt8](repeating: 0, count: size)
+        for (place, name) in names.enumerated() {
+            var slot = Self.hash(name[...]) & (size - 1)
+            while slots[slot] != 0 { slot = (slot + 1) & (size - 1) }
+            slots[slot] = UInt8(truncatingIfNeeded: place + 1)
+        }
         self.names = names
-        places = Dictionary(grouping: names.indices) { Self.hash(names[$0][...]) }
+        self.slots = slots
     }
 
     func place(of name: ArraySlice<UInt8>) -> Int? {
-        places[Self.hash(name)]?.first { names[$0].elementsEqual(name) }
+        var slot = Self.hash(name) & (slots.count - 1)
+        while slots[slot] != 0 {
+            let place = Int(slots[slot]) - 1
+            if names[place].count == name.count, names[place].elementsEqual(name) { return place }
+            slot = (slot + 1) & (slots.count - 1)
+        }
+        return nil
     }
 
     private static func hash(_ name: ArraySlice<UInt8>) -> Int {
-        name.count << 16 | Int(name.first ?? 0) << 8 | Int(name.last ?? 0)
+        name.count &* 37 &+ Int(name.first ?? 0) &* 5 &+ Int(name.last ?? 0)
     }
 }

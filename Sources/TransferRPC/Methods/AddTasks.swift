@@ -68,6 +68,15 @@ public enum AddTasks: RPCMethod {
             case id, state, existing, removed, duplicateOf
         }
 
+        public func encode(to encoder: any Encoder) throws {
+            var fields = FieldWriter(encoder, CodingKeys.self)
+            try fields.write(id, .id)
+            try fields.write(state, .state)
+            try fields.write(existing, .existing)
+            try fields.write(removed, .removed)
+            try fields.write(duplicateOf, .duplicateOf)
+        }
+
         public static let wireName = "AddedTask"
         public static func field(_ key: CodingKeys) -> Field {
             switch key {

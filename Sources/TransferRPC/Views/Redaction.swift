@@ -26,7 +26,7 @@ extension TaskSpec {
 }
 
 extension TaskSpec {
-    /// The members of a stored spec, where clients may see all of them as they are; nil where `withoutSecrets` has
+    /// The members of a stored spec, where clients may see all of them as they are; nil if `withoutSecrets` has
     /// something to take away, or might.
     package static func shareable(_ text: String) -> JSONMembers? {
         JSONMembers(of: Array(text.utf8), names: names) { key, value in
@@ -75,7 +75,7 @@ extension ResponseInfo {
         /// What others of a task's members are made of.
         let figures: ResponseInfo
 
-        /// nil where `withoutSecrets` has something to take away, or might.
+        /// nil if `withoutSecrets` has something to take away, or might.
         package init?(_ text: String) {
             var figures = ResponseInfo(url: "")
             let members = JSONMembers(of: Array(text.utf8), names: Self.names) { key, value in
@@ -111,15 +111,21 @@ extension HeaderField {
 
     /// Whether a field of this name, as UTF-8, holds a credential.
     fileprivate static func isSecret(name: some Collection<UInt8>) -> Bool {
-        let lowercased =
-            name.allSatisfy { $0 < 0x80 }
-            ? name.map { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 ? $0 | 0x20 : $0 }
-            : Array(String(decoding: name, as: UTF8.self).lowercased().utf8)
-        return lowercased.withUnsafeBufferPointer { name in
-            Self.exact.contains { $0.count == name.count && $0.elementsEqual(name) }
-                || Self.endings.contains { name.suffix($0.count).elementsEqual($0) }
-                || Self.telling.contains { firstRange(of: $0, in: name) != nil }
+        guard name.allSatisfy({ $0 < 0x80 }) else {
+            return Array(String(decoding: name, as: UTF8.self).lowercased().utf8).withUnsafeBufferPointer(isSecret)
         }
+        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: name.count) { small in
+            for (index, byte) in name.enumerated() {
+                small[index] = UInt8(ascii: "A")...UInt8(ascii: "Z") ~= byte ? byte | 0x20 : byte
+            }
+            return isSecret(UnsafeBufferPointer(small))
+        }
+    }
+
+    private static func isSecret(_ lowercased: UnsafeBufferPointer<UInt8>) -> Bool {
+        exact.contains { $0.count == lowercased.count && $0.elementsEqual(lowercased) }
+            || endings.contains { lowercased.suffix($0.count).elementsEqual($0) }
+            || telling.contains { firstRange(of: $0, in: lowercased) != nil }
     }
 
     private static let exact = [
@@ -141,9 +147,9 @@ private func hasNoUserInfo(_ value: JSONMembers.Value) -> Bool {
     return !text.contains(UInt8(ascii: "@")) && !text.contains(UInt8(ascii: "\\"))
 }
 
-/// `url` without the user info of its authority (RFC 3986 section 3.2.1); works on text that is no valid URL too.
+/// `url` without the user info of its authority (RFC 3986 section 3.2.1); works on text that is not a valid URL too.
 func removingUserInfo(_ url: String) -> String {
-    guard url.utf8.contains(0x40) else { return url }
+    guard url.holds(0x40) else { return url }
     let bytes = Array(url.utf8)
     guard let scheme = bytes.withUnsafeBufferPointer({ firstRange(of: Array("://".utf8), in: $0) }) else { return url }
     let start = scheme + 3

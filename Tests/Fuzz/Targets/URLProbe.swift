@@ -23,7 +23,10 @@ struct URLProbe: Probe {
 
     func check(_ input: [UInt8]) throws {
         let text = Charsets.guess(input)
-        if let url = try? parse(text) { try check(url) }
+        if let url = try? parse(text) {
+            try hold(URLRules.lastPathComponent(text) == url.lastPathComponent, "two names of one path")
+            try check(url)
+        }
         guard let target = try? URLReference.resolve(text, against: "https://example.org/a/b;c?d#e") else { return }
         try hold(target.scheme == .http || target.scheme == .https, "a redirect leads to \(target.scheme)")
         try check(target)

@@ -27,6 +27,16 @@ struct URLRulesTests {
         #expect(try URLRules.parse(text).hostKey == key)
     }
 
+    @Test(
+        arguments: [
+            ("http://h/a/b%20c", "b c"), ("http://h/a/", nil), ("http://h", nil), ("http://h?x/y", nil),
+            ("HTTP://u@h:1/a#b/c", "a"), ("file:///a/b", "b"), ("ftp://h/ä", "ä"), ("data:,a/b", nil),
+        ] as [(String, String?)])
+    func lastComponents(_ text: String, _ name: String?) throws {
+        #expect(try URLRules.parse(text).lastPathComponent == name)
+        #expect(URLRules.lastPathComponent(text) == name)
+    }
+
     @Test(arguments: [
         "[::1]", "[fe80::1]", "[1:2:3:4:5:6:7:8]", "[::ffff:1.2.3.4]", "[2001:db8::]", "bücher.example", "a_b.c",
         "127.0.0.1", "localhost.",

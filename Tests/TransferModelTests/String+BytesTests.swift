@@ -1,0 +1,15 @@
+import Testing
+
+@testable import TransferModel
+
+@Suite struct StringBytesTests {
+    @Test(arguments: [
+        "", "a", "fifteen bytes..", "a text that is too long to lie in the string itself", "ä/ö", "e\u{301}/",
+    ])
+    func bytesAreThoseOfUTF8(text: String) {
+        #expect(text.bytes { Array($0) } == Array(text.utf8))
+        let part = text.dropFirst(3)
+        #expect(part.bytes { Array($0) } == Array(part.utf8))
+        #expect(text.holds(UInt8(ascii: "/")) == text.utf8.contains(UInt8(ascii: "/")))
+    }
+}
