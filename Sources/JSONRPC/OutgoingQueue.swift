@@ -46,7 +46,7 @@ final class OutgoingQueue: Sendable {
         }
     }
 
-    /// Suspends until few bytes wait; false where the connection is closed.
+    /// Suspends until few bytes wait; false if the connection is closed.
     func waitForRoom() async -> Bool {
         await withCheckedContinuation { continuation in
             let answer = state.withLockedValue { state -> Bool? in

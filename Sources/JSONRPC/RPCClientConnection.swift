@@ -8,7 +8,7 @@ package final class RPCClientConnection: Sendable {
     /// Why a request has no answer.
     package enum Failure: Error, Sendable {
         case refused(Refusal)
-        /// The daemon went away, or sent what is no JSON-RPC.
+        /// The daemon went away, or sent what is not JSON-RPC.
         case connectionLost(String)
     }
 
@@ -157,7 +157,7 @@ private final class ClientChannelHandler: ChannelInboundHandler {
             switch piece {
             case .line(let line):
                 if dispatch(line) { continue }
-                reason = "the daemon sent what is no JSON-RPC"
+                reason = "the daemon sent something that is not JSON-RPC"
             case .overlong:
                 reason = "the daemon's answer is longer than \(framer.limit) bytes; ask for less at once"
             }

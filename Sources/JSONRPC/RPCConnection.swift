@@ -75,7 +75,7 @@ package final class RPCConnection: Sendable {
         }
     }
 
-    /// Suspends while much waits to be sent; false where the connection is closed.
+    /// Suspends while much waits to be sent; false if the connection is closed.
     package func waitForRoom() async -> Bool { await queue.waitForRoom() }
 
     package func close() { queue.close() }
@@ -95,7 +95,7 @@ extension RPCConnection {
         kick()
     }
 
-    /// Whether more may be read now; where not, reading goes on by itself later.
+    /// Whether more may be read now; where not, reading resumes by itself later.
     func mayRead() -> Bool {
         state.withLockedValue { state in
             state.isReadHeld = !hasRoom(state)

@@ -19,7 +19,7 @@ package struct RPCError: Error, Hashable, Sendable {
         self.details = details
     }
 
-    /// The line is no JSON, or nested too deeply.
+    /// The line is not JSON, or nested too deeply.
     package static func unparsable(_ why: String) -> RPCError {
         RPCError(code: -32700, message: "This line cannot be read: \(why).", cause: "rpc.malformed")
     }

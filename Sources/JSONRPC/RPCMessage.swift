@@ -5,7 +5,7 @@ package struct RPCRequest: Sendable, Equatable {
     /// JSON text of the id, as it came; nil for a notification, which is not answered.
     package var id: [UInt8]?
     package var method: String
-    /// JSON text of an object or array; nil where absent.
+    /// JSON text of an object or array; nil if absent.
     package var parameters: [UInt8]?
 
     package init(id: [UInt8]?, method: String, parameters: [UInt8]?) {
@@ -30,7 +30,7 @@ package struct RPCLine: Sendable {
     package static let idLimit = 1024
 
     /// - Parameter batchLimit: most requests in one line.
-    /// - Throws: `RPCError` where the line as a whole cannot be taken.
+    /// - Throws: `RPCError` if the line as a whole cannot be taken.
     package init(_ line: [UInt8], batchLimit: Int) throws(RPCError) {
         guard String(validating: line, as: UTF8.self) != nil else { throw .unparsable("it is not UTF-8") }
         let structure: JSONStructure
@@ -108,7 +108,7 @@ package struct RPCLine: Sendable {
 
 /// Reads and writes the envelopes of JSON-RPC as text.
 package enum RPCText {
-    /// The JSON string at `slice`, or nil where it is something else.
+    /// The JSON string at `slice`, or nil if it is something else.
     package static func string(_ slice: ArraySlice<UInt8>) -> String? {
         guard slice.first == UInt8(ascii: "\""), slice.count >= 2 else { return nil }
         let inner = slice.dropFirst().dropLast()

@@ -50,7 +50,7 @@ package final class RPCServer: Sendable {
     }
 
     /// Listens in one more place.
-    /// - Throws: `SocketPath.Unusable`, or the system's error where an adopted descriptor is no listening socket.
+    /// - Throws: `SocketPath.Unusable`, or the system's error where an adopted descriptor is not a listening socket.
     @discardableResult
     package func listen(on address: Address) async throws -> RPCListener {
         let descriptor: Int32
@@ -72,7 +72,7 @@ package final class RPCServer: Sendable {
         return listener
     }
 
-    /// Accepts nobody there any more; connections that came from there go on.
+    /// Accepts nobody there any more; connections made there stay open.
     package func close(_ listener: RPCListener) async {
         listeners.withLockedValue { $0.removeAll { $0 === listener } }
         await listener.close()
@@ -81,7 +81,7 @@ package final class RPCServer: Sendable {
     /// Open connections.
     package var connectionCount: Int { registry.count }
 
-    /// Accepts nobody any more; open connections go on.
+    /// Accepts nobody any more; open connections stay open.
     package func stopAccepting() async {
         let all = listeners.withLockedValue { listeners in
             defer { listeners = [] }

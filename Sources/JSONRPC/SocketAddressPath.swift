@@ -10,10 +10,10 @@ package struct SocketAddressPath {
     package static let longest = 107
     /// open(2): O_PATH, which glibc shows only to programs that define _GNU_SOURCE.
     private static let pathOnly: Int32 = 0o10000000
-    /// Room for the name itself where its folder is reached by number.
+    /// Room for the name itself if its folder is reached by number.
     static let longestName = longest - "/proc/self/fd/2147483647/".utf8.count
 
-    /// nil where the folder cannot be opened; errno says why.
+    /// nil if the folder cannot be opened; errno says why.
     init?(_ path: String) {
         guard path.utf8.count > Self.longest, let slash = path.lastIndex(of: "/") else {
             text = path

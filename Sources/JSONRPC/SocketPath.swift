@@ -3,7 +3,7 @@ import Glibc
 /// A Unix socket's place in the file system: refused where it cannot work, and rid of what a crash left there.
 package struct SocketPath: Sendable, Hashable {
     package let path: String
-    /// Mode of the folders that have to be made; nil where the folder must be there.
+    /// Mode of the folders that have to be made; nil if the folder must be there.
     package var folderMode: mode_t?
     package var socketMode: mode_t
 
@@ -18,7 +18,7 @@ package struct SocketPath: Sendable, Hashable {
         }
     }
 
-    /// - Throws: `Unusable` where the path is not absolute, or its name does not fit into a socket address.
+    /// - Throws: `Unusable` if the path is not absolute, or its name does not fit into a socket address.
     package init(_ path: String, folderMode: mode_t? = 0o700, socketMode: mode_t = 0o600) throws(Unusable) {
         guard path.hasPrefix("/"), !path.hasSuffix("/"), !path.utf8.contains(0) else {
             throw Unusable(description: "The socket's path must be absolute and name a file: \(path)")
@@ -37,7 +37,7 @@ package struct SocketPath: Sendable, Hashable {
     }
 
     /// Makes the folder and removes a socket that nobody listens on any more.
-    /// - Throws: `Unusable` where somebody listens there, or the name is taken by something else.
+    /// - Throws: `Unusable` if somebody listens there, or the name is taken by something else.
     package func prepare() throws(Unusable) {
         if let folderMode { try makeFolders(above: path, mode: folderMode) }
         var status = stat()
@@ -46,7 +46,7 @@ package struct SocketPath: Sendable, Hashable {
             throw unusable("cannot be looked at")
         }
         guard status.st_mode & S_IFMT == S_IFSOCK else {
-            throw Unusable(description: "\(path) exists and is no socket; move it away.")
+            throw Unusable(description: "\(path) exists and is not a socket; move it away.")
         }
         if try somebodyListens() {
             throw Unusable(description: "Another daemon listens on \(path) already.", isTaken: true)

@@ -12,7 +12,7 @@ package enum NamedThread {
         }
     }
 
-    /// Runs `body` on a detached thread with every signal blocked. False where the system gives no thread.
+    /// Runs `body` on a detached thread with every signal blocked. False if the system gives no thread.
     /// - Parameter name: as tools show it, at most 15 bytes (pthread_setname_np(3)).
     package static func start(_ name: String, _ body: @escaping @Sendable () -> Void) -> Bool {
         let start = Unmanaged.passRetained(Start(name: name, body: body))

@@ -44,7 +44,7 @@ struct FieldUse: Sendable {
     ]
 
     /// - Parameter upload: how the task uploads; nil for auto. Means nothing for other kinds.
-    /// - Returns: what the field goes with, where that is not this task.
+    /// - Returns: what the field goes with, if that is not this task.
     func mismatch(_ kind: TaskKind, _ upload: UploadProtocol?) -> String? {
         switch tasks {
         case .downloads: kind == .download ? nil : "downloads; this task is of kind \(kind.rawValue)"

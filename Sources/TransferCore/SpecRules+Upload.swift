@@ -47,7 +47,7 @@ extension SpecRules {
         do throws(TransferError) {
             kind = try UploadChoice.protocol(of: spec)
         } catch {
-            throw bad("uploadProtocol", "say one of \(UploadChoice.names.joined(separator: ", ")).")
+            throw bad("uploadProtocol", "give one of \(UploadChoice.names.joined(separator: ", ")).")
         }
         try check(spec, kind)
     }
@@ -110,7 +110,8 @@ extension SpecRules {
         }
         for key in (metadata ?? [:]).keys.sorted() {
             guard !key.isEmpty, key.utf8.allSatisfy({ $0 > 32 && $0 < 127 && $0 != 44 }) else {
-                throw bad("uploadMetadata", "\"\(key.prefix(40))\" is no key: ASCII without blank and comma.")
+                throw bad(
+                    "uploadMetadata", "\"\(key.prefix(40))\" is not a valid key; use ASCII without blanks and commas.")
             }
         }
     }

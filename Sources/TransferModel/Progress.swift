@@ -92,7 +92,7 @@ public struct ResponseInfo: Hashable, Sendable, Codable {
     /// -1 if unknown.
     public var expectedLength: Int64
     public var suggestedFilename: String?
-    /// Where in the file this answer's body began; absent where it began at 0.
+    /// Where in the file this answer's body began; absent if it began at 0.
     public var resumedFrom: Int64?
     /// What an upload or data task was answered.
     public var body: ResponseBody?
@@ -139,7 +139,7 @@ public struct ResponseBody: Hashable, Sendable, Codable {
     public var text: String?
     /// Where they are not.
     public var base64: String?
-    /// True where there was more.
+    /// True if there was more.
     public var truncated: Bool?
 
     public enum CodingKeys: String, CodingKey, CaseIterable {

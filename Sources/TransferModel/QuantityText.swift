@@ -2,7 +2,7 @@
 package enum QuantityText {
     /// Bytes in `text`, or bytes per second: `500k`, `2M`, `1.5G`, `1024`; `0`, `none` or `unlimited` for no limit.
     ///
-    /// Units are powers of 1024; `K`, `KB` and `KiB` are one, and a trailing `/s` changes nothing. Nil where it is no
+    /// Units are powers of 1024; `K`, `KB` and `KiB` are one, and a trailing `/s` changes nothing. Nil if it is no
     /// such number, or does not fit.
     package static func bytes(_ text: String) -> Int64? {
         var rest = Substring(text.lowercased())
@@ -23,7 +23,7 @@ package enum QuantityText {
         return shift > 0 ? Int64(exactly: (number * Double(Int64(1) << shift)).rounded()) : nil
     }
 
-    /// Seconds in `text`: `90`, `90s`, `500ms`, `5m`, `2h`, `7d`, `1h30m`; a number alone is seconds. Nil where it is
+    /// Seconds in `text`: `90`, `90s`, `500ms`, `5m`, `2h`, `7d`, `1h30m`; a number alone is seconds. Nil if it is
     /// neither, or more than three hundred years: a slip of the finger, and far more no longer fits the wire's
     /// milliseconds.
     package static func seconds(_ text: String) -> Double? {

@@ -22,7 +22,7 @@ public struct TaskStatus: Hashable, Sendable, Codable {
     public var budgetMark: Int64?
     /// Budget used when a name did not resolve first, while nothing had been received; nil after any other outcome.
     public var unresolvedSince: Seconds?
-    /// The last body that ended before its announced length; nil where none did.
+    /// The last body that ended before its announced length; nil if none did.
     public var shortBody: ShortBody?
 
     public init(state: TaskState, createdAt: Timestamp) {
@@ -59,7 +59,7 @@ public struct TaskResult: Hashable, Sendable, Codable {
     public var sha256: String?
     /// A digest of the content was known, and compared.
     public var verified: Bool
-    /// What the delivered file is known again by; nil where nobody noted it.
+    /// What the delivered file is known again by; nil if nobody noted it.
     public var mark: FileMark?
 
     public init(

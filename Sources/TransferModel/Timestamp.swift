@@ -6,7 +6,7 @@ public struct Timestamp: RawRepresentable, Hashable, Comparable, Sendable, Custo
     public init(rawValue: Int64) { self.rawValue = rawValue }
     public init(milliseconds: Int64) { rawValue = milliseconds }
 
-    /// Parses RFC 3339 with or without a fraction; nil where the text is neither, or names a day or an hour that does
+    /// Parses RFC 3339 with or without a fraction; nil if the text is neither, or names a day or an hour that does
     /// not exist.
     public init?(_ text: String) {
         if let plain = PlainTime.parse(text) {
@@ -53,7 +53,7 @@ public struct Timestamp: RawRepresentable, Hashable, Comparable, Sendable, Custo
         return Timestamp(milliseconds: overflows ? (interval.rawValue < 0 ? .min : .max) : sum)
     }
 
-    /// Wall time from `earlier` to this one, negative where the clock went back.
+    /// Wall time from `earlier` to this one, negative if the clock went back.
     public func since(_ earlier: Timestamp) -> Seconds { Seconds((Double(rawValue) - Double(earlier.rawValue)) / 1000) }
 
     /// RFC 3339 in UTC, with milliseconds; a time beyond the years 1 to 9999 as the nearest one that can be written.

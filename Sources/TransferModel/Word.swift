@@ -7,7 +7,7 @@ extension Word {
         let container = try decoder.singleValueContainer()
         guard let word = Self(rawValue: try container.decode(String.self)) else {
             let words = Self.allCases.map(\.rawValue).joined(separator: ", ")
-            throw DecodingError.dataCorruptedError(in: container, debugDescription: "say one of \(words).")
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "give one of \(words).")
         }
         self = word
     }

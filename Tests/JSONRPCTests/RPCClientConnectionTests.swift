@@ -88,7 +88,8 @@ struct RPCClientConnectionTests {
             }
             // The notifications of `burst` have no method.
             _ = try? await client.request("burst", Array("{}".utf8))
-            #expect(await eventually { reasons.withLockedValue { $0 } == ["the daemon sent what is no JSON-RPC"] })
+            let expected = ["the daemon sent something that is not JSON-RPC"]
+            #expect(await eventually { reasons.withLockedValue { $0 } == expected })
         }
     }
 }

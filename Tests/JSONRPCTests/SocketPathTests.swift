@@ -77,7 +77,7 @@ struct SocketPathTests {
         let error = await #expect(throws: SocketPath.Unusable.self) {
             try await RPCServer.start(on: .path(try SocketPath(folder.file("s"))), handler: EchoHandler())
         }
-        #expect(error?.description.contains("is no socket") == true)
+        #expect(error?.description.contains("is not a socket") == true)
         #expect(access(folder.file("s"), F_OK) == 0)
     }
 

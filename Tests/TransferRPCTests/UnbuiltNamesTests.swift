@@ -59,7 +59,7 @@ struct UnbuiltNamesTests {
         let none = message { _ = try WireCoding.parameters(of: GetSettings.self, from: Array(#"{"x":1}"#.utf8)) }
         #expect(none == "x: no such field; there are none here.")
         let order = message { _ = try WireCoding.parameters(of: ListTasks.self, from: Array(#"{"order":"x"}"#.utf8)) }
-        #expect(order == "order: say one of oldest, newest, queue, finished, activity.")
+        #expect(order == "order: give one of oldest, newest, queue, finished, activity.")
     }
 
     @Test func refusesOtherKindsOfSessions() {

@@ -23,7 +23,7 @@ package struct ConfigurationProblem: Hashable, Sendable, CustomStringConvertible
     }
 
     package var place: Place
-    /// Name of the setting; empty where the whole file is meant.
+    /// Name of the setting; empty if the whole file is meant.
     package var name: String
     package var message: String
 

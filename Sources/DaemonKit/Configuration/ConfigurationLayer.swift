@@ -95,7 +95,7 @@ extension ConfigurationLayer {
 }
 
 extension ConfigurationProblem {
-    /// A name that is no setting, with the one that was probably meant.
+    /// A name that is not a setting, with the one that was probably meant.
     static func unknown(_ name: String, at place: Place) -> ConfigurationProblem {
         let nearest = Suggestion.nearest(to: name, among: SettingsTable.all.map(\.name))
         let advice = nearest.map { "did you mean \($0)?" } ?? "remove it; docs/configuration.md lists the settings."

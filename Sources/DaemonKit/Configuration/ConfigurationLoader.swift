@@ -115,7 +115,7 @@ package struct ConfigurationLoader: Sendable {
         return found
     }
 
-    /// What /etc says whatever file a user names; nothing where it says nothing of that kind.
+    /// What /etc says whatever file a user names; nothing if it says nothing of that kind.
     private func bindingFile() -> [FileLayer] {
         let shared = ConfigurationFile(path: systemFile, origin: .systemFile, scope: .bindingUsers)
         guard let layer = shared.read(required: false), !layer.values.isEmpty || !layer.problems.isEmpty else {

@@ -71,7 +71,7 @@ package struct Paths: Hashable, Sendable {
         path.hasPrefix("~/") ? home + path.dropFirst() : path
     }
 
-    /// The sentence that refuses a socket path which does not fit into a socket address; nil where it fits.
+    /// The sentence that refuses a socket path which does not fit into a socket address; nil if it fits.
     package static func socketPathFault(_ path: String) -> String? {
         let length = path.utf8.count
         guard length > socketPathLimit else { return nil }

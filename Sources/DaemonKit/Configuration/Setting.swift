@@ -18,11 +18,11 @@ package struct Setting: Sendable {
     /// What holds where no layer says anything and the default is no fixed value.
     package let defaultText: String?
     package let effect: Effect
-    /// False where /etc speaks for the system daemon only.
+    /// False if /etc speaks for the system daemon only.
     package let sharedFileHoldsForUsers: Bool
     /// Whether a user's own daemon takes the value of /etc over everything that its user says.
     package let sharedFileBindsUsers: Bool
-    /// The name in `settings.set`; nil where only files, environment and flags set it.
+    /// The name in `settings.set`; nil if only files, environment and flags set it.
     package let runtimeName: SettingName?
 
     package let read: @Sendable (DaemonSettings) -> JSONValue

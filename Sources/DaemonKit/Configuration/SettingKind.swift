@@ -64,7 +64,7 @@ package enum SettingKind: Hashable, Sendable {
         }
     }
 
-    /// The value that `text` stands for; nil where this kind does not accept it.
+    /// The value that `text` stands for; nil if this kind does not accept it.
     package func value(ofText text: String) -> JSONValue? {
         switch self {
         case .integer: Int64(text).flatMap { checked(.integer($0)) }
@@ -77,7 +77,7 @@ package enum SettingKind: Hashable, Sendable {
         }
     }
 
-    /// `value` in its normal form; nil where this kind does not accept it.
+    /// `value` in its normal form; nil if this kind does not accept it.
     package func checked(_ value: JSONValue) -> JSONValue? {
         guard accepts(value) else { return Optional.none }
         if case .duration = self { return value.numberValue.map { .number($0) } }

@@ -93,7 +93,7 @@ package final class LogSink: Sendable {
         writeAll(bytes)
     }
 
-    /// A descriptor that is closed or broken takes nothing: the lines are lost, the daemon goes on.
+    /// A descriptor that is closed or broken takes nothing: the lines are lost, the daemon continues.
     private func writeAll(_ bytes: [UInt8]) {
         bytes.withUnsafeBytes { buffer in
             var offset = 0

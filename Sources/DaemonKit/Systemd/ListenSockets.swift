@@ -19,7 +19,7 @@ package struct ListenSockets: Sendable {
     /// Takes over the descriptors, so that programs started later do not inherit them.
     ///
     /// - Parameter first: 3 but in tests.
-    /// - Throws: `internal` where a descriptor is no listening Unix stream socket: the socket unit is wrong.
+    /// - Throws: `internal` if a descriptor is not a listening Unix stream socket: the socket unit is wrong.
     package init(
         environment: [String: String], process: Int32 = getpid(), first: Int32 = firstDescriptor
     ) throws(TransferError) {
@@ -53,9 +53,9 @@ package struct ListenSockets: Sendable {
         guard flags >= 0, fcntl(descriptor, F_SETFD, flags | FD_CLOEXEC) == 0 else {
             throw fault(descriptor, "is not open")
         }
-        guard option(descriptor, SO_DOMAIN) == AF_UNIX else { throw fault(descriptor, "is no Unix socket") }
+        guard option(descriptor, SO_DOMAIN) == AF_UNIX else { throw fault(descriptor, "is not a Unix socket") }
         guard option(descriptor, SO_TYPE) == Int32(SOCK_STREAM.rawValue) else {
-            throw fault(descriptor, "is no stream socket")
+            throw fault(descriptor, "is not a stream socket")
         }
         guard option(descriptor, SO_ACCEPTCONN) == 1 else {
             throw fault(descriptor, "does not listen; the socket unit needs Accept=no")

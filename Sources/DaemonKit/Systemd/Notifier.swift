@@ -41,7 +41,7 @@ final class NotifySocket: Sendable {
     private let descriptor: Int32
     private let address: UnixAddress
 
-    /// Nil where the address is neither, or no socket is to be had: notification is a courtesy, not a duty.
+    /// Nil if the address is neither, or no socket is to be had: notification is a courtesy, not a duty.
     init?(address: String) {
         guard let address = UnixAddress(address) else { return nil }
         let descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)

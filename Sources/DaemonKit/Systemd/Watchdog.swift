@@ -10,7 +10,7 @@ package struct Watchdog: Hashable, Sendable {
     package var interval: Seconds { Seconds(timeout.rawValue / 2) }
 
     /// - Parameter process: this process's id; WATCHDOG_PID may mean another one.
-    /// - Returns: nil where no watchdog is asked for.
+    /// - Returns: nil if no watchdog is asked for.
     package init?(environment: [String: String], process: Int32 = getpid()) {
         guard let text = environment["WATCHDOG_USEC"], let microseconds = Int64(text), microseconds > 0 else {
             return nil

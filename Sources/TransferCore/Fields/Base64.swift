@@ -2,7 +2,7 @@ import FoundationEssentials
 
 /// Base64 (RFC 4648) as header fields and data URLs carry it.
 enum Base64 {
-    /// nil where the text is not base64; missing padding is tolerated.
+    /// nil if the text is not base64; missing padding is tolerated.
     static func decode(_ text: some StringProtocol) -> [UInt8]? {
         var padded = String(text)
         while padded.utf8.count % 4 != 0 { padded += "=" }

@@ -1,6 +1,6 @@
 /// Reads the file name that Content-Disposition offers (RFC 6266, RFC 8187); what it says is not yet safe to use.
 package enum ContentDisposition {
-    /// `filename*` wins over `filename`; nil where there is neither.
+    /// `filename*` wins over `filename`; nil if there is neither.
     package static func filename(_ header: String) -> String? {
         let parameters = ParameterList.parse(header)
         if let extended = parameters["filename*"].flatMap(extendedValue), !extended.isEmpty { return extended }

@@ -7,7 +7,7 @@ package enum ContentRange: Sendable, Hashable {
     /// `bytes */total`
     case unsatisfied(total: ByteCount)
 
-    /// nil where the text is not a valid range of bytes.
+    /// nil if the text is not a valid range of bytes.
     package init?(_ text: String) {
         let fields = text.trimmed.split(separator: " ", maxSplits: 1)
         guard fields.count == 2, fields[0].lowercased() == "bytes" else { return nil }

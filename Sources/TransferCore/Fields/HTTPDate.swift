@@ -8,7 +8,7 @@ package enum HTTPDate {
     /// 9999-12-31T23:59:59Z
     private static let last: Int64 = 253_402_300_799
 
-    /// nil where the text is none of the three.
+    /// nil if the text is none of the three.
     package static func parse(_ text: String) -> Int64? {
         var fields = text.lowercased().utf8.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: ",") }
             .map { String(Substring($0)) }

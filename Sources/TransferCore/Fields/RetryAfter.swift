@@ -6,7 +6,7 @@ package enum RetryAfter {
     package static let longest: Seconds = 86_400
 
     /// - Parameter now: the server's Date where it sent one, else the wall clock.
-    /// - Returns: nil where the text is neither a number nor a date.
+    /// - Returns: nil if the text is neither a number nor a date.
     package static func parse(_ text: String, now: Timestamp) -> Seconds? {
         let value = text.trimmed
         if !value.isEmpty, value.utf8.allSatisfy({ (48...57).contains($0) }) {

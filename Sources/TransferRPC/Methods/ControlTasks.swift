@@ -166,7 +166,7 @@ public enum ResumeTasks: RPCMethod {
     public typealias Parameters = ControlSelection
     public typealias Result = ControlResult
     public static let name = "task.resume"
-    public static let summary = "Queues paused tasks again; they go on from the bytes they hold."
+    public static let summary = "Queues paused tasks again; they resume from the bytes they hold."
     public static let errors: [ErrorCode] = [.badField, .permissionDenied, .sessionNotFound]
 }
 

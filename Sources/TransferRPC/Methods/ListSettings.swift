@@ -74,7 +74,7 @@ public struct ListedSetting: WireObject, Hashable {
         switch key {
         case .name: .required(.string, "As in a configuration file, sections before a dot: `session.retry.attempts`.")
         case .value:
-            .required(.any, "The value in force; null if nothing is set and the default is no fixed value. No secrets.")
+            .required(.any, "The value in force; null if nothing is set and there is no fixed default. No secrets.")
         case .text, .origin, .place: SettingStatementView.field(key.inStatement)
         case .default: .required(.string, "The default, as a file writes it or in words.")
         case .effect:
@@ -88,7 +88,7 @@ public struct ListedSetting: WireObject, Hashable {
         case .pending:
             .optional(
                 .object(SettingStatementView.self),
-                "What the files say by now and is not in force yet: it needs a reload, or a restart if `effect` says so."
+                "What the files say now and is not in force yet: it needs a reload, or a restart if `effect` says so."
             )
         }
     }
@@ -134,7 +134,7 @@ public enum ListSettings: RPCMethod {
                 .required(.list(.object(ListedSetting.self)), "In the order of docs/configuration.md.")
             case .files: .required(.list(.string), "Configuration files that were read, the strongest first.")
             case .problem:
-                .optional(.string, "Why the files, as they are by now, would not be accepted; one line per mistake.")
+                .optional(.string, "Why the files, as they are now, would not be accepted; one line per mistake.")
             }
         }
     }

@@ -100,7 +100,7 @@ package enum ProtocolReference {
         - The peer is who the kernel says it is (SO_PEERCRED): it sees its own sessions, tasks and events; root, and in \
         system mode members of the admin group, may name an `owner`.
         - JSON-RPC 2.0, one JSON value per line, UTF-8, LF. A line that is too long ([Limits](#limits)) gets an \
-        error and the connection closes; any other mistake gets an error and the connection goes on.
+        error and the connection closes; any other mistake gets an error and the connection stays open.
         - Responses come in any order; requests of one connection begin in order. At most 64 of them are answered at the \
         same time; more are not read until then.
         - Parameters are named. Unknown ones are refused by name (`request.unknown_field`).
@@ -109,7 +109,7 @@ package enum ProtocolReference {
         - A client that does not read: events stop at some 256 KiB that wait for it, and so do its requests. It is dropped when \
         more than 8 MiB wait (long answers), or when it subscribes and takes no byte for 60 s; its connection ends without a \
         word, perhaps in the middle of a line. Nothing is lost: `events.subscribe` with the last number that came, or with \
-        its durable name, goes on from there.
+        its durable name, resumes there.
 
         ## Errors
 

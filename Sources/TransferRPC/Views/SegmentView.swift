@@ -17,7 +17,7 @@ public struct SegmentView: WireObject, Hashable {
         self.url = url
     }
 
-    /// The stretches that a stored task holds; empty where it holds one only.
+    /// The stretches that a stored task holds; empty if it holds one only.
     static func held(_ checkpoint: Checkpoint?) -> [SegmentView] {
         guard let checkpoint, !checkpoint.ranges.isEmpty else { return [] }
         let ranges = [ByteRange(.zero, checkpoint.offset)] + checkpoint.ranges

@@ -45,8 +45,8 @@ import TransferModel
         let internet = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(internet) }
         for (descriptor, reason) in [
-            (datagram.descriptor, "is no stream socket"), (silent.descriptor, "does not listen"),
-            (internet, "is no Unix socket"), (19999, "is not open"),
+            (datagram.descriptor, "is not a stream socket"), (silent.descriptor, "does not listen"),
+            (internet, "is not a Unix socket"), (19999, "is not open"),
         ] {
             let error = #expect(throws: TransferError.self) {
                 try ListenSockets(environment: environment(), first: descriptor)

@@ -86,7 +86,7 @@ struct FramingProbe: Probe {
             case .request(let request):
                 try check(answer: RPCText.answer(id: request.id, result: Array("{}".utf8)), to: request.id)
                 let parameters = request.parameters ?? Array("{}".utf8)
-                try hold((try? JSONStructure(parameters)) != nil, "parameters are no JSON")
+                try hold((try? JSONStructure(parameters)) != nil, "parameters are not JSON")
             case .invalid(let id, let error):
                 try check(answer: RPCText.answer(id: id, error: error), to: id)
             }

@@ -28,7 +28,7 @@ struct ParametersProbe: Probe {
         else { return }
         let text = Array(input[(space + 1)...])
         let quick = Result { try decode(method, text) }
-        if case .failure(let error as TransferError) = quick, error.message.hasSuffix("is there twice; say it once.") {
+        if case .failure(let error as TransferError) = quick, error.message.hasSuffix("is given twice; give it once.") {
             return try checkDuplicate(error, text)
         }
         let slow = Result { try method.rewrittenByFoundation(text) }
