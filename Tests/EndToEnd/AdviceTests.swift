@@ -57,11 +57,15 @@ extension EndToEnd {
             return patient
         }
 
-        /// The line of `explain` that says what to do; nil without one.
+        /// What `explain` says to do, in one line; nil if there is nothing to do.
         private func advice(_ patient: Patient) async throws -> String? {
             let (status, output) = try await patient.scene.daemon.dlctl(["explain", "\(patient.id)"])
             #expect(status == 0)
-            return output.split(separator: "\n").first { $0.hasPrefix("Do:") }.map { String($0) }
+            let lines = output.split(separator: "\n", omittingEmptySubsequences: false)
+            guard let first = lines.firstIndex(where: { $0.hasPrefix("Do:") }) else { return nil }
+            // Its commands follow, each on a line of its own.
+            let commands = lines[(first + 1)...].prefix { $0.hasPrefix(" ") }
+            return ([lines[first]] + commands).joined(separator: " ")
         }
 
         /// Commands in a sentence, in order: up to the first word that is no argument.

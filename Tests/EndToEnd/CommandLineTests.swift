@@ -81,8 +81,8 @@ extension EndToEnd {
             let listed = try await run("list", "1-4", "6")
             #expect(listed.status == 0 && listed.output.contains("no such tasks: 3\n"))
             #expect(listed.output.split(separator: "\n").count == 6, "\(listed)")
-            #expect(try await run("show", "2-4").output.contains("\n\nid "))
-            #expect(try await run("explain", "5-6").output.contains("paused by a client"))
+            #expect(try await run("show", "2-4").output.contains("\n\n4  4\nNow:  paused for "))
+            #expect(try await run("explain", "5-6").output.contains("  dlctl resume 6\n"))
             #expect(
                 try await run("events", "--task", "3-4", "--type", "task.removed").output.contains("  3  task.removed"))
             #expect(try await run("update", "2-4", "--limit", "1M") == (0, "updated 2\nupdated 4\nno such tasks: 3\n"))

@@ -3,7 +3,8 @@ import TransferModel
 import TransferRPC
 
 struct ShowCommand: DaemonCommand {
-    static let configuration = CommandConfiguration(commandName: "show", abstract: "Everything about tasks.")
+    static let configuration = CommandConfiguration(
+        commandName: "show", abstract: "Show tasks: state, what to do, file; then all details.")
 
     @Argument(
         help: ArgumentHelp("Tasks by id, or ranges of ids such as 3-7.", valueName: "id"), completion: .tasks)
@@ -20,15 +21,23 @@ struct ShowCommand: DaemonCommand {
             if console.json { return try console.value(task) }
             if !isFirst { console.line("") }
             isFirst = false
-            TaskSheet.render(task, now: .now()).forEach(console.line)
+            let events = try await Self.beginning(of: task, client)
+            TaskSheet.render(task, events: events, now: .now(), width: console.width).forEach(console.line)
         }
         await client.close()
+    }
+
+    /// The event that tells since when the task is in its state.
+    private static func beginning(of task: TaskView, _ client: any DaemonCalling) async throws -> [EventView] {
+        guard !task.state.isFinal else { return [] }
+        let query = ListEvents.Parameters(after: .start, tasks: [task.id], types: TaskSummary.beginnings)
+        return try await NewestEvents(query: query).read(1, client)
     }
 }
 
 struct ExplainCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        commandName: "explain", abstract: "Why tasks are not running, what happened so far, what to do.")
+        commandName: "explain", abstract: "Explain why tasks are not running, what to do, and what happened so far.")
 
     @Argument(
         help: ArgumentHelp("Tasks by id, or ranges of ids such as 3-7.", valueName: "id"), completion: .tasks)
@@ -36,7 +45,7 @@ struct ExplainCommand: DaemonCommand {
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
-    /// Events shown at most; the newest ones tell most.
+    /// Events shown at most, the newest ones.
     static let longestStory = 50
 
     struct Answer: Encodable {
@@ -58,12 +67,11 @@ struct ExplainCommand: DaemonCommand {
 
     private func explain(_ id: TaskID, _ client: any DaemonCalling, _ console: Console) async throws {
         let task = try await client.call(GetTask.self, TaskReference(id: id))
-        // However long the log is, and whatever the task lived through.
         let events = try await NewestEvents(query: ListEvents.Parameters(after: .start, tasks: [id]))
             .read(Self.longestStory, client)
         if console.json {
-            return try console.value(Answer(task: task, advice: Explanation.advice(task), events: events))
+            return try console.value(Answer(task: task, advice: Explanation.advice(task)?.text, events: events))
         }
-        Explanation.render(task, events: events, now: .now()).forEach(console.line)
+        Explanation.render(task, events: events, now: .now(), width: console.width).forEach(console.line)
     }
 }

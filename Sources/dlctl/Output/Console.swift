@@ -2,7 +2,7 @@ import FoundationEssentials
 import Glibc
 import TransferModel
 
-/// Where a command writes: results to standard output, remarks to standard error, as people or as programs read them.
+/// Output of a command: results to standard output, remarks to standard error, for users or for programs.
 struct Console: Sendable {
     var json: Bool
     var quiet: Bool
@@ -20,6 +20,9 @@ struct Console: Sendable {
 
     /// Whether a display that redraws itself makes sense.
     var isLive: Bool { outputIsTerminal && !json && !quiet }
+
+    /// Columns of the terminal; nil if the output goes elsewhere, and lines may be of any length.
+    var width: Int? { outputIsTerminal ? Terminal.size().columns : nil }
 
     func line(_ text: StyledText) { write(style.render(text) + "\n", to: STDOUT_FILENO) }
     func line(_ text: String) { line(StyledText(text)) }
@@ -84,7 +87,7 @@ struct Console: Sendable {
 enum Terminal {
     static let fallback = TerminalSize(columns: 80, rows: 24)
 
-    /// ioctl_tty(2) TIOCGWINSZ; `COLUMNS` where that knows nothing.
+    /// ioctl_tty(2) TIOCGWINSZ; `COLUMNS` if that fails.
     static func size(environment: [String: String] = ProcessInfo.processInfo.environment) -> TerminalSize {
         var window = winsize()
         if ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &window) == 0, window.ws_col > 0 {

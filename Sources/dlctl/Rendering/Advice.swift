@@ -1,104 +1,177 @@
 import TransferModel
 
-/// What a person can do about a cause, or while a task waits; one sentence for each, so that no failure is a dead end.
-enum Advice {
-    /// As below, and for some causes by what the daemon found out.
-    static func text(_ error: TransferError, task: TaskID, now: Timestamp = .now()) -> String {
+/// What a person can do about a cause or a wait: a sentence, and commands to copy. No failure is a dead end.
+struct Advice: Hashable {
+    var sentence: String
+    /// To be run in this order. Words in capitals are placeholders for the user to fill in.
+    var commands: [String]
+
+    init(_ sentence: String, _ commands: String...) {
+        self.sentence = sentence
+        self.commands = commands
+    }
+
+    /// All of it in one line.
+    var text: String {
+        commands.isEmpty ? sentence : "\(sentence) \(commands.joined(separator: "; "))"
+    }
+}
+
+extension Advice {
+    static func on(_ error: TransferError, task: TaskID, now: Timestamp = .now()) -> Advice {
         if error.details[TransferError.tooLargeMember] == true {
-            return
-                "Choose a folder that takes files of this size: dlctl update \(task) -d DIR; then dlctl retry \(task)."
+            return Advice(
+                "Choose a folder that takes files of this size, and try again:", "dlctl update \(task) -d DIR",
+                "dlctl retry \(task)")
         }
         guard let fault = error.details[CertificateFault.member]?.stringValue.flatMap(CertificateFault.init(rawValue:))
         else {
-            return text(error.code, task: task)
+            return on(error.code, task: task)
         }
         switch fault {
         case .expired, .notYetValid:
-            return
-                "This machine's clock says \(LocalTime.text(now)). If that is right, ask the server's operator for a valid "
-                + "certificate; then dlctl retry \(task)."
-        case .wrongName: return "Check the address: dlctl update \(task) --url URL, then dlctl retry \(task)."
-        case .revoked, .weak: return "Ask the server's operator for another certificate; then dlctl retry \(task)."
-        case .selfSigned, .unknownIssuer: return text(error.code, task: task)
+            return Advice(
+                "Check this machine's clock: it says \(LocalTime.text(now)). If that is right, ask the server's operator "
+                    + "for a valid certificate. Then try again:", "dlctl retry \(task)")
+        case .wrongName:
+            return Advice(
+                "Correct the address, and try again:", "dlctl update \(task) --url URL", "dlctl retry \(task)")
+        case .revoked, .weak:
+            return Advice(
+                "Ask the server's operator for another certificate. Then try again:", "dlctl retry \(task)")
+        case .selfSigned, .unknownIssuer: return on(error.code, task: task)
         }
     }
 
-    /// About a task that nothing happens to by itself, but where a disk is the cause: that is always waited for.
-    static func text(_ code: ErrorCode, task: TaskID) -> String {
-        switch code {
-        case .badURL: "Correct the address: dlctl update \(task) --url URL, then dlctl retry \(task)."
-        case .badField, .unknownField, .tooLarge: "Change what was asked for and add the task again."
-        case .unsupported: "This version of dld cannot do that; see 'dlctl info' for its features."
-        case .tokenReused: "Send the first specification again, or use a new token."
-        case .sessionNotFound, .sessionInvalidated: "Open a session first: dlctl session open NAME."
-        case .taskNotFound: "See 'dlctl list --all' for the tasks there are."
-        case .taskWrongState: "See 'dlctl show \(task)' for its state."
+    /// On a task that has ended, unless the disk is the cause: a task always waits for its disk.
+    static func on(_ code: ErrorCode, task: TaskID) -> Advice {
+        let retry = "dlctl retry \(task)"
+        return switch code {
+        case .badURL: Advice("Correct the address, and try again:", "dlctl update \(task) --url URL", retry)
+        case .badField, .unknownField, .tooLarge: Advice("Correct the request, and add the task again.")
+        case .unsupported: Advice("This version of dld cannot do that. To list its features:", "dlctl info")
+        case .tokenReused: Advice("Send the first specification again, or use a new token.")
+        case .sessionNotFound, .sessionInvalidated:
+            Advice("Open the session first:", "dlctl session open NAME")
+        case .taskNotFound: Advice("To list all tasks:", "dlctl list --all")
+        case .taskWrongState: Advice("To see the task's state:", "dlctl show \(task)")
         case .permissionDenied:
-            "Choose a folder this user may read and write: dlctl update \(task) -d DIR, then dlctl retry \(task)."
+            Advice(
+                "Choose a folder that this user may read and write, and try again:", "dlctl update \(task) -d DIR",
+                retry)
         case .destinationExists:
-            "Move the existing file away, or keep both: dlctl update \(task) --on-conflict rename; then dlctl retry \(task)."
+            Advice(
+                "Move the existing file away, or keep both; then try again:",
+                "dlctl update \(task) --on-conflict rename", retry)
         case .destinationNotWritable:
-            "Make the folder writable, or choose another: dlctl update \(task) -d DIR; then dlctl retry \(task)."
-        case .destinationBadPath: "Choose another place: dlctl update \(task) -o FILE, then dlctl retry \(task)."
-        case .sourceUnreadable: "Check the local file, then dlctl retry \(task)."
+            Advice(
+                "Make the folder writable, or choose another; then try again:", "dlctl update \(task) -d DIR", retry)
+        case .destinationBadPath:
+            Advice("Choose another file name, and try again:", "dlctl update \(task) -o FILE", retry)
+        case .sourceUnreadable: Advice("Check the local file, and try again:", retry)
         case .sourceChanged:
-            "When the file is as it should be, dlctl retry \(task) --source-changed sends it from the beginning; two versions "
-                + "are never mixed."
-        case .diskFull: "Free some space; the task goes on by itself."
-        case .diskQuota: "Free some of your quota; the task goes on by itself."
-        case .diskIO: "Check that the disk is mounted and sound; the task goes on by itself when it is back."
+            Advice(
+                "Check the file. To send it as it is now, from the beginning (two versions are never mixed):",
+                retry + " --source-changed")
+        case .diskFull: Advice("Free some space. The task then resumes by itself.")
+        case .diskQuota: Advice("Free some of your quota. The task then resumes by itself.")
+        case .diskIO: Advice("Check that the disk is mounted and healthy. The task then resumes by itself.")
         case .networkDNS:
-            "Check the name server; if the host's name is wrong, dlctl update \(task) --url URL; then dlctl retry \(task)."
-        case .networkConnect, .networkLost, .networkTimeout: "dlctl retry \(task) tries again."
+            Advice(
+                "Check the name server. If the host's name is wrong, correct it; then try again:",
+                "dlctl update \(task) --url URL", retry)
+        case .networkConnect, .networkLost, .networkTimeout: Advice("Try again:", retry)
         case .tlsUntrusted:
-            "If the server is meant to be trusted, dlctl update \(task) --ca-file FILE, then dlctl retry \(task); do not go "
-                + "around it."
-        case .tlsFailed: "Check the server's TLS versions and the certificate options; then dlctl retry \(task)."
+            Advice(
+                "Find out why before you trust this server. If you do trust it, name its certificate authority, and try "
+                    + "again:", "dlctl update \(task) --ca-file FILE", retry)
+        case .tlsFailed:
+            Advice("Check the server's TLS versions and your certificate options; then try again:", retry)
         case .httpStatus:
-            "Check the address in a browser; dlctl update \(task) --url URL corrects it, dlctl retry \(task) tries again."
+            Advice(
+                "Check the address in a browser. If it is wrong, correct it; then try again:",
+                "dlctl update \(task) --url URL", retry)
         case .httpRedirectLimit:
-            "The server redirects in a circle. If it wants a cookie, dlctl update \(task) -H 'Cookie: NAME'; "
-                + "then dlctl retry \(task)."
+            Advice(
+                "The server redirects in a circle. If it wants a cookie, send one; then try again:",
+                "dlctl update \(task) -H 'Cookie: NAME'", retry)
         case .httpProtocol:
-            "The server answers wrongly; dlctl update \(task) --mirror URL names another, dlctl retry \(task) tries again."
+            Advice(
+                "The server's answer is invalid. Name a mirror if you know one, and try again:",
+                "dlctl update \(task) --mirror URL", retry)
         case .authRequired:
-            "Say who asks: dlctl update \(task) --user NAME (or --netrc, or --bearer-file FILE), then dlctl retry \(task)."
+            Advice(
+                "Give a user name (or use --netrc or --bearer-file), and try again:",
+                "dlctl update \(task) --user NAME", retry)
         case .authFailed:
-            "Check user and password, give them anew: dlctl update \(task) --user NAME; then dlctl retry \(task)."
-        case .validatorChanged: "Nothing: what was here could not be continued safely, and the file is fetched anew."
+            Advice(
+                "Check user name and password, give them again, and retry:", "dlctl update \(task) --user NAME", retry)
+        case .validatorChanged:
+            Advice("Nothing. The bytes held could not be resumed safely, so the file is fetched again.")
         case .integrityChecksum:
-            "Check the expected checksum; dlctl update \(task) --checksum ALG:HEX corrects it, dlctl retry \(task) fetches the "
-                + "file again. If it is right, the server's file is damaged or forged."
-        case .integrityLength: "dlctl retry \(task) fetches it again."
-        case .rpcMalformed, .rpcUnknownMethod: "This program and its daemon are of different versions; restart dld."
+            Advice(
+                "Check the expected checksum. If it is right, the server's file is damaged or forged. If it is wrong, "
+                    + "correct it; then fetch the file again:", "dlctl update \(task) --checksum ALG:HEX", retry)
+        case .integrityLength: Advice("Fetch it again:", retry)
+        case .rpcMalformed, .rpcUnknownMethod:
+            Advice("This program and the daemon are of different versions. Restart the daemon.")
         case .deadlineExceeded:
-            "If its deadline has passed, set a later one: dlctl update \(task) --deadline TIME; then dlctl retry \(task)."
-        case .cancelled: "dlctl retry \(task) takes it up again."
+            Advice(
+                "If the deadline has passed, set a later one; then try again:", "dlctl update \(task) --deadline TIME",
+                retry)
+        case .cancelled: Advice("To start it again:", retry)
         case .plaintextRefused:
-            "Use an https address: dlctl update \(task) --url URL, then dlctl retry \(task). Or allow plain http in its session."
-        case .limitReached: "Wait until other tasks are done, or raise the limit (dlctl settings)."
-        case .shuttingDown: "Wait for the daemon to come back."
-        case .internal: "Please report it with the output of 'dlctl events --task \(task)' and the daemon's log."
+            Advice(
+                "Use an https address, or allow plain http in the session; then try again:",
+                "dlctl update \(task) --url URL", retry)
+        case .limitReached: Advice("Wait until other tasks have ended, or raise the limit (dlctl settings).")
+        case .shuttingDown: Advice("Wait until the daemon runs again.")
+        case .internal:
+            Advice("This is a defect. Please report it with the daemon's log and this:", "dlctl events --task \(task)")
         }
     }
 
-    /// nil if only other tasks can end the wait, or `TaskView.explanation` says what to do.
-    static func text(_ reason: QueueReason) -> String? {
+    /// nil if only other tasks can end the wait.
+    static func on(_ reason: QueueReason, task: TaskID, session: String) -> Advice? {
         switch reason {
-        case .slots: "Nothing: it starts when another task is done. dlctl limit --tasks N lets more run at once."
-        case .user, .session, .hostSlots, .host, .sessionPaused: nil
+        case .slots:
+            Advice("Nothing. It starts when another task ends. To run more at once:", "dlctl limit --tasks N")
+        case .host:
+            Advice("Nothing. The host is tried again by itself. To try now:", "dlctl retry \(task)")
+        case .sessionPaused:
+            Advice("To run the session's tasks:", "dlctl session resume \(ShellText.word(session))")
+        case .user, .session, .hostSlots: nil
         }
     }
 
-    static func text(_ reason: WaitReason, task: TaskID) -> String {
-        switch reason {
-        case .retry: "Nothing: it is tried again by itself. dlctl retry \(task) tries now."
-        case .network: "Nothing: it goes on when the network is back. dlctl retry \(task) tries now."
-        case .schedule: "Nothing: it goes on when its time comes. dlctl retry \(task) begins now."
-        case .disk: "Free space or mount the target; it goes on by itself."
-        case .authentication: "Say who asks: dlctl update \(task) --user NAME."
-        case .decision: "A client must answer the question it asked."
-        case .metered: "Nothing: it goes on in an unmetered network."
+    static func on(_ reason: WaitReason, task: TaskID) -> Advice {
+        let retry = "dlctl retry \(task)"
+        return switch reason {
+        case .retry: Advice("Nothing. It is tried again by itself. To try now:", retry)
+        case .network:
+            Advice("Nothing. It resumes by itself when the network is back. To try now:", retry)
+        case .schedule: Advice("Nothing. It starts when its time comes. To start it now:", retry)
+        case .disk: Advice("Free some space, or mount the disk. The task then resumes by itself.")
+        case .authentication: Advice("Give a user name:", "dlctl update \(task) --user NAME")
+        case .decision: Advice("A client must answer the question that the task asked.")
+        case .metered: Advice("Nothing. It resumes by itself on an unmetered network.")
         }
+    }
+}
+
+/// Writes words so that a shell reads them as they are.
+enum ShellText {
+    static func word(_ text: String) -> String {
+        let isPlain = text.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"),
+                UInt8(ascii: "/"), UInt8(ascii: ":"), UInt8(ascii: "@"):
+                true
+            default: false
+            }
+        }
+        if isPlain, !text.isEmpty, !text.hasPrefix("-") { return text }
+        return "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#) + "'"
     }
 }

@@ -1,7 +1,7 @@
 import TransferModel
 
-/// Writes what happened to a task as one lasting line: above the live display when a task ends, and for every change
-/// where the output is no terminal.
+/// Writes a change of a task as one lasting line: above the live display when a task ends, and for every change if the
+/// output is not a terminal.
 enum ChangeLine {
     /// `✓ name  12.0 MiB in 3.1s`; only for tasks that are over.
     static func ending(_ task: FollowedTask, width: Int?) -> StyledText {

@@ -1,6 +1,6 @@
 import TransferModel
 
-/// Puts what the daemon says in the words of its protocol into those of this program: methods become commands, fields the
+/// Translates the daemon's sentences from the words of the protocol into those of this program: methods become commands, fields the
 /// options and arguments that set them.
 enum CommandWords {
     /// - Parameter task: the one that the sentence is about.
@@ -51,7 +51,7 @@ enum CommandWords {
 
     private static let updateOptions = ["proxy": "--proxy URL", "caFile": "--ca-file FILE"]
 
-    /// Of a field whose name is no English word.
+    /// For a field whose name is not an English word.
     private static func option(_ name: Substring) -> String? {
         name.contains(where: \.isUppercase) ? options[String(name)] : nil
     }

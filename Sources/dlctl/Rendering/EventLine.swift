@@ -15,7 +15,7 @@ enum EventLine {
         return line
     }
 
-    /// The members of the payload in words; those this program has no words for stand as `name=value`.
+    /// The members of the payload in words; unknown ones are shown as `name=value`.
     static func details(_ event: EventView) -> String {
         var rest = event.payload
         var parts: [String] = []

@@ -1,6 +1,6 @@
 import TransferModel
 
-/// Writes numbers for people: sizes and rates in powers of 1024, lengths of time in two units.
+/// Writes numbers for users: sizes and rates in powers of 1024, lengths of time in two units.
 enum Figures {
     /// `0 B`, `512 B`, `1.5 KiB`, `99.9 MiB`, `100 MiB`, `1.0 GiB`.
     static func bytes(_ count: ByteCount) -> String { QuantityText.rounded(bytes: count.rawValue) }

@@ -35,7 +35,7 @@ struct LiveScreen {
         return output
     }
 
-    /// Leaves the block where it is and gives the cursor back.
+    /// Leaves the block in place and shows the cursor again.
     mutating func leave() -> String {
         guard isHidden else { return "" }
         drawnWidths = []

@@ -38,7 +38,7 @@ enum LiveView {
         return lines
     }
 
-    /// What moves first, then what waits, then the rest; within each as they were given.
+    /// Running tasks first, then waiting ones, then the rest; within each in the given order.
     private static func ordered(_ state: FollowState) -> [FollowedTask] {
         let tasks = state.all.filter { !$0.isOver }
         return tasks.filter { rank($0.state) == 0 } + tasks.filter { rank($0.state) == 1 }

@@ -1,7 +1,7 @@
 import Glibc
 import TransferModel
 
-/// Writes points in time for people: local, `2026-01-31 08:00:00`.
+/// Writes times for users: local, `2026-01-31 08:00:00`.
 enum LocalTime {
     static func text(_ time: Timestamp) -> String {
         var seconds = time_t(time.rawValue / 1000)

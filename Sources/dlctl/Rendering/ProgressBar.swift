@@ -1,6 +1,6 @@
 import TransferModel
 
-/// A bar of a given number of cells: full cells, one half cell where the fraction falls between, then the track.
+/// A bar of a given number of cells: full cells, one half cell if the fraction falls between, then the track.
 enum ProgressBar {
     static func text(fraction: Double, width: Int, tone: Tone = .accent) -> StyledText {
         guard width > 0 else { return "" }

@@ -3,7 +3,7 @@ import TransferModel
 // Figures arrive from a daemon of any version; a strange one must spoil a number, not the program.
 
 extension ByteRate {
-    /// The nearest rate that can be written; 0 for what is no number.
+    /// The nearest rate that can be written; 0 for NaN.
     init(clamping bytesPerSecond: Double) {
         guard bytesPerSecond > 0 else {
             self = 0

@@ -35,7 +35,7 @@ enum SessionTable {
     }
 }
 
-/// One session with what is set for it.
+/// One session with its settings.
 enum SessionSheet {
     static func render(_ session: SessionView) -> [StyledText] {
         var sheet = Sheet()

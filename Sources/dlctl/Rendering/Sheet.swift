@@ -1,16 +1,40 @@
+import TransferModel
+
 /// A list of named values, names in one column: `show`, `info`, `stats`.
 struct Sheet {
-    private var rows: [(name: String, value: StyledText)] = []
+    private struct Row {
+        var name: String
+        var value: StyledText
+        /// Is never broken: a command to copy.
+        var isVerbatim: Bool
+    }
+
+    private var rows: [Row] = []
+    /// Blanks between the columns.
+    private let gap: Int
+
+    init(gap: Int = 2) { self.gap = gap }
+
+    var isEmpty: Bool { rows.isEmpty }
 
     mutating func add(_ name: String, _ value: String?, _ tone: Tone = .plain) {
         guard let value, !value.isEmpty else { return }
-        rows.append((name, StyledText(value, tone)))
+        add(name, StyledText(value, tone))
     }
 
-    mutating func add(_ name: String, _ value: StyledText) { rows.append((name, value)) }
+    mutating func add(_ name: String, _ value: StyledText, isVerbatim: Bool = false) {
+        rows.append(Row(name: name, value: value, isVerbatim: isVerbatim))
+    }
 
-    func render() -> [StyledText] {
-        let width = rows.map { DisplayWidth.of($0.name) }.max() ?? 0
-        return rows.map { StyledText(DisplayWidth.padded($0.name, width) + "  ", .faint) + $0.value }
+    /// - Parameter width: of the terminal; values continue below themselves. nil = lines of any length.
+    func render(width: Int? = nil) -> [StyledText] {
+        let column = (rows.map { DisplayWidth.of($0.name) }.max() ?? 0) + gap
+        return rows.flatMap { row in
+            let room = width.map { $0 - column }
+            let values = room.map { $0 < 20 || row.isVerbatim ? [row.value] : row.value.wrapped(to: $0) } ?? [row.value]
+            return values.enumerated().map { index, value in
+                StyledText(DisplayWidth.padded(index == 0 ? row.name : "", column), .faint) + value
+            }
+        }
     }
 }

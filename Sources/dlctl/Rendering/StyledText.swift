@@ -1,4 +1,4 @@
-/// How a stretch of text is meant; `Style` says what that looks like.
+/// The role of a stretch of text; `Style` maps it to a look.
 enum Tone: Hashable, Sendable {
     case plain, strong, faint, good, bad, warning, accent
 }
@@ -27,7 +27,9 @@ struct StyledText: Hashable, Sendable, ExpressibleByStringInterpolation {
 
     static func += (a: inout StyledText, b: StyledText) { a.spans += b.spans }
 
-    mutating func append(_ text: String, _ tone: Tone = .plain) { self += StyledText(text, tone) }
+    mutating func append(_ text: String, _ tone: Tone = .plain) {
+        if spans.last?.tone == tone { spans[spans.count - 1].text += text } else { self += StyledText(text, tone) }
+    }
 
     /// At most `width` cells of it.
     func cut(to width: Int) -> StyledText {
@@ -43,6 +45,52 @@ struct StyledText: Hashable, Sendable, ExpressibleByStringInterpolation {
                 result.append(DisplayWidth.prefix(span.text, room) + (width > 0 ? "…" : ""), span.tone)
                 break
             }
+        }
+        return result
+    }
+
+    /// Lines of at most `width` cells, broken at blanks. A word that is longer has a line of its own.
+    /// - Parameter indent: blanks before every line but the first.
+    func wrapped(to width: Int, indent: Int = 0) -> [StyledText] {
+        guard self.width > width else { return [self] }
+        let margin = StyledText(String(repeating: " ", count: indent))
+        var lines: [StyledText] = []
+        var line = StyledText()
+        var isEmpty = true
+        for word in words {
+            if !isEmpty, line.width + word.withoutTrailingBlanks.width > width {
+                lines.append(line.withoutTrailingBlanks)
+                (line, isEmpty) = (margin, true)
+            }
+            line += word
+            isEmpty = false
+        }
+        return lines + [line]
+    }
+
+    /// Words with the blanks behind them.
+    private var words: [StyledText] {
+        var words: [StyledText] = []
+        var word = StyledText()
+        var wasBlank = false
+        for span in spans {
+            for character in span.text {
+                if wasBlank, character != " " {
+                    words.append(word)
+                    word = StyledText()
+                }
+                wasBlank = character == " "
+                word.append(String(character), span.tone)
+            }
+        }
+        return words + [word]
+    }
+
+    private var withoutTrailingBlanks: StyledText {
+        var result = self
+        while result.spans.last?.text.hasSuffix(" ") == true {
+            result.spans[result.spans.count - 1].text.removeLast()
+            if result.spans.last?.text.isEmpty == true { result.spans.removeLast() }
         }
         return result
     }

@@ -1,4 +1,4 @@
-/// Lays rows out in columns for a width: the flexible column takes what the others leave.
+/// Lays rows out in columns for a width: the flexible column takes the rest.
 struct Table {
     struct Column {
         var title: String
@@ -36,7 +36,7 @@ struct Table {
         }
     }
 
-    /// Goes on below the rows with others, in columns that are no narrower.
+    /// Continues below the rows with others, in columns that are at least as wide.
     mutating func continued(with next: [[StyledText]]) {
         for index in columns.indices { columns[index].leastWidth = natural(index) }
         rows = next

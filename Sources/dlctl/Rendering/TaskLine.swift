@@ -40,7 +40,7 @@ struct TaskLine {
                 let room = width - taken
                 let least = min(wanted, choice.bar ? 16 : 10) + (choice.bar ? 11 : 0)
                 if room < least { continue }
-                // The name may take half of what is left, the bar at most 40 cells.
+                // The name may take half of the rest, the bar at most 40 cells.
                 name = choice.bar ? min(wanted, max(16, room / 2)) : min(wanted, room)
                 bar = choice.bar ? min(40, room - name - 1) : 0
                 return
@@ -88,7 +88,7 @@ struct TaskLine {
         return line
     }
 
-    /// Nothing where it is too long to be told in the column.
+    /// Empty if it is too long for the column.
     private static func remaining(_ task: FollowedTask, _ width: Int) -> String {
         task.remaining.map(Figures.duration).flatMap { $0.count <= width ? $0 : nil } ?? ""
     }

@@ -1,96 +1,86 @@
 import TransferModel
 import TransferRPC
 
-/// Everything about one task: what `show` prints.
+/// All that is known of one task, in the order of use: `show`. What a user asks first comes first, the server's header last.
 enum TaskSheet {
-    static func render(_ task: TaskView, now: Timestamp) -> [StyledText] {
+    static func render(_ task: TaskView, events: [EventView], now: Timestamp, width: Int? = nil) -> [StyledText] {
         var sheet = Sheet()
-        sheet.add("id", task.id.description, .strong)
-        sheet.add("name", TaskName.of(task))
-        sheet.add("state", StyledText(state(task), TaskWords.tone(task.state)))
-        if let error = task.error {
-            sheet.add(
-                "error", StyledText("\(error.code.rawValue): \(CommandWords.text(error.message, task: task.id))", .bad))
-        }
-        figures(task, &sheet, now: now)
-        spec(task.spec, &sheet, now: now)
-        response(task, &sheet)
+        content(task, &sheet)
+        figures(task, &sheet)
+        handling(task, &sheet, now: now)
         times(task, &sheet, now: now)
-        return sheet.render()
+        request(task.spec, &sheet)
+        response(task, &sheet)
+        return TaskSummary(task, events: events, now: now).render(width: width) + [""] + sheet.render(width: width)
     }
 
-    private static func state(_ task: TaskView) -> String {
-        switch task.state {
-        case .running: "running, \(TaskWords.phase(task.phase))"
-        case .waiting: "waiting" + (task.reason.map { " (\($0.rawValue))" } ?? "")
-        case .queued, .paused, .completed, .failed, .cancelled: task.state.rawValue
-        }
+    /// What is fetched or sent.
+    private static func content(_ task: TaskView, _ sheet: inout Sheet) {
+        let spec = task.spec
+        sheet.add("url", spec.url.map(Printable.text))
+        for mirror in spec.mirrors ?? [] { sheet.add("mirror", Printable.text(mirror)) }
+        sheet.add("method", spec.method.map(Printable.text))
+        sheet.add("protocol", spec.uploadProtocol.map(Printable.text))
+        if spec.kind != .upload { sheet.add("body", spec.body?.file.map(Printable.text)) }
+        sheet.add("description", spec.description.map(Printable.text))
+        sheet.add("tags", spec.tags.map { Printable.text($0.joined(separator: ", ")) })
+        sheet.add("answer", task.response?.body?.text.map(Self.oneLine))
     }
 
-    private static func figures(_ task: TaskView, _ sheet: inout Sheet, now: Timestamp) {
+    private static func figures(_ task: TaskView, _ sheet: inout Sheet) {
         if task.bytesToSend > 0 || task.spec.kind == .upload {
-            let (sent, whole) = (ByteCount(task.bytesSent), ByteCount(task.bytesToSend))
-            var done = "\(exact(sent)) of \(exact(whole))"
-            if let percent = Figures.percent(sent, of: whole) { done += ", \(percent)%" }
-            sheet.add("sent", done)
+            sheet.add("sent", progress(task.bytesSent, of: task.bytesToSend, isOver: task.state.isFinal))
         }
-        if task.spec.kind != .upload { received(task, &sheet) }
+        if task.spec.kind != .upload {
+            sheet.add("received", progress(task.bytesReceived, of: task.bytesExpected, isOver: task.state.isFinal))
+        }
         sheet.add("resumed from", task.resumedFrom.map { exact(ByteCount($0)) })
-        if task.rate.rawValue > 0 { sheet.add("rate", Figures.rate(task.rate)) }
-        sheet.add("time left", task.eta.map(Figures.duration))
-        sheet.add("file", task.file.map(Printable.text))
-        sheet.add("coding", RemainingCoding.ofFile(task))
+        parts(task.segments ?? [], &sheet)
+        let spec = task.spec
+        sheet.add("checksum", spec.checksum.map { "\($0.algorithm.rawValue):\($0.value)" })
         sheet.add("sha-256", task.sha256)
-        if let isVerified = task.verified, task.spec.kind == .download {
-            sheet.add("verified", isVerified ? "yes, by its digest" : "no: nobody gave a digest to compare with")
+        if let isVerified = task.verified, spec.kind == .download {
+            sheet.add("verified", isVerified ? "yes, by its digest" : "no: no digest was given")
         }
+        sheet.add("size", spec.size.map(exact))
+        sheet.add("pieces", spec.pieces.map { "\(exact($0.length)) each, \($0.algorithm.rawValue)" })
     }
 
-    private static func received(_ task: TaskView, _ sheet: inout Sheet) {
-        let received = ByteCount(task.bytesReceived)
-        var done = exact(received)
-        if task.bytesExpected >= 0 {
-            let expected = ByteCount(task.bytesExpected)
-            done += " of " + exact(expected)
-            if let percent = Figures.percent(received, of: expected) { done += ", \(percent)%" }
-        } else if !task.state.isFinal {
-            done += " of an unknown length"
-        }
-        sheet.add("received", done)
+    private static func progress(_ part: Int64, of whole: Int64, isOver: Bool) -> String {
+        let done = exact(ByteCount(part))
+        guard whole >= 0 else { return isOver ? done : done + " of an unknown length" }
+        let percent = Figures.percent(ByteCount(part), of: ByteCount(whole)).map { ", \($0)%" } ?? ""
+        return "\(done) of \(exact(ByteCount(whole)))\(percent)"
     }
 
     private static func exact(_ count: ByteCount) -> String {
         count.rawValue < 1024 ? Figures.bytes(count) : "\(Figures.bytes(count)) (\(count.rawValue))"
     }
 
-    private static func spec(_ spec: TaskSpec, _ sheet: inout Sheet, now: Timestamp) {
-        sheet.add("url", spec.url.map(Printable.text))
-        sheet.add("method", spec.method.map(Printable.text))
-        sheet.add("source", spec.source.map { Printable.text($0.path) })
-        sheet.add("protocol", spec.uploadProtocol.map(Printable.text))
-        sheet.add("body", spec.body?.file.map(Printable.text))
-        for mirror in spec.mirrors ?? [] { sheet.add("mirror", Printable.text(mirror)) }
-        let destination = spec.destination
-        sheet.add("saves as", destination?.path.map(Printable.text))
-        sheet.add("saves into", destination?.directory.map(Printable.text))
-        sheet.add("on conflict", spec.conflictPolicy?.rawValue)
-        sheet.add("checksum", spec.checksum.map { "\($0.algorithm.rawValue):\($0.value)" })
-        sheet.add("size", spec.size.map(exact))
-        sheet.add(
-            "pieces", spec.pieces.map { "\(exact($0.length)) each, \($0.algorithm.rawValue)" })
-        for header in spec.headers ?? [] { sheet.add("header", Printable.text("\(header.name): \(header.value)")) }
-        sheet.add("user", spec.username.map(Printable.text))
-        sheet.add("netrc", spec.netrc.map(Printable.text))
-        sheet.add("proxy", spec.proxy.map(Printable.text))
-        sheet.add("ca file", spec.caFile.map(Printable.text))
-        sheet.add("certificate", spec.clientCertificate.map { Printable.text($0.certificate) })
-        sheet.add("limit", spec.rateLimit.map(Figures.limit))
+    private static let shownParts = 16
+
+    private static func parts(_ segments: [SegmentView], _ sheet: inout Sheet) {
+        for segment in segments.prefix(shownParts) {
+            let whole = ByteCount(segment.end.rawValue - segment.start.rawValue)
+            var text =
+                "\(Figures.bytes(segment.received)) of \(Figures.bytes(whole)) from \(Figures.bytes(segment.start))"
+            if segment.active { text += ", active" }
+            if let url = segment.url { text += ", " + Printable.text(url) }
+            sheet.add("part", text)
+        }
+        if segments.count > shownParts { sheet.add("part", "and \(segments.count - shownParts) more") }
+    }
+
+    /// How the daemon treats the task.
+    private static func handling(_ task: TaskView, _ sheet: inout Sheet, now: Timestamp) {
+        let spec = task.spec
+        sheet.add("session", Printable.text(task.session))
         sheet.add("priority", spec.priority.map(priority))
+        sheet.add("limit", spec.rateLimit.map(Figures.limit))
         sheet.add("connections", spec.connections.map(String.init))
         sheet.add("begins", spec.earliestBeginAt.map { LocalTime.text($0, seenFrom: now) })
         sheet.add("deadline", spec.deadlineAt.map { LocalTime.text($0, seenFrom: now) })
-        sheet.add("description", spec.description.map(Printable.text))
-        sheet.add("tags", spec.tags.map { Printable.text($0.joined(separator: ", ")) })
+        sheet.add("on conflict", spec.conflictPolicy?.rawValue)
         sheet.add("client token", spec.clientToken.map(Printable.text))
     }
 
@@ -103,12 +93,29 @@ enum TaskSheet {
         }
     }
 
+    private static func times(_ task: TaskView, _ sheet: inout Sheet, now: Timestamp) {
+        sheet.add("added", LocalTime.text(task.createdAt, seenFrom: now))
+        sheet.add("started", task.startedAt.map { LocalTime.text($0, seenFrom: now) })
+        sheet.add("finished", task.finishedAt.map { LocalTime.text($0, seenFrom: now) })
+        sheet.add("attempts", String(task.attempts))
+        sheet.add("owner", "uid \(task.owner)")
+    }
+
+    private static func request(_ spec: TaskSpec, _ sheet: inout Sheet) {
+        for header in spec.headers ?? [] { sheet.add("header", Printable.text("\(header.name): \(header.value)")) }
+        sheet.add("user", spec.username.map(Printable.text))
+        sheet.add("netrc", spec.netrc.map(Printable.text))
+        sheet.add("proxy", spec.proxy.map(Printable.text))
+        sheet.add("ca file", spec.caFile.map(Printable.text))
+        sheet.add("certificate", spec.clientCertificate.map { Printable.text($0.certificate) })
+    }
+
     private static func response(_ task: TaskView, _ sheet: inout Sheet) {
         guard let response = task.response else { return }
         if let status = response.status {
             sheet.add("status", "\(status) \(Printable.text(response.statusText ?? ""))")
         }
-        // Credentials in its query are masked, in the task's own they are not.
+        // Credentials in its query are masked; those in the task's own URL are not.
         if response.url.prefix(while: { $0 != "?" }) != task.spec.url?.prefix(while: { $0 != "?" }) {
             sheet.add("answered by", Printable.text(response.url))
         }
@@ -117,20 +124,9 @@ enum TaskSheet {
         for header in response.headers {
             sheet.add("  \(Printable.text(header.name, limit: 30))", Printable.text(header.value))
         }
-        sheet.add("answer", response.body?.text.map(Self.oneLine))
     }
 
     private static func oneLine(_ text: String) -> String {
         Printable.text(text.split(whereSeparator: \.isNewline).joined(separator: " "), limit: 500)
-    }
-
-    private static func times(_ task: TaskView, _ sheet: inout Sheet, now: Timestamp) {
-        sheet.add("session", Printable.text(task.session))
-        sheet.add("owner", "uid \(task.owner)")
-        sheet.add("attempts", String(task.attempts))
-        sheet.add("next attempt", task.nextAttemptAt.map { LocalTime.text($0, seenFrom: now) })
-        sheet.add("added", LocalTime.text(task.createdAt, seenFrom: now))
-        sheet.add("started", task.startedAt.map { LocalTime.text($0, seenFrom: now) })
-        sheet.add("finished", task.finishedAt.map { LocalTime.text($0, seenFrom: now) })
     }
 }

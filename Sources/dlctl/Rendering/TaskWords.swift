@@ -1,6 +1,6 @@
 import TransferModel
 
-/// Says in a few words how a task stands.
+/// Describes a task's state in a few words.
 enum TaskWords {
     static func tone(_ state: TaskState) -> Tone {
         switch state {
@@ -24,7 +24,7 @@ enum TaskWords {
         }
     }
 
-    /// `waiting for the network, again in 12s`, and what went wrong.
+    /// `waiting for the network, again in 12s`, and the last failure.
     static func waiting(_ task: FollowedTask, now: Timestamp) -> String {
         var text = "waiting"
         if let reason = task.reason { text += " for " + article(reason) }
@@ -38,6 +38,14 @@ enum TaskWords {
     /// `queued: The only slot of the daemon is taken.`
     static func queued(_ task: FollowedTask) -> String {
         task.explanation.map { "queued: " + Printable.text($0) } ?? "queued"
+    }
+
+    /// What a waiting task waits for, with an article.
+    static func cause(_ reason: WaitReason) -> String {
+        switch reason {
+        case .schedule: "its time"
+        case .retry, .network, .disk, .authentication, .decision, .metered: article(reason)
+        }
     }
 
     private static func article(_ reason: WaitReason) -> String {
@@ -56,7 +64,7 @@ enum TaskWords {
         }
     }
 
-    /// What stands behind the name once nothing more happens.
+    /// The text after the name of an ended task.
     static func ending(_ task: FollowedTask) -> String {
         if task.isRemoved { return "removed" }
         switch task.state {
@@ -75,7 +83,7 @@ enum TaskWords {
         return error.code.rawValue + (status.map { " \($0)" } ?? "")
     }
 
-    /// Time and rate are those of the attempt that brought the last bytes, without what was waited before it.
+    /// Time and rate are those of the attempt that fetched the last bytes, without the waits before it.
     private static func completed(_ task: FollowedTask) -> String {
         var text = Figures.bytes(task.received)
         if let duration = task.duration {

@@ -1,6 +1,6 @@
 import TransferModel
 
-/// The line below the tasks: how many in which state, and the sum of what moves.
+/// The line below the tasks: the number in each state, and the total progress.
 struct TotalLine: Hashable {
     var counts: [TaskState: Int] = [:]
     var received: ByteCount = 0
@@ -26,7 +26,7 @@ struct TotalLine: Hashable {
         if state.backlog.queued > 0 { expected = nil }
     }
 
-    /// Time to the end at the present rate; nil where length or rate is unknown.
+    /// Time left at the current rate; nil if length or rate is unknown.
     var remaining: Seconds? {
         guard let expected, rate.rawValue > 0, expected > received else { return nil }
         return Seconds(rawValue: Double((expected - received).rawValue) / Double(rate.rawValue))

@@ -32,4 +32,21 @@ import Testing
         #expect(Style(terminal: true, environment: environment) == Style(colour: colour, unicode: unicode))
         #expect(Style(terminal: false, environment: environment).colour == false)
     }
+
+    @Test func linesAreBrokenAtBlanks() {
+        let text = StyledText("one two", .bad) + StyledText(" three extraordinarily")
+        let lines = text.wrapped(to: 9)
+        #expect(lines.map(\.plain) == ["one two", "three", "extraordinarily"])
+        #expect(lines[0].spans.allSatisfy { $0.tone == .bad })
+        #expect(StyledText("a b").wrapped(to: 3).map(\.plain) == ["a b"])
+        #expect(StyledText("one two three").wrapped(to: 7, indent: 2).map(\.plain) == ["one two", "  three"])
+        #expect(StyledText("日本 語").wrapped(to: 5).map(\.plain) == ["日本", "語"])
+    }
+
+    @Test func wordsAreQuotedForTheShellIfNeeded() {
+        #expect(ShellText.word("backup-1") == "backup-1")
+        #expect(ShellText.word("a b") == "'a b'")
+        #expect(ShellText.word("it's") == #"'it'\''s'"#)
+        #expect(ShellText.word("") == "''" && ShellText.word("-x") == "'-x'")
+    }
 }

@@ -9,7 +9,7 @@ import TransferRPC
 
     @Test(arguments: TaskState.allCases)
     func showTellsEveryState(state: TaskState) {
-        let text = text(TaskSheet.render(Sample.view(7, state), now: Sample.now))
+        let text = text(TaskSheet.render(Sample.view(7, state), events: [], now: Sample.now))
         #expect(text.contains(state.rawValue))
         #expect(text.contains("https://example.org/pool/file-7.iso"))
         #expect(text.contains("/home/u"))
@@ -20,38 +20,51 @@ import TransferRPC
         var view = Sample.view(7)
         view.response?.headers = [HeaderField("X\u{1B}[1m", "a\nb\u{9B}")]
         view.spec.description = "x\u{1B}]0;title\u{7}"
-        for line in TaskSheet.render(view, now: Sample.now) {
+        for line in TaskSheet.render(view, events: [], now: Sample.now) {
             #expect(!line.plain.unicodeScalars.contains { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) })
         }
     }
 
-    @Test func explainSaysNowWhyAndWhatToDo() {
+    /// Each in the order of use, and nothing of the summary said again.
+    @Test func showSaysFirstWhatAUserNeeds() throws {
+        let lines = TaskSheet.render(Sample.view(7), events: [], now: Sample.now).map(\.plain)
+        let names = lines.dropFirst().map { line in String(line.prefix { $0 != " " }) }
+        let blank = try #require(names.firstIndex(of: ""))
+        #expect(Array(names[..<blank]) == ["Now:", "File:"])
+        let order = ["url", "received", "session", "added", "attempts", "status", "type"]
+        #expect(names[blank...].filter(order.contains) == order)
+        #expect(lines.last?.contains("ETag") == true)
+    }
+
+    @Test func showNamesThePartsOfADownload() {
+        var view = Sample.view(7)
+        view.segments = (0..<20).map { number in
+            SegmentView(
+                ByteRange(ByteCount(Int64(number) * 1024), ByteCount(Int64(number) * 1024 + 1024)), received: 512,
+                active: number < 2,
+                url: "https://mirror-\(number).example.org/f")
+        }
+        let text = text(TaskSheet.render(view, events: [], now: Sample.now))
+        #expect(text.contains("512 B of 1.0 KiB from 1.0 KiB, active, https://mirror-1.example.org/f"))
+        #expect(text.contains("512 B of 1.0 KiB from 2.0 KiB, https://mirror-2.example.org/f"))
+        #expect(text.contains("and 4 more") && !text.contains("mirror-16"))
+    }
+
+    @Test func narrowTerminalsBreakTheStoryBetweenWords() {
+        let event = Sample.eventView(
+            4, .taskWaiting, 7, ["reason": "a reason that is longer than forty cells are wide"])
+        let lines = Explanation.render(Sample.view(7, .waiting), events: [event], now: Sample.now, width: 60)
+        let story = lines.map(\.plain).drop { $0 != "So far:" }.dropFirst()
+        #expect(story.count > 1 && story.allSatisfy { DisplayWidth.of($0) <= 60 }, "\(story)")
+        #expect(story.dropFirst().allSatisfy { $0.hasPrefix("        ") })
+    }
+
+    @Test func explainTellsTheStoryBehindTheSummary() {
         let events = [Sample.eventView(3, .taskAdded, 7), Sample.eventView(4, .taskWaiting, 7, ["reason": "network"])]
-        let text = text(
-            Explanation.render(Sample.view(7, .waiting), events: events, now: Sample.now))
-        #expect(text.contains("waiting for: network; tried again when it is back, at "))
-        #expect(text.contains(" at the latest."))
-        #expect(text.contains("in 30s"))
-        #expect(text.contains("network.connect: connection refused"))
-        #expect(text.contains("dlctl retry 7 tries now"))
-        #expect(text.contains("task.waiting"))
-    }
-
-    @Test(arguments: TaskState.allCases)
-    func explainKnowsEveryState(state: TaskState) {
-        let lines = Explanation.render(Sample.view(7, state), events: [], now: Sample.now)
-        #expect(lines.count >= 3)
-        #expect(lines[2].plain.hasPrefix("Now: "))
-    }
-
-    @Test func explainSaysWhatAFailedTaskKeeps() {
-        var failed = Sample.view(7, .failed)
-        failed.bytesReceived = 0
-        #expect(text(Explanation.render(failed, events: [], now: Sample.now)).contains("; nothing of it is kept."))
-        failed.bytesReceived = 5 << 20
-        #expect(text(Explanation.render(failed, events: [], now: Sample.now)).contains("; 5.0 MiB of it is kept."))
-        failed.spec.kind = .upload
-        #expect(!text(Explanation.render(failed, events: [], now: Sample.now)).contains("kept"))
+        let text = text(Explanation.render(Sample.view(7, .waiting), events: events, now: Sample.now))
+        #expect(text.contains("Now:  waiting 0s for the network"))
+        #expect(text.contains("\n\nSo far:\n"))
+        #expect(text.hasSuffix("task.waiting  network"))
     }
 
     @Test func redirectionsInACircleAreCounted() {
@@ -59,12 +72,12 @@ import TransferRPC
         events += (2...21).map { Sample.eventView($0, .taskRedirected, 7, ["url": "https://a/", "status": 302]) }
         let circle = text(Explanation.render(Sample.view(7, .failed), events: events, now: Sample.now))
         #expect(circle.split(separator: "\n").filter { $0.contains("task.redirected") }.count == 3)
-        #expect(circle.hasSuffix("and 17 more redirections"))
+        #expect(circle.hasSuffix("and 17 more redirects"))
         events.append(Sample.eventView(22, .taskFailed, 7))
         let ended = text(Explanation.render(Sample.view(7, .failed), events: events, now: Sample.now))
-        #expect(ended.contains("and 17 more redirections\n") && ended.contains("task.failed"))
+        #expect(ended.contains("and 17 more redirects\n") && ended.contains("task.failed"))
         let few = text(Explanation.render(Sample.view(7, .failed), events: Array(events.prefix(4)), now: Sample.now))
-        #expect(!few.contains("more redirection"))
+        #expect(!few.contains("more redirect"))
     }
 
     @Test func aCodingThatStaysIsTold() {
@@ -73,14 +86,15 @@ import TransferRPC
         for (coding, said) in [("br", "coded (br)"), ("gzip, br", "coded (gzip, br)"), ("br, gzip", "coded (br)")] {
             view.response?.headers = [HeaderField("Content-Encoding", coding)]
             for lines in [
-                TaskSheet.render(view, now: Sample.now), Explanation.render(view, events: [], now: Sample.now),
+                TaskSheet.render(view, events: [], now: Sample.now),
+                Explanation.render(view, events: [], now: Sample.now),
             ] {
                 #expect(text(lines).contains(said), "\(coding)")
             }
         }
         for coding in ["gzip", "utf-8", "identity"] {
             view.response?.headers = [HeaderField("Content-Encoding", coding)]
-            #expect(!text(TaskSheet.render(view, now: Sample.now)).contains("coded ("), "\(coding)")
+            #expect(!text(TaskSheet.render(view, events: [], now: Sample.now)).contains("coded ("), "\(coding)")
         }
     }
 
@@ -88,36 +102,22 @@ import TransferRPC
         var view = Sample.view(7, .waiting)
         view.reason = .retry
         view.error = TransferError(.diskIO, "It refuses.")
-        #expect(Explanation.advice(view)?.contains("dlctl update 7 -d DIR") == true)
-    }
-
-    @Test func explainSaysWhatAQueuedTaskWaitsFor() {
-        let queueing = TaskView.Queueing(
-            reason: .host, explanation: "https://a:443 does not answer.", nextAttemptAt: Sample.now.advanced(by: 30))
-        let held = text(Explanation.render(Sample.view(7, .queued).with(queueing), events: [], now: Sample.now))
-        #expect(held.contains("https://a:443 does not answer. Next try at") && held.contains("in 30s"))
-        let next = text(Explanation.render(Sample.view(7, .queued), events: [], now: Sample.now))
-        #expect(next.contains("It starts as soon as"))
-    }
-
-    @Test func explainNamesADiskThatDoesNotAnswer() {
-        let view = Sample.view(7, .running).with(trouble: "The disk of /mnt/x does not answer.")
-        let held = text(Explanation.render(view, events: [], now: Sample.now))
-        #expect(held.contains("The disk of /mnt/x does not answer."))
+        #expect(Explanation.advice(view)?.commands == ["dlctl update 7 -d DIR", "dlctl retry 7"])
     }
 
     @Test(arguments: ErrorCode.allCases)
     func everyCodeHasAdvice(code: ErrorCode) {
-        let advice = Advice.text(code, task: TaskID(7))
-        #expect(advice.count > 10)
-        #expect(advice.hasSuffix(".") || advice.hasSuffix("it."))
-        #expect(advice.first?.isLowercase != true || advice.hasPrefix("dlctl"))
+        let advice = Advice.on(code, task: TaskID(7))
+        #expect(advice.sentence.count > 8)
+        #expect(advice.sentence.hasSuffix(advice.commands.isEmpty ? "." : ":"))
+        #expect(advice.sentence.first?.isUppercase == true || advice.sentence.hasPrefix("dlctl"))
+        #expect(advice.commands.allSatisfy { $0.hasPrefix("dlctl ") })
     }
 
     /// Other rights do not make room.
     @Test func aFileThatIsTooLargeNeedsAnotherFolder() {
         let error = TransferError(.destinationNotWritable, "so it is", details: [TransferError.tooLargeMember: true])
-        #expect(Advice.text(error, task: TaskID(7)).hasPrefix("Choose a folder that takes files of this size"))
+        #expect(Advice.on(error, task: TaskID(7)).text.hasPrefix("Choose a folder that takes files of this size"))
     }
 
     /// Nothing happens to it by itself, whatever the cause.
@@ -125,8 +125,8 @@ import TransferRPC
     func whoFailedForGoodIsNotToldToWait(code: ErrorCode) {
         var view = Sample.view(7, .failed)
         view.error = TransferError(code, "so it is", retryable: true)
-        #expect(Explanation.advice(view)?.contains("dlctl retry 7") == true)
-        #expect(Explanation.advice(view)?.contains("itself") == false)
+        #expect(Explanation.advice(view)?.commands.last == "dlctl retry 7")
+        #expect(Explanation.advice(view)?.sentence.contains("itself") == false)
     }
 
     /// What it waits for, not what went wrong before.
@@ -134,15 +134,15 @@ import TransferRPC
         var view = Sample.view(7, .waiting)
         view.error = TransferError(.networkDNS, "no such name", retryable: true)
         view.reason = .schedule
-        #expect(Explanation.advice(view)?.contains("when its time comes") == true)
+        #expect(Explanation.advice(view)?.sentence.contains("when its time comes") == true)
         view.reason = .disk
         view.error = TransferError(.diskQuota, "used up", retryable: true)
-        #expect(Explanation.advice(view)?.contains("your quota") == true)
+        #expect(Explanation.advice(view)?.sentence.contains("your quota") == true)
     }
 
     @Test(arguments: WaitReason.allCases)
     func everyReasonHasAdvice(reason: WaitReason) {
-        #expect(Advice.text(reason, task: TaskID(7)).count > 10)
+        #expect(Advice.on(reason, task: TaskID(7)).sentence.count > 10)
         #expect(!TaskWords.reason(reason).isEmpty)
     }
 

@@ -1,0 +1,184 @@
+import TransferModel
+import TransferRPC
+
+/// Answers a user's first questions about a task: what it does or why it does not, what to do, and where its file is.
+/// `show` and `explain` begin with it.
+struct TaskSummary {
+    var task: TaskView
+    /// When its state began; nil if the event log does not say any more.
+    var since: Timestamp?
+    var now: Timestamp
+
+    /// Events after which a task that has not ended is in another state; the newest tells since when.
+    static let beginnings: [EventType] = [.taskAdded, .taskQueued, .taskStarted, .taskWaiting, .taskPaused]
+
+    /// - Parameter events: of the task, oldest first.
+    init(_ task: TaskView, events: [EventView], now: Timestamp) {
+        self.task = task
+        self.now = now
+        since = task.state.isFinal ? task.finishedAt : events.last { Self.beginnings.contains($0.type) }?.time
+    }
+
+    /// - Parameter width: of the terminal; nil = lines of any length.
+    func render(width: Int?) -> [StyledText] {
+        var sheet = Sheet(gap: 1)
+        sheet.add("Now:", StyledText(task.state.rawValue, TaskWords.tone(task.state)) + StyledText(standing))
+        if let error = task.error, task.state != .completed {
+            let isCause = task.state == .waiting || task.state == .failed
+            sheet.add(
+                isCause ? "Why:" : "Last error:",
+                StyledText("\(error.code.rawValue): ", .bad)
+                    + StyledText(CommandWords.text(error.message, task: task.id)))
+        }
+        if let advice = Explanation.advice(task) {
+            sheet.add("Do:", StyledText(advice.sentence))
+            for command in advice.commands { sheet.add("", StyledText("  " + command, .accent), isVerbatim: true) }
+        }
+        places(&sheet)
+        return [StyledText("\(task.id)  \(TaskName.of(task))", .strong)] + sheet.render(width: width)
+    }
+
+    // MARK: Now
+
+    private var standing: String {
+        switch task.state {
+        case .running: running
+        case .queued: queued
+        case .waiting: waiting
+        case .paused: lasting + (held.map { " with \($0)" } ?? "") + "."
+        case .completed: "\(ago): \(Figures.bytes(ByteCount(moved)))\(verification)."
+        case .failed: "\(ago) after \(Figures.count(task.attempts, "attempt"))\(kept)."
+        case .cancelled: "\(ago)\(kept)."
+        }
+    }
+
+    private var running: String {
+        var text = "\(lasting) (\(TaskWords.phase(task.phase)))"
+        var figures = held.map { [$0] } ?? []
+        if task.rate.rawValue > 0 { figures.append(Figures.rate(task.rate)) }
+        if let eta = task.eta { figures.append("\(Figures.duration(eta)) left") }
+        let active = (task.segments ?? []).filter(\.active)
+        if active.count > 1 {
+            let mirrors = Set(active.compactMap(\.url)).count
+            figures.append("\(active.count) connections" + (mirrors > 1 ? " to \(mirrors) mirrors" : ""))
+        }
+        if !figures.isEmpty { text += ": " + figures.joined(separator: ", ") }
+        return text + "." + (task.explanation.map { " " + Printable.text($0) } ?? "")
+    }
+
+    private var queued: String {
+        var sentences: [String] = []
+        if task.queueReason == .sessionPaused {
+            sentences.append("Its session \"\(Printable.text(task.session))\" is paused.")
+        } else if let explanation = task.explanation {
+            sentences.append(Self.withoutCommands(Printable.text(explanation)))
+        } else {
+            sentences.append("It starts as soon as the tasks before it have started.")
+        }
+        if let next = task.nextAttemptAt { sentences.append("Next try at \(LocalTime.text(next, seenFrom: now)).") }
+        return "\(lasting). " + sentences.joined(separator: " ") + here
+    }
+
+    /// The advice says them, on lines of their own.
+    private static func withoutCommands(_ explanation: String) -> String {
+        guard let command = explanation.firstRange(of: ". dlctl ") else { return explanation }
+        return String(explanation[..<command.lowerBound]) + "."
+    }
+
+    private var waiting: String {
+        var text = lasting
+        if let reason = task.reason, reason != .retry {
+            text = (since == nil ? "" : " \(age)") + " for \(TaskWords.cause(reason))"
+        }
+        if task.attempts > 0 { text += ", after \(Figures.count(task.attempts, "attempt"))" }
+        if let next = task.nextAttemptAt {
+            let time = LocalTime.text(next, seenFrom: now)
+            switch task.reason {
+            case .disk?, .network?: text += "; tried again when it is back, at the latest at \(time)"
+            case .schedule?: text += "; starts at \(time)"
+            case .retry?, .authentication?, .decision?, .metered?, nil: text += "; tried again at \(time)"
+            }
+        }
+        return text + "." + here
+    }
+
+    /// ` for 3m 20s`
+    private var lasting: String { since == nil ? "" : " for \(age)" }
+
+    private var ago: String { since == nil ? "" : " \(age) ago" }
+
+    private var age: String { since.map { Figures.duration(now.since($0)) } ?? "" }
+
+    private var isUpload: Bool { task.spec.kind == .upload }
+
+    private var moved: Int64 { isUpload ? task.bytesSent : task.bytesReceived }
+
+    /// `1.2 MiB of 4.8 MiB (25%)`; nil if it has nothing.
+    private var held: String? {
+        guard moved > 0 else { return nil }
+        let (part, whole) = (ByteCount(moved), ByteCount(isUpload ? task.bytesToSend : task.bytesExpected))
+        guard whole.rawValue > 0 else { return Figures.bytes(part) }
+        return "\(Figures.bytes(part)) of \(Figures.bytes(whole)) (\(Figures.percent(part, of: whole) ?? 0)%)"
+    }
+
+    private var here: String { held.map { isUpload ? " \($0) is sent." : " \($0) is here." } ?? "" }
+
+    /// What `retry` begins with.
+    private var kept: String {
+        guard task.spec.kind == .download else { return "" }
+        return "; " + (held.map { "\($0) is kept" } ?? "nothing of it is kept")
+    }
+
+    private var verification: String {
+        guard task.spec.kind == .download, let isVerified = task.verified else { return "" }
+        return isVerified ? ", verified by its digest" : ", not verified: no digest was given"
+    }
+
+    // MARK: Places
+
+    private func places(_ sheet: inout Sheet) {
+        switch task.spec.kind {
+        case .download: sheet.add("File:", file)
+        case .upload:
+            sheet.add(
+                "From:", task.spec.source.map { Printable.text($0.path) } ?? task.spec.body?.file.map(Printable.text))
+            sheet.add("To:", task.spec.url.map(Printable.text))
+        case .data:
+            if task.state == .completed {
+                sheet.add("Answer:", StyledText(answer))
+                sheet.add("", StyledText("  dlctl fetch \(task.id)", .accent), isVerbatim: true)
+            }
+        }
+    }
+
+    private var answer: String {
+        let status = task.response?.status.map { "status \($0), " } ?? ""
+        return "\(status)\(Figures.bytes(ByteCount(task.bytesReceived))), kept with the task. To print it:"
+    }
+
+    private var file: String? {
+        if let file = task.file {
+            return Printable.text(file) + (RemainingCoding.ofFile(task).map { " (\($0))" } ?? "")
+        }
+        guard let planned = plannedFile else { return nil }
+        return task.state.isFinal ? "none; a retry saves it as \(planned)" : "\(planned) (when it is complete)"
+    }
+
+    /// What the answer suggests; that of a refusal names the page that came with it.
+    private var suggestedName: String? {
+        guard let response = task.response, response.status.map({ (200..<300).contains($0) }) ?? true else {
+            return nil
+        }
+        return response.suggestedFilename
+    }
+
+    private var plannedFile: String? {
+        guard let destination = task.spec.destination else { return nil }
+        if let path = destination.path { return Printable.text(path) }
+        guard let folder = destination.directory else { return nil }
+        guard let name = destination.filename ?? suggestedName else {
+            return "a file in \(Printable.text(folder)), named by the server"
+        }
+        return Printable.text(folder == "/" ? folder + name : folder + "/" + name)
+    }
+}
