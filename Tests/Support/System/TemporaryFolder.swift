@@ -10,7 +10,7 @@ package final class TemporaryFolder: Sendable {
         path = try Self.make(in: parent ?? ProcessFolder.shared.get(), "t-")
     }
 
-    deinit { Files.removeTree(path) }
+    deinit { if !ProcessFolder.isKept { Files.removeTree(path) } }
 
     fileprivate static func make(in parent: String, _ name: String) throws(SupportError) -> String {
         var template = Array("\(parent)/\(name)XXXXXX".utf8CString)
@@ -35,13 +35,20 @@ package final class TemporaryFolder: Sendable {
 private enum ProcessFolder {
     private static let prefix = "dld-test-"
 
+    /// With DLD_KEEP_FOLDERS in the environment everything stays, under a name that no later process sweeps away.
+    static let isKept = getenv("DLD_KEEP_FOLDERS") != nil
+
     /// In $TMPDIR or /tmp. Others may pass through it: tests run servers as users of their own.
     static let shared: Result<String, SupportError> = Result { () throws(SupportError) in
         let base = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
         sweep(base)
-        let path = try TemporaryFolder.make(in: base, "\(prefix)\(getpid())-")
+        let path = try TemporaryFolder.make(in: base, "\(isKept ? "dld-kept-" : prefix)\(getpid())-")
         chmod(path, 0o711)
-        atexit { if case .success(let path) = ProcessFolder.shared { Files.removeTree(path) } }
+        if isKept {
+            print("The folders of these tests stay in \(path).")
+        } else {
+            atexit { if case .success(let path) = ProcessFolder.shared { Files.removeTree(path) } }
+        }
         return path
     }
 

@@ -11,7 +11,7 @@ import time
 from bench.native import Native
 from torture import attacks
 from torture.sanitizer import OPTIONS, Sanitizer
-from torture.stage import Result, Setup
+from torture.stage import KEEPS_FAILURES, Result, Setup
 from torture.tables import Tally, by_attack, by_promise
 
 HERE = pathlib.Path(__file__).resolve().parents[1]
@@ -117,5 +117,8 @@ def main():
             run.say(f"\n== reports\n{sanitizer.first()}")
             run.tally("sanitizer", f"reports of the {sanitizer.name} sanitizer", [sanitizer.result()])
     finally:
-        shutil.rmtree(run.work, ignore_errors=True)
+        if KEEPS_FAILURES and any(tally.failures for tally in run.tallies):
+            run.say(f"\nThe folders of the cases that failed stay in {run.work}")
+        else:
+            shutil.rmtree(run.work, ignore_errors=True)
     return run.report()

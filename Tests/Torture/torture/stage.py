@@ -18,6 +18,9 @@ from torture.scenario import PIECES, Scenario, prepare
 from torture.servers import Server
 from torture.victim import Victim
 
+#: The folder of a case that failed stays, to be looked at.
+KEEPS_FAILURES = "DLD_KEEP_FOLDERS" in os.environ
+
 
 @dataclasses.dataclass
 class Result:
@@ -140,7 +143,7 @@ class Stage:
     def end(self, keep=False):
         self.victim.end()
         self.server.reset()
-        if not keep:
+        if not keep and not (self.problems and KEEPS_FAILURES):
             shutil.rmtree(self.folder, ignore_errors=True)
             shutil.rmtree(self.far, ignore_errors=True)
 
