@@ -45,6 +45,22 @@ import Testing
         }
     }
 
+    /// `CurlEngine/Files/PartSink` names a source or a folder, as long as nobody moves it.
+    @Test(arguments: ["ARCHITECTURE.md", "CONTRIBUTING.md"])
+    func pathsInDocumentsExist(_ document: String) throws {
+        // Each with a slash at both ends of its name, so that whole components are compared.
+        let sources = (Checkout.files(below: "Sources") + Checkout.files(below: "Tests")).map { path in
+            "/" + (path.hasSuffix(".swift") ? String(path.dropLast(".swift".count)) : path) + "/"
+        }
+        let named = try Checkout.text(document).matches(of: /`((?:[A-Z][A-Za-z]+\/)+[A-Za-z+.-]+)`/).map {
+            String($0.1)
+        }
+        for path in named {
+            let wanted = "/" + (path.hasSuffix(".swift") ? String(path.dropLast(".swift".count)) : path) + "/"
+            #expect(sources.contains { $0.contains(wanted) }, "\(document) names \(path)")
+        }
+    }
+
     /// Commands, options, settings and fields of the journal.
     @Test func theOperationsDocumentNamesWhatThereIs() throws {
         let document = try Checkout.text("docs/operations.md")
