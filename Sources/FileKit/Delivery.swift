@@ -100,7 +100,7 @@ package struct Delivery: Sendable {
                 if try moveWithoutReplacing(to: candidate) { return candidate }
             }
             throw TransferError(
-                .destinationExists, "\(folder.path(of: name)) and every numbered name beside it exist already.",
+                .destinationExists, "\(folder.path(of: name)) and every numbered variant of it already exist.",
                 details: ["path": .string(folder.path(of: name))])
         }
     }

@@ -52,11 +52,11 @@ extension TransferError {
         switch code {
         case ENOSPC:
             return TransferError(
-                .diskFull, "No space left to \(action) \(path). Free some; the task goes on by itself.",
+                .diskFull, "There is no space left to \(action) \(path). Free some; the task resumes by itself.",
                 details: details)
         case EDQUOT:
             return TransferError(
-                .diskQuota, "The disk quota does not let dld \(action) \(path). Free some; the task goes on by itself.",
+                .diskQuota, "The disk quota does not let dld \(action) \(path). Free some; the task resumes by itself.",
                 details: details)
         case EIO, EROFS, ESTALE, ENODEV, ENXIO, ENOTCONN, ETIMEDOUT, ESHUTDOWN:
             return TransferError(
@@ -70,7 +70,7 @@ extension TransferError {
     /// The folder that the task was added with is gone, or another file system is mounted there.
     static func targetAbsent(_ path: String, _ reason: String) -> TransferError {
         TransferError(
-            .diskIO, "\(path): \(reason). Plug in or mount the target; the task goes on by itself.",
+            .diskIO, "\(path): \(reason). Plug in or mount the target; the task resumes by itself.",
             details: ["path": .string(path)])
     }
 }

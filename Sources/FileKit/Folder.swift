@@ -50,7 +50,7 @@ package final class Folder: Sendable {
         throw TransferError(
             .diskIO,
             "The folder \(path) was removed during the download, and what had arrived with it. Make it again, and the task "
-                + "goes on by itself; or choose another destination (task.update).", details: ["path": .string(path)])
+                + "resumes by itself; or choose another destination (task.update).", details: ["path": .string(path)])
     }
 
     /// Removes names that must not come back with the next boot; a disk that cannot promise that keeps nobody from

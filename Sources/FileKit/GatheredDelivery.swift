@@ -119,7 +119,7 @@ package struct GatheredDelivery: Sendable {
                 case .unable: return nil
                 }
             }
-            throw taken("and every numbered name beside it exist already.")
+            throw taken("and every numbered variant of it already exist.")
         case .fail:
             switch try attempt(file, name) {
             case .linked: return name

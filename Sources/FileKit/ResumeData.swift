@@ -98,9 +98,9 @@ extension ResumeData {
         guard let slash = checkpoint.partPath.utf8.lastIndex(of: UInt8(ascii: "/")) else { return nil }
         let name = String(checkpoint.partPath[checkpoint.partPath.utf8.index(after: slash)...])
         let folderPath = String(checkpoint.partPath[..<slash])
-        guard PartName.isPartName(name) else { throw Self.bad("it names a file that is no part of a download") }
+        guard PartName.isPartName(name) else { throw Self.bad("it names a file that is not a part file") }
         guard PathRules.normalized(folderPath) == PathRules.normalized(plan.folder) else {
-            throw Self.bad("its part is not beside its destination")
+            throw Self.bad("its part file is not next to its destination")
         }
         let folder = try access.openFolder(plan.folder, owner: owner, create: false)
         guard let status = try folder.status(of: name) else { return nil }

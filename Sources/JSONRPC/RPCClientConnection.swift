@@ -157,7 +157,7 @@ private final class ClientChannelHandler: ChannelInboundHandler {
             switch piece {
             case .line(let line):
                 if dispatch(line) { continue }
-                reason = "the daemon sent something that is not JSON-RPC"
+                reason = "the daemon's answer is not JSON-RPC"
             case .overlong:
                 reason = "the daemon's answer is longer than \(framer.limit) bytes; ask for less at once"
             }

@@ -1,6 +1,6 @@
 import TransferModel
 
-/// What a Metalink document says of files: where copies are, and what they must hash to.
+/// Files that a Metalink document names: their mirrors and digests.
 ///
 /// Metalink 4 (RFC 5854), and version 3, which mirror services of distributions still send.
 package struct Metalink: Hashable, Sendable {
@@ -9,7 +9,7 @@ package struct Metalink: Hashable, Sendable {
         /// A relative path that stays below the folder it is put in.
         package var name: String
         package var size: ByteCount?
-        /// Strongest first where several are given.
+        /// Strongest first if several are given.
         package var checksums: [Checksum] = []
         package var pieces: PieceDigests?
         /// Copies, the preferred one first.
@@ -67,7 +67,7 @@ enum MetalinkRules {
         return text
     }
 
-    /// Torrents, rsync and the like are no copies that can be fetched here.
+    /// Torrents, rsync and the like are not supported.
     static func canBeFetched(_ url: String) -> Bool {
         ["http://", "https://", "ftp://", "ftps://", "sftp://"].contains { url.lowercased().hasPrefix($0) }
     }
@@ -84,7 +84,7 @@ enum MetalinkRules {
         }
     }
 
-    /// - Throws: where the value cannot be one of that algorithm: a digest that is dropped would not protect.
+    /// - Throws: if the value cannot be one of that algorithm: a dropped digest would not protect.
     static func value(_ text: String, _ algorithm: DigestAlgorithm, of file: String) throws(MetalinkError) -> String {
         let value = text.lowercased()
         let isHex = value.utf8.allSatisfy { (48...57).contains($0) || (97...102).contains($0) }
@@ -143,7 +143,7 @@ enum MetalinkVersion4 {
         file.size = try MetalinkRules.size(element.first("size"), of: file.name)
         file.checksums = try MetalinkRules.checksums(element.all("hash"), of: file.name)
         file.pieces = try MetalinkRules.pieces(element.all("pieces"), size: file.size, of: file.name)
-        // 1 is the most wanted, 999999 what no priority means (section 4.2.16.2).
+        // 1 is the highest priority, 999999 the default (section 4.2.16.2).
         let urls = element.all("url").enumerated().map { index, url in
             (url.attributes["priority"].flatMap { Int($0) } ?? 999_999, index, url.trimmedText)
         }

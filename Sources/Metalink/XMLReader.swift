@@ -16,7 +16,7 @@ enum XMLReader {
     static func read(_ bytes: [UInt8]) throws(XMLMalformed) -> XMLElement {
         guard bytes.count <= longest else { throw XMLMalformed(line: 1, problem: "longer than \(longest) bytes") }
         guard let parser = XML_ParserCreateNS("UTF-8", XML_Char(separator)) else {
-            throw XMLMalformed(line: 1, problem: "no memory is left to read it")
+            throw XMLMalformed(line: 1, problem: "out of memory")
         }
         defer { XML_ParserFree(parser) }
         let document = Document(parser)

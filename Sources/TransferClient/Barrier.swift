@@ -6,7 +6,7 @@ package struct Barrier {
     private let status: stat
     private let isFolder: Bool
 
-    /// nil where no mode is in the way. Access lists are not looked at.
+    /// nil if no mode is in the way. Access lists are not checked.
     /// - Parameter path: of a socket, or of a file that is to be made.
     package init?(to path: String) {
         var status = stat()
@@ -35,7 +35,7 @@ package struct Barrier {
     /// Whether this user may change it.
     package var isOwn: Bool { status.st_uid == geteuid() }
 
-    /// Whom connect(2) lets pass: who may write to a socket, and search each folder (path_resolution(7)).
+    /// Users that connect(2) admits: those who may write to the socket and search each folder (path_resolution(7)).
     var admitted: String {
         let needed: mode_t = isFolder ? 0o1 : 0o2
         if status.st_mode & needed != 0 { return "everybody but its owner or group" }

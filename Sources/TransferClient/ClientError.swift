@@ -1,14 +1,14 @@
-/// Why a daemon cannot be spoken to; what a daemon answers comes as `TransferError` instead.
+/// Why a daemon cannot be reached; its refusals are `TransferError`s.
 public enum ClientError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Nobody listens at this path.
+    /// Nothing listens at this path.
     case noDaemon(socket: String, reason: String)
     /// A daemon may listen there, but this user is kept out.
     case notPermitted(socket: String, reason: String)
-    /// The daemon accepts connections and answers nobody; a change may have been made or not.
+    /// The daemon accepts connections but does not answer; a change may have been made or not.
     case noAnswer(socket: String, method: String, seconds: Int)
     /// The daemon went away before it answered; a change may have been made or not.
     case connectionLost(String)
-    /// The daemon answered what this client does not understand.
+    /// The daemon's answer is not one that this client understands.
     case protocolMismatch(method: String, reason: String)
 
     public var description: String {
@@ -17,12 +17,12 @@ public enum ClientError: Error, Hashable, Sendable, CustomStringConvertible {
         case .notPermitted(let socket, let reason): "No connection to \(socket): \(reason)."
         case .noAnswer(let socket, let method, let seconds):
             """
-            The daemon at \(socket) accepts connections but has not answered \(method) for \(seconds) s. It hangs or was \
-            stopped: look into its log, and end its process if it does not recover.
+            The daemon at \(socket) accepts connections but has not answered \(method) for \(seconds) s. It hangs or is \
+            stopped: check its log, and end its process if it does not recover.
             """
         case .connectionLost(let reason): "The connection to the daemon ended: \(reason)."
         case .protocolMismatch(let method, let reason):
-            "The daemon's answer to \(method) is not understood (\(reason)); are both of the same version?"
+            "The daemon's answer to \(method) is invalid (\(reason)); are dlctl and dld of the same version?"
         }
     }
 }

@@ -1,20 +1,20 @@
 import Glibc
 import NIOCore
 
-/// Says in words why a socket could not be connected to.
+/// Explains why connecting to a socket failed.
 enum ConnectFailure {
     static func error(_ error: any Error, at socket: String) -> ClientError {
-        // Somebody listens there.
+        // Something listens there.
         guard let error = error as? IOError else { return .connectionLost("\(error)") }
         switch error.errnoCode {
-        case ENOENT: return .noDaemon(socket: socket, reason: "there is no such socket")
-        case ECONNREFUSED: return .noDaemon(socket: socket, reason: "nobody listens there")
+        case ENOENT: return .noDaemon(socket: socket, reason: "the socket does not exist")
+        case ECONNREFUSED: return .noDaemon(socket: socket, reason: "nothing listens there")
         case EACCES: return .notPermitted(socket: socket, reason: exclusion(from: socket))
         default: return .noDaemon(socket: socket, reason: String(cString: strerror(error.errnoCode)))
         }
     }
 
-    /// Who is kept out, by what, and who is not.
+    /// Names the excluded user, the cause, and the admitted users.
     private static func exclusion(from socket: String) -> String {
         var sentence = "user \(Barrier.user(geteuid())) may not connect to it"
         if let barrier = Barrier(to: socket) {
@@ -23,7 +23,7 @@ enum ConnectFailure {
             if barrier.isOwn { sentence += "; run chmod u+rwx on \(what)" }
         }
         if DaemonClient.systemSocketPaths.contains(socket) {
-            sentence += "; the system's daemon serves the groups dld and dld-admin"
+            sentence += "; the system daemon serves the groups dld and dld-admin"
         }
         return sentence
     }

@@ -25,7 +25,7 @@ public final class DaemonClient: Sendable {
 
     /// - Parameter patience: a call that has no answer after this time fails with `ClientError.noAnswer` if the daemon does not
     ///   answer another connection either, within half of the time; one that is busy is waited for. nil: without limit.
-    /// - Throws: `ClientError.noDaemon`, also where the path is too long for a socket; `ClientError.notPermitted`.
+    /// - Throws: `ClientError.noDaemon`, also if the path is too long for a socket; `ClientError.notPermitted`.
     public static func connect(to socketPath: String, patience: Duration? = nil) async throws -> DaemonClient {
         let streams = EventStreams()
         do {
@@ -109,7 +109,7 @@ public final class DaemonClient: Sendable {
         }
     }
 
-    /// Gives the connection up where the daemon is silent on another one too.
+    /// Gives the connection up if the daemon is silent on another one too.
     private func endAtSilence(of method: String, _ patience: Duration) async {
         repeat {
             try? await Task.sleep(for: patience)
@@ -121,7 +121,7 @@ public final class DaemonClient: Sendable {
         await close()
     }
 
-    /// Whether somebody says anything there, be it no.
+    /// Whether a daemon answers there, even with a refusal.
     private static func answers(at socketPath: String, within limit: Duration) async -> Bool {
         guard let other = try? await connect(to: socketPath) else { return false }
         let timer = Task {

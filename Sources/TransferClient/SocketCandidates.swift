@@ -7,7 +7,7 @@ extension DaemonClient {
     /// The state folder comes before the runtime folder: every daemon listens in its state folder, while a socket in the runtime
     /// folder may be systemd's, and start a second one.
     /// - Parameters:
-    ///   - explicit: what `--socket` said; then nothing else is tried.
+    ///   - explicit: the value of `--socket`; then nothing else is tried.
     ///   - system: only the system's daemon is meant.
     ///   - environment: of the process (`DLD_SOCKET`, `XDG_RUNTIME_DIR`, `STATE_DIRECTORY`, `XDG_STATE_HOME`, `HOME`).
     public static func candidateSocketPaths(
@@ -33,7 +33,7 @@ extension DaemonClient {
 
     private static let runtimeSocketName = "/dld/dld.sock"
 
-    /// `XDG_RUNTIME_DIR` where it is passed over, and why: it belongs to another user, as `su` and `sudo` leave it behind, or is
+    /// `XDG_RUNTIME_DIR` if it is ignored, and why: it belongs to another user, as `su` and `sudo` leave it behind, or is
     /// too long for a socket's address.
     public static func unusableRuntimeFolder(environment: [String: String]) -> (path: String, reason: String)? {
         guard let runtime = environment["XDG_RUNTIME_DIR"], runtime.hasPrefix("/") else { return nil }

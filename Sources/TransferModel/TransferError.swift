@@ -84,46 +84,46 @@ extension ErrorCode {
     /// What happened, in half a sentence; docs/errors.md prints it.
     public var summary: String {
         switch self {
-        case .badURL: "the URL is malformed, carries control characters or has a scheme dld does not speak"
+        case .badURL: "the URL is malformed, has control characters, or has a scheme that dld does not support"
         case .badField: "a field has the wrong type, range or combination"
-        case .unknownField: "a field that this method does not know"
-        case .tooLarge: "the message or a part of it is over its limit"
-        case .unsupported: "a name of the contract that this version has not built yet"
-        case .tokenReused: "the `clientToken` added another specification within the last 24 h"
-        case .sessionNotFound: "no such session of this owner"
-        case .sessionInvalidated: "the session takes no more tasks"
-        case .taskNotFound: "no such task of this owner"
+        case .unknownField: "this method does not know the field"
+        case .tooLarge: "the message or a part of it exceeds its limit"
+        case .unsupported: "this version does not support it yet"
+        case .tokenReused: "the `clientToken` was used with another specification within the last 24 h"
+        case .sessionNotFound: "the owner has no such session"
+        case .sessionInvalidated: "the session accepts no more tasks"
+        case .taskNotFound: "the owner has no such task"
         case .taskWrongState: "the task's state does not allow this"
         case .permissionDenied: "the peer may not do this, or not with this file"
-        case .destinationExists: "a file already has the final name and the policy is `fail`; tasks fail with it"
-        case .destinationNotWritable: "the folder cannot be written"
+        case .destinationExists: "a file already has the final name, and the policy is `fail`"
+        case .destinationNotWritable: "the folder is not writable"
         case .destinationBadPath: "the destination is not a usable path"
         case .sourceUnreadable: "a local file cannot be read"
         case .sourceChanged: "the local file changed while it was being sent"
-        case .diskFull: "no space is left for the bytes"
+        case .diskFull: "the disk is full"
         case .diskQuota: "the disk quota is used up"
-        case .diskIO: "the disk failed, or the target is not mounted"
+        case .diskIO: "the disk failed, or the destination is not mounted"
         case .networkDNS: "the host name does not resolve"
         case .networkConnect: "the host does not accept the connection"
         case .networkLost: "the connection broke"
-        case .networkTimeout: "the server was silent for too long"
+        case .networkTimeout: "the server sent nothing for too long"
         case .tlsUntrusted: "the server's certificate or host key is not trusted"
-        case .tlsFailed: "the encrypted connection could not be made"
+        case .tlsFailed: "the encrypted connection could not be established"
         case .httpStatus: "the server answered with an error status"
         case .httpRedirectLimit: "more redirects than allowed"
-        case .httpProtocol: "the server's answer breaks the protocol"
-        case .authRequired: "the server or proxy wants credentials that were not given or not accepted"
+        case .httpProtocol: "the server's answer violates the protocol"
+        case .authRequired: "the server or proxy requires credentials that were not given or not accepted"
         case .authFailed: "the credentials could not be used"
         case .validatorChanged:
-            "nothing proves that the server still has the version held here, or it has another; the download restarted from 0"
+            "the server has another version, or nothing proves that it still has the same; the download restarted from 0"
         case .integrityChecksum: "the bytes do not match the digest"
-        case .integrityLength: "the body has not the length it was announced with"
+        case .integrityLength: "the body does not have the announced length"
         case .rpcMalformed:
             "the message is not a JSON-RPC 2.0 request; if the line is not JSON at all, the integer is -32700"
-        case .rpcUnknownMethod: "no method has this name"
-        case .deadlineExceeded: "the task's deadline or its time for the resource has passed"
+        case .rpcUnknownMethod: "there is no such method"
+        case .deadlineExceeded: "the task's deadline or its `timeoutIntervalForResource` has passed"
         case .cancelled: "the task was cancelled"
-        case .plaintextRefused: "the task, or its session if the task does not say, forbids unencrypted transfers"
+        case .plaintextRefused: "the task or its session forbids unencrypted transfers"
         case .limitReached: "a limit of this daemon is reached"
         case .shuttingDown: "the daemon is stopping"
         case .internal: "a defect of dld; please report it"
@@ -192,7 +192,7 @@ extension TransferError {
     package static func noSession(_ identifier: String) -> TransferError {
         TransferError(
             .sessionNotFound,
-            "There is no session \"\(identifier)\"; session.open makes it.",
+            "There is no session \"\(identifier)\"; session.open creates it.",
             details: ["session": .string(identifier)])
     }
 }

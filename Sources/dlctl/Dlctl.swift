@@ -9,19 +9,19 @@ struct Dlctl: AsyncParsableCommand {
 
     static let configuration = CommandConfiguration(
         commandName: "dlctl",
-        abstract: "Hand downloads and uploads to dld, the background transfer daemon, and look after them.",
+        abstract: "Add downloads and uploads to dld, the background transfer daemon, and manage them.",
         discussion: """
-            Transfers go on after this command has ended, and resume where they were after a crash or a reboot. \
-            Where no daemon runs, dlctl starts one.
+            Transfers continue after this command has ended, and resume after a crash or a reboot. If no daemon runs, \
+            dlctl starts one.
 
             EXAMPLES:
-              dlctl add https://example.org/file.iso   queue it into this folder
-              dlctl add -w -o f.iso URL                queue it, wait with a progress bar
-              dlctl add -i list.txt -d ~/Downloads     queue a list of URLs
-              dlctl upload -w big.iso URL              send a file, wait with a progress bar
-              dlctl list                               what there is
-              dlctl watch                              live screen
-              dlctl explain 12                         why task 12 is not running
+              dlctl add https://example.org/f.iso    download to this folder
+              dlctl add -w -o f.iso URL              download, wait with a live bar
+              dlctl add -i list.txt -d ~/Downloads   download a list of URLs
+              dlctl upload -w big.iso URL            upload, wait with a live bar
+              dlctl list                             list tasks
+              dlctl watch                            show a live screen
+              dlctl explain 12                       why is task 12 not running?
 
             EXIT STATUS:
               0 done, 1 a task failed or was cancelled, 2 usage, 3 no daemon,
@@ -107,7 +107,7 @@ enum Entry {
         }
     }
 
-    /// Answers the shell's completion script; a line that is not complete is no reason to say anything.
+    /// Answers the shell's completion script. An incomplete line is not an error.
     static func complete(_ arguments: [String]) async -> ExitStatus {
         do {
             _ = try await Dlctl.asyncParseAsRoot(arguments)
@@ -121,8 +121,8 @@ enum Entry {
 
     private static var plainConsole: Console { Console(json: false, quiet: false, environment: [:]) }
 
-    /// Help and version go to standard output with status 0; anything else is a wrong use, told as JSON where the line,
-    /// which could not be read, seems to ask for that.
+    /// Help and version go to standard output with status 0. Anything else is wrong usage, reported as JSON if the
+    /// unreadable line contains `--json`.
     private static func report(parsing error: any Error, _ arguments: [String]) -> ExitStatus {
         let text = Dlctl.fullMessage(for: error)
         if Dlctl.exitCode(for: error) != .success, let word = UnknownCommand(arguments, of: Dlctl.self) {
@@ -143,10 +143,11 @@ enum Entry {
         return refuse(text.hasPrefix("Error: ") ? String(text.dropFirst("Error: ".count)) : text, arguments)
     }
 
-    /// - Parameter number: of an argument that is no UTF-8.
+    /// - Parameter number: of an argument that is not valid UTF-8.
     static func refuse(_ number: Int, _ arguments: [String]) -> ExitStatus {
         refuse(
-            "Argument \(number) is no UTF-8, as names and URLs have to be here; rename the file or folder.", arguments)
+            "Argument \(number) is not valid UTF-8, which dlctl requires of names and URLs. Rename the file or folder.",
+            arguments)
     }
 
     private static func refuse(_ lines: String, _ arguments: [String]) -> ExitStatus {
@@ -156,7 +157,7 @@ enum Entry {
     }
 }
 
-/// Lets global options stand before the command too: `dlctl --json list` means `dlctl list --json`.
+/// Accepts global options before the command too: `dlctl --json list` means `dlctl list --json`.
 enum GlobalPlacement {
     private static let flags: Set = ["--json", "-q", "--quiet", "--no-start", "--system"]
 

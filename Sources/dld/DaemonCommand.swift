@@ -2,19 +2,19 @@ import ArgumentParser
 import DaemonKit
 import Glibc
 
-/// `dld`: arguments in, exit status out; everything else is `DaemonKit.Daemon`.
+/// `dld`: arguments in, exit status out; `DaemonKit.Daemon` does the rest.
 @main
 struct DaemonCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "dld",
-        abstract: "The background transfer daemon: owns downloads and uploads, resumes them, tells what finished.",
+        abstract: "The background transfer daemon: runs, resumes and reports downloads and uploads.",
         discussion: """
-            Runs in the foreground and logs to standard error. Without options it serves this user, with its folders \
-            where the XDG base directory specification puts them; `dlctl` starts it on demand.
+            Runs in the foreground and logs to standard error. Without options it serves this user, with folders as in \
+            the XDG base directory specification; `dlctl` starts it on demand.
             """,
         version: Daemon.version)
 
-    @Flag(help: "Serve all users of this machine, as an unprivileged user of its own.")
+    @Flag(help: "Serve all users of this machine, running as its own unprivileged user.")
     var system = false
 
     @Option(help: ArgumentHelp("Read this file instead of the user's and /etc/dld/dld.yaml.", valueName: "file"))
@@ -38,7 +38,7 @@ struct DaemonCommand: AsyncParsableCommand {
 
     @Flag(
         name: .customLong("check-config"),
-        help: "Check the configuration and the files, folders and groups that it names, print what is wrong, and exit.")
+        help: "Check the configuration and the files, folders and groups that it names, print mistakes, and exit.")
     var checkConfig = false
 
     func validate() throws {

@@ -50,9 +50,9 @@ extension EndToEnd {
             let all = try await scene.daemon.dlctl(["settings"])
             let lines = all.output.split(separator: "\n").map { $0.split(separator: " ").joined(separator: " ") }
             for line in [
-                "progressInterval 2s (\(folder.file("dld.yaml")):1)", "500ms not in force before a reload: default",
+                "progressInterval 2s (\(folder.file("dld.yaml")):1)", "500ms takes effect after a reload: default",
                 "diskPollInterval 9s (--set)", "maximumConnections 77 (DLD_MAXIMUM_CONNECTIONS)",
-                "me not in force before a restart: \(folder.file("dld.yaml")):1",
+                "me takes effect after a restart: \(folder.file("dld.yaml")):1",
                 "session.proxy http://proxy:1 (\(folder.file("dld.yaml")):3)", "logLevel debug (--log-level)",
                 "stateDirectory \(scene.daemon.stateFolder) (--state-dir)",
             ] {

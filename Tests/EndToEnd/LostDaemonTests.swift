@@ -59,7 +59,7 @@ extension EndToEnd {
             #expect(try await house.dlctl(nil, ["stop"]).status == 0)
             #expect(try await follower.waitForEnd(within: 120) == 3)
             let text = try Files.text(output)
-            #expect(text.contains("trying for 60 s") && text.contains("dlctl start"), "\(text)")
+            #expect(text.contains("waiting 60 s for it") && text.contains("dlctl start"), "\(text)")
             #expect(house.holder == first && !text.contains("starting dld"), "\(text)")
         }
 

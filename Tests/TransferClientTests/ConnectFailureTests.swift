@@ -11,8 +11,8 @@ struct ConnectFailureTests {
     }
 
     @Test func saysCausesInWords() {
-        #expect(error(ENOENT) == .noDaemon(socket: "/s", reason: "there is no such socket"))
-        #expect(error(ECONNREFUSED) == .noDaemon(socket: "/s", reason: "nobody listens there"))
+        #expect(error(ENOENT) == .noDaemon(socket: "/s", reason: "the socket does not exist"))
+        #expect(error(ECONNREFUSED) == .noDaemon(socket: "/s", reason: "nothing listens there"))
         #expect(error(ENOTDIR) == .noDaemon(socket: "/s", reason: "Not a directory"))
     }
 

@@ -129,7 +129,7 @@ struct DaemonClientTests {
 
     @Test func saysWhyThereIsNoDaemon() async throws {
         let absent = await #expect(throws: ClientError.self) { try await DaemonClient.connect(to: "/nonexistent/s") }
-        #expect(absent?.description == "No daemon at /nonexistent/s: there is no such socket.")
+        #expect(absent?.description == "No daemon at /nonexistent/s: the socket does not exist.")
         let long = "/" + String(repeating: "a", count: 200)
         let refused = await #expect(throws: ClientError.self) { try await DaemonClient.connect(to: long) }
         #expect(refused?.description.contains("200 bytes") == true)

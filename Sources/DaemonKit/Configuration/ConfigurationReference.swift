@@ -1,4 +1,4 @@
-/// Writes the files that people read about settings: config/dld.yaml and docs/configuration.md, from the table alone.
+/// Writes the documents about settings: config/dld.yaml and docs/configuration.md, from the table alone.
 package enum ConfigurationReference {
     /// A complete configuration file in which every setting is a comment with its default.
     package static func yaml() -> String {
@@ -32,19 +32,17 @@ package enum ConfigurationReference {
         var text = """
             # Settings
 
-            Generated from the table in `Sources/DaemonKit/Configuration`; a test keeps it in step. `config/dld.yaml` is the
-            same list as a file to start from. Strongest first: command line, environment, `settings.set`, the user's file,
-            `/etc/dld/dld.yaml`, default. A setting that a stronger origin pins is refused by name.
+            Generated from the table in `Sources/DaemonKit/Configuration`. `config/dld.yaml` has the same list as a file to
+            start from. Precedence, strongest first: command line, environment, `settings.set`, the user's file,
+            `/etc/dld/dld.yaml`, default. `settings.set` refuses to change a setting that a stronger source sets.
 
-            `/etc/dld/dld.yaml` speaks for every user's daemon too, but for `socket` and `stateDirectory`. Two of its settings
-            no user can override: `maximumConcurrentTasksPerUser` and `maximumQueuedTasksPerUser`. There they win over the
-            user's file, `--config`, the environment, the command line and `settings.set`. On the system daemon only root and
-            administrators change settings.
+            `/etc/dld/dld.yaml` also applies to every user's daemon, except for `socket` and `stateDirectory`. Users cannot
+            override two of its settings: `maximumConcurrentTasksPerUser` and `maximumQueuedTasksPerUser`. In that file they
+            take precedence over everything else. On the system daemon only root and administrators change settings.
 
-            On the system daemon, the settings of `session` with `maximum` in their names are ceilings:
-            `session.maximumConcurrentTasks` and `session.httpMaximumConnectionsPerHost`. A session's own value can be
-            lower; of a higher one the ceiling is what holds. All other settings of `session` are defaults that a session
-            or task can change.
+            On the system daemon, `session.maximumConcurrentTasks` and `session.httpMaximumConnectionsPerHost` are ceilings:
+            a session's own value can only be lower. All other settings of `session` are defaults that a session or task can
+            change.
 
             | setting | type, unit | accepts | default | example | changes | meaning |
             |---|---|---|---|---|---|---|

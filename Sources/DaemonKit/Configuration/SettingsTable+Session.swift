@@ -8,7 +8,7 @@ extension SettingsTable {
             "session.directory", .path, .optionalText(\.session.directory), example: "~/Downloads/incoming",
             default:
                 "the desktop's download folder, else ~/Downloads; for the system daemon files/UID in the state folder",
-            "Folder of downloads that name no destination."),
+            "Folder for downloads without a destination."),
         Setting(
             "session.conflictPolicy", .choice(of: ConflictPolicy.self), .choice(\.session.conflictPolicy),
             example: "overwrite",
@@ -16,17 +16,17 @@ extension SettingsTable {
         Setting(
             "session.timeoutIntervalForRequest", .duration(1...86400), .duration(\.session.timeoutIntervalForRequest),
             example: "30s",
-            "Time without a byte after which an attempt ends and is tried again."),
+            "Time without a byte after which an attempt ends; the task is tried again."),
         Setting(
             "session.timeoutIntervalForResource", .duration(1...(36500.0 * 86400)),
             .duration(\.session.timeoutIntervalForResource), example: "12h",
-            "Time after which an unfinished task fails, from its first queueing; paused time does not count."),
+            "Time after which an unfinished task fails, counted from its first queueing without paused time."),
         Setting(
             "session.retry.attempts", .integer(0...1_000_000), .integer(\.session.retryAttempts), example: "10",
             "Attempts before a transient failure is final; 0 = unlimited."),
         Setting(
             "session.retry.firstDelay", .duration(0.01...86400), .duration(\.session.retryFirstDelay), example: "5s",
-            "Upper bound of the first delay before another attempt; it doubles with each failure in a row."),
+            "Upper bound of the first delay before another attempt; doubles with each failure in a row."),
         Setting(
             "session.retry.longestDelay", .duration(0.01...86400), .duration(\.session.retryLongestDelay),
             example: "1h",
@@ -36,42 +36,42 @@ extension SettingsTable {
             .optionalInteger(\.session.httpMaximumConnectionsPerHost), example: "2",
             default: "the global maximumConcurrentTasksPerHost",
             """
-            Tasks of one session that run at one time for one host; the smaller of this and the global value holds. For
-            the system daemon it is also a ceiling that no session can raise.
+            Tasks of one session that run at the same time for one host; the smaller of this and the global value applies.
+            On the system daemon it is also a ceiling for every session.
             """),
         Setting(
             "session.maximumConcurrentTasks", .integer(1...10000),
             .optionalInteger(\.session.maximumConcurrentTasks), example: "4",
             default: "the global maximumConcurrentTasks",
             """
-            Tasks of one session that run at one time; the smaller of this and the global value holds. For the system
-            daemon it is also a ceiling that no session can raise.
+            Tasks of one session that run at the same time; the smaller of this and the global value applies. On the system
+            daemon it is also a ceiling for every session.
             """),
         Setting(
             "session.connectionsPerDownload", .integer(1...64), .optionalInteger(\.session.connectionsPerDownload),
             example: "8", default: "one, and up to 4 if more are faster",
-            "Connections that each download over http and https opens at once, if the server gives parts."),
+            "Connections that each http or https download opens at once, if the server supports ranges."),
         Setting(
             "session.durability", .choice(of: Durability.self), .choice(\.session.durability), example: "relaxed",
-            "Whether delivery waits until file and folder are on the disk (full), or leaves that to the system."),
+            "full: delivery waits until file and folder are on the disk; relaxed: it does not."),
         Setting(
             "session.allowsArbitraryLoads", .boolean, .boolean(\.session.allowsArbitraryLoads), example: "false",
-            "False refuses plain http and ftp, also as the target of a redirect (policy.plaintext_refused)."),
+            "False refuses plain http and ftp, including redirects to them (policy.plaintext_refused)."),
         Setting(
             "session.launchInterval", .duration(Bounds.launchInterval), .duration(\.session.launchInterval),
             example: "10m",
-            "Shortest time between two starts of a session's `launch`; longer while the program fails (services.md)."),
+            "Shortest time between two starts of a session's `launch`; longer if the program fails (services.md)."),
         Setting(
             "session.proxy", .proxy, .optionalText(\.session.proxy), example: "socks5h://127.0.0.1:1080",
             default: "the environment: https_proxy, http_proxy, all_proxy, no_proxy",
-            "Proxy of all transfers; none switches proxies off. May carry user:password@; then keep the file private."),
+            "Proxy for all transfers; none disables proxies. If it has user:password@, keep the file private."),
         Setting(
             "session.caFile", .path, .optionalText(\.session.caFile), example: "/etc/ssl/certs/example-ca.pem",
             default: "the system's store",
-            "File of PEM certificates that TLS servers are checked against, instead of the system's store."),
+            "File of trusted PEM certificates for TLS servers, instead of the system's store."),
         Setting(
             "session.tlsMinimumVersion", .choice(of: TLSVersion.self), .choice(\.session.tlsMinimumVersion),
             example: "\"1.3\"",
-            "Oldest version of TLS that is spoken."),
+            "Oldest TLS version to accept."),
     ]
 }

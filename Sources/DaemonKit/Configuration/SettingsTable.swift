@@ -20,20 +20,20 @@ package enum SettingsTable {
             default: "dld/dld.sock in $XDG_RUNTIME_DIR; /run/dld/dld.sock for the system daemon",
             sharedFileHoldsForUsers: false,
             """
-            Unix socket that clients connect to, at most 107 bytes. dld.sock in the state folder is one in any case, and the
-            only one without XDG_RUNTIME_DIR. A socket handed over by systemd takes its place.
+            Path of the Unix socket for clients, at most 107 bytes. The daemon also always listens on dld.sock in the state
+            folder; without XDG_RUNTIME_DIR that is the only one. A socket passed by systemd replaces this one.
             """),
         Setting(
             "stateDirectory", .path, .optionalText(\.stateDirectory), example: "~/.local/state/dld", effect: .restart,
             default: "$STATE_DIRECTORY, else dld in $XDG_STATE_HOME; /var/lib/dld for the system daemon",
             sharedFileHoldsForUsers: false,
             """
-            Folder of the database and of the offset journal; one daemon at a time holds it. Keep it on a local
+            Folder of the database and the offset journal; only one daemon can use it at a time. Keep it on a local
             disk.
             """),
         Setting(
             "logLevel", .choice(of: Logger.Level.self), .choice(\.logLevel), example: "debug",
-            "The least important kind of message that is logged to standard error."),
+            "The lowest level of messages that are logged to standard error."),
         Setting(
             "knownHosts", .path, .optionalText(\.knownHosts), example: "/etc/ssh/ssh_known_hosts",
             default: "~/.ssh/known_hosts; /etc/ssh/ssh_known_hosts for the system daemon",
@@ -51,16 +51,16 @@ package enum SettingsTable {
         Setting(
             "adminGroup", .text, .text(\.adminGroup), example: "adm", effect: .restart,
             """
-            Group whose members see and control the tasks of all users on the system daemon, as root does. A
+            Group whose members, like root, see and control the tasks of all users on the system daemon. A
             user's daemon ignores it.
             """),
         Setting(
             "allowedUnits", .list, .list(\.allowedUnits), example: "[import.service, index.service]",
             effect: .restart,
             """
-            Full names of the units that sessions of the system daemon may name in `launch`. Whoever may connect
-            can then have these units started, so list only units that are harmless to start; polkit must allow
-            user dld to start them too. A user's daemon asks that user's own systemd and ignores this.
+            Full names of the units that sessions of the system daemon may name in `launch`. Every user who may connect
+            can then have these units started, so list only units that are harmless to start. polkit must also allow
+            user dld to start them. A user's daemon uses that user's own systemd and ignores this setting.
             """),
     ]
 
@@ -68,7 +68,7 @@ package enum SettingsTable {
         Setting(
             "maximumConnections", .integer(8...15000), .integer(\.maximumConnections), example: "4096",
             effect: .restart,
-            "Client connections to the socket at one time; further ones are closed at once."),
+            "Client connections at the same time; further ones are closed at once."),
         Setting(
             "maximumConnectionsPerUser", .integer(1...15000), .integer(\.maximumConnectionsPerUser), example: "64",
             effect: .restart,
@@ -76,25 +76,25 @@ package enum SettingsTable {
         Setting(
             "maximumConcurrentTasks", .integer(counts), .integer(\.global.maximumConcurrentTasks), example: "8",
             runtime: .maximumConcurrentTasks,
-            "Tasks that run at one time, all sessions together."),
+            "Tasks that run at the same time, all sessions together."),
         Setting(
             "maximumConcurrentTasksPerHost", .integer(counts), .integer(\.global.maximumConcurrentTasksPerHost),
             example: "2", runtime: .maximumConcurrentTasksPerHost,
-            "Tasks that run at one time for one host (scheme, name and port), all sessions together."),
+            "Tasks that run at the same time for one host (scheme, name and port), all sessions together."),
         Setting(
             "maximumConcurrentTasksPerUser", .integer(0...counts.upperBound),
             .limit(\.global.maximumConcurrentTasksPerUser), example: "8", sharedFileBindsUsers: true,
             runtime: .maximumConcurrentTasksPerUser,
             """
-            Tasks of one user that run at one time, all sessions together; 0 = no limit. In /etc it binds every user's
-            daemon too, whatever that user sets.
+            Tasks of one user that run at the same time, all sessions together; 0 = no limit. In /etc it also binds every
+            user's daemon, whatever that user sets.
             """),
         Setting(
             "maximumQueuedTasksPerUser", .integer(0...100_000_000), .limit(\.global.maximumQueuedTasksPerUser),
             example: "10000", sharedFileBindsUsers: true, runtime: .maximumQueuedTasksPerUser,
             """
             Tasks of one user that have not ended (queued, running, waiting or paused); 0 = no limit. Adding more, or
-            retrying tasks that have ended, is refused (limit.reached). In /etc it binds every user's daemon too,
+            retrying tasks that have ended, is refused (limit.reached). In /etc it also binds every user's daemon,
             whatever that user sets.
             """),
         Setting(
@@ -108,7 +108,7 @@ package enum SettingsTable {
         Setting(
             "minimumFreeSpace", .size(0...(1 << 50)), .size(\.global.minimumFreeSpace), example: "1G",
             runtime: .minimumFreeSpace,
-            "Space that downloads leave free on a file system; a task that would go below it waits (disk)."),
+            "Space that downloads keep free on a file system; a task that would go below it waits (disk)."),
     ]
 
     private static let retention: [Setting] = [
@@ -119,13 +119,13 @@ package enum SettingsTable {
         Setting(
             "eventRetention", .duration(0...century), .duration(\.global.eventRetention), example: "90d",
             runtime: .eventRetention,
-            "How long events are kept for subscribers that are away; 0 = until `eventRetentionCount` takes them."),
+            "How long events are kept; 0 = until `eventRetentionCount` removes them."),
         Setting(
             "eventRetentionCount", .integer(0...100_000_000), .integer(\.global.eventRetentionCount),
             example: "100000", runtime: .eventRetentionCount,
             """
-            How many events are kept at most, of all users together; 0 = no limit. The oldest events of the user with the
-            most go first; a user with less than an equal share loses none. The log is looked at once a minute.
+            Maximum number of events kept, of all users together; 0 = no limit. The oldest events of the user with the most
+            are removed first; a user with less than an equal share loses none. The log is checked once a minute.
             """),
     ]
 
@@ -137,6 +137,6 @@ package enum SettingsTable {
         Setting(
             "diskPollInterval", .duration(0.1...3600), .duration(\.global.diskPollInterval), example: "30s",
             runtime: .diskPollInterval,
-            "How often free space and mounts are looked at while tasks wait for a disk."),
+            "How often free space and mounts are checked while tasks wait for a disk."),
     ]
 }

@@ -147,7 +147,7 @@ package struct DiskMonitor: Sendable {
                 .diskFull,
                 "\(folder.path) has \(QuantityText.rounded(bytes: free.rawValue)) free, and "
                     + "\(QuantityText.rounded(bytes: wanted.rawValue)) are needed\(kept(minimumFree)). Free some; the task "
-                    + "goes on by itself.",
+                    + "resumes by itself.",
                 details: [
                     "path": .string(folder.path), "free": .integer(free.rawValue), "needed": .integer(wanted.rawValue),
                 ])

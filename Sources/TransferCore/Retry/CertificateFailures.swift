@@ -63,13 +63,13 @@ extension CertificateFault {
                 + "server's operator. Then task.retry."
         case .expired:
             "The certificate of \(host) has expired. If the clock of this machine is wrong, set it; otherwise the server's "
-                + "operator has to renew the certificate. Then task.retry."
+                + "operator must renew the certificate. Then task.retry."
         case .revoked:
             "The certificate of \(host) was revoked: its key may be in the wrong hands. Only the server's operator can "
                 + "replace it."
         case .wrongName:
             "The server's certificate does not name \(host). Check the name in the URL; if it is right, the server's operator "
-                + "has to change the certificate."
+                + "must change the certificate."
         case .selfSigned:
             "The certificate of \(host) is self-signed. If you trust the server, name the certificate (task.update, caFile), "
                 + "then task.retry."
@@ -78,7 +78,7 @@ extension CertificateFault {
                 + "its intermediate certificates. Name the issuer's certificate (task.update, caFile), then task.retry, or ask "
                 + "the server's operator."
         case .weak:
-            "The certificate of \(host) has a key or signature that is too weak to be trusted; the server's operator has to "
+            "The certificate of \(host) has a key or signature that is too weak to be trusted; the server's operator must "
                 + "replace it."
         }
     }

@@ -102,7 +102,7 @@ enum TransportFailures {
         case 27:
             FailureClassifier.transient(
                 .httpProtocol, "\(host) sends an overlong line, or no memory is left (\(message)).")
-        case 23, 26: FailureClassifier.transient(.internal, "The transfer could not go on: \(message)")
+        case 23, 26: FailureClassifier.transient(.internal, "The transfer could not continue: \(message)")
         default: nil
         }
     }

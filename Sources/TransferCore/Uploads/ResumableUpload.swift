@@ -193,7 +193,7 @@ package struct ResumableUpload: TransferStrategy {
         try learn(head)
         if let length = head.count("upload-length"), length != request.size {
             throw FailureClassifier.permanent(
-                .httpProtocol, "The server's upload has \(length) bytes, the file \(request.size); add it anew.")
+                .httpProtocol, "The server's upload has \(length) bytes, the file \(request.size); add it again.")
         }
         let offset = head.count("upload-offset")
         if isComplete == true {

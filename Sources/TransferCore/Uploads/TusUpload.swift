@@ -112,7 +112,7 @@ package struct TusUpload: TransferStrategy {
         }
         if let length = head.count("upload-length"), length != request.size {
             throw FailureClassifier.permanent(
-                .httpProtocol, "The server's upload has \(length) bytes, the file \(request.size); add it anew.")
+                .httpProtocol, "The server's upload has \(length) bytes, the file \(request.size); add it again.")
         }
         try track.confirm(offset)
         return goOn(head, nil)

@@ -74,7 +74,7 @@ struct UploadTrack: Sendable {
     /// - Throws: for a rest where uploads vanish again and again.
     mutating func vanish(_ status: Int) throws(AttemptFailure) -> TransferError {
         let error = TransferError(
-            .httpStatus, "The server no longer has the upload (\(status)); it begins anew.", retryable: true,
+            .httpStatus, "The server no longer has the upload (\(status)); it starts over.", retryable: true,
             details: ["status": .integer(Int64(status))])
         var next = fresh()
         next.restarts = (upload?.restarts ?? 0) + 1

@@ -4,7 +4,7 @@ import TransferModel
 public enum AddTasks: RPCMethod {
     public static let name = "task.add"
     public static let summary =
-        "Queues tasks in one transaction, all or none; when it has answered they survive a crash and a power loss."
+        "Queues tasks in one transaction, all or none. Once it has answered, they survive a crash and a power loss."
     public static let errors: [ErrorCode] = [
         .badURL, .badField, .unsupported, .tooLarge, .sessionNotFound, .sessionInvalidated, .permissionDenied,
         .destinationBadPath, .destinationNotWritable, .sourceUnreadable, .diskFull, .limitReached, .tokenReused,
@@ -80,17 +80,17 @@ public enum AddTasks: RPCMethod {
         public static let wireName = "AddedTask"
         public static func field(_ key: CodingKeys) -> Field {
             switch key {
-            case .id: .required(.taskID, "The new task, or the one its `clientToken` made before.")
-            case .state: .required(.oneOf(TaskState.self), "Its state; of one that was removed the one it ended in.")
-            case .existing: .optional(.boolean, "True: its `clientToken` added it before, and nothing was added now.")
+            case .id: .required(.taskID, "The new task, or the one its `clientToken` added before.")
+            case .state: .required(.oneOf(TaskState.self), "Its state; for a removed task, its final state.")
+            case .existing: .optional(.boolean, "True: its `clientToken` added it before; nothing was added now.")
             case .removed:
-                .optional(.boolean, "True: it was removed since; its token is remembered for 24 h all the same.")
+                .optional(.boolean, "True: it has been removed since; its token is still remembered for 24 h.")
             case .duplicateOf:
                 .optional(
                     .taskID,
-                    "An earlier download of the same URL in the session that has not ended. The new task is added all the same; "
-                        + "task.cancel drops it. Not every earlier task is known by its URL: those of calls with more "
-                        + "than 100 URLs in no order are not, nor are those with a URL of over 2048 bytes.")
+                    "An unfinished download of the same URL in the session. The new task is added nevertheless; task.cancel "
+                        + "drops it. Not every earlier task is found: not those of calls with more than 100 unordered URLs, "
+                        + "nor those with a URL of more than 2048 bytes.")
             }
         }
     }

@@ -32,7 +32,7 @@ public struct ControlSelection: WireObject, Hashable {
         case .session: .optional(.string, "All tasks of this session.")
         case .all: .optional(.boolean, "True: all tasks.")
         case .states:
-            .optional(.list(.oneOf(TaskState.self)), "Of the tasks named otherwise, only those in these states.")
+            .optional(.list(.oneOf(TaskState.self)), "Restricts the selected tasks to these states.")
         case .owner: OwnerScope.field
         }
     }
@@ -60,8 +60,8 @@ public struct ControlResult: WireObject, Hashable {
             case .code:
                 .required(
                     .string,
-                    "Why not: `task.not_found`, `task.wrong_state`, `session.invalidated` or `limit.reached`; with "
-                        + "`sourceChanged` also what is wrong with the file.")
+                    "The cause: `task.not_found`, `task.wrong_state`, `session.invalidated` or `limit.reached`; with "
+                        + "`sourceChanged` also an error of the file.")
             }
         }
     }
@@ -108,16 +108,16 @@ public struct ControlResult: WireObject, Hashable {
 
     public static func field(_ key: CodingKeys) -> Field {
         switch key {
-        case .changed: .required(.list(.taskID), "Tasks whose state is now as asked.")
-        case .skipped: .required(.list(.object(Skipped.self)), "Tasks that were left as they are, with the reason.")
+        case .changed: .required(.list(.taskID), "Tasks that are now in the requested state.")
+        case .skipped: .required(.list(.object(Skipped.self)), "Tasks that were not changed, with the reason.")
         case .warnings:
             .optional(
                 .list(.object(Warning.self)),
-                "What the change costs: `task.pause` names transfers that ran and cannot resume.")
+                "Costs of the change: `task.pause` names running transfers that cannot resume.")
         case .files:
             .optional(
                 .list(.object(RemovedFile.self)),
-                "`task.remove` with `deleteFile`: what became of the files of those that had delivered one.")
+                "`task.remove` with `deleteFile`: the fate of each delivered file.")
         }
     }
 }
@@ -148,8 +148,8 @@ public struct RemovedFile: WireObject, Hashable {
         case .fate:
             .required(
                 .oneOf(Fate.self),
-                "`deleted`; `kept`: it is not what the task delivered; `absent`: it was gone already.")
-        case .reason: .optional(.string, "Of one that was kept: why.")
+                "`deleted`; `kept`: it is not the file that the task delivered; `absent`: it was already gone.")
+        case .reason: .optional(.string, "Why the file was kept.")
         }
     }
 }
@@ -158,7 +158,7 @@ public enum PauseTasks: RPCMethod {
     public typealias Parameters = ControlSelection
     public typealias Result = ControlResult
     public static let name = "task.pause"
-    public static let summary = "Pauses tasks: no traffic, no timeout, until task.resume."
+    public static let summary = "Pauses tasks until task.resume: no traffic and no timeouts."
     public static let errors: [ErrorCode] = [.badField, .permissionDenied, .sessionNotFound]
 }
 
@@ -173,7 +173,7 @@ public enum ResumeTasks: RPCMethod {
 public enum RetryTasks: RPCMethod {
     public typealias Result = ControlResult
     public static let name = "task.retry"
-    public static let summary = "Queues failed, cancelled and waiting tasks now."
+    public static let summary = "Queues failed, cancelled and waiting tasks at once."
     public static let errors: [ErrorCode] = [.badField, .permissionDenied, .sessionNotFound]
 
     public struct Parameters: WireObject, Hashable {
@@ -195,9 +195,8 @@ public enum RetryTasks: RPCMethod {
             ControlSelection.CodingKeys(rawValue: key.rawValue).map(ControlSelection.field)
                 ?? .optional(
                     .boolean,
-                    "True: the file that a task sends is taken as it is now. If it is not the one that was added, its upload "
-                        + "begins anew, and what the old one left at the server is ended there; in an S3 upload the parts "
-                        + "are replaced."
+                    "True: sends the source as it is now. If it has changed since it was added, the upload starts over and the "
+                        + "old one is ended at the server; in an S3 upload the parts are replaced."
                 )
         }
 
@@ -218,7 +217,7 @@ public enum RetryTasks: RPCMethod {
 public enum CancelTasks: RPCMethod {
     public typealias Result = ControlResult
     public static let name = "task.cancel"
-    public static let summary = "Ends tasks for good; the bytes received so far are removed unless `keepPartial`."
+    public static let summary = "Cancels tasks and removes the bytes received so far, unless `keepPartial` is set."
     public static let errors: [ErrorCode] = [.badField, .permissionDenied, .sessionNotFound]
 
     public struct Parameters: WireObject, Hashable {
@@ -237,7 +236,7 @@ public enum CancelTasks: RPCMethod {
         public static let wireName = "CancelTasks"
         public static func field(_ key: CodingKeys) -> Field {
             ControlSelection.CodingKeys(rawValue: key.rawValue).map(ControlSelection.field)
-                ?? .optional(.boolean, "True: the part file stays.")
+                ?? .optional(.boolean, "True: keeps the part file.")
         }
 
         public init(from decoder: any Decoder) throws {
@@ -259,8 +258,8 @@ public enum RemoveTasks: RPCMethod {
     public static let name = "task.remove"
     public static let summary =
         """
-        Removes final tasks from the history; a task that has not ended must be cancelled first. A part file that was kept \
-        goes too: resume data that was taken from the task is then useless, unless another task was added with it.
+        Removes ended tasks from the history; cancel other tasks first. A kept part file is removed too: resume data of the \
+        task is then useless, unless another task was added with it.
         """
     public static let errors: [ErrorCode] = [.badField, .permissionDenied, .sessionNotFound]
 
@@ -283,7 +282,7 @@ public enum RemoveTasks: RPCMethod {
             ControlSelection.CodingKeys(rawValue: key.rawValue).map(ControlSelection.field)
                 ?? .optional(
                     .boolean,
-                    "True: the delivered file goes too, if it is still the one that the task delivered and nobody changed it."
+                    "True: removes the delivered file too, if it was neither replaced nor changed."
                 )
         }
 

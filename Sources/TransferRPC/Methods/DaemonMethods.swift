@@ -4,7 +4,7 @@ import TransferModel
 public enum DaemonInfo: RPCMethod {
     public typealias Parameters = Nothing
     public static let name = "daemon.info"
-    public static let summary = "What this daemon is, where it keeps its state and which features it has."
+    public static let summary = "Version, mode, paths and features of this daemon."
     public static let errors: [ErrorCode] = []
 
     public struct Result: WireObject, Hashable {
@@ -60,18 +60,18 @@ public enum DaemonInfo: RPCMethod {
             case .pid: .required(.integer, "Process id.")
             case .uid: .required(.userID, "User the daemon runs as.")
             case .mode: .required(.oneOf(DaemonMode.self), "One daemon for one user, or one for the system.")
-            case .socket: .required(.string, "Path of the socket, the best known one if there are several.")
-            case .sockets: .optional(.list(.string), "Paths of all sockets that the daemon listens on at this moment.")
+            case .socket: .required(.string, "Path of the socket; if there are several, the best-known one.")
+            case .sockets: .optional(.list(.string), "Paths of all sockets on which the daemon listens now.")
             case .stateDirectory: .required(.string, "Folder of the store.")
             case .userDirectory:
                 .optional(
                     .string,
-                    "System daemon: the caller's own folder. Every file that a task names lies there, and downloads that name no folder arrive there. It is made by this call at the latest."
+                    "System daemon: the caller's own folder. Tasks can name only files in it, and downloads without a folder go there. This call creates it if necessary."
                 )
             case .startedAt: .required(.time, "When the daemon started.")
             case .libcurl: .required(.string, "Version of libcurl.")
             case .sqlite: .required(.string, "Version of SQLite.")
-            case .features: .required(.list(.string), "Names of what is built; see Features.")
+            case .features: .required(.list(.string), "Names of supported features; see Features.")
             case .damage: .optional(.string, "The state database is damaged: where, and what to do.")
             }
         }
@@ -88,7 +88,7 @@ public enum DaemonStats: RPCMethod {
     public typealias Parameters = Nothing
     public static let name = "daemon.stats"
     public static let summary =
-        "Figures: the peer's tasks by state and transfers (all users' for administrators), and of the whole daemon rates, totals, memory, connections and the head of the log."
+        "The peer's tasks by state and running transfers (all users' for administrators); rates, totals, memory, connections and log head of the whole daemon."
     public static let errors: [ErrorCode] = []
 
     public struct Result: WireObject, Hashable {

@@ -17,7 +17,7 @@ public enum EventPosition: Hashable, Sendable, Codable {
         case .some, nil:
             let path = fieldPath(decoder.codingPath)
             throw TransferError(
-                .badField, "\(path): say a sequence number, \"start\" or \"now\".", details: ["field": .string(path)])
+                .badField, "\(path): use a sequence number, \"start\" or \"now\".", details: ["field": .string(path)])
         }
     }
 
@@ -37,7 +37,7 @@ public enum EventPosition: Hashable, Sendable, Codable {
 public enum Subscribe: RPCMethod {
     public static let name = "events.subscribe"
     public static let summary =
-        "Replays stored events from a place on, then follows, each once and without a gap, as `event` notifications."
+        "Replays stored events from a number on, then sends new ones, each once and without a gap, as `event` notifications."
     public static let errors: [ErrorCode] = [.badField, .permissionDenied, .limitReached, .diskFull]
 
     public struct Parameters: WireObject, Hashable {
@@ -72,20 +72,20 @@ public enum Subscribe: RPCMethod {
             case .after:
                 .optional(
                     EventPosition.wireType,
-                    "First event is the one after this. Without it: what `subscriber` acknowledged, else `now`.")
+                    "Start after this event. Default: the last one `subscriber` acknowledged, else `now`.")
             case .subscriber:
                 .optional(
                     .string,
-                    "Durable name, 1 to 255 bytes; its acknowledged number is kept. New names begin at the head.")
+                    "Durable name, 1 to 255 bytes; its acknowledged number is kept. New names start at the head.")
             case .sessions: .optional(.list(.string), "Only events of these sessions.")
             case .tasks: .optional(.list(.taskID), "Only events of these tasks.")
-            case .types: .optional(.list(.oneOf(EventType.self)), "Only these types; without it all.")
+            case .types: .optional(.list(.oneOf(EventType.self)), "Only these types; default: all.")
             case .progressInterval:
 
                 .optional(
                     .seconds,
-                    "Between two progress events of a task, \(Bounds.words(Bounds.progressInterval)); 0 switches them off. "
-                        + "Without it the setting of that name.")
+                    "Between two progress events of a task, \(Bounds.words(Bounds.progressInterval)); 0 disables them. "
+                        + "Default: the setting of that name.")
             case .owner: OwnerScope.field
             }
         }
@@ -109,9 +109,9 @@ public enum Subscribe: RPCMethod {
         public static let wireName = "Subscription"
         public static func field(_ key: CodingKeys) -> Field {
             switch key {
-            case .subscription: .required(.string, "Stands in each of its `event` notifications.")
-            case .after: .optional(.sequence, "Its first event is the one after this.")
-            case .head: .required(.sequence, "Newest stored event when the subscription began; replay is over there.")
+            case .subscription: .required(.string, "Its identifier, repeated in each of its `event` notifications.")
+            case .after: .optional(.sequence, "It starts after this event.")
+            case .head: .required(.sequence, "Newest stored event when the subscription began; the replay ends there.")
             }
         }
     }
@@ -135,7 +135,7 @@ public enum Unsubscribe: RPCMethod {
         public static let wireName = "Unsubscribe"
         public static func field(_ key: CodingKeys) -> Field {
             switch key {
-            case .subscription: .required(.string, "What events.subscribe answered.")
+            case .subscription: .required(.string, "`subscription` of the result of events.subscribe.")
             }
         }
     }
@@ -146,7 +146,7 @@ public enum AcknowledgeEvents: RPCMethod {
     public typealias Result = Nothing
     public static let name = "events.ack"
     public static let summary =
-        "A durable subscriber has dealt with every event up to this one; a new name becomes known, numbers never go back."
+        "Acknowledges every event up to this one for a durable subscriber. A new name becomes known; the number never decreases."
     public static let errors: [ErrorCode] = [.badField, .diskFull]
 
     public struct Parameters: WireObject, Hashable {
@@ -175,7 +175,7 @@ public enum AcknowledgeEvents: RPCMethod {
 public enum ForgetSubscriber: RPCMethod {
     public typealias Result = Nothing
     public static let name = "events.forget"
-    public static let summary = "Removes a durable name and its acknowledged number."
+    public static let summary = "Forgets a durable name and its acknowledged number."
     public static let errors: [ErrorCode] = [.badField]
 
     public struct Parameters: WireObject, Hashable {
@@ -232,14 +232,14 @@ public enum ListEvents: RPCMethod {
         public static let wireName = "ListEvents"
         public static func field(_ key: CodingKeys) -> Field {
             switch key {
-            case .after: .required(EventPosition.wireType, "First event is the one after this.")
+            case .after: .required(EventPosition.wireType, "Start after this event.")
             case .sessions: .optional(.list(.string), "Only events of these sessions.")
             case .tasks: .optional(.list(.taskID), "Only events of these tasks.")
-            case .types: .optional(.list(.oneOf(EventType.self)), "Only these types; without it all.")
+            case .types: .optional(.list(.oneOf(EventType.self)), "Only these types; default: all.")
             case .limit:
                 .optional(
                     .integer,
-                    "Events a page: 1 to \(largestLimit), \(defaultLimit) without it; a page ends at \(Bounds.pageBytes >> 20) MiB too."
+                    "Events per page: 1 to \(largestLimit), default \(defaultLimit); a page ends at \(Bounds.pageBytes >> 20) MiB too."
                 )
             case .owner: OwnerScope.field
             }
@@ -269,8 +269,9 @@ public enum ListEvents: RPCMethod {
         public static func field(_ key: CodingKeys) -> Field {
             switch key {
             case .events: .required(.list(.object(EventView.self)), "Oldest first.")
-            case .nextAfter: .optional(.sequence, "Absent if the page ends with the log; else more may follow.")
-            case .first: .optional(.sequence, "From this number on retention has taken no event of the owner.")
+            case .nextAfter:
+                .optional(.sequence, "Absent if the page reaches the end of the log; otherwise more may follow.")
+            case .first: .optional(.sequence, "From this number on, no event of the owner has been removed.")
             case .head: .required(.sequence, "Newest stored event; 0 = none yet.")
             }
         }

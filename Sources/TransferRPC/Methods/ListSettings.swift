@@ -29,11 +29,11 @@ public struct SettingStatementView: WireObject, Hashable {
     public static func field(_ key: CodingKeys) -> Field {
         switch key {
         case .text: .required(.string, "The value as a configuration file writes it.")
-        case .origin: .required(.oneOf(SettingSource.self), "What kind of place it comes from.")
+        case .origin: .required(.oneOf(SettingSource.self), "Kind of its source.")
         case .place:
             .optional(
                 .string,
-                "The place: `FILE:LINE`, the environment variable, the option of the command line, or `settings.set`.")
+                "Its source: `FILE:LINE`, the environment variable, the command-line option, or `settings.set`.")
         }
     }
 }
@@ -72,23 +72,25 @@ public struct ListedSetting: WireObject, Hashable {
     public static let wireName = "ListedSetting"
     public static func field(_ key: CodingKeys) -> Field {
         switch key {
-        case .name: .required(.string, "As in a configuration file, sections before a dot: `session.retry.attempts`.")
+        case .name:
+            .required(.string, "As in a configuration file, with sections before dots: `session.retry.attempts`.")
         case .value:
-            .required(.any, "The value in force; null if nothing is set and there is no fixed default. No secrets.")
+            .required(
+                .any, "The value in force, without secrets; null if nothing is set and there is no fixed default.")
         case .text, .origin, .place: SettingStatementView.field(key.inStatement)
-        case .default: .required(.string, "The default, as a file writes it or in words.")
+        case .default: .required(.string, "The default, as a configuration file writes it, or in words.")
         case .effect:
             .required(
                 .oneOf(SettingEffect.self),
-                "What a change needs: `settings.set`, a reload of the files, or a restart. What `settings.set` can change, "
-                    + "a reload changes too.")
+                "How a change takes effect: by `settings.set`, a reload of the files, or a restart. A reload also changes what "
+                    + "`settings.set` can change.")
         case .overruled:
             .optional(
-                .list(.object(SettingStatementView.self)), "What weaker origins say, the strongest of them first.")
+                .list(.object(SettingStatementView.self)), "Values of weaker sources, the strongest first.")
         case .pending:
             .optional(
                 .object(SettingStatementView.self),
-                "What the files say now and is not in force yet: it needs a reload, or a restart if `effect` says so."
+                "The value in changed files that is not in force yet: it needs a reload, or a restart if `effect` says so."
             )
         }
     }
@@ -108,8 +110,7 @@ public enum ListSettings: RPCMethod {
     public typealias Parameters = Nothing
     public static let name = "settings.list"
     public static let summary =
-        "Every setting in force and where it comes from: those that settings.set changes, and those that only files, environment "
-        + "and flags set."
+        "Every setting in force and its source, including those that only files, environment and command line can set."
     public static let errors: [ErrorCode] = []
 
     public struct Result: WireObject, Hashable {
@@ -132,9 +133,9 @@ public enum ListSettings: RPCMethod {
             switch key {
             case .settings:
                 .required(.list(.object(ListedSetting.self)), "In the order of docs/configuration.md.")
-            case .files: .required(.list(.string), "Configuration files that were read, the strongest first.")
+            case .files: .required(.list(.string), "Configuration files in use, the strongest first.")
             case .problem:
-                .optional(.string, "Why the files, as they are now, would not be accepted; one line per mistake.")
+                .optional(.string, "Why the changed files would be refused; one line per mistake.")
             }
         }
     }

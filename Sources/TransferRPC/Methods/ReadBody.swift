@@ -4,7 +4,7 @@ import TransferModel
 public enum ReadBody: RPCMethod {
     public static let name = "task.body"
     public static let summary =
-        "The kept response body of a `data` task, in pieces; it is kept as long as the task is."
+        "The response body of a `data` task, in pieces; it is kept as long as the task."
     public static let errors: [ErrorCode] = [.taskNotFound, .taskWrongState]
 
     /// Bytes in one answer.
@@ -29,8 +29,8 @@ public enum ReadBody: RPCMethod {
         public static func field(_ key: CodingKeys) -> Field {
             switch key {
             case .id: .required(.taskID, "The task.")
-            case .offset: .optional(.byteCount, "First byte; 0 without it.")
-            case .length: .optional(.byteCount, "Bytes at most: 1 to \(largestPiece), which is also the default.")
+            case .offset: .optional(.byteCount, "First byte; default: 0.")
+            case .length: .optional(.byteCount, "Maximum number of bytes: 1 to \(largestPiece), the default.")
             }
         }
     }

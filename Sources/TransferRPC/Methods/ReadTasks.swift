@@ -86,7 +86,7 @@ public enum ListTasks: RPCMethod {
             case .kinds: .optional(.list(.oneOf(TaskKind.self)), "Only of these kinds.")
             case .ids:
                 .optional(
-                    .list(.taskID), "Only these, up to \(largestSelection); those that are not there are left out.")
+                    .list(.taskID), "Only these, up to \(largestSelection); missing ones are left out.")
             case .range: .optional(.object(TaskRange.self), "Only with ids in this range.")
             case .tags:
                 .optional(.list(.string), "Only tasks that have all of these tags, up to \(mostTags).")
@@ -97,18 +97,18 @@ public enum ListTasks: RPCMethod {
             case .match:
                 .optional(
                     .string,
-                    "Only tasks whose URL, description or file contains this text. A page looks at some thousand tasks for it: it may be short or empty and have a `nextCursor` all the same."
+                    "Only tasks whose URL, description or file contains this text. A page searches some thousand tasks: it may be short or empty and still have a `nextCursor`."
                 )
             case .order:
                 .optional(
                     .oneOf(ListOrder.self),
-                    "`oldest` (default) and `newest` go by the time they were added, `queue` by turn, `finished` by the latest end. `activity`: running tasks, then waiting and queued ones by turn, then paused ones, then ended ones, latest end first. With `ids`, `tags` and `clientTokens` only the first two."
+                    "`oldest` (default) and `newest` sort by time added, `queue` by turn, `finished` by the latest end. `activity`: running tasks, then waiting and queued ones by turn, then paused ones, then ended ones, latest end first. With `ids`, `tags` and `clientTokens` only the first two."
                 )
-            case .cursor: .optional(.string, "`nextCursor` of the page before; everything else must stay the same.")
+            case .cursor: .optional(.string, "`nextCursor` of the page before; all other parameters must be the same.")
             case .limit:
                 .optional(
                     .integer,
-                    "Tasks a page: 1 to \(largestLimit), \(defaultLimit) without it; a page ends at \(Bounds.pageBytes >> 20) MiB too, but not before its first task."
+                    "Tasks per page: 1 to \(largestLimit), default \(defaultLimit); a page ends at \(Bounds.pageBytes >> 20) MiB too, but not before its first task."
                 )
             case .owner: OwnerScope.field
             }
@@ -137,7 +137,7 @@ public enum ListTasks: RPCMethod {
             case .total:
                 .optional(
                     .integer,
-                    "Tasks on all pages together. Absent with `ids`, `range`, `clientTokens`, `tags`, `match` or `kinds`, which nothing counts."
+                    "Number of tasks on all pages. Absent with `ids`, `range`, `clientTokens`, `tags`, `match` or `kinds`."
                 )
             case .nextCursor: .optional(.string, "Absent on the last page.")
             }

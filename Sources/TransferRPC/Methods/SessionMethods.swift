@@ -6,8 +6,8 @@ public enum OpenSession: RPCMethod {
     public static let name = "session.open"
     public static let summary =
         """
-        Creates a session, or attaches to the one of that name; `configuration` changes the members it names, null unsets \
-        one. The name of an invalidated session is free: it opens a new one, which has nothing of the old configuration.
+        Creates a session, or attaches to the one of that name. `configuration` changes the members it names; null unsets \
+        one. The name of an invalidated session is free: it opens a new session with a new configuration.
         """
     public static let errors: [ErrorCode] = [
         .badField, .unsupported, .permissionDenied, .sourceUnreadable, .destinationBadPath, .destinationNotWritable,
@@ -39,8 +39,8 @@ public enum OpenSession: RPCMethod {
             case .id:
                 .required(.string, "Identifier among the owner's sessions: 1 to 255 bytes, no control characters.")
             case .kind: .optional(.choice([SessionKind.background.rawValue]), "`background`, also the default.")
-            case .configuration: .optional(.object(SessionConfiguration.self), "What its tasks inherit.")
-            case .owner: .optional(.userID, "Whose session: administrators only; without it the peer's own.")
+            case .configuration: .optional(.object(SessionConfiguration.self), "Defaults for its tasks.")
+            case .owner: .optional(.userID, "Owner of the session, for administrators; default: the peer.")
             }
         }
     }
@@ -63,7 +63,7 @@ public struct SessionReference: WireObject, Hashable {
     public static func field(_ key: CodingKeys) -> Field {
         switch key {
         case .id: .required(.string, "Identifier of the session.")
-        case .owner: .optional(.userID, "Whose session: administrators only; without it the peer's own.")
+        case .owner: .optional(.userID, "Owner of the session, for administrators; default: the peer.")
         }
     }
 }
@@ -79,7 +79,7 @@ public enum GetSession: RPCMethod {
 public enum ListSessions: RPCMethod {
     public static let name = "session.list"
     public static let summary =
-        "Sessions of the peer, or of the owner an administrator names, page by page; `nextCursor` of one page is `cursor` of the next."
+        "Sessions of the peer, or of the owner that an administrator names, page by page; `nextCursor` of one page is `cursor` of the next."
     public static let errors: [ErrorCode] = [.badField, .permissionDenied]
 
     public static let largestLimit = 1000
@@ -106,7 +106,7 @@ public enum ListSessions: RPCMethod {
             case .limit:
                 .optional(
                     .integer,
-                    "Sessions a page: 1 to \(largestLimit), \(largestLimit) without it; a page ends at \(Bounds.pageBytes >> 20) MiB too."
+                    "Sessions per page: 1 to \(largestLimit), the default; a page ends at \(Bounds.pageBytes >> 20) MiB too."
                 )
             case .owner: OwnerScope.field
             }
@@ -129,7 +129,7 @@ public enum ListSessions: RPCMethod {
         public static let wireName = "Sessions"
         public static func field(_ key: CodingKeys) -> Field {
             switch key {
-            case .sessions: .required(.list(.object(SessionView.self)), "In the order of owner and identifier.")
+            case .sessions: .required(.list(.object(SessionView.self)), "Ordered by owner and identifier.")
             case .nextCursor: .optional(.string, "Absent on the last page.")
             }
         }
@@ -140,7 +140,7 @@ public enum FinishSession: RPCMethod {
     public typealias Parameters = SessionReference
     public typealias Result = SessionView
     public static let name = "session.finish"
-    public static let summary = "Takes no more tasks; the session is invalidated when the last one has ended."
+    public static let summary = "The session accepts no more tasks, and is invalidated when the last one has ended."
     public static let errors: [ErrorCode] = [.sessionNotFound, .permissionDenied, .badField]
 }
 
@@ -150,9 +150,9 @@ public enum PauseSession: RPCMethod {
     public static let name = "session.pause"
     public static let summary =
         """
-        None of the session's tasks runs until session.resume, also those added later; what ran is queued again and keeps \
-        its bytes. No other state changes, and no timeoutIntervalForResource counts; a deadlineAt holds. The pause survives \
-        restarts.
+        None of the session's tasks runs until session.resume, including tasks added later. Running tasks are queued again \
+        and keep their bytes; no other state changes. `timeoutIntervalForResource` stops counting, `deadlineAt` does not. The \
+        pause survives restarts.
         """
     public static let errors: [ErrorCode] = [.sessionNotFound, .sessionInvalidated, .permissionDenied, .diskIO]
 }
@@ -161,7 +161,7 @@ public enum ResumeSession: RPCMethod {
     public typealias Parameters = SessionReference
     public typealias Result = SessionView
     public static let name = "session.resume"
-    public static let summary = "Lets the tasks of a paused session run; those that were paused themselves stay paused."
+    public static let summary = "Lets the tasks of a paused session run; tasks that were paused one by one stay paused."
     public static let errors: [ErrorCode] = [.sessionNotFound, .sessionInvalidated, .permissionDenied]
 }
 

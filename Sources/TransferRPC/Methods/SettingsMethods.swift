@@ -86,15 +86,15 @@ extension SettingName {
         case .downloadRateLimit: "Bytes per second of all downloads together, 0 = unlimited; 0."
         case .uploadRateLimit:
             "Bytes per second of all uploads together, 0 = unlimited; 0."
-        case .minimumFreeSpace: "Bytes that stay free on a destination's file system; 0."
+        case .minimumFreeSpace: "Bytes that downloads keep free on a destination's file system; 0."
         case .historyRetention: "Seconds that a final task is kept, 0 = for ever; 30 days."
-        case .eventRetention: "Seconds that an event is kept, 0 = until `eventRetentionCount` takes it; 30 days."
+        case .eventRetention: "Seconds that an event is kept, 0 = until `eventRetentionCount` removes it; 30 days."
         case .eventRetentionCount:
-            "Events that are kept, of all users together, 0 = no limit; the oldest of the user with the most go first; 1000000."
+            "Events that are kept, of all users together, 0 = no limit; the oldest events of the user with the most are removed first; 1000000."
         case .progressInterval:
-            "Seconds between two progress events of a task, if a subscriber names none, "
+            "Seconds between two progress events of a task, unless a subscriber sets its own, "
                 + "\(Bounds.words(Bounds.progressInterval)); 0.5."
-        case .diskPollInterval: "Seconds between two looks at a disk that tasks wait for; 2."
+        case .diskPollInterval: "Seconds between two checks of a disk that tasks wait for; 2."
         }
     }
 }
@@ -112,7 +112,7 @@ public enum SetSettings: RPCMethod {
     public typealias Result = SettingsView
     public static let name = "settings.set"
     public static let summary =
-        "Changes settings, durably and for running transfers too; null removes a run-time value. Answers as settings.get."
+        "Changes settings durably, also for running transfers; null removes a run-time value. Returns the same as settings.get."
     public static let errors: [ErrorCode] = [.permissionDenied, .badField, .diskFull]
 
     public struct Parameters: WireObject, Hashable {

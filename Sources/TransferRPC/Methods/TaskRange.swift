@@ -17,7 +17,7 @@ public struct TaskRange: WireObject, Hashable {
     public static func field(_ key: CodingKeys) -> Field {
         switch key {
         case .first: .required(.taskID, "The smallest id.")
-        case .last: .required(.taskID, "The largest id, not below `first`; no task has to have it.")
+        case .last: .required(.taskID, "The largest id, not below `first`; such a task need not exist.")
         }
     }
 

@@ -6,10 +6,10 @@ public enum UpdateTask: RPCMethod {
     public static let name = "task.update"
     public static let summary =
         """
-        Changes a task: also one that failed or was cancelled, which `task.retry` then takes up again; of a completed one \
-        only `description`, `priority`, `rateLimit` and `position`. With a new URL, new S3 URLs, mirrors, headers, \
-        credentials, proxy or checksum a running or waiting task begins another attempt at once. Its bytes are kept if the server proves that it has the same version. With a new destination \
-        its part file moves.
+        Changes a task. A failed or cancelled one can be changed too, and then restarted with `task.retry`; a completed one \
+        only in `description`, `priority`, `rateLimit` and `position`. With a new URL, new S3 URLs, mirrors, headers, \
+        credentials, proxy or checksum, a running or waiting task starts another attempt at once. It keeps its bytes if the \
+        server proves that it has the same version. With a new destination its part file moves.
         """
     public static let errors: [ErrorCode] = [
         .taskNotFound, .taskWrongState, .badField, .badURL, .unsupported, .permissionDenied,
@@ -51,20 +51,20 @@ public enum UpdateTask: RPCMethod {
             case .id: .required(.taskID, "The task.")
             case .priority: .optional(TaskPriority.wireType, TaskSpec.field(.priority).text)
             case .rateLimit: .optional(.byteRate, "Of this task; takes effect while it runs.")
-            case .url: .optional(.string, "Another place of the same resource.")
+            case .url: .optional(.string, "Another URL of the same resource.")
             case .s3:
                 .optional(
                     .object(S3Upload.self),
-                    "`s3Multipart`: replaces all of it, with URLs that are signed anew. The parts that are there stay if "
-                        + "the URLs lead to the same upload (same `uploadId`, or without one the same place) and `partSize` is "
-                        + "the same. URLs of another upload begin anew, and `abortURL` of the old one is asked; another "
-                        + "`partSize` sends all parts again.")
-            case .mirrors: .optional(.list(.string), "Replace those the task had; an empty list removes them.")
-            case .headers: .optional(HeaderField.wireType, "Replace those the task had; an empty list removes them.")
+                    "`s3Multipart`: replaces the whole object, with newly signed URLs. Uploaded parts are kept if the URLs are of "
+                        + "the same upload (same `uploadId`, or without one the same path) and `partSize` is the same. URLs of "
+                        + "another upload start over, and `abortURL` of the old one is requested; another `partSize` sends all "
+                        + "parts again.")
+            case .mirrors: .optional(.list(.string), "Replace the task's; an empty list removes them.")
+            case .headers: .optional(HeaderField.wireType, "Replace the task's; an empty list removes them.")
             case .username:
                 .optional(
                     .string,
-                    "With any of `username`, `password`, `bearer` and `netrc`, all credentials the task had are replaced. "
+                    "Any of `username`, `password`, `bearer` and `netrc` replaces all credentials of the task. "
                         + "A `password` alone keeps the user name.")
             case .password: .optional(.string, "Of `username`; never shown again.")
             case .bearer: .optional(.string, "Token for `Authorization: Bearer`; never shown again.")
@@ -75,21 +75,21 @@ public enum UpdateTask: RPCMethod {
             case .destination:
                 .optional(
                     .object(Destination.self),
-                    "Where the file goes instead, until it is delivered. `directory` alone keeps the file's name, "
-                        + "`filename` alone keeps the folder. The part file moves: to another file system it is copied."
+                    "New destination, until the file is delivered. `directory` alone keeps the file's name, `filename` alone "
+                        + "keeps the folder. The part file moves; to another file system it is copied."
                 )
             case .conflictPolicy:
                 .optional(.oneOf(ConflictPolicy.self), TaskSpec.field(.conflictPolicy).text)
             case .description: .optional(.string, "Free text.")
             case .earliestBeginAt:
-                .optional(.time, "Not before; a time in the past means now. For tasks that have not ended.")
+                .optional(.time, "Not before this time; a time in the past means now. For tasks that have not ended.")
             case .deadlineAt: .optional(.time, TaskSpec.field(.deadlineAt).text)
             case .position:
                 .optional(
                     .either([.choice(["first", "last"]), .number]),
-                    "Place among tasks of one session and priority; smaller numbers first. `first` puts it before all others and "
-                        + "`last` behind all others, also those added later. If several tasks have it, the one named latest "
-                        + "is outermost.")
+                    "Position among tasks of one session and priority; smaller numbers first. `first` puts it before all "
+                        + "others and `last` after all others, including later ones. If several tasks have the same, the one "
+                        + "set latest is outermost.")
             }
         }
     }
@@ -111,7 +111,7 @@ public enum QueuePosition: Hashable, Sendable, Codable {
         case "last": self = .last
         case .some, nil:
             let path = fieldPath(decoder.codingPath)
-            throw TransferError(.badField, "\(path): say first, last or a number.", details: ["field": .string(path)])
+            throw TransferError(.badField, "\(path): use first, last or a number.", details: ["field": .string(path)])
         }
     }
 
@@ -142,10 +142,10 @@ public enum TakeResumeData: RPCMethod {
     public static let name = "task.resumeData"
     public static let summary =
         """
-        Cancels a task, unless it has failed or was cancelled before, and answers with a self-contained blob that \
-        task.add takes back; it holds no bytes and no credentials, but the task's URLs as \
-        they are, signatures included: keep it as private as those. The bytes stay in the task's part file until the task is \
-        removed, or its history expires, or another task takes them over.
+        Cancels a task, unless it has failed or was cancelled before, and returns a self-contained blob for task.add. The \
+        blob has no bytes and no credentials, but the task's full URLs, including signatures: keep it as private as those. \
+        The bytes stay in the task's part file until the task is removed, its history expires, or another task takes them \
+        over.
         """
     public static let errors: [ErrorCode] = [.taskNotFound, .taskWrongState]
 

@@ -14,7 +14,7 @@ enum EventReference {
         case .taskProgress: "How far a running task is; never stored, no `sequence`."
         case .taskWaiting: "It cannot run now."
         case .taskPaused: "A client paused it."
-        case .taskQueued: "It waits for a slot; with `explanation` it ran before, and nothing failed."
+        case .taskQueued: "It waits for a slot. With `explanation`, it ran before and gave way without a failure."
         case .taskUpdated: "A client changed it."
         case .taskCompleted: "The file is at its final name."
         case .taskFailed: "It ended without the file."
@@ -26,7 +26,7 @@ enum EventReference {
         case .sessionDrained: "The last unfinished task of a session ended."
         case .sessionInvalidated: "A session ended."
         case .settingsChanged: "Global settings changed."
-        case .eventsLagged: "Events after the place asked for are gone; no `sequence`."
+        case .eventsLagged: "Events after the requested number have been removed; no `sequence`."
         }
     }
 
@@ -49,9 +49,9 @@ enum EventReference {
         case .taskUpdated: "`fields`: their names"
         case .taskFailed: "`error`: an [Error](#error), \(identity)"
         case .settingsChanged: "`settings`: the new values by name, null for those removed"
-        case .eventsLagged: "`firstSequence`: the first number still kept"
+        case .eventsLagged: "`firstSequence`: the first number that is still stored"
         case .taskQueued:
-            "`explanation`?: why it runs no more, `reason`?: of a limit, as of a queued [Task](#task)"
+            "`explanation`?: why it no longer runs, `reason`?: the limit, as in a queued [Task](#task)"
         case .taskPaused, .taskCancelled, .taskRemoved, .sessionOpened, .sessionPaused, .sessionResumed,
             .sessionDrained, .sessionInvalidated:
             ""

@@ -3,9 +3,9 @@ import TransferModel
 /// The table of everything that has a bound, for docs/protocol.md: written from the numbers that the code checks.
 enum LimitsReference {
     static let introduction = """
-        What one user asks for must not slow down or use up what others need, so everything has a bound. Beyond it a \
-        request is refused with `request.bad_field`, `request.too_large` or `limit.reached`, and nothing of it is stored. \
-        What an older daemon stored beyond a bound stays as it is, and runs.
+        No user may slow down or starve the others, so everything has a bound. A request beyond it is refused with \
+        `request.bad_field`, `request.too_large` or `limit.reached`, and nothing of it is stored. Tasks and sessions that an \
+        older daemon stored beyond a bound stay valid.
         """
 
     static let rows: [[String]] =
@@ -18,13 +18,13 @@ enum LimitsReference {
             ],
             [
                 "a page of task.list, session.list and events.list",
-                "\(ListTasks.largestLimit) entries, and \(size(Bounds.pageBytes)) of what is stored of them, but at least one",
+                "\(ListTasks.largestLimit) entries, and \(size(Bounds.pageBytes)) of stored text, but at least one entry",
             ],
             ["a piece of task.body", size(Int(ReadBody.largestPiece))],
-            ["sessions of one user that are not over", "\(Bounds.sessions)"],
+            ["sessions of one user that have not ended", "\(Bounds.sessions)"],
             ["durable subscribers of one user", "\(Bounds.subscribers)"],
             [
-                "programs of sessions that run at the same time; a further one waits for its `launchInterval`",
+                "launched programs running at the same time; a further one waits for its `launchInterval`",
                 "\(Bounds.launchesOfUser) of one user, \(Bounds.launches) of all",
             ],
             ["identifiers of sessions, names of subscribers", "1 to \(Bounds.name) bytes"],
@@ -38,10 +38,10 @@ enum LimitsReference {
             ["a batch; its answers together", "\(Bounds.batch) requests; \(size(Bounds.waitingAnswers))"],
             ["requests of one connection that are answered at the same time", "\(Bounds.requestsInFlight)"],
             [
-                "lines that have not ended or wait, beyond the first 64 KiB of each connection",
+                "unfinished and waiting lines, beyond the first 64 KiB of each connection",
                 "\(size(Bounds.unfinishedLinesOfUser)) of one user (root excepted), \(size(Bounds.unfinishedLines)) of all",
             ],
-            ["what waits for a client that does not read", size(Bounds.waitingAnswers)],
+            ["output waiting for a client that does not read", size(Bounds.waitingAnswers)],
             ["connections; of one user", "`maximumConnections`; `maximumConnectionsPerUser` (root excepted)"],
             ["tasks of one user that have not ended", "`maximumQueuedTasksPerUser`"],
         ]
@@ -74,7 +74,7 @@ enum LimitsReference {
         ["`clientToken`", "1 to \(Bounds.name) bytes"],
         ["`timeoutIntervalForRequest`, `timeoutIntervalForResource`", "ten years (\(Int64(Bounds.longestTimeout)) s)"],
         ["`retry.firstDelay`, `retry.longestDelay`", "\(Int64(Bounds.longestDelay)) s"],
-        ["the answer that a data task keeps", size(Bounds.dataAnswer)],
+        ["the answer kept for a data task", size(Bounds.dataAnswer)],
     ]
 
     private static let session: [[String]] = [

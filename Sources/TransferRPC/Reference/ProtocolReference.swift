@@ -39,10 +39,10 @@ package enum ProtocolReference {
             # Errors
 
             Generated from the sources; do not edit. Tasks, events, logs, the wire and `dlctl` share these names. An error \
-            answer carries one as `error.data.code` beside the JSON-RPC integer; `error.data.retryable` says whether the \
-            same may succeed later without being changed, and `error.message` what to do. The `error` of a task and of \
-            its events says the same (`error.retryable`). `varies`: each error says for itself; a status of 503 may pass, \
-            one of 404 will not.
+            response carries one as `error.data.code`, in addition to the JSON-RPC integer. `error.data.retryable` says \
+            whether the same request may succeed later, `error.message` what to do. The `error` of a task and of its \
+            events has the same members. `varies` means that it depends on the error: a status of 503 may pass, one of \
+            404 will not.
             """)
         page.table(
             ["Code", "JSON-RPC", "Retryable", "Means"],
@@ -77,7 +77,7 @@ package enum ProtocolReference {
             page.add(
                 """
                 The members of [\(base.name)](#\(MarkdownPage.anchor(base.name))) without \(lacks); user info in URLs, \
-                values of header fields that carry credentials and body content are left out too. And:
+                values of header fields that carry credentials, and body content are left out too. And:
                 """)
         }
         page.fields("Member", object.members.map { ($0.name, $0.field) })
@@ -86,40 +86,40 @@ package enum ProtocolReference {
     private static let preamble = """
         # Wire protocol, version \(RPCCatalog.protocolVersion)
 
-        Generated from the method declarations in Sources/TransferRPC; do not edit. `rpc.discover` answers with the same \
-        as an OpenRPC document.
+        Generated from the method declarations in Sources/TransferRPC; do not edit. `rpc.discover` returns the same as an \
+        OpenRPC document.
 
         ## Transport
 
         - A Unix stream socket. The daemon listens on `--socket`, else `$DLD_SOCKET`, else `/run/dld/dld.sock` with \
-        `--system`, else `$XDG_RUNTIME_DIR/dld/dld.sock`; and always on `dld.sock` in the state folder, which is `$STATE_DIRECTORY`, \
-        else `$XDG_STATE_HOME/dld`, else `~/.local/state/dld`, and `/var/lib/dld` with `--system`. Look in the state folder first: a \
-        daemon that runs is there, with whatever environment it was started. A socket that is removed is made anew within 2 s. \
-        A path that is named has at most 107 bytes; the folder of a longer one is opened and reached as `/proc/self/fd/N`. An \
-        `$XDG_RUNTIME_DIR` of another user, or one that is too long, is passed over.
-        - The peer is who the kernel says it is (SO_PEERCRED): it sees its own sessions, tasks and events; root, and in \
-        system mode members of the admin group, may name an `owner`.
+        `--system`, else `$XDG_RUNTIME_DIR/dld/dld.sock`. It also always listens on `dld.sock` in the state folder, which is \
+        `$STATE_DIRECTORY`, else `$XDG_STATE_HOME/dld`, else `~/.local/state/dld`, and `/var/lib/dld` with `--system`. Try the state \
+        folder first: a running daemon is there, whatever its environment. A removed socket is made again within 2 s. A named path \
+        has at most 107 bytes; to reach a longer one, open its folder and use `/proc/self/fd/N`. The daemon ignores an \
+        `$XDG_RUNTIME_DIR` that belongs to another user or is too long.
+        - The kernel identifies the peer (SO_PEERCRED). It sees its own sessions, tasks and events; root, and in system mode \
+        members of the admin group, may name an `owner`.
         - JSON-RPC 2.0, one JSON value per line, UTF-8, LF. A line that is too long ([Limits](#limits)) gets an \
-        error and the connection closes; any other mistake gets an error and the connection stays open.
+        error and the connection closes; after any other mistake the connection continues.
         - Responses come in any order; requests of one connection begin in order. At most 64 of them are answered at the \
-        same time; more are not read until then.
+        same time; further ones are not read yet.
         - Parameters are named. Unknown ones are refused by name (`request.unknown_field`).
         - Byte counts and ids are 64-bit integers; unknown length is -1. Times are RFC 3339 in UTC with milliseconds. \
-        Durations are seconds, rates bytes per second, 0 = unlimited. Absent members are left out or null.
-        - A client that does not read: events stop at some 256 KiB that wait for it, and so do its requests. It is dropped when \
-        more than 8 MiB wait (long answers), or when it subscribes and takes no byte for 60 s; its connection ends without a \
-        word, perhaps in the middle of a line. Nothing is lost: `events.subscribe` with the last number that came, or with \
-        its durable name, resumes there.
+        Durations are seconds, rates bytes per second, 0 = unlimited. Absent members are missing or null.
+        - If a client does not read, its events and requests stop when some 256 KiB wait for it. It is dropped when more than \
+        8 MiB wait (long answers), or when it subscribes and takes no byte for 60 s: the connection closes without notice, \
+        perhaps in the middle of a line. Nothing is lost: `events.subscribe` with the last number received, or with its \
+        durable name, continues from there.
 
         ## Errors
 
-        `error.code` is the JSON-RPC integer, `error.message` a sentence that says what to do, `error.data` is \
+        `error.code` is the JSON-RPC integer, `error.message` a sentence about what to do, `error.data` is \
         `{"code": …, "retryable": …, "details": {…}}`; [errors.md](errors.md) lists the codes. `details.field` is the path \
-        of the field at fault, such as `tasks[3].checksum.value`. In a task's error `details.status` is the HTTP status, `details.proxy` host and port of \
-        the proxy between, and `details.certificate` what is wrong with the server's certificate: \
+        of the field at fault, such as `tasks[3].checksum.value`. In a task's error, `details.status` is the HTTP status, \
+        `details.proxy` the proxy's host and port, and `details.certificate` what is wrong with the server's certificate: \
         \(CertificateFault.allCases.map { "`\($0.rawValue)`" }.joined(separator: ", ")). In \
-        `destination.not_writable` `details.tooLarge` is true if the folder or the daemon's limit takes no file of that size. In \
-        `deadline.exceeded` `details.cause` is the code of the failure that the task was waiting to repeat. Any method may answer with \
+        `destination.not_writable`, `details.tooLarge` is true if the folder, or the daemon's limit, does not allow a file of that \
+        size. In `deadline.exceeded`, `details.cause` is the code of the failure after which the task waited. Any method may return \
         \(RPCCatalog.commonErrors.map { "`\($0.rawValue)`" }.joined(separator: ", ")).
         """
 }

@@ -33,9 +33,9 @@ public struct SegmentView: WireObject, Hashable {
         switch key {
         case .start: .required(.byteCount, "Its first byte.")
         case .end: .required(.byteCount, "The byte after its last.")
-        case .received: .required(.byteCount, "Bytes of it that are written, from its start on.")
-        case .active: .required(.boolean, "Whether a connection fetches it now.")
-        case .url: .optional(.string, "Where it is fetched from, of a file with several places.")
+        case .received: .required(.byteCount, "Bytes written, from its start on.")
+        case .active: .required(.boolean, "Whether a connection is fetching it.")
+        case .url: .optional(.string, "The mirror it is fetched from, if there are several.")
         }
     }
 }

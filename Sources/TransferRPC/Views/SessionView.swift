@@ -33,12 +33,12 @@ public struct SessionView: WireObject, Hashable {
     public static func field(_ key: CodingKeys) -> Field {
         switch key {
         case .id: .required(.string, "Its identifier among the owner's sessions.")
-        case .owner: .required(.userID, "Whose session it is.")
+        case .owner: .required(.userID, "Owner of the session.")
         case .kind: .required(.choice([SessionKind.background.rawValue]), "Its kind.")
-        case .state: .required(.oneOf(SessionState.self), "Where it stands.")
+        case .state: .required(.oneOf(SessionState.self), "Its state.")
         case .paused: .optional(.boolean, "True: none of its tasks runs until session.resume.")
-        case .configuration: .required(.object(SessionConfiguration.self), "What was set, without secrets.")
-        case .createdAt: .required(.time, "When it was opened first.")
+        case .configuration: .required(.object(SessionConfiguration.self), "The configured members, without secrets.")
+        case .createdAt: .required(.time, "When it was first opened.")
         case .tasks: .required(.map(.integer), "Number of its tasks in each state, every state present.")
         case .unacknowledgedEvents:
             .required(.integer, "Final events of its tasks that its `subscriber` has not acknowledged.")

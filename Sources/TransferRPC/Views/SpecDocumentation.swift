@@ -15,25 +15,25 @@ extension TaskSpec: WireObject {
             .optional(
                 .oneOf(TaskKind.self),
                 "`download` to a file (default), `upload` of a file, `data`: a short request whose response is kept.")
-        case .url: .optional(.string, "Where to; required but with `resumeData`.")
-        case .method: .optional(.string, "HTTP method; what the kind and protocol use without it.")
+        case .url: .optional(.string, "The URL; required unless `resumeData` is given.")
+        case .method: .optional(.string, "HTTP method; default: that of the kind and protocol.")
         case .headers: .optional(HeaderField.wireType, "HTTP header fields as [name, value], in order.")
-        case .body: .optional(.object(RequestBody.self), "HTTP request body; an upload's in place of `source`.")
+        case .body: .optional(.object(RequestBody.self), "HTTP request body; for uploads, instead of `source`.")
         case .destination:
             .optional(
-                .object(Destination.self), "Downloads: where the file goes; the session's `directory` without it.")
-        case .conflictPolicy: .optional(.oneOf(ConflictPolicy.self), "Where a file already has the name, at delivery.")
-        case .checksum: .optional(.object(Checksum.self), "What the delivered file must hash to.")
+                .object(Destination.self), "Downloads: where the file goes; default: the session's `directory`.")
+        case .conflictPolicy:
+            .optional(.oneOf(ConflictPolicy.self), "What delivery does if a file already has the name.")
+        case .checksum: .optional(.object(Checksum.self), "Digest of the delivered file.")
         case .size:
             .optional(
                 .byteCount,
-                "Downloads: bytes that the file must have; a mirror that has another length is not used, and the task fails "
-                    + "(`integrity.length`) if there is no other.")
+                "Downloads: length of the file. Mirrors with another length are not used; if there is no other, the task "
+                    + "fails (`integrity.length`).")
         case .pieces:
             .optional(
                 .object(PieceDigests.self),
-                "Downloads: what its pieces must hash to. Where the file is wrong, only the pieces that are wrong are fetched "
-                    + "again, from another mirror first.")
+                "Downloads: digests of its pieces. Only wrong pieces are fetched again, from another mirror first.")
         case .priority: .optional(TaskPriority.wireType, "`low` (0.25), `normal` (0.5), `high` (0.75), or 0 to 1.")
         case .startPaused: .optional(.boolean, "True: added as `paused`.")
         case .earliestBeginAt: .optional(.time, "Not before this time.")
@@ -52,41 +52,41 @@ extension TaskSpec: WireObject {
         case .clientToken:
             .optional(
                 .string,
-                "1 to 255 bytes, shown in the task and in its events. Within 24 h the same owner's same token answers with "
-                    + "the task that it added (`existing`), also if that was removed. It is refused with anything else in "
-                    + "the specification, or in another session (`request.token_reused`).")
-        case .resumeData: .optional(.string, "What task.resumeData answered.")
+                "1 to 255 bytes, shown in the task and in its events. If an owner repeats a token within 24 h, the answer is "
+                    + "the task it added (`existing`), even if that was removed. With another specification or session it "
+                    + "is refused (`request.token_reused`).")
+        case .resumeData: .optional(.string, "The result of task.resumeData.")
         case .connections:
             .optional(
                 .integer,
-                "Downloads over http and https: connections opened at once, 1 to 64, if the server gives parts with a strong validator; without it the session's `connectionsPerDownload`."
+                "Downloads over http and https: connections opened at once, 1 to 64, if the server supports ranges and has a strong validator; default: the session's `connectionsPerDownload`."
             )
         case .mirrors:
             .optional(
                 .list(.string),
-                "Downloads: other URLs of the very file (http, https, ftp, ftps, sftp), asked if those before fail. "
-                    + "Under `checksum`, or SHA-2 that the server gives, parts come from several at once over http and "
-                    + "https.")
+                "Downloads: other URLs of the same file (http, https, ftp, ftps, sftp), tried if those before fail. With "
+                    + "`checksum`, or a SHA-2 digest from the server, parts come from several at once over http and https."
+            )
         case .requestCachePolicy: .optional(.any, "Not built yet.")
-        case .source: .optional(.object(SourceFile.self), "The file to send; it must not change until it is sent.")
+        case .source: .optional(.object(SourceFile.self), "The file to send; do not change it until it is sent.")
         case .uploadProtocol:
             .optional(
                 .choice(["auto", "put", "post", "multipart", "tus", "resumable", "contentRange", "s3Multipart"]),
-                "How it is sent; `auto` asks the server, and puts the file if the server speaks no upload protocol: at the "
-                    + "URL, or under its name in it if the URL ends in a slash. ftp, ftps and sftp have their own, and do so "
-                    + "too.")
-        case .formField: .optional(.string, "`multipart`: name of the file's field; `file` without it.")
-        case .formFields: .optional(.map(.string), "`multipart`: further fields; never shown again.")
-        case .fileName: .optional(.string, "Name the server is told or the file gets; the source's without it.")
+                "How the file is sent. `auto` asks the server, and uses PUT if it has no upload protocol: to the URL or, if the "
+                    + "URL ends in a slash, to the file's name below it. ftp, ftps and sftp have their own protocol and treat "
+                    + "a slash in the same way.")
+        case .formField: .optional(.string, "`multipart`: name of the file's field; default: `file`.")
+        case .formFields: .optional(.map(.string), "`multipart`: other fields; never shown again.")
+        case .fileName: .optional(.string, "Name sent to the server or given to the file; default: the source's.")
         case .contentType: .optional(.string, "Media type of the file.")
         case .uploadMetadata: .optional(.map(.string), "`tus`: Upload-Metadata.")
         case .interopVersion: .optional(.integer, "`resumable`: 3, 5, 6 or 8 (default).")
         case .uploadCreation:
             .optional(
                 .choice(["careful", "optimistic"]),
-                "`resumable`: create empty first (default), or send with the creation and rely on 104.")
+                "`resumable`: create an empty upload first (default), or send data with the creation and rely on 104.")
         case .uploadChecksum:
-            .optional(.oneOf(DigestAlgorithm.self), "Digest to send along, if the protocol has one.")
+            .optional(.oneOf(DigestAlgorithm.self), "Digest to send, if the protocol supports one.")
         case .s3: .optional(.object(S3Upload.self), "`s3Multipart`: presigned URLs; never shown again.")
         case .caFile, .clientCertificate, .tlsMinimumVersion, .timeoutIntervalForRequest, .timeoutIntervalForResource,
             .retry, .durability, .allowsArbitraryLoads:
@@ -109,9 +109,9 @@ extension SessionConfiguration: WireObject {
         case .timeoutIntervalForRequest: .optional(.seconds, "Longest time without a byte; 60.")
         case .timeoutIntervalForResource: .optional(.seconds, "For the whole task, paused time excluded; 7 days.")
         case .httpMaximumConnectionsPerHost:
-            .optional(.integer, "Tasks on one host; the smaller of this and the global setting holds.")
+            .optional(.integer, "Tasks on one host; the smaller of this and the global setting applies.")
         case .httpAdditionalHeaders:
-            .optional(HeaderField.wireType, "Sent with each request that does not name the field.")
+            .optional(HeaderField.wireType, "Sent with each request that does not set the field.")
         case .proxy: .optional(.string, "URL with scheme http, https, socks5 or socks5h, or `none`.")
         case .tlsMinimumVersion: .optional(.oneOf(TLSVersion.self), "Oldest TLS version to accept.")
         case .caFile: .optional(.string, "Path of a PEM file with the authorities to trust, instead of the system's.")
@@ -119,12 +119,12 @@ extension SessionConfiguration: WireObject {
         case .allowsArbitraryLoads:
             .optional(
                 .boolean,
-                "False: unencrypted transfers fail with `policy.plaintext_refused`; true without it. What a task says wins."
+                "False: unencrypted transfers fail with `policy.plaintext_refused`; default: true. A task's value wins."
             )
         case .waitsForConnectivity:
             .optional(
                 .boolean,
-                "Without a network tasks wait rather than fail: those of `background` sessions always do, whatever is said here."
+                "Without a network tasks wait rather than fail. In `background` sessions they always do, regardless of this."
             )
         case .sendsLaunchEvents:
             .optional(
@@ -134,16 +134,17 @@ extension SessionConfiguration: WireObject {
         case .subscriber:
             .optional(
                 .string,
-                "Durable name that acknowledges for this session; a new one begins at the head when the session is opened."
+                "Durable name that acknowledges for this session; a new one starts at the head when the session is opened."
             )
-        case .launch: .optional(.object(LaunchSpec.self), "What is started.")
+        case .launch: .optional(.object(LaunchSpec.self), "The program or unit to start.")
         case .launchInterval:
             .optional(
                 .seconds,
                 "Shortest time between two starts, \(Bounds.words(Bounds.launchInterval)); 60. See [services.md](services.md)."
             )
         case .directory: .optional(.string, "Absolute path: folder of downloads without a destination.")
-        case .conflictPolicy: .optional(.oneOf(ConflictPolicy.self), "Where a file already has the name; `rename`.")
+        case .conflictPolicy:
+            .optional(.oneOf(ConflictPolicy.self), "What delivery does if a file already has the name; `rename`.")
         case .maximumConcurrentTasks: .optional(.integer, "Tasks of this session that run at the same time.")
         case .downloadRateLimit: .optional(.byteRate, "Of this session's downloads together.")
         case .uploadRateLimit: .optional(.byteRate, "Of this session's uploads together.")
@@ -154,12 +155,12 @@ extension SessionConfiguration: WireObject {
                 .oneOf(Durability.self),
                 """
                 `full` (default): a file and its folder are synced before its task counts as complete. `relaxed`: they are \
-                not; a power loss may take or cut files of the seconds before, a killed daemon none.
+                not; a power loss may remove or truncate files of the last seconds, a killed daemon does not.
                 """)
         case .connectionsPerDownload:
             .optional(
                 .integer,
-                "`connections` of its tasks; without it one, and up to 4 while each makes a download faster.")
+                "`connections` of its tasks; default: one, and up to 4 while each makes a download faster.")
         case .requestCachePolicy, .httpCookieAcceptPolicy, .httpShouldSetCookies, .isDiscretionary,
             .allowsExpensiveNetworkAccess, .allowsConstrainedNetworkAccess:
             .optional(.any, "Not built yet.")
@@ -170,9 +171,9 @@ extension SessionConfiguration: WireObject {
 extension Destination: WireObject {
     public static func field(_ key: CodingKeys) -> Field {
         switch key {
-        case .path: .optional(.string, "Absolute path of the file; alone.")
+        case .path: .optional(.string, "Absolute path of the file; excludes the others.")
         case .directory: .optional(.string, "Absolute path of the folder.")
-        case .filename: .optional(.string, "Name in `directory`; without it the server's answer and the URL say it.")
+        case .filename: .optional(.string, "Name in `directory`; default: taken from the server's answer or the URL.")
         }
     }
 }
@@ -190,14 +191,14 @@ extension S3Upload: WireObject {
     public static let wireName = "S3"
     public static func field(_ key: CodingKeys) -> Field {
         switch key {
-        case .partURLs: .required(.list(.string), "Presigned URLs of UploadPart, the first part's first.")
+        case .partURLs: .required(.list(.string), "Presigned URLs of UploadPart, in order.")
         case .partSize: .required(.byteCount, "Bytes of every part but the last.")
         case .completeURL: .required(.string, "Presigned URL of CompleteMultipartUpload.")
         case .abortURL:
             .optional(
                 .string,
-                "Presigned URL of AbortMultipartUpload: asked when the task is cancelled or removed unfinished. Without it "
-                    + "the parts stay at the store until its own rules remove them.")
+                "Presigned URL of AbortMultipartUpload, requested when the task is cancelled or removed unfinished. Without it, "
+                    + "the parts stay until the store's own rules remove them.")
         }
     }
 }
@@ -208,7 +209,7 @@ extension RequestBody: WireObject {
         case .text: .optional(.string, "UTF-8 text; exactly one of the three.")
         case .base64: .optional(.string, "Any bytes, in base64.")
         case .file:
-            .optional(.string, "Absolute path of a file: copied at once up to 1 MiB, else left in place.")
+            .optional(.string, "Absolute path of a file: copied at once up to 1 MiB, otherwise read when it is sent.")
         }
     }
 }
@@ -259,7 +260,7 @@ extension ScheduleWindow: WireObject {
         switch key {
         case .from: .required(.string, "HH:MM, local time.")
         case .to: .required(.string, "HH:MM; past midnight if it is not later than `from`.")
-        case .days: .optional(.list(.integer), "Days it begins on, 0 = Sunday; all without it.")
+        case .days: .optional(.list(.integer), "Days on which it begins, 0 = Sunday; default: all.")
         }
     }
 }
@@ -285,9 +286,9 @@ extension ResponseInfo: WireObject {
         case .mimeType: .optional(.string, "Media type without parameters.")
         case .textEncoding: .optional(.string, "Its charset.")
         case .expectedLength: .required(.byteCount, "-1 if unknown.")
-        case .suggestedFilename: .optional(.string, "Name that the answer and the URL suggest.")
-        case .resumedFrom: .optional(.byteCount, "Offset in the file that this answer's body began at; absent for 0.")
-        case .body: .optional(.object(ResponseBody.self), "First 64 KiB of what an upload or data task was answered.")
+        case .suggestedFilename: .optional(.string, "Name suggested by the answer and the URL.")
+        case .resumedFrom: .optional(.byteCount, "Offset in the file at which this answer's body began; absent for 0.")
+        case .body: .optional(.object(ResponseBody.self), "First 64 KiB of the answer to an upload or data task.")
         }
     }
 }
@@ -295,8 +296,8 @@ extension ResponseInfo: WireObject {
 extension ResponseBody: WireObject {
     public static func field(_ key: CodingKeys) -> Field {
         switch key {
-        case .text: .optional(.string, "Where it is UTF-8.")
-        case .base64: .optional(.string, "Where it is not.")
+        case .text: .optional(.string, "The body, if it is UTF-8.")
+        case .base64: .optional(.string, "The body, if it is not UTF-8.")
         case .truncated: .optional(.boolean, "True: there was more.")
         }
     }
@@ -308,7 +309,7 @@ extension TransferError: WireObject {
         switch key {
         case .code: .required(.string, "Cause; see Errors.")
         case .message: .required(.string, "What happened and what to do.")
-        case .retryable: .required(.boolean, "Whether the same may succeed later.")
+        case .retryable: .required(.boolean, "Whether the same request may succeed later.")
         case .details: .required(.map(.any), "Depends on the code.")
         }
     }

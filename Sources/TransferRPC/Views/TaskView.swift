@@ -242,45 +242,45 @@ extension TaskView: WireObject {
     public static let wireName = "Task"
     public static func field(_ key: StatusKeys) -> Field {
         switch key {
-        case .id: .required(.taskID, "Names the task for ever.")
+        case .id: .required(.taskID, "Number of the task; never reused.")
         case .session: .required(.string, "Identifier of its session.")
-        case .owner: .required(.userID, "Whose task it is.")
-        case .state: .required(.oneOf(TaskState.self), "Where it stands.")
+        case .owner: .required(.userID, "Owner of the task.")
+        case .state: .required(.oneOf(TaskState.self), "Its state.")
         case .phase: .optional(.oneOf(TaskPhase.self), "While `running`.")
         case .reason:
             .optional(
                 .choice(WaitReason.allCases.map(\.rawValue) + QueueReason.allCases.map(\.rawValue)),
-                "While `waiting`. `task.get` also says it while `queued`: `slots`, `user`, `session`, `hostSlots` name the "
-                    + "limit that is reached; `host` means that the host does not answer or asked for a pause, "
-                    + "`sessionPaused` that its session is paused.")
+                "While `waiting`. In `task.get` also while `queued`: `slots`, `user`, `session`, `hostSlots` name the "
+                    + "limit that is reached; `host`: the host does not answer or asked for a pause; "
+                    + "`sessionPaused`: its session is paused.")
         case .explanation:
             .optional(
                 .string,
-                "`task.get` of a queued task: a sentence about `reason`; of a running one: that its disk does not answer."
+                "In `task.get`. Queued: a sentence about `reason`. Running: a sentence if its disk does not answer."
             )
         case .bytesReceived: .required(.byteCount, "Bytes written to the file so far.")
         case .bytesExpected: .required(.byteCount, "Length of the whole file; -1 if unknown.")
         case .bytesSent: .required(.byteCount, "Bytes of the source or body sent so far.")
         case .bytesToSend: .required(.byteCount, "Length of the source or body; 0 if nothing is sent.")
-        case .resumedFrom: .optional(.byteCount, "Offset that the last attempt went on from.")
+        case .resumedFrom: .optional(.byteCount, "Offset from which the last attempt resumed.")
         case .rate: .required(.number, "Bytes per second now; 0 while it does not run.")
-        case .eta: .optional(.seconds, "To the end at this rate, if both are known.")
+        case .eta: .optional(.seconds, "Time left at this rate, if length and rate are known.")
         case .attempts: .required(.integer, "Attempts begun.")
         case .nextAttemptAt: .optional(.time, "When the daemon tries again by itself, if it knows.")
         case .createdAt: .required(.time, "When it was added.")
         case .startedAt: .optional(.time, "When it first ran.")
         case .finishedAt: .optional(.time, "When it reached its final state.")
-        case .position: .required(.number, "Place among tasks of its priority; smaller first.")
+        case .position: .required(.number, "Position among tasks of its priority; smaller numbers first.")
         case .file: .optional(.string, "Path of the delivered file.")
         case .sha256: .optional(.string, "SHA-256 of the delivered file in hexadecimal, if computed.")
         case .verified:
-            .optional(.boolean, "Once it has ended: true if a digest of the content was known and compared.")
+            .optional(.boolean, "After its end: true if a digest of the content was known and compared.")
         case .response: .optional(.object(ResponseInfo.self), "The server's answer.")
         case .error: .optional(.object(TransferError.self), "Why it waits or failed.")
         case .segments:
             .optional(
                 .list(.object(SegmentView.self)),
-                "`task.get` of a download with several: the parts that are held or being fetched, in order.")
+                "In `task.get`, if a download has several: the parts that are held or being fetched, in order.")
         }
     }
 }

@@ -7,28 +7,28 @@ import TransferRPC
 struct AddCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
         commandName: "add",
-        abstract: "Queue downloads; print their ids.",
+        abstract: "Queue downloads and print their ids.",
         discussion: """
-            Files go to the current folder unless -o, -d or the session says otherwise. The command answers when the \
-            tasks are stored; they continue without it. With -w it stays and shows progress.
+            Files go to the current folder unless -o, -d or the session names another. The command returns when the \
+            tasks are stored; they continue without it. With -w it waits and shows progress.
 
-            A URL may stand for several, as in curl: [1-10], [01-20], [1-10:2], [a-z] or {a,b,c}. With several of \
-            these it is all combinations, and the last one varies fastest. In -o, #1 is what the first one stands \
-            for. Quote such URLs for the shell. A backslash before a brace or bracket takes that one as it is, -g all \
-            of them. In lists, mirrors, Metalink documents and data: URLs nothing is expanded.
+            A URL may be a pattern, as in curl: [1-10], [01-20], [1-10:2], [a-z] or {a,b,c}. Several patterns give all \
+            combinations; the last one varies fastest. In -o, #1 is the value of the first pattern. Quote patterns for \
+            the shell. A backslash makes one brace or bracket literal, -g all of them. Lists, mirrors, Metalink \
+            documents and data: URLs are not expanded.
 
-            The system's daemon saves in your own folder below its files, which 'info' names, and in folders of it: \
-            relative names mean that one. What it is to read (--ca-file, --netrc-file, keys) has to be there too.
+            The system daemon saves files in your own folder, which 'info' names, and below it; relative names start \
+            there. Files it reads for you (--ca-file, --netrc-file, keys) must be there too.
 
-            A LIST (-i) has one URL a line, its mirrors behind tabs, and # comments. Indented lines below a URL set \
-            out=, dir=, checksum= and header= for it.
+            A LIST (-i) has one URL a line, followed by its mirrors after tabs, and # comments. Indented lines below a \
+            URL set out=, dir=, checksum= and header= for it.
 
-            A Metalink document (version 4 or 3) names files with their mirrors and digests, also of pieces: only \
-            damaged pieces are fetched again. Its names stay below the folder.
+            A Metalink document (version 4 or 3) names files with their mirrors and digests. With digests of pieces, \
+            only damaged pieces are fetched again. Files are saved below the folder.
 
             With a checksum, parts of the file come from all mirrors at once; a mirror that fails or is slow is \
-            dropped. Without one, the next mirror is tried only after a failure, from the beginning: two versions are \
-            never mixed.
+            dropped. Without one, the next mirror is tried only after a failure, and from the beginning, so versions \
+            are never mixed.
 
             EXAMPLES:
               dlctl add https://example.org/file.iso
@@ -44,7 +44,7 @@ struct AddCommand: DaemonCommand {
 
     @Flag(
         name: [.customShort("g"), .long],
-        help: "Take braces and brackets in URLs as they are.")
+        help: "Take braces and brackets in URLs literally.")
     var globoff = false
 
     @Option(
@@ -58,7 +58,7 @@ struct AddCommand: DaemonCommand {
             valueName: "file"), completion: .file())
     var metalink: [String] = []
 
-    @Flag(name: [.short, .long], help: "Show progress and wait; the exit status tells how it ended.")
+    @Flag(name: [.short, .long], help: "Wait and show progress; the exit status tells how it ended.")
     var wait = false
 
     @OptionGroup(title: "Saving") var saving: SavingOptions
@@ -78,7 +78,7 @@ struct AddCommand: DaemonCommand {
 
     func run(_ session: CommandSession) async throws {
         var plan = try plan(session)
-        // What is wrong with the arguments is said before anybody is asked for a password.
+        // Wrong arguments are reported before the user is asked for a password.
         _ = try plan.specs()
         try Secrets(session: session).apply(request, to: &plan.template)
         let client = try await session.connect()
@@ -88,7 +88,7 @@ struct AddCommand: DaemonCommand {
         if let place = specs.first?.destination, (place.path ?? place.directory)?.hasPrefix("/") != true,
             WorkingFolder.isGone
         {
-            throw CommandFailure.usage("the current folder is gone; go to another, or say where to save: -d /DIR")
+            throw CommandFailure.usage("the current folder no longer exists; change to another, or name one: -d /DIR")
         }
         try await Submission(specs: specs, session: scheduling.session, waits: wait).run(client, session)
     }

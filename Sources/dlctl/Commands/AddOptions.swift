@@ -1,18 +1,18 @@
 import ArgumentParser
 import TransferModel
 
-/// Options of `add` alone: what a file is, where it is saved and how it is fetched.
+/// Options of `add` alone: the file, its destination and how it is fetched.
 struct SavingOptions: ParsableArguments {
     @Option(
         name: [.customShort("o", allowingJoined: true), .customLong("output")],
         help: ArgumentHelp(
-            "Save as this file; with several URLs, #1 in it is what the first [] or {} stands for.", valueName: "file"),
+            "Save as this file; #1 in it is the value of the URL's first [] or {}.", valueName: "file"),
         completion: .file())
     var output: String?
 
     @Option(
         name: [.customShort("d", allowingJoined: true), .customLong("directory")],
-        help: ArgumentHelp("Save into this folder; the current one unless the session names one.", valueName: "dir"),
+        help: ArgumentHelp("Save into this folder; default: the session's, else the current one.", valueName: "dir"),
         completion: .directory)
     var directory: String?
 
@@ -32,7 +32,7 @@ struct SavingOptions: ParsableArguments {
         name: [.customShort("x", allowingJoined: true), .long],
         help: ArgumentHelp(
             "Connections of each download, 1 to 64.",
-            discussion: "Without it one, and up to 4 while each makes the download faster.", valueName: "n"))
+            discussion: "Default: one, and up to 4 while each makes the download faster.", valueName: "n"))
     var connections: Int?
 
     @Flag(help: "Give the file the server's modification time.")
@@ -40,13 +40,13 @@ struct SavingOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Take up a download from what 'cancel --resume-data' wrote; into another folder it begins anew.",
+            "Resume a download from the file that 'cancel --resume-data' wrote; in another folder it starts over.",
             valueName: "file"), completion: .file())
     var resumeData: String?
 
     func validate() throws {
         if let connections, !(1...64).contains(connections) {
-            throw ValidationError("-x: say 1 to 64 connections.")
+            throw ValidationError("-x: use 1 to 64 connections.")
         }
     }
 }
@@ -67,25 +67,25 @@ struct SchedulingOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Bytes per second of each task: 500k, 2M, none.", valueName: "rate"))
     var limit: RateArgument?
 
-    @Option(help: ArgumentHelp("Begin then: 22:30, +2h, or 2026-01-31T08:00:00Z.", valueName: "time"))
+    @Option(help: ArgumentHelp("Start at this time: 22:30, +2h, or 2026-01-31T08:00:00Z.", valueName: "time"))
     var at: MomentArgument?
 
-    @Option(help: ArgumentHelp("Fail if not done by then.", valueName: "time"))
+    @Option(help: ArgumentHelp("Fail if not done by this time.", valueName: "time"))
     var deadline: MomentArgument?
 
     @Flag(help: "Add the tasks paused.")
     var paused = false
 
-    @Option(help: ArgumentHelp("Attempts before a task fails; 0 = as many as it takes.", valueName: "n"))
+    @Option(help: ArgumentHelp("Attempts before a task fails; 0 = unlimited.", valueName: "n"))
     var retry: Int?
 
-    @Option(help: ArgumentHelp("Give up an attempt after this long without a byte: 30s, 2m.", valueName: "duration"))
+    @Option(help: ArgumentHelp("End an attempt after this long without a byte: 30s, 2m.", valueName: "duration"))
     var timeout: DurationArgument?
 
     @Option(help: ArgumentHelp("Fail after this much time in the queue and running: 12h, 7d.", valueName: "duration"))
     var maxTime: DurationArgument?
 
-    @Option(help: ArgumentHelp("A remark that 'list' and 'show' print.", valueName: "text"))
+    @Option(help: ArgumentHelp("A note that 'list' and 'show' print.", valueName: "text"))
     var description: String?
 
     @Option(help: ArgumentHelp("A label; may be repeated.", valueName: "tag"))
@@ -94,11 +94,11 @@ struct SchedulingOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "Makes adding idempotent: the same token within 24 hours gives the same task.",
-            discussion: "With several URLs the tokens are TOKEN/1, TOKEN/2 and so on.", valueName: "token"))
+            discussion: "With several URLs the tokens are TOKEN/1, TOKEN/2, ...", valueName: "token"))
     var clientToken: String?
 
     func validate() throws {
-        if let retry, retry < 0 { throw ValidationError("--retry: say 0 or more.") }
+        if let retry, retry < 0 { throw ValidationError("--retry: use 0 or more.") }
     }
 
     func apply(to spec: inout TaskSpec) {
@@ -119,11 +119,11 @@ struct SchedulingOptions: ParsableArguments {
     }
 }
 
-/// Options of `add`, `upload` and `fetch` that say how to talk to the server. No secret has to stand on the command line.
+/// Options of `add`, `upload` and `fetch` that say how to talk to the server. No secret needs to be on the command line.
 struct RequestOptions: ParsableArguments {
     @Option(
         name: [.customShort("H", allowingJoined: true), .long],
-        help: ArgumentHelp("A header 'Name: value', or @FILE with one a line; may be repeated.", valueName: "header"))
+        help: ArgumentHelp("A header 'Name: value', or @FILE with one per line; may be repeated.", valueName: "header"))
     var header: [String] = []
 
     @Option(
@@ -139,12 +139,12 @@ struct RequestOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "http, https, socks5 or socks5h proxy, or none.",
-            discussion: "Without it the session's, or that of the daemon's environment; the shell's is not looked at.",
+            discussion: "Default: the session's, else that of the daemon's environment. The shell's is ignored.",
             valueName: "url"))
     var proxy: String?
 
     @Option(
-        help: ArgumentHelp("Read the proxy's URL from a file, if it holds a password.", valueName: "file"),
+        help: ArgumentHelp("Read the proxy's URL from a file, in case it holds a password.", valueName: "file"),
         completion: .file())
     var proxyFile: String?
 
@@ -164,7 +164,7 @@ struct RequestOptions: ParsableArguments {
     var httpVersion: HTTPVersion?
 
     func validate() throws {
-        if proxy != nil, proxyFile != nil { throw ValidationError("Say one of --proxy and --proxy-file.") }
+        if proxy != nil, proxyFile != nil { throw ValidationError("Use only one of --proxy and --proxy-file.") }
         if key != nil, cert == nil { throw ValidationError("--key needs --cert.") }
         for text in header where !HeaderArgument.isAcceptable(text) {
             throw ValidationError(HeaderArgument.complaint(text))
@@ -174,11 +174,11 @@ struct RequestOptions: ParsableArguments {
     var readsStandardInput: Bool { credentials.readsStandardInput }
 }
 
-/// Options that say who asks the server. No secret has to stand on the command line.
+/// Credentials for the server. No secret needs to be on the command line.
 struct CredentialOptions: ParsableArguments {
     @Option(
         name: [.customShort("u", allowingJoined: true), .long],
-        help: ArgumentHelp("User name for the server; the password is asked for, or see below.", valueName: "name"))
+        help: ArgumentHelp("User name for the server; dlctl asks for the password, or see below.", valueName: "name"))
     var user: String?
 
     @Flag(help: "Read the password from standard input.")
@@ -204,9 +204,11 @@ struct CredentialOptions: ParsableArguments {
     func validate() throws {
         let passwords = [passwordStdin, passwordFile != nil].count { $0 }
         if passwords > 0, user == nil { throw ValidationError("A password needs --user.") }
-        if passwords > 1 { throw ValidationError("Say one of --password-stdin and --password-file.") }
-        if bearerFile != nil, bearerEnv != nil { throw ValidationError("Say one of --bearer-file and --bearer-env.") }
-        if netrc, netrcFile != nil { throw ValidationError("Say one of --netrc and --netrc-file.") }
+        if passwords > 1 { throw ValidationError("Use only one of --password-stdin and --password-file.") }
+        if bearerFile != nil, bearerEnv != nil {
+            throw ValidationError("Use only one of --bearer-file and --bearer-env.")
+        }
+        if netrc, netrcFile != nil { throw ValidationError("Use only one of --netrc and --netrc-file.") }
     }
 
     var readsStandardInput: Bool { passwordStdin || bearerFile == "-" }

@@ -27,8 +27,8 @@ struct ChosenTasks {
         return tasks
     }
 
-    /// Does something with every task. What is refused of one of several is said, and the others go on.
-    /// - Throws: `CommandFailure.refusedSome`; of a single task what was refused.
+    /// Does something with every task. A refusal for one of several is reported, and the others continue.
+    /// - Throws: `CommandFailure.refusedSome`; for a single task, the refusal.
     func forEach(_ body: (TaskID) async throws -> Void) async throws {
         if let id = choice.single { return try await body(id) }
         var isComplete = true

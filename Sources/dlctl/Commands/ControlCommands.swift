@@ -5,7 +5,7 @@ import TransferRPC
 
 struct PauseCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        commandName: "pause", abstract: "Stop tasks for now; they keep what they have.")
+        commandName: "pause", abstract: "Stop tasks; they keep their bytes.")
     @OptionGroup var selection: SelectionOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
@@ -15,7 +15,7 @@ struct PauseCommand: DaemonCommand {
 }
 
 struct ResumeCommand: DaemonCommand {
-    static let configuration = CommandConfiguration(commandName: "resume", abstract: "Let paused tasks go on.")
+    static let configuration = CommandConfiguration(commandName: "resume", abstract: "Resume paused tasks.")
     @OptionGroup var selection: SelectionOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
@@ -29,7 +29,7 @@ struct RetryCommand: DaemonCommand {
         commandName: "retry", abstract: "Try failed, cancelled and waiting tasks now.")
     @OptionGroup var selection: SelectionOptions
 
-    @Flag(help: "Send the file as it is now, if it is not the one that was added; the upload begins anew.")
+    @Flag(help: "If the file has changed since it was added, send it as it is now, from the beginning.")
     var sourceChanged = false
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
@@ -44,15 +44,15 @@ struct RetryCommand: DaemonCommand {
 
 struct CancelCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        commandName: "cancel", abstract: "End tasks for good; partial files are removed.")
+        commandName: "cancel", abstract: "End tasks and remove their partial files.")
     @OptionGroup var selection: SelectionOptions
 
-    @Flag(help: "Keep the partial file, so that 'retry' goes on from it.")
+    @Flag(help: "Keep the partial file, so that 'retry' resumes from it.")
     var keepPartial = false
 
     @Option(
         help: ArgumentHelp(
-            "Write what 'add --resume-data' needs to take the download up again, and keep the partial file; one task.",
+            "Write a file for 'add --resume-data', and keep the partial file; one task only.",
             valueName: "file"), completion: .file())
     var resumeData: String?
 
@@ -82,7 +82,7 @@ struct CancelCommand: DaemonCommand {
             session.console.line(result.resumeData)
             throw CommandFailure.local("\(path) cannot be written, so the resume data is printed above")
         }
-        session.console.remark("cancelled \(id); go on with: dlctl add --resume-data \(path)")
+        session.console.remark("cancelled \(id); resume it with: dlctl add --resume-data \(path)")
         if session.console.json { try session.console.value(result) }
     }
 }

@@ -5,13 +5,13 @@ import TransferRPC
 struct LimitCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
         commandName: "limit",
-        abstract: "Show or change rate limits and slots; running transfers follow at once.",
+        abstract: "Show or change rate limits and slots, also for running transfers.",
         discussion: """
             EXAMPLES:
-              dlctl limit                      what is in force
+              dlctl limit                      show the limits in force
               dlctl limit --down 2M            all downloads together
               dlctl limit --down none --tasks 8
-              dlctl limit --down default       what the configuration says again
+              dlctl limit --down default       back to the configuration
             """)
 
     @Option(help: ArgumentHelp("All downloads together: 500k, 2M, none or default.", valueName: "rate"))
@@ -32,6 +32,14 @@ struct LimitCommand: DaemonCommand {
         .downloadRateLimit, .uploadRateLimit, .maximumConcurrentTasks, .maximumConcurrentTasksPerHost,
     ]
 
+    /// A small number without a unit nearly stops all transfers, and `2` usually means 2M.
+    static func unitHint(_ option: String, _ value: String) -> String? {
+        guard option == "--down" || option == "--up", let bytes = Int(value), (1..<1024).contains(bytes) else {
+            return nil
+        }
+        return "\(option) \(value) is \(bytes) bytes a second; for more write \(bytes)k or \(bytes)M"
+    }
+
     func run(_ session: CommandSession) async throws {
         var values: [SettingName: JSONValue] = [:]
         let given: [(option: String, value: String?, name: SettingName)] = [
@@ -40,6 +48,7 @@ struct LimitCommand: DaemonCommand {
         ]
         for case (let option, let value?, let name) in given {
             values[name] = try Assignment("\(option)=\(value)")?.parsed(as: name.form)
+            if let hint = Self.unitHint(option, value) { session.console.remark(hint) }
         }
         if values.isEmpty {
             try await session.show(GetSettings.self, Nothing()) { SettingsSheet.render($0, only: Self.names) }
@@ -52,7 +61,8 @@ struct LimitCommand: DaemonCommand {
 }
 
 struct StatsCommand: DaemonCommand {
-    static let configuration = CommandConfiguration(commandName: "stats", abstract: "Figures of the running daemon.")
+    static let configuration = CommandConfiguration(
+        commandName: "stats", abstract: "Show figures of the running daemon.")
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(_ session: CommandSession) async throws {
@@ -78,7 +88,7 @@ struct StatsCommand: DaemonCommand {
 
 struct InfoCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        commandName: "info", abstract: "What the daemon is: version, process, folders, features.")
+        commandName: "info", abstract: "Show the daemon's version, process, folders and features.")
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(_ session: CommandSession) async throws {

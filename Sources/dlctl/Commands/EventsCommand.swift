@@ -8,10 +8,10 @@ import TransferRPC
 struct EventsCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
         commandName: "events",
-        abstract: "The event log: what happened, in order.",
+        abstract: "Print the event log.",
         discussion: """
-            Without --follow it prints stored events and ends. With --subscriber NAME it begins after what that \
-            durable name acknowledged, and acknowledges each event once it is printed.
+            Without --follow it prints stored events and exits. With --subscriber NAME it starts after the last event \
+            that this durable name acknowledged, and acknowledges each event once it is printed.
 
             EXAMPLES:
               dlctl events --after start --type task.failed
@@ -19,13 +19,15 @@ struct EventsCommand: DaemonCommand {
               dlctl events --follow --subscriber importer --json | import-files
             """)
 
-    @Option(help: ArgumentHelp("Begin after this number, or at 'start' or 'now'.", valueName: "n"))
+    @Option(help: ArgumentHelp("Start after this number, or at 'start' or 'now'.", valueName: "n"))
     var after: PositionArgument?
 
-    @Option(help: ArgumentHelp("Begin after what this durable name acknowledged, and acknowledge.", valueName: "name"))
+    @Option(
+        help: ArgumentHelp(
+            "Start after the last event this durable name acknowledged, and acknowledge.", valueName: "name"))
     var subscriber: String?
 
-    @Flag(name: .shortAndLong, help: "Go on with what happens from now on; progress too.")
+    @Flag(name: .shortAndLong, help: "Continue with new events, including progress.")
     var follow = false
 
     @Option(help: ArgumentHelp("Only events of this type; may be repeated.", valueName: "type"))
@@ -44,13 +46,13 @@ struct EventsCommand: DaemonCommand {
 
     @Option(
         name: [.customShort("n", allowingJoined: true), .long],
-        help: ArgumentHelp("At most this many stored events; without --after the newest.", valueName: "n"))
+        help: ArgumentHelp("At most this many stored events; the newest, unless --after is given.", valueName: "n"))
     var limit: Int?
 
-    @Flag(help: "Leave out progress.")
+    @Flag(help: "Omit progress.")
     var noProgress = false
 
-    @Flag(help: "Forget the durable name given with --subscriber, and end.")
+    @Flag(help: "Forget the durable name given with --subscriber, and exit.")
     var forget = false
 
     @OptionGroup var owner: OwnerOptions
@@ -58,12 +60,12 @@ struct EventsCommand: DaemonCommand {
 
     func validate() throws {
         if forget, subscriber == nil { throw ValidationError("--forget needs --subscriber.") }
-        if let limit, limit < 1 { throw ValidationError("-n: say 1 or more.") }
+        if let limit, limit < 1 { throw ValidationError("-n: use 1 or more.") }
         if TaskChoice(task).allIDs(atMost: FollowPlan.longestFilter) == nil {
             throw ValidationError(
-                "--task: these are more than \(FollowPlan.longestFilter) ids; name fewer, or leave it out.")
+                "--task: more than \(FollowPlan.longestFilter) ids; name fewer, or none.")
         }
-        if follow, limit != nil { throw ValidationError("-n and --follow do not go together.") }
+        if follow, limit != nil { throw ValidationError("Use only one of -n and --follow.") }
     }
 
     func run(_ session: CommandSession) async throws {
@@ -111,7 +113,7 @@ struct EventsCommand: DaemonCommand {
         }
     }
 
-    /// Where a durable name stands only a subscription tells, here one of nothing; there a new name is noted too.
+    /// Only a subscription tells the number of a durable name, so this subscribes to nothing; a new name becomes known too.
     private func start(_ client: any DaemonCalling) async throws -> EventPosition {
         guard let subscriber else { return after?.position ?? .start }
         let place = try await client.call(
@@ -138,7 +140,7 @@ struct PositionArgument: ExpressibleByArgument, Hashable {
     }
 }
 
-/// Prints events as they come, one a line, and goes on after the daemon was restarted.
+/// Prints events as they come, one per line, and continues after a restart of the daemon.
 struct EventPrinter {
     var session: CommandSession
     /// Durable name that acknowledges up to each event that was printed.
@@ -203,7 +205,7 @@ struct EventPrinter {
                 do {
                     let (head, events) = try await client.follow(query)
                     outage = Outage()
-                    if isAgain { try beginAnewIfOther(head, &query, open) }
+                    if isAgain { try restartIfOtherStore(head, &query, open) }
                     isAgain = true
                     if query.after == nil || query.after == .now, subscriber == nil { query.after = .after(head) }
                     let pulse = Pulse(client)
@@ -222,7 +224,7 @@ struct EventPrinter {
                     }
                     try await pulse.requireAnswer()
                 } catch let error as ClientError where !error.isSilence {
-                    // The daemon went; what it did not send is replayed from the last number.
+                    // The daemon is gone; unsent events are replayed from the last number.
                 } catch let error as TransferError where error.code == .shuttingDown {
                     // The same, announced.
                 }
@@ -236,8 +238,8 @@ struct EventPrinter {
         return ending
     }
 
-    /// The numbers of another store have nothing to do with those seen: what it has is all new.
-    private func beginAnewIfOther(
+    /// Numbers of another store are unrelated to those seen: all its events are new.
+    private func restartIfOtherStore(
         _ head: SequenceNumber, _ query: inout Subscribe.Parameters, _ open: Set<TaskID>?
     ) throws {
         guard case .after(let last)? = query.after, head < last else { return }

@@ -8,15 +8,15 @@ struct FetchCommand: DaemonCommand {
         commandName: "fetch",
         abstract: "Make a short request and print the body of the answer.",
         discussion: """
-            The daemon makes the request and keeps the answer with the task; dlctl waits for it, and says on standard \
-            error what it waits for. Ctrl-C cancels the task and removes it. With the id of an earlier request its \
-            answer is printed again. For files use 'add'.
+            The daemon makes the request and keeps the answer with the task. dlctl waits for it, and tells on standard \
+            error what it waits for. Ctrl-C cancels the task and removes it. Given the id of an earlier request, it \
+            prints that answer again. For files use 'add'.
 
-            As curl does, it tries once; --retry N tries N times, and --retry 0 until it works. A request that cannot \
-            begin fails after ten minutes, unless --max-time, --deadline, --retry or a session says otherwise.
+            Like curl, it tries once; --retry N tries N times, and --retry 0 until it works. A request that cannot \
+            start fails after ten minutes, unless --max-time, --deadline, --retry or a session is given.
 
-            The body of an error status goes where any answer goes: to standard output, or into the file of -o. The \
-            exit status is 1 then. With --fail the body is left out. Of a long one the first 64 KiB are kept.
+            The body of an error status is written like any other, to standard output or to the file of -o, and the \
+            exit status is 1. --fail omits that body. Of a long one the first 64 KiB are kept.
 
             EXAMPLES:
               dlctl fetch https://example.org/status
@@ -26,7 +26,7 @@ struct FetchCommand: DaemonCommand {
             """)
 
     @Argument(
-        help: ArgumentHelp("What to ask, or the id of a request that was made.", valueName: "url-or-id"),
+        help: ArgumentHelp("The URL to request, or the id of an earlier request.", valueName: "url-or-id"),
         completion: .tasks)
     var url: String
 
@@ -44,19 +44,19 @@ struct FetchCommand: DaemonCommand {
     @Option(
         name: [.customShort("o", allowingJoined: true), .customLong("output")],
         help: ArgumentHelp(
-            "Write the body to this file, once it is there as a whole; - is standard output, whatever it is.",
+            "Write the body to this file once it is complete; - is standard output, even for binary data.",
             valueName: "file"),
         completion: .file())
     var output: String?
 
-    @Flag(name: [.customShort("f"), .long], help: "Leave out the body of an error status.")
+    @Flag(name: [.customShort("f"), .long], help: "Omit the body of an error status.")
     var fail = false
 
     @OptionGroup(title: "Scheduling") var scheduling: SchedulingOptions
     @OptionGroup(title: "Request") var request: RequestOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
-    /// How long a request is tried that somebody waits for, where nothing else is said.
+    /// How long a request is tried if no option says so: a user waits for it.
     static let patience: Seconds = 600
 
     func validate() throws {
@@ -107,11 +107,11 @@ struct FetchCommand: DaemonCommand {
         return "\(error.code.rawValue): \(CommandWords.text(error.message, task: task.id))"
     }
 
-    /// Nobody waits for the request any more: it ends, and leaves nothing.
+    /// Cancels the request and removes it: nobody waits for it any more.
     private func abandon(_ id: TaskID, _ session: CommandSession) async {
         do {
             guard let client = try await session.access.connectToRunning() else {
-                return session.console.complain("the daemon does not answer: task \(id) goes on when it is back")
+                return session.console.complain("the daemon does not answer; task \(id) continues when it does")
             }
             let selection = ControlSelection(ids: [id])
             _ = try await client.call(CancelTasks.self, CancelTasks.Parameters(selection))
@@ -119,7 +119,7 @@ struct FetchCommand: DaemonCommand {
             await client.close()
             session.console.remark("interrupted; the request is cancelled")
         } catch {
-            session.console.complain("task \(id) may go on: \(Printable.text("\(error)", limit: 200))")
+            session.console.complain("task \(id) may still run: \(Printable.text("\(error)", limit: 200))")
         }
     }
 
@@ -147,8 +147,8 @@ struct FetchCommand: DaemonCommand {
         return spec
     }
 
-    /// As text, or as base64 where that is shorter: in JSON a control character takes six bytes.
-    /// - Throws: `CommandFailure.usage` where it does not fit into a line of the socket.
+    /// As text, or as base64 if that is shorter: in JSON a control character takes six bytes.
+    /// - Throws: `CommandFailure.usage` if it does not fit into a line of the socket.
     static func inline(_ bytes: [UInt8]) throws -> RequestBody {
         let text = String(validating: bytes, as: UTF8.self)
         let asText = bytes.reduce(0) { $0 + ($1 < 0x20 ? 6 : $1 == 0x22 || $1 == 0x5C ? 2 : 1) }
@@ -156,7 +156,7 @@ struct FetchCommand: DaemonCommand {
         let isText = text != nil && asText <= asBase64
         guard min(text == nil ? .max : asText, asBase64) <= mostInline else {
             throw CommandFailure.usage(
-                "the body has \(Figures.bytes(ByteCount(Int64(bytes.count)))), too many to be handed to the daemon; "
+                "the body has \(Figures.bytes(ByteCount(Int64(bytes.count)))), too many for one request; "
                     + "save it to a file and send that: -d @FILE")
         }
         var body = RequestBody()

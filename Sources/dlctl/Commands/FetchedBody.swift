@@ -3,14 +3,14 @@ import Glibc
 import TransferModel
 import TransferRPC
 
-/// Takes the kept answer of a data task from the daemon to where its user wants it.
+/// Writes the kept answer of a data task to the place its user chose.
 struct FetchedBody {
     var task: TaskView
     /// nil: standard output, unless the answer would spoil a terminal. `-`: standard output.
     var output: String?
     var session: CommandSession
 
-    /// - Throws: what the daemon refuses; `CommandFailure.local` where it cannot be written or had better not be.
+    /// - Throws: the daemon's refusal; `CommandFailure.local` if it cannot or should not be written.
     func deliver() async throws {
         try checkCoding()
         let client = try await session.connect()
@@ -50,13 +50,13 @@ struct FetchedBody {
         session.console.raw(bytes)
     }
 
-    /// A coding that nobody asked for is told: what comes is not the content then.
-    /// - Throws: `CommandFailure.local` where nobody said where to put what nobody asked for.
+    /// Reports an unrequested content coding: the body is not the content then.
+    /// - Throws: `CommandFailure.local` if such a body would go to a terminal or pipe unasked.
     private func checkCoding() throws {
         let codings = RemainingCoding.all(of: task)
         let isAskedFor = (task.spec.headers ?? []).contains { $0.name.lowercased() == "accept-encoding" }
         guard !codings.isEmpty, !isAskedFor else { return }
-        let coded = "the server sent the answer coded (\(codings.joined(separator: ", "))), which nobody asked for"
+        let coded = "the server sent the answer coded (\(codings.joined(separator: ", "))), which was not requested"
         guard output == nil else { return session.console.remark("\(coded); it is written as it came") }
         throw CommandFailure.local(
             "\(coded), and dlctl does not undo it; it is kept: dlctl fetch \(task.id) -o FILE writes it as it came")
@@ -77,7 +77,7 @@ struct FetchedBody {
 
     private func isBinary(_ bytes: [UInt8]) -> Bool { Self.isBinary(bytes, type: task.response?.mimeType) }
 
-    /// Whether these first bytes are no text: a NUL tells, and what is neither UTF-8 nor said to be text.
+    /// Whether these first bytes are not text: they have a NUL, or are neither UTF-8 nor declared as text.
     static func isBinary(_ bytes: [UInt8], type: String?) -> Bool {
         if bytes.contains(0) { return true }
         if type?.hasPrefix("text/") ?? false { return false }

@@ -4,7 +4,7 @@ import TransferRPC
 /// What `add -w`, `wait` and `watch` share: the right display, and the exit status it ends with.
 enum Following {
     /// Shows `known` until all are over.
-    /// - Throws: `CommandFailure.taskFailed` where one failed or was cancelled.
+    /// - Throws: `CommandFailure.taskFailed` if one failed or was cancelled.
     static func untilOver(
         _ known: [FollowedTask], after head: SequenceNumber, _ client: any DaemonCalling, _ session: CommandSession
     ) async throws {
@@ -31,7 +31,7 @@ enum Following {
         return Follower(
             plan: plan, endsWhenOver: endsWhenOver,
             onInterrupt: { [console = session.console] in
-                console.remark("interrupted; the tasks go on in the daemon (dlctl watch shows them)")
+                console.remark("interrupted; the tasks continue in the daemon (dlctl watch shows them)")
             },
             reconnect: { [access] in try await access.reconnect(to: place, $0) })
     }

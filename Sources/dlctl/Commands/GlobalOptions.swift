@@ -8,17 +8,17 @@ import TransferRPC
 /// The options that every command takes, before or after its name.
 struct GlobalOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp("Talk to the daemon at this socket, and to no other.", valueName: "path"),
+        help: ArgumentHelp("Use the daemon at this socket and no other.", valueName: "path"),
         completion: .file())
     var socket: String?
 
-    @Flag(help: "Talk to the system's daemon, not the user's own; with --socket, it listens there.")
+    @Flag(help: "Use the system daemon, not your own; with --socket, at that socket.")
     var system = false
 
-    @Flag(help: "Print JSON: one value, or one a line if results come one by one.")
+    @Flag(help: "Print JSON: one value, or one per line if results come one by one.")
     var json = false
 
-    @Flag(name: .shortAndLong, help: "Print results only, no remarks and no progress.")
+    @Flag(name: .shortAndLong, help: "Print results only, without remarks and progress.")
     var quiet = false
 
     @Flag(help: "Do not start a daemon if none runs.")
@@ -54,7 +54,7 @@ extension CommandFailure {
     }
 }
 
-/// What a running command works with: where to write, and how to reach the daemon.
+/// The surroundings of a running command: where to write, and how to reach the daemon.
 struct CommandSession: Sendable {
     var console: Console
     var access: DaemonAccess
@@ -72,7 +72,7 @@ struct CommandSession: Sendable {
             remark: { console.remark($0) })
     }
 
-    /// Of the process; where it lacks HOME, as in some jobs of cron and services, the user database's is the daemon's too.
+    /// Of the process. If it lacks HOME, as in some cron jobs and services, HOME comes from the user database, as the daemon's.
     private static var environment: [String: String] {
         var environment = ProcessInfo.processInfo.environment
         if environment["HOME"]?.hasPrefix("/") != true, let entry = getpwuid(getuid()),
@@ -109,10 +109,10 @@ struct CommandSession: Sendable {
     func absolute(_ path: String) -> String { PathText.absolute(path, in: currentFolder) }
 }
 
-/// Whose tasks and sessions are meant, for root and administrators.
+/// The owner whose tasks and sessions are meant, for root and administrators.
 struct OwnerOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp("Another user's (administrators only): a user id, or 'all' (also '*').", valueName: "uid"))
+        help: ArgumentHelp("Another user's (administrators only): a user id, or 'all' or '*'.", valueName: "uid"))
     var owner: OwnerArgument?
 
     var scope: OwnerScope? { owner?.scope }

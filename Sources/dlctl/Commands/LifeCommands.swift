@@ -7,9 +7,9 @@ import TransferRPC
 struct StartCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
         commandName: "start",
-        abstract: "Start the daemon if none runs, and say where it listens.",
+        abstract: "Start the daemon if none runs, and print where it listens.",
         discussion: """
-            Every command that needs a daemon starts one; this does nothing else. The system's daemon is started by systemd.
+            Every command that needs a daemon starts one; this one does nothing else. systemd starts the system daemon.
             """)
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
@@ -27,10 +27,10 @@ struct StartCommand: DaemonCommand {
 struct StopCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
         commandName: "stop",
-        abstract: "Stop the daemon: transfers stop, and resume when it is started again.",
+        abstract: "Stop the daemon; transfers resume when it starts again.",
         discussion: """
-            Waits until the daemon has written down where its transfers are, and has ended. The next command that needs a daemon \
-            starts one again; add -w, wait and watch that are running do not. The system's daemon is stopped with systemctl.
+            Waits until the daemon has stored the offsets of its transfers and has ended. The next command that needs a \
+            daemon starts one; a running 'add -w', 'wait' or 'watch' does not. Use systemctl to stop the system daemon.
             """)
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
@@ -48,23 +48,23 @@ struct StopCommand: DaemonCommand {
         await client.close()
         guard info.mode == .user else {
             throw CommandFailure.local(
-                "this is the system's daemon; stop it with: sudo systemctl stop dld.socket dld.service")
+                "this is the system daemon; stop it with: sudo systemctl stop dld.socket dld.service")
         }
         let process = RunningProcess(pid: info.pid)
         guard process.isDaemon(of: info.uid) else {
             throw CommandFailure.local(
-                "process \(info.pid) is not to be seen from here; stop the daemon where it was started")
+                "process \(info.pid) is not visible from here; stop the daemon where it was started")
         }
         let isUnit = process.isUnit("dld.service")
         guard kill(info.pid, SIGTERM) == 0 || errno == ESRCH else {
             throw CommandFailure.local("cannot stop process \(info.pid): \(String(cString: strerror(errno)))")
         }
         session.console.remark(
-            "waiting up to \(Self.patience.components.seconds) s until process \(info.pid) has written down where its transfers "
-                + "are and has ended")
+            "waiting up to \(Self.patience.components.seconds) s until process \(info.pid) has stored the offsets of its "
+                + "transfers and has ended")
         guard await process.ends(within: Self.patience) else {
             throw CommandFailure.local(
-                "process \(info.pid) was told to end and still runs; if it does not answer dlctl info, end it with: "
+                "process \(info.pid) was told to end but still runs; if it does not answer dlctl info, kill it: "
                     + "kill -9 \(info.pid) (transfers resume at the last checkpoint)")
         }
         if isUnit {
@@ -84,7 +84,7 @@ struct StopCommand: DaemonCommand {
 struct RunningProcess: Sendable {
     let pid: Int32
 
-    /// Whether the number means a dld of this user here: in a container it may be another process's.
+    /// Whether the number is that of a dld of this user: seen from a container it may be another process's.
     func isDaemon(of uid: UserID) -> Bool {
         var status = stat()
         return text("comm")?.hasPrefix("dld") == true && stat("/proc/\(pid)", &status) == 0

@@ -5,13 +5,13 @@ import TransferRPC
 struct ListCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "A table of tasks.",
+        abstract: "List tasks.",
         discussion: """
-            Running tasks come first, then waiting and queued ones in the order of the queue, then paused ones, then those that \
-            have ended, the latest first.
+            Running tasks come first, then waiting and queued ones in queue order, then paused ones, then ended ones, \
+            the latest first.
 
-            On a terminal it shows \(terminalRows) tasks at most, \(terminalHistory) of them ended, and says how many more there \
-            are. Into a file or a pipe, and with --json, it prints all of them.
+            On a terminal it shows at most \(terminalRows) tasks, \(terminalHistory) of them ended, and the number of the others. To a \
+            file or a pipe, and with --json, it prints all of them.
 
             EXAMPLES:
               dlctl list
@@ -33,10 +33,10 @@ struct ListCommand: DaemonCommand {
         completion: .sessions)
     var session: String?
 
-    @Flag(help: "All tasks, on a terminal too.")
+    @Flag(help: "List all tasks, even on a terminal.")
     var all = false
 
-    @Option(help: ArgumentHelp("Only tasks whose address, description or file contains this text.", valueName: "text"))
+    @Option(help: ArgumentHelp("Only tasks whose URL, description or file contains this text.", valueName: "text"))
     var match: String?
 
     @Option(
@@ -53,10 +53,10 @@ struct ListCommand: DaemonCommand {
     static let terminalHistory = 10
 
     func validate() throws {
-        if let limit, limit < 1 { throw ValidationError("-n: say 1 or more.") }
-        if limit != nil, all { throw ValidationError("Say one of --limit and --all.") }
+        if let limit, limit < 1 { throw ValidationError("-n: use 1 or more.") }
+        if limit != nil, all { throw ValidationError("Use only one of --limit and --all.") }
         if !ids.isEmpty, all || limit != nil || !state.isEmpty || session != nil || match != nil {
-            throw ValidationError("Name task ids, or say which tasks with options.")
+            throw ValidationError("Name task ids, or select tasks with options, not both.")
         }
     }
 

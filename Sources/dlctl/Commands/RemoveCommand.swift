@@ -4,15 +4,15 @@ import TransferRPC
 
 struct RemoveCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        commandName: "remove", abstract: "Remove tasks that are over from the history.",
+        commandName: "remove", abstract: "Remove ended tasks from the history.",
         discussion: """
-            The partial file of a task that failed, or was cancelled with --keep-partial or --resume-data, goes too: \
-            resume data that was taken from it is then useless, unless another task was added with it.
+            This also removes the partial file of a task that failed, or was cancelled with --keep-partial or \
+            --resume-data. Its resume data is then useless, unless another task was added with it.
             """,
         aliases: ["rm"])
     @OptionGroup var selection: SelectionOptions
 
-    @Flag(help: "Delete the downloaded file too, unless it was changed or replaced since.")
+    @Flag(help: "Delete the downloaded file too, unless it was changed or replaced.")
     var delete = false
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
@@ -32,9 +32,9 @@ struct RemoveCommand: DaemonCommand {
     }
 }
 
-/// Says what became of the files of tasks that were removed.
+/// Reports the files of removed tasks.
 enum RemovalReport {
-    /// - Throws: `CommandFailure.refusedSome` where a file was kept.
+    /// - Throws: `CommandFailure.refusedSome` if a file was kept.
     static func print(_ outcome: ControlResult, byID: Bool, _ console: Console) throws {
         guard let files = outcome.files else { return }
         let kept = files.filter { $0.fate == .kept }

@@ -17,19 +17,19 @@ struct SelectionOptions: ParsableArguments {
     @Flag(help: "All tasks.")
     var all = false
 
-    @Option(help: ArgumentHelp("Of those, only tasks in this state; may be repeated.", valueName: "state"))
+    @Option(help: ArgumentHelp("Of these, only tasks in this state; may be repeated.", valueName: "state"))
     var state: [TaskState] = []
 
     @OptionGroup var owner: OwnerOptions
 
     func validate() throws {
         let ways = [!ids.isEmpty, session != nil, all].count { $0 }
-        if ways != 1 { throw ValidationError("Name task ids, or a session with -s, or --all.") }
+        if ways != 1 { throw ValidationError("Name task ids, a session with -s, or --all.") }
     }
 
     var choice: TaskChoice { TaskChoice(ids) }
 
-    /// Calls a control method for what is selected: once, and once more for each piece of a range.
+    /// Calls a control method for the selection: once, and once more for each piece of a range.
     func control<M: RPCMethod>(
         _ method: M.Type, _ command: CommandSession, _ parameters: (ControlSelection) -> M.Parameters
     ) async throws -> ControlOutcome where M.Result == ControlResult {
@@ -51,7 +51,7 @@ struct SelectionOptions: ParsableArguments {
         for range in choice.ranges {
             var found = TaskRanges()
             for piece in try await pieces(of: range, client) {
-                // With every state named, the answer has all tasks there are: what it lacks does not exist.
+                // With every state named, the answer has all existing tasks: others do not exist.
                 let selection = ControlSelection(
                     range: TaskRange(piece), states: states ?? TaskState.allCases, owner: owner.scope)
                 let result = try await client.call(method, parameters(selection))
@@ -81,7 +81,7 @@ struct SelectionOptions: ParsableArguments {
     }
 }
 
-/// What a control command did: to what it named one by one or as a whole, and to ranges of ids.
+/// The effect of a control command on the tasks it named, and on ranges of ids.
 struct ControlOutcome: Hashable {
     var areNamed: Bool
     var named = ControlResult()
@@ -167,7 +167,7 @@ struct ControlOutcome: Hashable {
 
     private static func why(_ code: ErrorCode, _ state: TaskState?) -> String {
         if code == .taskWrongState, let state { return "it is \(state.rawValue)" }
-        if code == .limitReached { return "its owner has as many tasks as maximumQueuedTasksPerUser allows" }
+        if code == .limitReached { return "its owner already has as many tasks as maximumQueuedTasksPerUser allows" }
         return code == .taskWrongState ? "its state does not allow this; see dlctl show" : code.summary
     }
 }

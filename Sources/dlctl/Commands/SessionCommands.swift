@@ -5,7 +5,7 @@ import TransferRPC
 struct SessionCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "session",
-        abstract: "Groups of tasks with settings of their own.",
+        abstract: "Groups of tasks with their own settings.",
         discussion: """
             The session 'shared' always exists. Settings have the names of the protocol:
               directory, conflictPolicy, maximumConcurrentTasks, downloadRateLimit,
@@ -25,7 +25,7 @@ struct SessionCommand: AsyncParsableCommand {
     struct Open: DaemonCommand {
         static let configuration = CommandConfiguration(
             commandName: "open",
-            abstract: "Create a session, or attach to it; with settings, change it.")
+            abstract: "Create a session, or change the settings of an existing one.")
 
         @Argument(help: ArgumentHelp("Its name.", valueName: "session"), completion: .sessions)
         var id: String
@@ -44,7 +44,8 @@ struct SessionCommand: AsyncParsableCommand {
     }
 
     struct List: DaemonCommand {
-        static let configuration = CommandConfiguration(commandName: "list", abstract: "All sessions.", aliases: ["ls"])
+        static let configuration = CommandConfiguration(
+            commandName: "list", abstract: "List sessions.", aliases: ["ls"])
         @OptionGroup var owner: OwnerOptions
         @OptionGroup(title: "Global options") var global: GlobalOptions
 
@@ -60,7 +61,7 @@ struct SessionCommand: AsyncParsableCommand {
 
     struct Show: DaemonCommand {
         static let configuration = CommandConfiguration(
-            commandName: "show", abstract: "One session with its settings and counts.")
+            commandName: "show", abstract: "Show a session with its settings and counts.")
 
         @Argument(help: ArgumentHelp("Its name.", valueName: "session"), completion: .sessions)
         var id: String
@@ -75,7 +76,7 @@ struct SessionCommand: AsyncParsableCommand {
     struct Set: DaemonCommand {
         static let configuration = CommandConfiguration(
             commandName: "set",
-            abstract: "Change some settings of a session; the others stay. 'name=default' unsets one.")
+            abstract: "Change settings of a session; 'name=default' unsets one.")
 
         @Argument(help: ArgumentHelp("Its name.", valueName: "session"), completion: .sessions)
         var id: String
@@ -86,10 +87,10 @@ struct SessionCommand: AsyncParsableCommand {
         @OptionGroup(title: "Global options") var global: GlobalOptions
 
         func run(_ session: CommandSession) async throws {
-            // Opening would make a session that is only misspelt.
+            // Opening it would create a session for a misspelt name.
             guard try await session.call(GetSession.self, SessionReference(id: id)).state != .invalidated else {
                 throw TransferError(
-                    .sessionInvalidated, "The session \"\(id)\" is over and has no settings to change.",
+                    .sessionInvalidated, "The session \"\(id)\" has ended and has no settings to change.",
                     details: ["session": .string(id)])
             }
             let change = try SessionSettings.change(settings, session)
@@ -102,7 +103,7 @@ struct SessionCommand: AsyncParsableCommand {
         typealias Method = PauseSession
         static let configuration = CommandConfiguration(
             commandName: "pause",
-            abstract: "Run none of its tasks, also those added later, until 'session resume'.")
+            abstract: "Run none of its tasks, including later ones, until 'session resume'.")
         @OptionGroup var name: SessionName
         @OptionGroup(title: "Global options") var global: GlobalOptions
     }
@@ -111,7 +112,7 @@ struct SessionCommand: AsyncParsableCommand {
         typealias Method = ResumeSession
         static let configuration = CommandConfiguration(
             commandName: "resume",
-            abstract: "Let its tasks run again; those that were paused themselves stay paused.")
+            abstract: "Let its tasks run again; tasks that were paused one by one stay paused.")
         @OptionGroup var name: SessionName
         @OptionGroup(title: "Global options") var global: GlobalOptions
     }
@@ -120,7 +121,7 @@ struct SessionCommand: AsyncParsableCommand {
         typealias Method = FinishSession
         static let configuration = CommandConfiguration(
             commandName: "finish",
-            abstract: "Take no more tasks; end when the last one is done.")
+            abstract: "Take no more tasks, and end after the last one.")
         @OptionGroup var name: SessionName
         @OptionGroup(title: "Global options") var global: GlobalOptions
     }
@@ -128,7 +129,7 @@ struct SessionCommand: AsyncParsableCommand {
     struct Invalidate: SessionStep {
         typealias Method = InvalidateSession
         static let configuration = CommandConfiguration(
-            commandName: "invalidate", abstract: "Cancel its tasks and end it.")
+            commandName: "invalidate", abstract: "Cancel the session's tasks and end it.")
         @OptionGroup var name: SessionName
         @OptionGroup(title: "Global options") var global: GlobalOptions
     }

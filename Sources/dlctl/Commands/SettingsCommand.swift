@@ -5,11 +5,11 @@ import TransferRPC
 struct SettingsCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
         commandName: "settings",
-        abstract: "Show every setting in force and where it comes from, or change global settings.",
+        abstract: "Show settings in force and their origins, or change global settings.",
         discussion: """
             'name=value' changes a setting durably, 'name=default' removes the change. Sizes and rates take 500k, 2M, \
-            1.5G; durations 30s, 5m, 7d. What cannot be changed this way is set in a configuration file, in the environment \
-            or on the daemon's command line. What a file says by now and the daemon does not use yet is shown too.
+            1.5G; durations 30s, 5m, 7d. Other settings are set in a configuration file, in the environment or on the \
+            daemon's command line. Values of a changed file that the daemon does not use yet are shown too.
 
             EXAMPLES:
               dlctl settings                           all of them
@@ -20,7 +20,7 @@ struct SettingsCommand: DaemonCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "Settings to change, or names of settings or sections to show; all without it.", valueName: "name=value"),
+            "Settings to change, or settings or sections to show; default: show all.", valueName: "name=value"),
         completion: .list(SettingName.allCases.map { $0.rawValue }))
     var words: [String] = []
 
@@ -50,8 +50,8 @@ struct SettingsCommand: DaemonCommand {
         guard let name = SettingName(rawValue: text) else {
             let known = SettingName.allCases.map(\.rawValue).joined(separator: ", ")
             throw CommandFailure.usage(
-                "\(Printable.text(text, limit: 40)): no setting that can be changed here. Those are: \(known); others are set in "
-                    + "a configuration file, see dld.yaml.")
+                "\(Printable.text(text, limit: 40)): not a setting that can be changed here. Changeable: \(known). Others are set in a "
+                    + "configuration file, see dld.yaml.")
         }
         return name
     }
@@ -82,7 +82,7 @@ enum SettingsSheet {
         return sheet.render()
     }
 
-    /// Under each setting what the files say by now, then what is overruled.
+    /// Under each setting the value that changed files give it, then the overruled values.
     static func render(_ list: ListSettings.Result) -> [StyledText] {
         var sheet = Sheet()
         for setting in list.settings {
@@ -92,7 +92,7 @@ enum SettingsSheet {
                     + StyledText("  (\(place(setting.place, setting.origin)))", .faint))
             if let pending = setting.pending {
                 let needed = setting.effect == .restart ? "restart" : "reload"
-                let remark = "  not in force before a \(needed): \(place(pending.place, pending.origin))"
+                let remark = "  takes effect after a \(needed): \(place(pending.place, pending.origin))"
                 sheet.add("", StyledText(Printable.text(pending.text), .bad) + StyledText(remark, .faint))
             }
             for other in setting.overruled ?? [] {
@@ -102,7 +102,7 @@ enum SettingsSheet {
         }
         var lines = sheet.render()
         if let problem = list.problem {
-            lines += ["", StyledText("The configuration as it is now would be refused:", .bad)]
+            lines += ["", StyledText("The changed configuration would be refused:", .bad)]
             lines += problem.split(separator: "\n").map { StyledText("  " + Printable.text(String($0))) }
         }
         return lines

@@ -1,7 +1,7 @@
 import TransferModel
 import TransferRPC
 
-/// Hands specs to the daemon and says what became of them: what `add`, `upload` and `fetch` share.
+/// Hands specs to the daemon and reports the result: shared by `add`, `upload` and `fetch`.
 struct Submission<Specs: RandomAccessCollection<TaskSpec>> where Specs.Index == Int {
     /// In portions: there may be millions, each made when it is asked for.
     var specs: Specs
@@ -10,7 +10,7 @@ struct Submission<Specs: RandomAccessCollection<TaskSpec>> where Specs.Index == 
     /// Shows progress and ends with the tasks.
     var waits: Bool
 
-    /// - Throws: what the daemon refuses; `CommandFailure.taskFailed` where it waits and one fails.
+    /// - Throws: the daemon's refusal; `CommandFailure.taskFailed` if it waits and one fails.
     func run(_ client: any DaemonCalling, _ command: CommandSession) async throws {
         let head =
             waits ? try await client.call(ListEvents.self, ListEvents.Parameters(after: .now, limit: 1)).head : nil
@@ -91,7 +91,7 @@ struct Submission<Specs: RandomAccessCollection<TaskSpec>> where Specs.Index == 
             || added[index].removed != true
                 && specs[specs.startIndex + index].resumeData != nil
         {
-            // Of one that was removed nobody knows more.
+            // Nothing more is known of a removed task.
             if added[index].removed == true { continue }
             known[index] = FollowedTask(try await client.call(GetTask.self, TaskReference(id: known[index].id)))
         }

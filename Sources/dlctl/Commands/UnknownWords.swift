@@ -8,7 +8,7 @@ struct UnknownCommand: Hashable {
     private let path: [String]
     private let guess: String?
 
-    /// nil if every word that stands for a command is one.
+    /// nil if every word in a command's place is a command.
     init?(_ arguments: [String], of root: any ParsableCommand.Type) {
         var path: [String] = []
         var level = root
@@ -34,7 +34,7 @@ struct UnknownCommand: Hashable {
     var message: String {
         let command = (["dlctl"] + path).joined(separator: " ")
         if path.isEmpty, word == "status" {
-            return "There is no command 'status'. 'dlctl info' says what the daemon is, 'dlctl stats' what it does."
+            return "There is no command 'status'. 'dlctl info' shows the daemon, 'dlctl stats' its figures."
         }
         let suggestion = guess.map { " Did you mean '\($0)'?" } ?? ""
         return
@@ -94,13 +94,19 @@ struct UnknownOption: Hashable {
     }
 }
 
-/// Why a value is refused, where ArgumentParser only says that it is.
+/// Why a value is refused; ArgumentParser only says that it is.
 enum WrongValue {
+    /// Commands with `--all`.
+    private static let selecting: Set = ["pause", "resume", "cancel", "retry", "remove", "rm", "wait"]
+
     static func reason(_ arguments: [String]) -> String? {
         let words = Array(arguments.prefix { $0 != "--" })
         for (index, word) in words.enumerated() {
             if word.hasPrefix("-"), word.dropFirst().first?.isNumber == true {
                 return "'\(Printable.text(word, limit: 40))' is below zero; ids and other numbers must not be."
+            }
+            if word == "all", selecting.contains(words.first ?? "") {
+                return "'all' is not an id; for all tasks use --all."
             }
             if word.count > 18, word.allSatisfy(\.isNumber), TaskID(argument: word) == nil {
                 return "'\(Printable.text(word, limit: 40))' is larger than any id."
@@ -118,7 +124,7 @@ enum WrongValue {
         if ChecksumArgument(argument: text) != nil { return nil }
         let shown = Printable.text(text, limit: 40)
         guard let mark = text.firstIndex(where: { $0 == ":" || $0 == "=" }) else {
-            return "'\(shown)' has no algorithm; say one, a colon and the value in hex, such as sha-256:9f86d0…."
+            return "'\(shown)' has no algorithm; write the algorithm, a colon and the value in hex: sha-256:9f86d0…."
         }
         guard let algorithm = ChecksumArgument.algorithm(text[..<mark].lowercased()) else {
             let known = DigestAlgorithm.allCases.map(\.rawValue).joined(separator: ", ")
@@ -133,11 +139,11 @@ enum WrongValue {
 
     private static func priority(_ text: String) -> String? {
         if TaskPriority(argument: text) != nil { return nil }
-        return "'\(Printable.text(text, limit: 40))' is not a priority; say low, normal, high or a number from 0 to 1."
+        return "'\(Printable.text(text, limit: 40))' is not a priority; use low, normal, high or a number from 0 to 1."
     }
 }
 
-/// Finds what a mistyped word was to be.
+/// Finds the word that was meant by a mistyped one.
 enum Spelling {
     /// nil if none is near.
     static func nearest(to word: String, among names: [String]) -> String? {

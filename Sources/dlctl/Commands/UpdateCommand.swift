@@ -4,13 +4,13 @@ import TransferRPC
 
 struct UpdateCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
-        commandName: "update", abstract: "Change tasks in place, also those that failed or were cancelled.",
+        commandName: "update", abstract: "Change tasks, including failed and cancelled ones.",
         discussion: """
-            With a new URL, mirrors, headers, credentials, proxy or checksum a running or waiting task begins another attempt at \
-            once; 'retry' takes up one that failed or was cancelled. It goes on from the bytes that are there if the \
-            server proves that it has the same version.
+            With a new URL, mirrors, headers, credentials, proxy or checksum, a running or waiting task starts another \
+            attempt at once; use 'retry' for one that failed or was cancelled. It resumes from its bytes if the server \
+            proves that it has the same version.
 
-            With -o or -d the file goes elsewhere, and what is there of it moves.
+            -o and -d change the destination; the partial file moves there.
 
             EXAMPLES:
               dlctl update 7 --url 'https://example.org/file.iso?signature=new' && dlctl retry 7
@@ -27,13 +27,13 @@ struct UpdateCommand: DaemonCommand {
 
     @Option(
         help: ArgumentHelp(
-            "s3Multipart: JSON file with partURLs, partSize, completeURL and abortURL, signed anew.", valueName: "file"),
+            "s3Multipart: JSON file with newly signed partURLs, partSize, completeURL and abortURL.", valueName: "file"),
         completion: .file())
     var s3: String?
 
     @Option(
         help: ArgumentHelp(
-            "Another URL of the same file; these replace all mirrors of the task, '' removes them.", valueName: "url"))
+            "Another URL of the same file; replaces all mirrors of the task, '' removes them.", valueName: "url"))
     var mirror: [String] = []
 
     @Option(
@@ -69,26 +69,26 @@ struct UpdateCommand: DaemonCommand {
     @Option(
         name: [.customShort("H", allowingJoined: true), .long],
         help: ArgumentHelp(
-            "A header 'Name: value', or @FILE with one a line; these replace all headers of the task, '' removes them.",
+            "A header 'Name: value', or @FILE with one per line; replaces all headers of the task, '' removes them.",
             valueName: "header"))
     var header: [String] = []
 
-    @Option(help: ArgumentHelp("A remark.", valueName: "text"))
+    @Option(help: ArgumentHelp("A note.", valueName: "text"))
     var description: String?
 
-    @Option(help: ArgumentHelp("Begin then: 22:30, +2h, now, or 2026-01-31T08:00:00Z.", valueName: "time"))
+    @Option(help: ArgumentHelp("Start at this time: 22:30, +2h, now, or 2026-01-31T08:00:00Z.", valueName: "time"))
     var at: MomentArgument?
 
-    @Option(help: ArgumentHelp("Fail if not done by then.", valueName: "time"))
+    @Option(help: ArgumentHelp("Fail if not done by this time.", valueName: "time"))
     var deadline: MomentArgument?
 
     @Option(
         help: ArgumentHelp(
-            "Place among tasks of its priority: first, last or a number.",
-            discussion: "First and last hold for tasks added later too.", valueName: "place"))
+            "Position among tasks of its priority: first, last or a number.",
+            discussion: "First and last also count for tasks added later.", valueName: "position"))
     var position: PlaceArgument?
 
-    @OptionGroup(title: "Credentials, which replace all that the task had") var credentials: CredentialOptions
+    @OptionGroup(title: "Credentials (replace all of the task's credentials)") var credentials: CredentialOptions
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
@@ -104,11 +104,13 @@ struct UpdateCommand: DaemonCommand {
         }
         if TaskChoice(ids).single == nil, output != nil || checksum != nil || url != nil || s3 != nil || !mirror.isEmpty
         {
-            throw ValidationError("--url, --s3, --mirror, -o and --checksum are of one file; name one task.")
+            throw ValidationError("--url, --s3, --mirror, -o and --checksum apply to one file; name one task.")
         }
-        if output == "-" { throw ValidationError("-o names a file, and standard output is not one; say -o ./-.") }
+        if output == "-" {
+            throw ValidationError("-o needs a file, not standard output; for a file of that name use -o ./-.")
+        }
         if let output, output.isEmpty || output.hasSuffix("/") {
-            throw ValidationError("-o names a file; '\(Printable.text(output, limit: 60))' is a folder, use -d.")
+            throw ValidationError("-o needs a file; '\(Printable.text(output, limit: 60))' is a folder, use -d.")
         }
     }
 

@@ -5,13 +5,13 @@ import TransferRPC
 struct UploadCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
         commandName: "upload",
-        abstract: "Queue uploads; print their ids.",
+        abstract: "Queue uploads and print their ids.",
         discussion: """
-            The last argument says where the files go. Without --protocol the server is asked how it takes uploads. \
-            Where it speaks tus or resumable uploads, or with post and multipart, it names each file itself. Else a \
-            URL that ends in / is a folder, and files keep their names in it. The command answers when the tasks are \
-            stored; they continue without it, and resume at the offset the server reports. The files must stay as they are \
-            until they are sent; standard input cannot be sent, for it cannot be read again.
+            The last argument is the URL the files go to. Without --protocol, dld asks the server how it takes uploads. \
+            With tus, resumable uploads, post and multipart, the server names each file. Otherwise a URL that ends in \
+            / is a folder, in which files keep their names. The command returns when the tasks are stored; they \
+            continue without it, and resume at the offset the server reports. Do not change the files until they are \
+            sent. Standard input cannot be sent, because it cannot be read twice.
 
             EXAMPLES:
               dlctl upload video.mp4 https://example.org/files/
@@ -24,7 +24,7 @@ struct UploadCommand: DaemonCommand {
         help: ArgumentHelp("The files, then the URL they go to.", valueName: "file-or-url"), completion: .file())
     var arguments: [String]
 
-    @Flag(name: [.short, .long], help: "Show progress and wait; the exit status tells how it ended.")
+    @Flag(name: [.short, .long], help: "Wait and show progress; the exit status tells how it ended.")
     var wait = false
 
     @OptionGroup(title: "Sending") var sending: SendingOptions
@@ -33,7 +33,7 @@ struct UploadCommand: DaemonCommand {
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func validate() throws {
-        if arguments.count < 2 { throw ValidationError("Name at least one file, and then the URL it goes to.") }
+        if arguments.count < 2 { throw ValidationError("Name at least one file, then the URL it goes to.") }
     }
 
     func run(_ session: CommandSession) async throws {
@@ -42,7 +42,7 @@ struct UploadCommand: DaemonCommand {
         scheduling.apply(to: &plan.template)
         try sending.apply(to: &plan.template)
         plan.clientToken = scheduling.clientToken
-        // What is wrong with the arguments is said before anybody is asked for a password.
+        // Wrong arguments are reported before the user is asked for a password.
         _ = try plan.specs()
         try Secrets(session: session).apply(request, to: &plan.template)
         let specs = try plan.specs()
@@ -69,7 +69,7 @@ struct SendingOptions: ParsableArguments {
     @Option(help: ArgumentHelp("multipart: name of the form's field for the file.", valueName: "field"))
     var form: String?
 
-    @Option(help: ArgumentHelp("multipart: a further field; may be repeated.", valueName: "name=value"))
+    @Option(help: ArgumentHelp("multipart: another field; may be repeated.", valueName: "name=value"))
     var field: [String] = []
 
     @Option(help: ArgumentHelp("Name to tell the server, or to give the file in a folder.", valueName: "name"))
@@ -84,7 +84,7 @@ struct SendingOptions: ParsableArguments {
     @Option(help: ArgumentHelp("resumable: version of the draft: 3, 5, 6 or 8.", valueName: "n"))
     var interopVersion: Int?
 
-    @Flag(help: "resumable: send with the creation, without asking first.")
+    @Flag(help: "resumable: send data with the creation request.")
     var optimistic = false
 
     @Option(
@@ -95,7 +95,7 @@ struct SendingOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "s3Multipart: JSON file with partURLs, partSize, completeURL and, to end it there, abortURL.",
+            "s3Multipart: JSON file with partURLs, partSize, completeURL and optionally abortURL.",
             valueName: "file"), completion: .file())
     var s3: String?
 
@@ -107,7 +107,7 @@ struct SendingOptions: ParsableArguments {
             throw ValidationError("--metadata: '\(Printable.text(text, limit: 40))' is not KEY=VALUE.")
         }
         if let sendChecksum, ChecksumArgument.algorithm(sendChecksum.lowercased()) == nil {
-            throw ValidationError("--send-checksum: '\(Printable.text(sendChecksum, limit: 40))' is no algorithm.")
+            throw ValidationError("--send-checksum: '\(Printable.text(sendChecksum, limit: 40))' is not an algorithm.")
         }
     }
 

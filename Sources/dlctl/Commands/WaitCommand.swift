@@ -5,17 +5,17 @@ import TransferRPC
 struct WaitCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
         commandName: "wait",
-        abstract: "Wait until tasks are over; the exit status tells how it ended.",
+        abstract: "Wait until tasks have ended; the exit status tells how.",
         discussion: """
-            Exits with 0 when all completed and with 1 when one failed or was cancelled. With --all it waits for \
-            every task that is queued, running or waiting now; paused ones are left out.
+            Exits with 0 if all completed, and with 1 if one failed or was cancelled. With --all it waits for every \
+            task that is queued, running or waiting now, but not for paused ones.
             """)
 
     @Argument(
         help: ArgumentHelp("Tasks to wait for, or ranges of ids such as 3-7.", valueName: "id"), completion: .tasks)
     var ids: [TaskArgument] = []
 
-    @Flag(help: "All tasks that are not over or paused.")
+    @Flag(help: "All tasks that are queued, running or waiting.")
     var all = false
 
     @Option(
@@ -28,7 +28,7 @@ struct WaitCommand: DaemonCommand {
 
     func validate() throws {
         let ways = [!ids.isEmpty, all, session != nil].count { $0 }
-        if ways != 1 { throw ValidationError("Name task ids, or a session with -s, or --all.") }
+        if ways != 1 { throw ValidationError("Name task ids, a session with -s, or --all.") }
     }
 
     func run(_ session: CommandSession) async throws {

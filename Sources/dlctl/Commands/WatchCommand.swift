@@ -5,15 +5,15 @@ import TransferRPC
 struct WatchCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch",
-        abstract: "Live screen: bars, rates, time left. Ctrl-C leaves; the tasks go on.",
+        abstract: "Show progress on a live screen. Ctrl-C leaves; the tasks continue.",
         discussion: """
-            Without ids it shows every task that runs or waits and goes on until Ctrl-C; with ids it ends when they \
-            are over, with the status 1 if one failed or was cancelled. Where the output is no terminal it prints a line for \
-            every change; with --json, every event, and of tasks that are over already the one that ended them.
+            Without ids it shows every running and waiting task until Ctrl-C. With ids it ends when all of them have \
+            ended, with status 1 if one failed or was cancelled. If the output is not a terminal it prints a line for \
+            every change; with --json, every event, and for tasks that have already ended the event that ended them.
             """)
 
     @Argument(
-        help: ArgumentHelp("Tasks to watch, or ranges of ids such as 3-7; all without it.", valueName: "id"),
+        help: ArgumentHelp("Tasks to watch, or ranges of ids such as 3-7; default: all.", valueName: "id"),
         completion: .tasks)
     var ids: [TaskArgument] = []
 

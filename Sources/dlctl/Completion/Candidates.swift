@@ -17,7 +17,7 @@ extension CompletionKind {
 /// Something that a shell can put in place of the word at the cursor.
 struct Candidate: Hashable {
     var word: String
-    /// What zsh and fish show beside it.
+    /// The description that zsh and fish show next to it.
     var note = ""
 
     /// One line, as the generated script of the shell reads it.
@@ -27,13 +27,13 @@ struct Candidate: Hashable {
             let word = word.replacing("\\", with: "\\\\").replacing(":", with: "\\:")
             return note.isEmpty ? word : "\(word):\(note)"
         case .fish?: return note.isEmpty ? word : "\(word)\t\(note)"
-        // compgen -W expands what it reads, even commands, but for what is quoted.
+        // compgen -W expands its input, even commands, except quoted text.
         default: return "'" + word.replacing("'", with: "'\\''") + "'"
         }
     }
 }
 
-/// The newest tasks whose ids begin with what was typed.
+/// The newest tasks whose ids begin with the typed text.
 struct TaskCandidates {
     private let request: CompletionRequest
 
@@ -61,7 +61,7 @@ struct TaskCandidates {
         return found
     }
 
-    /// What precedes the id at the cursor, its beginning, and what it has to exceed: of `3-1` these are `3-`, `1` and 3.
+    /// The text before the id at the cursor, the id's beginning, and its lower bound: for `3-1`, these are `3-`, `1` and 3.
     static func parts(_ word: String) -> (head: String, prefix: String, floor: Int64) {
         guard let dash = word.firstIndex(of: "-") else { return ("", word, 0) }
         let head = word[...dash]
@@ -104,7 +104,7 @@ struct TaskCandidates {
     }
 }
 
-/// The sessions whose names begin with what was typed.
+/// The sessions whose names begin with the typed text.
 struct SessionCandidates {
     private let request: CompletionRequest
 
@@ -118,7 +118,7 @@ struct SessionCandidates {
             .prefix(Self.most).map { Candidate(word: $0.id, note: $0.state.rawValue) }
     }
 
-    /// bash leaves some expansions in what it puts in.
+    /// bash keeps some expansions in inserted text.
     private static func isOffered(_ name: String) -> Bool {
         let isExpanded = CompletionShell.requesting == .bash && name.contains { "$`".contains($0) }
         return name == Printable.text(name) && !isExpanded

@@ -3,8 +3,8 @@ import Glibc
 import TransferModel
 import TransferRPC
 
-/// A shell's question what the word at the cursor may become. It is answered at once, or with nothing: nothing is
-/// printed beside the answer, and no daemon is started for it.
+/// A shell's request for completions of the word at the cursor. It is answered at once or not at all; nothing else is
+/// printed, and no daemon is started.
 struct CompletionRequest: Sendable {
     /// As the shell parts them; bash parts at `=` and `:` too.
     private var words: [String]
@@ -21,7 +21,7 @@ struct CompletionRequest: Sendable {
     /// All others, which need not be offered again.
     var others: Set<String> { Set(words.indices.filter { $0 != index }.map { words[$0] }) }
 
-    /// The command, without what was typed before it.
+    /// The command, without the text before it.
     var command: String {
         let names = Dlctl.configuration.subcommands.flatMap {
             [$0.configuration.commandName ?? ""] + $0.configuration.aliases
@@ -34,7 +34,7 @@ struct CompletionRequest: Sendable {
     /// How long a person waits for a key.
     private static let patience = Duration.seconds(1)
 
-    /// - Parameter find: what may stand at the cursor.
+    /// - Parameter find: returns the candidates at the cursor.
     /// - Returns: lines for the generated script; none if the daemon does not answer.
     func answer(
         _ find: (CompletionRequest, any DaemonCalling) async throws -> [Candidate]

@@ -1,7 +1,7 @@
 import Glibc
 import TransferClient
 
-/// Finds the daemon, starts it where nobody answers and that is allowed, and translates what goes wrong.
+/// Finds the daemon, starts it if none answers and that is allowed, and explains failures.
 struct DaemonAccess: Sendable {
     /// `--socket`.
     var socket: String?
@@ -19,13 +19,13 @@ struct DaemonAccess: Sendable {
     /// A service manager starts the daemon again within this time (RestartSec=2).
     static let restart = Duration.seconds(3)
 
-    /// How long a daemon that was lost is waited for where it is not this program's to start.
+    /// How long a lost daemon is waited for if this program may not start it.
     static let longestOutage = Duration.seconds(60)
 
     /// Where this user's own daemon is looked for, in order; an explicit path is the only one.
     private var own: [String] { candidates.filter { !DaemonClient.systemSocketPaths.contains($0) || isExplicit } }
 
-    /// The system's daemon serves whoever has none of their own.
+    /// The system daemon serves users who have none of their own.
     private var shared: [String] { candidates.filter { !own.contains($0) } }
 
     private var candidates: [String] {
@@ -41,10 +41,10 @@ struct DaemonAccess: Sendable {
 
     private var isExplicit: Bool { explicit != nil }
 
-    /// - Throws: `CommandFailure.noDaemon` where none answers and none could be started, or where this user is kept out.
+    /// - Throws: `CommandFailure.noDaemon` if none answers and none could be started, or if this user is kept out.
     func connect() async throws -> DaemonClient {
         if !isExplicit, !system, let runtime = DaemonClient.unusableRuntimeFolder(environment: environment) {
-            remark("XDG_RUNTIME_DIR \(Printable.text(runtime.path)) \(runtime.reason) and is passed over")
+            remark("XDG_RUNTIME_DIR \(Printable.text(runtime.path)) \(runtime.reason) and is ignored")
         }
         let (found, reasons) = try await look(own + shared)
         if let found { return found }
@@ -57,20 +57,21 @@ struct DaemonAccess: Sendable {
     }
 
     /// The daemon that runs, if one does; none is started.
-    /// - Throws: `CommandFailure.noDaemon` where this user is kept out.
+    /// - Throws: `CommandFailure.noDaemon` if this user is kept out.
     func connectToRunning() async throws -> DaemonClient? { try await look(own + shared).found }
 
-    /// Looks once for a daemon that was lost, and starts this user's own again if it died and nobody else does.
-    /// - Parameter place: where it was; the tasks of one daemon are not another's.
-    /// - Returns: nil where it is to be looked for again.
-    /// - Throws: `CommandFailure.noDaemon` where it did not come back, could not be started, or keeps this user out.
+    /// Looks once for a lost daemon, and restarts this user's own if it died and nothing else restarts it.
+    /// - Parameter place: its previous socket; the tasks of one daemon are not another's.
+    /// - Returns: nil if it must be looked for again.
+    /// - Throws: `CommandFailure.noDaemon` if it did not come back, could not be started, or keeps this user out.
     func reconnect(to place: String, _ outage: Outage) async throws -> DaemonClient? {
         let isOwn = own.contains(place)
         // Another daemon may be behind a path that was named, with a state folder that is not known here.
         let isToBeStarted = isOwn && mayStart && !isExplicit && own.contains(where: Self.isLeftBehind)
         if outage.attempts == 1, !isToBeStarted {
             remark(
-                "the daemon at \(Printable.text(place)) is gone; trying for \(Self.longestOutage.components.seconds) s")
+                "the daemon at \(Printable.text(place)) is gone; waiting \(Self.longestOutage.components.seconds) s for it"
+            )
         }
         let (found, reasons) = try await look(isOwn ? own : [place])
         if outage.waited >= Self.longestOutage { throw lost(place, reasons) }
@@ -84,7 +85,7 @@ struct DaemonAccess: Sendable {
     private func lost(_ place: String, _ reasons: [String]) -> CommandFailure {
         let advice =
             DaemonClient.systemSocketPaths.contains(place)
-            ? "systemctl status dld.service says why" : "start one with: \(isExplicit ? "dld" : "dlctl start")"
+            ? "systemctl status dld.service tells why" : "start one with: \(isExplicit ? "dld" : "dlctl start")"
         return .noDaemon(
             "the daemon at \(Printable.text(place)) did not come back within \(Self.longestOutage.components.seconds) s; "
                 + "its tasks continue when it does (\(advice))\n" + reasons.joined(separator: "\n"))
@@ -101,7 +102,7 @@ struct DaemonAccess: Sendable {
         if let explicit, let path, path != ofState, let owner = Self.otherOwner(of: path) {
             throw CommandFailure.noDaemon(
                 "no daemon answers at \(explicit.name) \(Printable.text(explicit.path)), and none is started there: \(owner); "
-                    + "start the daemon that belongs there, or name a socket in a folder of your own")
+                    + "start the daemon that belongs there, or name a socket in your own folder")
         }
         if let explicit, let path, path != ofState { try await refuseSecond(explicit.name, path) }
         let launcher = DaemonLauncher(environment: environment, socket: path, program: program)
@@ -110,7 +111,7 @@ struct DaemonAccess: Sendable {
         return try await launcher.start { try await look(own).found }
     }
 
-    /// A second daemon cannot have the state folder of the first, and one that is made anew has none of the tasks that are looked for.
+    /// A second daemon cannot use the state folder of the first, and one with a new folder has none of the tasks.
     private func refuseSecond(_ name: String, _ path: String) async throws {
         var environment = environment
         environment["DLD_SOCKET"] = nil
@@ -124,8 +125,8 @@ struct DaemonAccess: Sendable {
         }
         if path.hasSuffix("/dld.sock"), !usual.contains(path), access(PathText.folder(of: path), F_OK) != 0 {
             throw CommandFailure.noDaemon(
-                "no daemon answers at \(name) \(Printable.text(path)), and its folder is gone; if that was a state folder "
-                    + "and was moved, start dld on it where it is now, or make the folder for a new queue")
+                "no daemon answers at \(name) \(Printable.text(path)), and its folder does not exist; if a state folder "
+                    + "was moved, start dld on it at its new path, or create the folder for a new queue")
         }
     }
 
@@ -148,8 +149,8 @@ struct DaemonAccess: Sendable {
     private static let longestPath = 107
 
     /// Connects to the first that answers.
-    /// - Throws: `CommandFailure.noDaemon` where one that is meant keeps the user out, or ends the connection: no other daemon takes
-    ///   its place. The system's is not meant where nobody said so.
+    /// - Throws: `CommandFailure.noDaemon` if the intended daemon keeps the user out or ends the connection: no other daemon
+    ///   replaces it. The system daemon is intended only if the user said so.
     private func look(_ paths: [String]) async throws -> (found: DaemonClient?, reasons: [String]) {
         try Descriptors.require()
         var reasons: [String] = []
@@ -177,7 +178,7 @@ struct DaemonAccess: Sendable {
 }
 
 extension ClientError {
-    /// Without what is said above it.
+    /// Without the part that the line above already says.
     fileprivate var brief: String {
         switch self {
         case .noDaemon(let socket, let reason), .notPermitted(let socket, let reason):

@@ -6,7 +6,7 @@ import TransferModel
 /// Starts `dld` for this user in the background: own session, no terminal, output to a log file in the state folder.
 struct DaemonLauncher: Sendable {
     var environment: [String: String]
-    /// Passed on as `--socket` where the caller named one.
+    /// Passed on as `--socket` if the caller named one.
     var socket: String?
     /// Name of the daemon's executable.
     var program = "dld"
@@ -20,12 +20,12 @@ struct DaemonLauncher: Sendable {
     private static let setSession: Int16 = 0x80
     private static let shell = "/bin/sh"
 
-    /// Starts the daemon and returns what `attempt` first answers other than nil.
-    /// - Throws: `CommandFailure.noDaemon` with the log's last lines where it ends or does not answer in time.
+    /// Starts the daemon and returns the first result of `attempt` that is not nil.
+    /// - Throws: `CommandFailure.noDaemon` with the log's last lines if it ends or does not answer in time.
     func start<Client>(until attempt: () async throws -> Client?) async throws -> Client {
         guard let program = Self.find(program, environment: environment) else {
             throw CommandFailure.noDaemon(
-                "no daemon answers, and dld is neither beside dlctl nor in PATH; install it or name its --socket")
+                "no daemon answers, and dld is neither next to dlctl nor in PATH; install it, or name its --socket")
         }
         let log = try logFile()
         Self.turn(log)
@@ -52,7 +52,7 @@ struct DaemonLauncher: Sendable {
                 + Self.tail(log, from: offset))
     }
 
-    /// `name` beside this very program, else in PATH.
+    /// `name` next to this program, else in PATH.
     static func find(_ name: String, environment: [String: String]) -> String? {
         var candidates: [String] = []
         if let own = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") {
@@ -77,7 +77,8 @@ struct DaemonLauncher: Sendable {
         }
         guard Self.makePrivate(folder) else {
             throw CommandFailure.noDaemon(
-                "cannot start dld: its state folder \(folder) cannot be made (\(Self.reason()))" + Self.remedy(folder))
+                "cannot start dld: its state folder \(folder) cannot be created (\(Self.reason()))"
+                    + Self.remedy(folder))
         }
         guard access(folder, W_OK | X_OK) == 0 else {
             throw CommandFailure.noDaemon(
@@ -90,7 +91,7 @@ struct DaemonLauncher: Sendable {
     private static func remedy(_ folder: String) -> String {
         guard let barrier = Barrier(to: folder + "/dld.log") ?? Barrier(to: folder) else {
             return
-                "; name a folder of your own with XDG_STATE_HOME, or use the system's daemon, which does not answer now: "
+                "; name a folder of your own with XDG_STATE_HOME, or start the system daemon: "
                 + "sudo systemctl enable --now dld.service dld.socket"
         }
         return
@@ -149,17 +150,17 @@ struct DaemonLauncher: Sendable {
         return status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + (status & 0x7F)
     }
 
-    /// What dld has from this program, and what keeps it from writing its state and its log.
+    /// A file-size limit that dld inherits from this program and that keeps it from writing its state and its log.
     private static var limit: String {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0, limit.rlim_cur < UInt(Int64.max)
         else {
             return ""
         }
-        return "; this shell limits files to \(limit.rlim_cur) bytes (ulimit -f), and so dld"
+        return "; this shell limits files to \(limit.rlim_cur) bytes (ulimit -f), which applies to dld too"
     }
 
-    /// Puts a log that has grown long beside the new one; nobody else bounds it.
+    /// Renames a log that has grown long; nothing else bounds it.
     private static func turn(_ log: String) {
         if size(of: log) > longestLog { rename(log, log + ".1") }
     }
@@ -179,7 +180,7 @@ struct DaemonLauncher: Sendable {
         var buffer = [UInt8](repeating: 0, count: 8192)
         let count = fread(&buffer, 1, buffer.count, handle)
         let lines = String(decoding: buffer.prefix(count), as: UTF8.self).split(separator: "\n").suffix(10)
-        if lines.isEmpty { return "; its log \(path) says nothing" }
+        if lines.isEmpty { return "; its log \(path) is empty" }
         return ". From its log \(path):\n" + lines.map { "  " + Printable.text(String($0)) }.joined(separator: "\n")
     }
 

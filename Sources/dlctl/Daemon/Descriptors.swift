@@ -5,8 +5,8 @@ enum Descriptors {
     /// The event loop has three, the signals as many, the connection two; the rest is for files.
     static let needed = 12
 
-    /// The event loop ends the process where it can have none, so this is looked at before it is made.
-    /// - Throws: `CommandFailure.local` where too few are free.
+    /// The event loop ends the process if it gets none, so this is checked first.
+    /// - Throws: `CommandFailure.local` if too few are free.
     static func require() throws {
         var opened: [Int32] = []
         defer { for descriptor in opened { close(descriptor) } }

@@ -16,7 +16,7 @@ struct ManualPage {
         lines.append(".\\\" Generated from the declarations of dlctl's commands; do not edit.")
         lines.append(".TH DLCTL 1 \"\" \"dld \(Dlctl.version)\" \"User Commands\"")
         section("NAME")
-        text("dlctl - hand downloads and uploads to dld, the background transfer daemon, and look after them")
+        text("dlctl - command line of dld, the background transfer daemon")
         section("SYNOPSIS")
         lines.append(".B dlctl")
         lines.append(".I command")
@@ -24,7 +24,7 @@ struct ManualPage {
         section("DESCRIPTION")
         text(Self.description)
         section("GLOBAL OPTIONS")
-        text("Every command takes them, before or after its name.")
+        text("Every command accepts these, before or after its name.")
         let leaves = commands(root)
         for argument in leaves.first?.arguments ?? [] where argument.sectionTitle == Self.globalTitle {
             write(argument)
@@ -103,7 +103,7 @@ struct ManualPage {
         }
     }
 
-    /// Paragraphs; indented lines and what stands below `EXAMPLES:` keep their line breaks.
+    /// Paragraphs; indented lines and all lines below `EXAMPLES:` keep their line breaks.
     private mutating func block(_ discussion: String) {
         var verbatim = false
         for line in discussion.split(separator: "\n", omittingEmptySubsequences: false) {
@@ -136,7 +136,7 @@ struct ManualPage {
         }
     }
 
-    /// The same for a line of its own, where a leading dot would be a macro.
+    /// The same for a whole line, in which a leading dot would be a macro.
     private static func protected(_ line: String) -> String {
         let text = escaped(line)
         return text.hasPrefix(".") ? "\\&" + text : text
@@ -163,10 +163,10 @@ extension ManualPage {
         Part(
             title: "EXIT STATUS",
             entries: [
-                ("0", "Done."), ("1", "A task failed or was cancelled."), ("2", "Wrong use of the command line."),
-                ("3", "No daemon answers, and none could be started; or this user may not connect to it."),
+                ("0", "Done."), ("1", "A task failed or was cancelled."), ("2", "Wrong usage."),
+                ("3", "No daemon answers and none could be started, or this user may not connect to it."),
                 ("4", "The daemon refused."),
-                ("130", "Interrupted with Ctrl-C; tasks go on in the daemon."),
+                ("130", "Interrupted with Ctrl-C; tasks continue in the daemon."),
             ]),
         Part(
             title: "ENVIRONMENT",
@@ -180,21 +180,21 @@ extension ManualPage {
                 ),
                 (
                     "XDG_RUNTIME_DIR",
-                    "A socket of the user's daemon is dld/dld.sock below it, unless it is another user's or too long."
+                    "The user's daemon also listens on dld/dld.sock below it, unless it is another user's or too long."
                 ),
-                ("XDG_STATE_HOME", "The daemon's state is in dld below it; ~/.local/state without it."),
-                ("NO_COLOR", "Switches colours off if it is set and not empty."),
-                ("COLUMNS", "Width of the output if the terminal does not tell."),
+                ("XDG_STATE_HOME", "The daemon's state is in dld below it; default: ~/.local/state."),
+                ("NO_COLOR", "Disables colours if set and not empty."),
+                ("COLUMNS", "Width of the output if the terminal does not report it."),
             ]),
         Part(
             title: "FILES",
             entries: [
-                ("~/.local/state/dld/dld.sock", "Socket of the user's daemon, which is looked for first."),
+                ("~/.local/state/dld/dld.sock", "Socket of the user's daemon; tried first."),
                 (
                     "$XDG_RUNTIME_DIR/dld/dld.sock",
-                    "Another one, if that variable is set; systemd's, with dld.socket."
+                    "Another socket of it, if that variable is set; with dld.socket, systemd's."
                 ),
-                ("/run/dld/dld.sock", "Socket of the system's daemon."),
+                ("/run/dld/dld.sock", "Socket of the system daemon."),
                 (
                     "~/.local/state/dld/dld.log",
                     "The log of a daemon that dlctl started. Beyond 10 MiB the next start moves it to dld.log.1."

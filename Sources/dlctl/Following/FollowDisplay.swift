@@ -1,7 +1,7 @@
 import TransferModel
 import TransferRPC
 
-/// Shows what a followed set of tasks does; the loop calls it, it decides nothing.
+/// Shows a followed set of tasks. The loop calls it; it decides nothing.
 protocol FollowDisplay {
     mutating func show(_ changes: [FollowState.Change], _ state: FollowState, now: Timestamp)
     mutating func ended(_ view: TaskView)

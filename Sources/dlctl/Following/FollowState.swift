@@ -2,7 +2,7 @@ import TransferModel
 
 /// Everything a live display draws from: tasks in the order they were given, the place in the event log, the link.
 ///
-/// A value stepped with snapshots and events; what changed comes back, so that a log of lines can be printed from it.
+/// A value stepped with snapshots and events. It returns the changes, from which a log of lines can be printed.
 struct FollowState: Sendable {
     enum Link: Hashable, Sendable {
         case connected
@@ -63,7 +63,7 @@ struct FollowState: Sendable {
         return before == .connected ? [] : [.linkRestored]
     }
 
-    /// Takes a snapshot of a task; what differs in state is a change.
+    /// Takes a snapshot of a task; a different state is a change.
     mutating func take(_ snapshot: FollowedTask) -> [Change] {
         let before = tasks[snapshot.id]
         if before == nil { order.append(snapshot.id) }

@@ -10,7 +10,7 @@ struct FollowedTask: Hashable, Sendable {
     var state: TaskState
     var phase: TaskPhase?
     var reason: WaitReason?
-    /// Its bytes go out; `received` and `expected` then count what was sent and is to be sent.
+    /// Its bytes go out; `received` and `expected` then count the bytes sent and to be sent.
     var isUpload = false
     var received: ByteCount = 0
     /// nil while unknown.
@@ -24,7 +24,7 @@ struct FollowedTask: Hashable, Sendable {
     var error: TransferError?
     /// Of the server's last answer.
     var status: Int64?
-    /// Where the present attempt, or the last one, went on.
+    /// The offset from which the current attempt, or the last one, resumed.
     var resumedFrom: ByteCount = 0
     var file: String?
     var startedAt: Timestamp?
@@ -50,7 +50,7 @@ struct FollowedTask: Hashable, Sendable {
     }
 }
 
-/// Chooses the shortest name that people recognize a task by.
+/// Chooses the shortest name by which a user recognizes a task.
 enum TaskName {
     static func of(
         file: String?, destination: Destination?, source: String? = nil, suggested: String?, url: String?,
@@ -68,7 +68,7 @@ enum TaskName {
         return Printable.text(name)
     }
 
-    /// The last path component without query and fragment; the host where the path has none.
+    /// The last path component without query and fragment; the host if the path has none.
     static func ofURL(_ url: String) -> String {
         if url.lowercased().hasPrefix("data:") { return DisplayWidth.end(url, 24) }
         let plain = url.prefix { $0 != "?" && $0 != "#" }
@@ -95,7 +95,7 @@ extension Substring {
 }
 
 enum PercentText {
-    /// `%41` → `A`; the text as it stands where that is not UTF-8.
+    /// `%41` → `A`; the unchanged text if that is not UTF-8.
     static func decoded(_ text: String) -> String {
         var bytes: [UInt8] = []
         var rest = Array(text.utf8)[...]

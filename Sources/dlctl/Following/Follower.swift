@@ -11,7 +11,7 @@ struct Follower {
     var reconnect: LinkPump.Reconnect
 
     /// - Returns: how the tasks stood at the end.
-    /// - Throws: `CommandFailure.interrupted`, or `.refused` where the daemon does not let this be followed.
+    /// - Throws: `CommandFailure.interrupted`, or `.refused` if the daemon does not allow following these tasks.
     func run(_ client: any DaemonCalling, display: any FollowDisplay) async throws -> FollowState {
         let (inputs, continuation) = AsyncStream.makeStream(of: FollowInput.self)
         let signals = Signals([SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGCONT, SIGTSTP]) { continuation.yield(.signal($0)) }

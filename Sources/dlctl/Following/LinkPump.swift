@@ -13,8 +13,8 @@ struct LinkPump {
     private var connections = 0
     private var outage = Outage()
 
-    /// - Returns: nil where the daemon is to be looked for again.
-    /// - Throws: `CommandFailure` where it is not.
+    /// - Returns: nil if the daemon must be looked for again.
+    /// - Throws: `CommandFailure` if it must not.
     typealias Reconnect = @Sendable (Outage) async throws -> (any DaemonCalling)?
 
     init(_ plan: FollowPlan, reconnect: @escaping Reconnect, yield: @escaping @Sendable (FollowInput) -> Void) {
@@ -44,7 +44,7 @@ struct LinkPump {
         }
     }
 
-    /// Serves one connection to its end; true where going on makes no sense.
+    /// Serves one connection to its end; true if continuing makes no sense.
     private mutating func serve(_ client: any DaemonCalling) async -> Bool {
         do {
             let (head, events) = try await client.follow(parameters())
@@ -147,7 +147,7 @@ struct LinkPump {
 }
 
 extension ClientError {
-    /// A connection made anew would be accepted, and not be answered either.
+    /// A new connection would be accepted, but not answered either.
     var isSilence: Bool {
         switch self {
         case .noAnswer: true

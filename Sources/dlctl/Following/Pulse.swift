@@ -25,8 +25,8 @@ struct Pulse {
 
     func cancel() { task.cancel() }
 
-    /// To be asked when there are no more events.
-    /// - Throws: `ClientError` where that is because the daemon did not answer.
+    /// Called when there are no more events.
+    /// - Throws: `ClientError` if that is because the daemon did not answer.
     func requireAnswer() async throws {
         task.cancel()
         if case .failure(let error as ClientError) = await task.result, error.isSilence { throw error }

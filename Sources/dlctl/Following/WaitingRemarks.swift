@@ -1,8 +1,8 @@
 import TransferModel
 import TransferRPC
 
-/// Says why a request that somebody waits for has no answer yet, when it is tried again and how to stop: one line for each
-/// attempt that failed, and one where nothing has happened for a while.
+/// Says why an awaited request has no answer yet, when it is tried again and how to stop: one line for each failed
+/// attempt, and one if nothing has happened for a while.
 struct WaitingRemarks: FollowDisplay {
     private let say: (String) -> Void
     private var hasSaidHow = false
@@ -40,14 +40,14 @@ struct WaitingRemarks: FollowDisplay {
         hasSaidHow = true
     }
 
-    /// nil where the state needs no words.
+    /// nil if the state needs no words.
     private static func text(_ task: FollowedTask, now: Timestamp) -> String? {
         switch task.state {
         case .waiting:
             let cause = task.error.map { "\($0.code.rawValue): \(CommandWords.text($0.message, task: task.id))" }
             return [cause ?? "waiting.", task.nextAttemptAt.map { next($0.since(now)) }].compactMap(\.self)
                 .joined(separator: " ")
-        case .paused: return "paused; dlctl resume \(task.id) lets it go on."
+        case .paused: return "paused; to resume it: dlctl resume \(task.id)"
         case .queued, .running, .completed, .failed, .cancelled: return nil
         }
     }

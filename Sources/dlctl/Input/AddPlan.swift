@@ -1,7 +1,7 @@
 import Metalink
 import TransferModel
 
-/// Turns what `add` was given into the specs it sends: pure, so that every combination can be tested.
+/// Turns the arguments of `add` into specs: pure, so that every combination can be tested.
 struct AddPlan {
     var urls: [String] = []
     /// `urls` may have curl's globs.
@@ -11,7 +11,7 @@ struct AddPlan {
     var entries: [ListFile.Entry] = []
     /// What Metalink documents name.
     var files: [Metalink.File] = []
-    /// Made from the options; what all tasks share.
+    /// Made from the options; shared by all tasks.
     var template = TaskSpec()
     var output: String?
     var directory: String?
@@ -20,7 +20,7 @@ struct AddPlan {
     var preserveTime = false
     var clientToken: String?
     var resumeData: String?
-    /// Absolute; what relative paths are seen from, and the folder of downloads that name none.
+    /// Absolute; the base of relative paths, and the folder of downloads that name none.
     var currentFolder: String
     /// The session names a folder, so the current one is not imposed.
     var sessionHasDirectory = false
@@ -58,7 +58,7 @@ struct AddPlan {
         return specs
     }
 
-    /// The URLs that an argument stands for. Those with scheme data hold any text, which is no pattern.
+    /// The URLs of an argument. data: URLs hold arbitrary text and are not patterns.
     private func pattern(_ url: String) throws -> URLPattern {
         guard usesPatterns, !url.lowercased().hasPrefix("data:") else { return URLPattern(literal: url) }
         do {
@@ -87,16 +87,16 @@ struct AddPlan {
             if !isNamedApart {
                 throw CommandFailure.usage(
                     "-o names one file, but there are \(count) URLs; use -d, out= in a list, "
-                        + "or #1 in -o for what the first [] or {} of each URL stands for")
+                        + "or use #1 in -o for the value of the first [] or {} of each URL")
             }
         }
         if checksum != nil {
             throw CommandFailure.usage(
-                "--checksum is of one file, but there are \(count) URLs; use checksum= in a list")
+                "--checksum applies to one file, but there are \(count) URLs; use checksum= in a list")
         }
         if !mirrors.isEmpty {
             throw CommandFailure.usage(
-                "--mirror is of one file, but there are \(count) URLs; put mirrors behind tabs in a list")
+                "--mirror applies to one file, but there are \(count) URLs; in a list, put mirrors after tabs")
         }
     }
 
@@ -133,7 +133,7 @@ struct AddPlan {
         return spec
     }
 
-    /// URL, destination and the rest come from `resumeData`, but for what is said otherwise.
+    /// URL, destination and the rest come from `resumeData`, unless options say otherwise.
     func spec(resumeData: String) -> TaskSpec {
         var spec = base()
         spec.resumeData = resumeData

@@ -1,6 +1,6 @@
 import TransferModel
 
-/// The specs of an `AddPlan`, each made when it is asked for: a pattern may stand for millions.
+/// The specs of an `AddPlan`, made lazily: a pattern may match millions.
 struct AddSpecs: RandomAccessCollection {
     private let plan: AddPlan
     private let patterns: [URLPattern]

@@ -1,6 +1,6 @@
 import TransferModel
 
-/// `name=value` on the command line, as `settings` and `session set` take it: sizes, durations and lists as people
+/// `name=value` on the command line, as `settings` and `session set` take it: sizes, durations and lists as users
 /// write them, JSON for the rest.
 struct Assignment: Hashable {
     var name: String
@@ -17,7 +17,7 @@ struct Assignment: Hashable {
         case count, bytes, rate, seconds, flag, text, words([String]), json
     }
 
-    /// - Throws: `CommandFailure.usage` with what is accepted.
+    /// - Throws: `CommandFailure.usage` with the accepted forms.
     func parsed(as form: Form) throws -> JSONValue {
         if ["default", "null", "unset"].contains(value) { return .null }
         switch form {
@@ -68,12 +68,12 @@ extension SettingName {
         }
     }
 
-    /// The value as people read it.
+    /// The value for users.
     func text(_ value: JSONValue) -> String { form.text(value) }
 }
 
 extension Assignment.Form {
-    /// The value as people read it.
+    /// The value for users.
     func text(_ value: JSONValue) -> String {
         switch self {
         case .rate: value.integerValue.map { Figures.limit(ByteRate($0)) } ?? "?"

@@ -10,7 +10,7 @@ enum JSONText {
         value.stringValue ?? (try? Console.encode(value)) ?? "?"
     }
 
-    /// Without a fraction where it is whole.
+    /// Without a fraction if it is whole.
     static func number(_ value: Double) -> String {
         Int64(exactly: value).map(String.init) ?? "\(value)"
     }

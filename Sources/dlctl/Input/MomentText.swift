@@ -1,7 +1,7 @@
 import Glibc
 import TransferModel
 
-/// Reads points in time that people type: RFC 3339, `HH:MM` (the next one, local time), `+30m`, `+2h`, `tomorrow HH:MM`.
+/// Reads times as users type them: RFC 3339, `HH:MM` (the next one, local time), `+30m`, `+2h`, `tomorrow HH:MM`.
 enum MomentText {
     static func timestamp(_ text: String, now: Timestamp) -> Timestamp? {
         if text == "now" { return now }
@@ -35,7 +35,7 @@ enum MomentText {
         return ClockTime(hour: numbers[0], minute: numbers[1], second: numbers[2])
     }
 
-    /// The given time of day in the process's time zone: today's, or tomorrow's where that has passed.
+    /// The given time of day in the process's time zone: today's, or tomorrow's if that has passed.
     ///
     /// `mktime` finds the day's offset itself (mktime(3), `tm_isdst` -1), so a change of summer time in between is right.
     private static func next(_ clock: ClockTime, after now: Timestamp, daysLater: Int32) -> Timestamp? {

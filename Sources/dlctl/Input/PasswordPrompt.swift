@@ -10,7 +10,7 @@ struct PasswordPrompt: ~Copyable {
     /// Its reading end has the number of each signal.
     private let wake: (reading: Int32, writing: Int32)
 
-    /// - Throws: `CommandFailure.interrupted`; `CommandFailure.usage` where there is no terminal.
+    /// - Throws: `CommandFailure.interrupted`; `CommandFailure.usage` if there is no terminal.
     static func ask(_ question: String) throws -> String {
         let prompt = try PasswordPrompt(question)
         let writing = prompt.wake.writing

@@ -1,7 +1,7 @@
-/// Makes the paths that people give absolute before they travel: the daemon has another current folder.
+/// Makes paths absolute before they are sent: the daemon has another current folder.
 enum PathText {
-    /// `path` seen from `folder`, with `.` and empty components dropped; `..` is left to the kernel, which knows the links.
-    /// - Parameter folder: where it is empty a relative path stays as it is, for the daemon to refuse.
+    /// `path` seen from `folder`, with `.` and empty components dropped; `..` is left in place, since only the kernel knows the links.
+    /// - Parameter folder: if it is empty, a relative path is not changed, and the daemon refuses it.
     static func absolute(_ path: String, in folder: String) -> String {
         guard !folder.isEmpty || path.utf8.first == slash else { return path }
         let whole = path.utf8.first == slash ? path : folder + "/" + path

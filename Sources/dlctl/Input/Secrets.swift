@@ -23,7 +23,7 @@ struct Secrets {
         spec.httpVersion = options.httpVersion
     }
 
-    /// What `-H` says; an empty text is no header.
+    /// The fields of `-H`; an empty text is ignored.
     func headers(_ texts: [String]) throws -> [HeaderField] {
         var fields: [HeaderField] = []
         for text in texts {

@@ -4,7 +4,7 @@ import TransferModel
 /// `7` or `3-7` on the command line.
 struct TaskArgument: ExpressibleByArgument, Hashable {
     var ids: ClosedRange<TaskID>
-    /// Written as a range: then tasks that do not exist are no mistake.
+    /// Written as a range: then missing tasks are not a mistake.
     var isRange: Bool
 
     init?(argument: String) {

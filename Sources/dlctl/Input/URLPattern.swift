@@ -1,6 +1,6 @@
 import Glibc
 
-/// A URL with curl's globs: a collection of the URLs that it stands for, each made when it is asked for.
+/// A URL with curl's globs: a lazy collection of the URLs that it matches.
 ///
 /// `{a,b}` is each of these texts; `[1-10]`, `[01-20]`, `[1-10:2]`, `[a-z]` and `[a-z:3]` are each of these numbers or
 /// letters. A backslash takes a brace or bracket literally; so are `[]` and an IPv6 address in brackets. The last glob
@@ -8,7 +8,7 @@ import Glibc
 package struct URLPattern: RandomAccessCollection, Hashable, Sendable {
     package struct Expansion: Hashable {
         package var url: String
-        /// What each glob stands for in it.
+        /// The value of each glob in it.
         package var values: [String]
 
         /// A file name with `#1` replaced by the first glob's text and so on; other text stays (curl(1), --output).
@@ -56,14 +56,14 @@ package struct URLPattern: RandomAccessCollection, Hashable, Sendable {
     private let parts: [Part]
     package let count: Int
 
-    /// - Throws: `Malformed`, also if it stands for more URLs than can be counted.
+    /// - Throws: `Malformed`, also if it matches more URLs than can be counted.
     package init(_ text: String) throws(Malformed) {
         var parser = URLPatternParser(text)
         parts = try parser.parse()
         var count = 1
         for case .glob(let glob) in parts {
             let (product, overflow) = count.multipliedReportingOverflow(by: glob.count)
-            if overflow { throw Malformed(position: 1, problem: "it stands for more URLs than can be counted") }
+            if overflow { throw Malformed(position: 1, problem: "it matches more URLs than can be counted") }
             count = product
         }
         self.count = count
@@ -280,7 +280,7 @@ extension UInt8 {
     fileprivate var isLetter: Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20) }
 }
 
-/// What stands between the brackets of a URL's host.
+/// The text between the brackets of a URL's host.
 private enum IPv6Text {
     /// An address, and perhaps the zone it is in (RFC 6874).
     static func isAddress(_ text: String) -> Bool {

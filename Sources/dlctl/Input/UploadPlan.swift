@@ -1,14 +1,14 @@
 import TransferModel
 
-/// Turns what `upload` was given into the specs it sends: pure, so that every combination can be tested.
+/// Turns the arguments of `upload` into specs: pure, so that every combination can be tested.
 struct UploadPlan {
     /// As typed; made absolute here.
     var files: [String]
     var url: String
-    /// Made from the options; what all tasks share.
+    /// Made from the options; shared by all tasks.
     var template = TaskSpec()
     var clientToken: String?
-    /// Absolute; what relative paths are seen from.
+    /// Absolute; the base of relative paths.
     var currentFolder: String
 
     /// - Throws: `CommandFailure.usage` for combinations that mean nothing.
@@ -17,7 +17,7 @@ struct UploadPlan {
         for file in files { try check(file) }
         guard ListFile.looksLikeURL(url) else {
             throw CommandFailure.usage(
-                "'\(Printable.text(url, limit: 60))' is not a URL; the last argument says where the files go")
+                "'\(Printable.text(url, limit: 60))' is not a URL; the last argument is the URL the files go to")
         }
         if files.count > 1 { try checkSeveral() }
         return files.enumerated().map { index, file in

@@ -9,7 +9,7 @@ enum WorkingFolder {
         return false
     }
 
-    /// Absolute; empty where it is gone, or its name is no UTF-8, as JSON has to be: with letters replaced it were another.
+    /// Absolute; empty if it no longer exists, or if its name is not valid UTF-8, which JSON requires.
     static var path: String {
         guard let name = getcwd(nil, 0) else { return "" }
         defer { free(name) }

@@ -36,7 +36,7 @@ enum CommandFailure: Error, Hashable {
         }
     }
 
-    /// nil where everything has been said already.
+    /// nil if everything has been said already.
     var message: String? {
         switch self {
         case .taskFailed, .refusedSome, .interrupted: nil

@@ -2,7 +2,7 @@ import Glibc
 
 /// Writes a file that its user alone may read, whole or not at all.
 enum PrivateFile {
-    /// - Returns: false where it could not be written; nothing is left then.
+    /// - Returns: false if it could not be written; nothing remains then.
     static func write(_ text: String, to path: String) -> Bool {
         let temporary = "\(path).\(getpid()).new"
         let file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)

@@ -70,7 +70,7 @@ import TransferModel
         #expect(try await bench.run("show", "99").status == 4)
         #expect(try await bench.run("pause", "99").status == 4)
         let absent = try await bench.run("list", "--no-start", "--socket", bench.folder + "/none")
-        #expect(absent.status == 3 && absent.error.contains("there is no such socket"))
+        #expect(absent.status == 3 && absent.error.contains("the socket does not exist"))
         await bench.daemon.stop()
     }
 
@@ -171,7 +171,7 @@ import TransferModel
         adding.interrupt()
         let outcome = await adding.finish()
         #expect(outcome.status == 130)
-        #expect(outcome.error == "interrupted; the tasks go on in the daemon (dlctl watch shows them)\n")
+        #expect(outcome.error == "interrupted; the tasks continue in the daemon (dlctl watch shows them)\n")
         await bench.daemon.stop()
     }
 
@@ -352,6 +352,12 @@ import TransferModel
         let events = JSONText.value(story.output)?["events"]?.arrayValue ?? []
         #expect(events.compactMap { $0["sequence"]?.integerValue } == Array(2951...3000))
         await bench.daemon.stop()
+    }
+
+    /// `--down 2` usually means 2M.
+    @Test(arguments: [("--down", "2", true), ("--up", "500", true), ("--down", "2M", false), ("--tasks", "2", false)])
+    func ratesOfAFewBytesGetAHint(_ option: String, _ value: String, _ isHinted: Bool) {
+        #expect((LimitCommand.unitHint(option, value) != nil) == isHinted)
     }
 
     @Test func aReaderThatLeftEndsItQuietly() async throws {

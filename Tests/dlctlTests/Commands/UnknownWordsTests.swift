@@ -48,7 +48,7 @@ import Testing
         ("add --checksum sha-256:abc u", "a value of sha-256 has 64 hex digits, this one has 3."),
         ("add --checksum=sha256:\u{2026} u", "this one has 1."),
         ("add --checksum crc:1 u", "'crc' is not an algorithm"),
-        ("add --checksum abc u", "'abc' has no algorithm"),
+        ("add --checksum abc u", "'abc' has no algorithm"), ("cancel all", "for all tasks use --all"),
     ])
     func wrongValuesAreExplained(_ line: String, _ expected: String) {
         let reason = WrongValue.reason(line.split(separator: " ").map(String.init))
@@ -59,6 +59,7 @@ import Testing
         #expect(
             WrongValue.reason(["add", "--priority", "0.5", "--checksum", "md5:" + String(repeating: "a", count: 32)])
                 == nil)
+        #expect(WrongValue.reason(["show", "all"]) == nil && WrongValue.reason(["add", "all"]) == nil)
         #expect(UnknownCommand(["status"], of: Dlctl.self)?.message.contains("'dlctl info'") == true)
     }
 

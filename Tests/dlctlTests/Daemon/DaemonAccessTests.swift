@@ -27,13 +27,13 @@ import Testing
         let reach = isNamed ? access(place) : access(mayStart: false)
         #expect(try await reach.reconnect(to: place, outage(1, .milliseconds(250))) == nil)
         #expect(try await reach.reconnect(to: place, outage(2, .seconds(59))) == nil)
-        #expect(remarks.all == ["the daemon at \(place) is gone; trying for 60 s"])
+        #expect(remarks.all == ["the daemon at \(place) is gone; waiting 60 s for it"])
         let failure = await #expect(throws: CommandFailure.self) {
             try await reach.reconnect(to: place, outage(9, .seconds(60)))
         }
         #expect(failure?.status == .noDaemon)
         #expect(failure?.message?.contains("\(place) did not come back within 60 s") == true)
-        #expect(failure?.message?.contains("there is no such socket") == true)
+        #expect(failure?.message?.contains("the socket does not exist") == true)
     }
 
     /// A service manager has a few seconds for it.
@@ -50,7 +50,7 @@ import Testing
             try await reach.reconnect(to: place, outage(4, .milliseconds(3750)))
         }
         #expect(remarks.all == ["starting dld"])
-        #expect(failure?.message?.contains("neither beside dlctl nor in PATH") == true)
+        #expect(failure?.message?.contains("neither next to dlctl nor in PATH") == true)
     }
 
     /// Tasks of the system's daemon are not in one's own.

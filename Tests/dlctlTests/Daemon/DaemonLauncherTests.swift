@@ -45,7 +45,7 @@ import Testing
             environment: ["HOME": "/proc/none", "PATH": folder.path + "/bin"], socket: folder.path + "/s")
         launcher.program = "fake-dld"
         let text = await failure(launcher)
-        #expect(text.contains("/proc/none/.local/state/dld cannot be made"), "\(text)")
+        #expect(text.contains("/proc/none/.local/state/dld cannot be created"), "\(text)")
         #expect(text.contains("XDG_STATE_HOME") && text.contains("systemctl enable --now dld.service"), "\(text)")
     }
 
@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test func anAbsentProgramIsSaid() async {
-        #expect(await failure(launcher()).contains("neither beside dlctl nor in PATH"))
+        #expect(await failure(launcher()).contains("neither next to dlctl nor in PATH"))
     }
 
     @Test func theStateFolderIsTheDaemons() {

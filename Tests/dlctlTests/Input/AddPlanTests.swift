@@ -59,7 +59,7 @@ import TransferModel
         plan.mirrors = ["https://b/f.iso", "ftp://c/f"]
         #expect(try plan.specs().map(\.mirrors) == [["https://b/f.iso", "ftp://c/f"]])
         plan.urls.append("https://a/other")
-        #expect(usage(plan)?.contains("--mirror is of one file") == true)
+        #expect(usage(plan)?.contains("--mirror applies to one file") == true)
         plan.urls = ["https://a/f"]
         plan.mirrors = ["nowhere"]
         #expect(usage(plan)?.contains("'nowhere' is not a URL") == true)

@@ -111,7 +111,7 @@ struct TaskUpdater: TaskUpdating {
         let before = try await reader.record(id, for: peer)
         guard before.spec.kind == .download else {
             throw TransferError(
-                .taskWrongState, "Task \(id) is no download; only downloads have resume data. Pause it instead.")
+                .taskWrongState, "Task \(id) is not a download; only downloads have resume data. Pause it instead.")
         }
         guard before.status.state != .completed else {
             throw TransferError(.taskWrongState, "Task \(id) is completed; there is nothing to take up again.")

@@ -151,8 +151,8 @@ extension TransferFiles {
         guard let free = goal.folder.freeSpace, free < held else { return }
         throw TransferError(
             .diskFull,
-            "\(QuantityText.rounded(bytes: held.rawValue)) of the download have to move to \(goal.folder.path), where "
-                + "\(QuantityText.rounded(bytes: free.rawValue)) are free. Free some; the task goes on by itself.",
+            "\(QuantityText.rounded(bytes: held.rawValue)) of the download must move to \(goal.folder.path), where "
+                + "\(QuantityText.rounded(bytes: free.rawValue)) are free. Free some; the task resumes by itself.",
             details: [
                 "path": .string(goal.folder.path), "free": .integer(free.rawValue), "needed": .integer(held.rawValue),
             ])

@@ -122,8 +122,8 @@ private struct DeliveredRemoval {
 
     /// Why it is not what was delivered; nil where it is.
     private func difference(_ status: stat, _ name: String, in folder: Folder) throws(TransferError) -> String? {
-        guard status.isRegular else { return "it is no file any more" }
-        guard ByteCount(Int64(status.st_size)) == result.bytes else { return "it has another length by now" }
+        guard status.isRegular else { return "it is no longer a file" }
+        guard ByteCount(Int64(status.st_size)) == result.bytes else { return "its length has changed" }
         guard let mark = result.mark else {
             return "an older version of dld delivered it, and did not note how to know it again"
         }

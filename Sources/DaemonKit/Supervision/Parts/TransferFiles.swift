@@ -209,7 +209,7 @@ final class TransferFiles: Sendable {
             throw TransferError(
                 .diskFull,
                 "\(folder.path) has \(QuantityText.rounded(bytes: free.rawValue)) free, and minimumFreeSpace keeps "
-                    + "\(QuantityText.rounded(bytes: minimum.rawValue)). Free some; the task goes on by itself.",
+                    + "\(QuantityText.rounded(bytes: minimum.rawValue)). Free some; the task resumes by itself.",
                 details: ["free": .integer(free.rawValue), "minimum": .integer(minimum.rawValue)])
         }
     }
