@@ -28,7 +28,8 @@ struct OffsetLedger: Sendable {
         guard offset <= size else {
             throw FailureClassifier.permanent(
                 .httpProtocol,
-                "The server claims to hold \(offset) of \(size) bytes: it is not this file. Cancel the task and add it again.")
+                "The server claims to hold \(offset) of \(size) bytes: it is not this file. Cancel the task and add it again."
+            )
         }
         defer {
             last = offset
