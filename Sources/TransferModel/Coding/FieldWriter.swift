@@ -66,7 +66,7 @@ package struct FieldWriter<Key: CodingKey> {
 
     @inlinable
     package mutating func write(_ value: [HeaderField], _ key: Key) throws {
-        if let text { text.write(value, key.stringValue) } else { try container?.encode(value, forKey: key) }
+        if let text { text.write(value, key.stringValue) } else { try container?.members.encode(value, forKey: key) }
     }
 
     /// Writes an object that is text already.
