@@ -18,17 +18,17 @@ else
 	scripts/demonstrate
 endif
 
-test: ## Installs what the tests need, builds, runs all of them and check-instructions; FILTER=… runs those tests alone.
+test: ## Installs what the tests need, builds, runs all tests and check-instructions; FILTER=… runs only those tests.
 	scripts/test $(if $(FILTER),--filter '$(FILTER)')
 	$(if $(FILTER),,scripts/check-instructions)
 
-check: lint test ## Everything: form, tests, their long forms, sanitizers, units under a real systemd.
+check: lint test ## Runs everything: lint, tests, their long forms, sanitizers, units under a real systemd.
 	DLD_LONG_TESTS=1 scripts/test --filter 'EndToEnd'
 	scripts/check-sanitizers
 	scripts/check-units
 	scripts/check-systemd
 
-check-fresh: ## Runs `make run` and `make test` in a bare Debian with nothing but Swift; FILTER=… runs those tests alone.
+check-fresh: ## Runs `make run` and `make test` in a bare Debian with only Swift; FILTER=… runs only those tests.
 	CHECK_FRESH_TEST_FILTER='$(FILTER)' scripts/check-fresh
 
 check-instructions: ## Fails if a small download costs more instructions than Benchmarks/instructions.reference allows.
@@ -46,36 +46,36 @@ build: ## Builds optimized programs that carry Swift's run-time library.
 	swift build -c release --static-swift-stdlib --product dld
 	swift build -c release --static-swift-stdlib --product dlctl
 
-# Root, by way of sudo, seldom has Swift: then what `make build` made is installed.
+# Root, by way of sudo, seldom has Swift: then the result of `make build` is installed.
 install: $(if $(shell command -v swift),build) ## Installs programs, units, manual pages and completions below DESTDIR and PREFIX.
 	scripts/install-files "$(DESTDIR)" "$(PREFIX)" "$(SYSCONFDIR)"
 
-uninstall: ## Stops and disables the units and removes what install put there; configuration and downloads stay.
+uninstall: ## Stops and disables the units and removes the installed files; configuration and downloads stay.
 	scripts/uninstall-files "$(DESTDIR)" "$(PREFIX)"
 
 bench: build ## Measures against curl, aria2c and others in one run and writes Benchmarks/RESULTS.md.
 	Benchmarks/prepare
 	Benchmarks/run --dld "$$(swift build -c release --show-bin-path)" --write
 
-torture: build ## Attacks what `make build` made: deaths, power cuts, failing disks and networks, seeded worlds; SEED=… repeats a run.
+torture: build ## Attacks the programs of `make build`: deaths, power cuts, failing disks and networks, seeded worlds; SEED=… repeats a run.
 	Tests/Torture/prepare
 	swift build -c release --scratch-path .build-simulate --product simulate
 	Tests/Torture/run --dld "$$(swift build -c release --show-bin-path)/dld" $(if $(SEED),--seed $(SEED))
 
-fuzz: ## Fuzzes all that reads input from outside, SECONDS=20 for each target; SEED=… repeats a run.
+fuzz: ## Fuzzes every reader of outside input, SECONDS=20 for each target; SEED=… repeats a run.
 	Tests/Fuzz/run $(if $(SECONDS),--seconds $(SECONDS)) $(if $(SEED),--seed $(SEED))
 
-soak: build ## Fifteen minutes of mixed work (SECONDS=…): memory, descriptors, threads and database have to stay flat.
+soak: build ## Runs fifteen minutes of mixed work (SECONDS=…): memory, descriptors, threads and database must stay flat.
 	Tests/Torture/prepare
 	Tests/Torture/run --only soak --dld "$$(swift build -c release --show-bin-path)/dld" --seconds $(or $(SECONDS),900) $(if $(SEED),--seed $(SEED))
 
-lint: ## Checks the form of Swift and shell sources.
+lint: ## Checks the format of Swift and shell sources.
 	scripts/lint
 
-format: ## Brings Swift sources into form.
+format: ## Formats Swift sources.
 	swift format --in-place --parallel --recursive --configuration .swift-format Package.swift Sources Tests
 
-docs: ## Writes the generated documents anew.
+docs: ## Writes the generated documents.
 	scripts/install-build-dependencies
 	swift run dlctl documentation --manual docs/man --completions completions
 	DLD_UPDATE_DOCS=1 scripts/test --filter 'Document|Reference|Generated|Completion|Manual'
