@@ -31,9 +31,9 @@ package final class EventFeed: Sendable {
         /// Tasks that do not run any more, though a snapshot may still show them.
         var ended: Set<TaskID> = []
         var ticker: Task<Void, Never>?
-        /// When it ticks next; nil where there is none.
+        /// When it ticks next; nil if there is none.
         var nextTick: ContinuousClock.Instant?
-        /// Tickers that were ever started: only the last one goes on.
+        /// Tickers that were ever started: only the last one continues.
         var tickers = 0
         var stalls: StallWatch
         var isStopped = false
@@ -85,7 +85,7 @@ package final class EventFeed: Sendable {
     package func committed(_ events: [EventRecord]) {
         let subscriptions = state.withLock { state in
             guard !state.subscriptions.isEmpty else {
-                // Whoever comes later reads what is behind it from the store.
+                // Later subscribers read what is behind it from the store.
                 if let last = events.last?.sequence { state.tail.begin(at: last) }
                 return [Subscription]()
             }
@@ -166,7 +166,7 @@ extension EventFeed {
     }
 
     /// Ends a subscription of this client.
-    /// - Throws: `request.bad_field` where it has none of that name.
+    /// - Throws: `request.bad_field` if it has none of that name.
     package func unsubscribe(_ name: String, of client: Int) throws(TransferError) {
         let subscription = state.withLock { state -> Subscription? in
             guard let subscription = state.subscriptions[name], subscription.sink.id == client else { return nil }
@@ -229,7 +229,7 @@ extension EventFeed {
     }
 
     /// The new subscription may want figures earlier than the tick that others wait for; a later one waits with them, so
-    /// that clients who come all the time put nobody off.
+    /// that clients who come all the time delay nobody.
     private func quickenTicker(to interval: Duration) {
         state.withLock { state in
             guard !state.isStopped, state.nextTick.map({ $0 > .now + interval }) ?? true else { return }
@@ -258,7 +258,7 @@ extension EventFeed {
         }
     }
 
-    /// nil where nobody subscribes, or another ticker has begun.
+    /// nil if nobody subscribes, or another ticker has begun.
     private func tickInterval(_ number: Int) -> Duration? {
         state.withLock { state in
             guard state.tickers == number else { return nil }

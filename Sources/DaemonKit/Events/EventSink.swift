@@ -9,7 +9,7 @@ package protocol EventSink: AnyObject, Sendable {
     var queuedBytes: Int { get }
     /// Queues one line; a client that is too far behind is dropped instead.
     func send(_ pieces: [UInt8]...)
-    /// Suspends while much is queued; false where the client is gone.
+    /// Suspends while much is queued; false if the client is gone.
     func waitForRoom() async -> Bool
     func close()
 }

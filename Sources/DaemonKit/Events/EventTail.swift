@@ -47,7 +47,7 @@ struct EventTail {
         self.head = head
     }
 
-    /// Events after `cursor`, at most `count`; nil where only the store has them all.
+    /// Events after `cursor`, at most `count`; nil if only the store has them all.
     func page(after cursor: SequenceNumber, count: Int) -> [TailEvent]? {
         let missing = head.rawValue - cursor.rawValue
         guard missing > 0 else { return [] }

@@ -21,7 +21,7 @@ final class Subscription: Sendable {
     /// The peer's own id: owner of its durable name.
     let peer: UserID
     let subscriber: String?
-    /// nil where it wants no progress.
+    /// nil if it wants no progress.
     let progressInterval: Duration?
     private let prefix: [UInt8]
     private let state: Guarded<State>
@@ -67,7 +67,7 @@ final class Subscription: Sendable {
         waiter?.resume(returning: false)
     }
 
-    /// Suspends until there may be something new; false where the subscription has ended.
+    /// Suspends until there may be something new; false if the subscription has ended.
     func waitForWake() async -> Bool {
         await withCheckedContinuation { continuation in
             let answer = state.withLock { state -> Bool? in

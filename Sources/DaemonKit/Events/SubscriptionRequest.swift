@@ -21,7 +21,7 @@ package struct SubscriptionRequest: Sendable {
         self.progressInterval = progressInterval
     }
 
-    /// Between two progress events; nil where none are wanted.
+    /// Between two progress events; nil if none are wanted.
     func interval(default setting: Seconds) -> Duration? {
         guard filter.types?.contains(.taskProgress) ?? true else { return nil }
         let wanted = progressInterval ?? setting
@@ -52,7 +52,7 @@ package struct SubscriptionRequest: Sendable {
 }
 
 extension SequenceNumber {
-    /// - Throws: `request.bad_field` where events begin beyond the head.
+    /// - Throws: `request.bad_field` if events begin beyond the head.
     func requireUpTo(_ head: SequenceNumber) throws(TransferError) {
         guard self > head else { return }
         throw TransferError(

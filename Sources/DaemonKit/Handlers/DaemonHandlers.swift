@@ -42,7 +42,7 @@ struct DaemonHandlers {
 
 /// How much memory this process holds.
 enum ResidentMemory {
-    /// Second number of /proc/self/statm, in pages (proc(5)); 0 where it cannot be read.
+    /// Second number of /proc/self/statm, in pages (proc(5)); 0 if it cannot be read.
     static func now() -> ByteCount {
         let descriptor = open("/proc/self/statm", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return 0 }

@@ -9,7 +9,7 @@ struct RequestContext: Sendable {
     let connections: Int
 
     /// Whose objects the peer means.
-    /// - Throws: `permission.denied` where it names others and is no administrator.
+    /// - Throws: `permission.denied` if it names others and is not an administrator.
     func scope(_ asked: OwnerScope?) throws(TransferError) -> OwnerScope {
         guard let asked else { return .user(peer.uid) }
         guard peer.isAdmin || asked == .user(peer.uid) else {
@@ -21,7 +21,7 @@ struct RequestContext: Sendable {
     }
 
     /// The one owner the peer means.
-    /// - Throws: `permission.denied` where it names another and is no administrator.
+    /// - Throws: `permission.denied` if it names another and is not an administrator.
     func owner(_ asked: UserID?) throws(TransferError) -> UserID {
         _ = try scope(asked.map { .user($0) })
         return asked ?? peer.uid

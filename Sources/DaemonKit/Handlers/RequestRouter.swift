@@ -42,7 +42,7 @@ package final class RequestRouter: RequestHandler {
         }
     }
 
-    /// Not before it is known what the peer may do; a directory of users that hangs holds up its connections only.
+    /// Not before it is known what the peer may do; a user directory that hangs delays only its own connections.
     package func isReady(for connection: RPCConnection) -> Bool {
         let identity = connection.peer
         if peers.isKnown(uid: identity.uid, gid: identity.gid) { return true }

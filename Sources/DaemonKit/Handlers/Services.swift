@@ -39,7 +39,7 @@ package struct Services: Sendable {
 /// What the settings methods need.
 package protocol SettingsServing: Sendable {
     func values() -> [(name: SettingName, value: JSONValue, origin: SettingOrigin)]
-    /// Every setting, with what the files say by now.
+    /// Every setting, with what the files say now.
     func list() async -> ListSettings.Result
     /// Checks, stores and puts in force, all or none; `.null` removes a run-time value.
     /// - Throws: `request.bad_field` for values out of range and for settings that a stronger origin pins.

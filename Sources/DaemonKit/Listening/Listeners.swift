@@ -36,8 +36,8 @@ final class Listeners: Sendable {
 
     /// Opens what can be opened. Nobody is answered before all of it is known to `changed`.
     /// - Parameter store: the folder that the sockets speak for; a socket is made anew only while it is in place.
-    /// - Throws: `SocketPath.Unusable` where a place that somebody named cannot be opened, where another daemon listens in one,
-    ///   or where none is left.
+    /// - Throws: `SocketPath.Unusable` if a place that somebody named cannot be opened, if another daemon listens in one,
+    ///   or if none is left.
     init(
         _ places: ListeningPlaces, adopted descriptor: Int32?, server: RPCServer, store: TransferStore,
         pool: BlockingPool,

@@ -1,11 +1,11 @@
 import JSONRPC
 
-/// Where this daemon is to listen. The state folder is always among it: whoever knows the folder finds the daemon there, with
+/// Where this daemon is to listen. The state folder is always among it: who knows the folder finds the daemon there, with
 /// whatever environment either of them was started.
 struct ListeningPlaces: Sendable {
     struct Place: Sendable {
         enum Kind: Sendable {
-            /// Opened by the service manager, which goes on holding it.
+            /// Opened by the service manager, which keeps it open.
             case adopted
             /// Somebody named it: then there is no daemon without it.
             case named
@@ -23,7 +23,7 @@ struct ListeningPlaces: Sendable {
     static let stateName = "dld.sock"
 
     /// - Parameter adopted: the socket that the service manager opened; it takes the place of the configured one.
-    /// - Throws: `SocketPath.Unusable` where the configured path can be no socket's.
+    /// - Throws: `SocketPath.Unusable` if the configured path can be no socket's.
     init(_ configuration: Configuration, adopted: ListenSockets.Adopted?) throws(SocketPath.Unusable) {
         let isSystem = configuration.paths.system
         let (folderMode, socketMode): (UInt32, UInt32) = isSystem ? (0o750, 0o660) : (0o700, 0o600)

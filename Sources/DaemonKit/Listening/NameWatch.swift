@@ -65,7 +65,7 @@ final class NameWatch: Sendable {
             let isWell = isWhole()
             if !isWell { continuation.yield() }
             if !isWell || !isWatched {
-                // What lies on the way there may be another folder by now.
+                // What lies on the way there may be another folder now.
                 seen = -1
             }
             dld_names_wait(names, mounts, wake, isWell && isWatched ? Self.rest : Self.retry)

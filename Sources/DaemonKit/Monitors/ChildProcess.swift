@@ -18,8 +18,8 @@ final class ChildProcess: Sendable {
     /// The shell becomes the program: number and start time stay. What shells put into the environment goes.
     private static let waiting = "read -r go && unset go PWD OLDPWD SHLVL && exec \"$0\" \"$@\" </dev/null"
 
-    /// - Parameter argv: the program is searched in the PATH of `environment` where it has no slash.
-    /// - Throws: `request.bad_field` where the program cannot be started.
+    /// - Parameter argv: the program is searched in the PATH of `environment` if it has no slash.
+    /// - Throws: `request.bad_field` if the program cannot be started.
     init(_ argv: [String], environment: [String: String]) throws(TransferError) {
         try Self.requireProgram(argv[0])
         var (reader, writer): (Int32, Int32) = (-1, -1)
@@ -112,7 +112,7 @@ final class ChildProcess: Sendable {
 
 /// Processes by more than their number, which the kernel gives to others later.
 enum ProcessTable {
-    /// nil where there is no such process, or /proc does not tell.
+    /// nil if there is no such process, or /proc does not tell.
     static func identity(of pid: pid_t) -> ProgramIdentity? {
         guard let boot = BootName.current, let found = look(pid) else { return nil }
         return ProgramIdentity(pid: pid, startTime: found.startTime, boot: boot)

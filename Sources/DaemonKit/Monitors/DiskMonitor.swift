@@ -8,9 +8,9 @@ import TransferModel
 package struct DiskNeed: Hashable, Sendable {
     package var plan: DestinationPlan
     package var owner: UserID
-    /// Remembered at add; nil where it was not.
+    /// Remembered at add; nil if it was not.
     package var device: UInt64?
-    /// Bytes still to be written, where the length is known.
+    /// Bytes still to be written, if the length is known.
     package var remaining: ByteCount?
     /// The part file's name in the folder: space that it reserved already need not be free again.
     package var partName: String?
@@ -28,7 +28,7 @@ package struct DiskNeed: Hashable, Sendable {
 
 package enum DiskVerdict: Hashable, Sendable {
     case ready
-    /// Why the task goes on waiting: `disk.full`, `disk.quota`, `disk.io`.
+    /// Why the task keeps waiting: `disk.full`, `disk.quota`, `disk.io`.
     case notYet(TransferError)
 }
 

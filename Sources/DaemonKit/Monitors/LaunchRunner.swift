@@ -12,7 +12,7 @@ package protocol ProgramStarting: Sendable {
     func validate(_ launch: LaunchSpec) throws(TransferError)
 
     /// Makes the process, which does nothing before `begin`.
-    /// - Throws: where it cannot be started.
+    /// - Throws: if it cannot be started.
     func prepare(
         _ launch: LaunchSpec, for session: SessionKey, subscriber: String
     ) throws(TransferError) -> any PreparedProgram
@@ -24,7 +24,7 @@ package protocol ProgramStarting: Sendable {
 /// A process that is not yet what it is to become. It ends where its daemon dies first.
 package protocol PreparedProgram: Sendable {
     var identity: ProgramIdentity { get }
-    /// - Parameter ended: is told the exit status, or 128 and the signal that ended it; -1 where that is not known.
+    /// - Parameter ended: is told the exit status, or 128 and the signal that ended it; -1 if that is not known.
     func begin(ended: @escaping @Sendable (Int32) -> Void)
     func abandon()
 }
@@ -46,7 +46,7 @@ package struct LaunchRunner: ProgramStarting {
     /// - Parameters:
     ///   - environment: of the daemon; only what a program of the user needs is handed on.
     ///   - socket: the daemon's, for the child's `DLD_SOCKET`.
-    ///   - systemctl: searched in PATH where it has no slash.
+    ///   - systemctl: searched in PATH if it has no slash.
     package init(
         mode: Mode, environment: [String: String], socket: String?, systemctl: String = "systemctl"
     ) {

@@ -52,7 +52,7 @@ package final class NetworkMonitor: Sendable {
     private let watcher: NetworkWatcher?
 
     /// Starts to watch. Without a route socket (a sandbox may forbid it) `state` is read afresh, and links tell nothing.
-    /// - Parameter watches: false where nobody wants to hear of changes.
+    /// - Parameter watches: false if nobody wants to hear of changes.
     package convenience init(watches: Bool = true) { self.init(watches: watches, resolver: .ofSystem) }
 
     init(watches: Bool = true, resolver: ResolverFiles) {
@@ -124,7 +124,7 @@ private struct NetworkWatcher: Sendable {
                 links.yield(state)
             }
             if seen.files {
-                // Links may lead elsewhere by now.
+                // Links may lead elsewhere now.
                 if watch >= 0 { close(watch) }
                 watch = resolver.watch()
                 let now = resolver.content
@@ -142,7 +142,7 @@ private struct NetworkWatcher: Sendable {
         var isNone: Bool { !links && !files && !isOver }
     }
 
-    /// What happened first within the time; nothing where none did.
+    /// What happened first within the time; nothing if none did.
     private func wait(_ watch: Int32, timeout: Int32) -> Change {
         var watched = [route?.rawValue ?? -1, stop.rawValue, watch].map {
             pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
@@ -231,7 +231,7 @@ private struct SocketAddress {
 }
 
 extension NetworkState {
-    /// Whether the interface with this address has its carrier; true where no interface has the address.
+    /// Whether the interface with this address has its carrier; true if no interface has the address.
     fileprivate static func carries(_ address: [UInt8]) -> Bool {
         var list: UnsafeMutablePointer<ifaddrs>?
         guard getifaddrs(&list) == 0 else { return true }

@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// The files that say how names are resolved, and whether they are other ones by now.
+/// The files that say how names are resolved, and whether they have changed.
 ///
 /// inotify(7) on each file, on the folder it is in, and on those of the links that lead to it: editors and daemons put a new
 /// file in the place of the old one.
@@ -25,7 +25,7 @@ struct ResolverFiles: Sendable {
         }
     }
 
-    /// A new descriptor that becomes readable when one of them may have changed; below 0 where there are none left.
+    /// A new descriptor that becomes readable when one of them may have changed; below 0 if there are none left.
     func watch() -> Int32 {
         let names = dld_names_create()
         guard names >= 0 else { return names }

@@ -25,7 +25,7 @@ package actor LaunchService: LaunchServing {
     private let defaults: @Sendable () -> SessionDefaults
     private let unseen: @Sendable (SessionKey, _ subscriber: String) async throws -> Int
     private let sleep: @Sendable (Seconds) async -> Void
-    /// Sessions that are being looked at; true where something ended meanwhile, which that look may have missed.
+    /// Sessions that are being looked at; true if something ended meanwhile, which that look may have missed.
     private var looks: [SessionKey: Bool] = [:]
     /// One for each session that is looked at again after a while, however many of its tasks end.
     private var timers: [SessionKey: Timer] = [:]
@@ -172,7 +172,7 @@ package actor LaunchService: LaunchServing {
     }
 
     /// - Returns: whether there is a process.
-    /// - Throws: where that it starts cannot be stored; then it does not.
+    /// - Throws: if its start cannot be stored; then it does not start.
     private func start(
         _ launch: LaunchSpec, for key: SessionKey, _ subscriber: String, at now: Timestamp, failures: Int
     ) async throws -> Bool {

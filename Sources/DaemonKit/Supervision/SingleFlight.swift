@@ -1,6 +1,6 @@
 import Threading
 
-/// Work that nobody waits for, and of which there is at most one at a time.
+/// Work that nobody waits for, and at most one at a time.
 final class SingleFlight: Sendable {
     private let work = Guarded<Task<Void, Never>?>(nil)
 

@@ -143,7 +143,7 @@ package struct Supervision: Sendable {
 
     // MARK: Life
 
-    /// Takes up where the last daemon stopped: rows that say `running` are of a daemon that is gone, and are queued again.
+    /// Continues where the last daemon stopped: rows that say `running` are of a daemon that is gone, and are queued again.
     ///
     /// To be called once, before any client is answered: a client that changed such a row meanwhile would change a run that
     /// does not exist.

@@ -1,8 +1,9 @@
 import Threading
 
-/// Wakes whoever waits for work. The parts of supervision that change something ring it; they do not know who listens.
+/// Wakes the listeners that wait for work. The parts of supervision that change something ring it; they do not know who
+/// listens.
 ///
-/// Rings that come while a listener is busy are one. After `stop` nobody is woken for work any more.
+/// Rings that come while a listener is busy are one. After `stop` no listener is woken for work.
 package final class SupervisionSignal: Sendable {
     /// What has changed.
     struct News: OptionSet, Sendable {

@@ -39,7 +39,7 @@ package struct TaskMachine: Sendable {
         return (status, effects)
     }
 
-    /// - Throws: `task.wrong_state` where the state does not allow the event; the status is then unchanged.
+    /// - Throws: `task.wrong_state` if the state does not allow the event; the status is then unchanged.
     package mutating func handle(_ event: TaskEvent, at now: ClockReading) throws(TransferError) -> [TaskEffect] {
         switch event {
         case .claimed: return try claimed(event, now)
@@ -194,7 +194,7 @@ extension TaskMachine {
         return enqueue(now)
     }
 
-    /// A wait for a time that the client asked for goes on; every other one was for what is not asked any more.
+    /// A wait for a time that the client asked for continues; every other one was for what is not asked any more.
     private mutating func retargeted(_ event: TaskEvent, _ now: ClockReading) throws(TransferError) -> [TaskEffect] {
         try require([.queued, .running, .waiting, .paused], event)
         status.failuresInRow = 0

@@ -32,7 +32,7 @@ package struct EffectivePolicy: Sendable {
 
     private static func network(_ spec: TaskSpec, _ session: SessionConfiguration) -> NetworkOptions {
         var network = NetworkOptions()
-        // The wire says `none` where the engine says "".
+        // The wire says `none`, the engine "".
         network.proxy = (spec.proxy ?? session.proxy).map { $0 == "none" ? "" : $0 }
         network.username = spec.username
         network.password = spec.password

@@ -11,7 +11,7 @@ package enum EventShares {
         var room = max(0, limit)
         var excess: [UserID: Int] = [:]
         for (index, owner) in owners.enumerated() {
-            // Whoever has less than an equal share leaves the rest of it to the others.
+            // An owner with less than an equal share leaves the rest of it to the others.
             let kept = min(owner.value, room / (owners.count - index))
             room -= kept
             if kept < owner.value { excess[owner.key] = owner.value - kept }

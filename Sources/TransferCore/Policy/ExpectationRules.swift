@@ -5,7 +5,7 @@ import TransferModel
 package struct ExpectationRules: Sendable {
     /// From this length on a body is worth a round trip.
     package static let largeBody = ByteCount.mebibytes(1)
-    /// Likewise where the request has credentials that the server may ask for: its first answer is then a 401.
+    /// Likewise if the request has credentials that the server may ask for: its first answer is then a 401.
     package static let challengedBody = ByteCount.kibibytes(64)
     /// Nanoseconds for which a server that did not answer the question is not asked again.
     package static let memory: Int64 = 600_000_000_000

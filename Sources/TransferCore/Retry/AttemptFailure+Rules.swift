@@ -9,7 +9,7 @@ extension AttemptFailure {
         error.code == .networkDNS && !progressed && (error.details[Self.bytesHeld]?.integerValue ?? 0) == 0
     }
 
-    /// The same failure where no network leads to the host: then it is not the host's fault, unless that has named a time.
+    /// The same failure if no network leads to the host: then it is not the host's fault, unless that has named a time.
     package var withoutNetwork: AttemptFailure {
         guard case .transient(after: nil) = disposition else { return self }
         switch error.code {
@@ -28,7 +28,7 @@ extension AttemptFailure {
         }
     }
 
-    /// The same failure where nothing is wrong with the disk that can be seen: there is nothing to wait for, so that it is
+    /// The same failure if nothing is wrong with the disk that can be seen: there is nothing to wait for, so that it is
     /// tried again as others are, later each time.
     package var withReadyDisk: AttemptFailure {
         guard case .disk = disposition else { return self }

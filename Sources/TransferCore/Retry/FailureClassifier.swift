@@ -71,14 +71,14 @@ package enum FailureClassifier {
         }
     }
 
-    /// What an answer that is no success means for the task, its Retry-After included.
+    /// What an unsuccessful answer means for the task, its Retry-After included.
     package static func answered(_ head: ResponseHead, now: Timestamp) -> AttemptFailure {
         let error = httpStatus(head.status ?? 0, reason: head.reason, host: host(of: head.url))
         return AttemptFailure(
             error: error, disposition: error.retryable ? .transient(after: retryAfter(head, now: now)) : .permanent)
     }
 
-    /// By the server's own clock where it sent one.
+    /// By the server's own clock if it sent one.
     static func retryAfter(_ head: ResponseHead, now: Timestamp) -> Seconds? {
         let clock = head.values("date").first.flatMap(HTTPDate.parse).map { Timestamp(milliseconds: $0 * 1000) }
         return head.values("retry-after").first.flatMap { RetryAfter.parse($0, now: clock ?? now) }
@@ -109,7 +109,7 @@ package enum FailureClassifier {
         AttemptFailure(error: TransferError(code, message, retryable: false), disposition: .permanent)
     }
 
-    /// Name for sentences; "the server" where the URL has none.
+    /// Name for sentences; "the server" if the URL has none.
     static func host(of url: String) -> String {
         (try? URLRules.parse(url))?.host ?? "the server"
     }

@@ -1,7 +1,7 @@
 import Glibc
 import TransferModel
 
-/// What the daemon may write into one file (RLIMIT_FSIZE, getrlimit(2)), which it has from whoever started it.
+/// What the daemon may write into one file (RLIMIT_FSIZE, getrlimit(2)), inherited from the process that started it.
 package enum FileSizeLimit {
     /// nil = no limit.
     package static var current: ByteCount? {

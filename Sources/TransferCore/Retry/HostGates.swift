@@ -64,7 +64,7 @@ package struct HostGates: Sendable {
     static let memory: Seconds = 3600
 
     private var gates: [Scope: Gate] = [:]
-    /// When gates open; an entry whose gate has another time by now does not count.
+    /// When gates open; an entry whose gate has another time now does not count.
     private var times = TimeQueue<Scope>()
     /// Hosts that take tasks again, until they are taken.
     private var released: [String] = []
@@ -78,7 +78,7 @@ package struct HostGates: Sendable {
         self.policy = policy
     }
 
-    /// No host is held, and none has failed of late.
+    /// No host is held, and none has failed recently.
     package var isEmpty: Bool { gates.isEmpty }
 
     private func breaker(_ host: String) -> CircuitBreaker? { gates[Scope(host: host, owner: nil)]?.breaker }
@@ -221,7 +221,7 @@ package struct HostGates: Sendable {
         if gates.count > forgetsAt { forgetQuietGates(now) }
     }
 
-    /// The gate holds nobody any more; nobody has to be asked in where no gate is left.
+    /// The gate holds nobody any more; no task has to be invited if no gate is left.
     private mutating func open(_ scope: Scope) {
         released.append(scope.host)
         guard !invited.isEmpty else { return }

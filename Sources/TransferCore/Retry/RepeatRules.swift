@@ -14,12 +14,12 @@ package enum RepeatRules {
     }
 
     /// Whether the server cannot have acted on the request, or acting on it twice is harmless.
-    /// - Parameter payload: bytes the request's body has; nil where it has none.
+    /// - Parameter payload: bytes the request's body has; nil if it has none.
     static func mayRepeat(_ method: String, payload: ByteCount?, after outcome: ExchangeOutcome) -> Bool {
         if isIdempotent(method) || outcome.continueRefused || !outcome.wasSent { return true }
         if outcome.becameGET { return false }
         if let status = outcome.head?.status { return refusals.contains(status) }
-        // What was not sent whole is no request yet: its length was announced (RFC 9112 section 8). An earlier try on
+        // What was not sent whole is not a request yet: its length was announced (RFC 9112 section 8). An earlier try on
         // a connection that died without an answer (52) is not in that count.
         if let payload, outcome.sent < payload, !diedUnanswered(outcome) { return true }
         switch outcome.end {

@@ -1,6 +1,6 @@
 import TransferModel
 
-/// Whether what a run has done so far would be there for the next one; if not, whoever stops the run loses all of it.
+/// Whether what a run has done so far would be there for the next one; if not, a stop loses all of it.
 package enum ResumeProspects {
     /// A download of which an answer was accepted.
     package static func mayResume(_ spec: TaskSpec, _ head: ResponseHead, _ acceptance: Acceptance) -> Bool {

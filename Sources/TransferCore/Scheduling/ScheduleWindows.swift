@@ -12,7 +12,7 @@ package struct ScheduleWindows: Sendable, Hashable {
     /// however many windows there are.
     private let openMinutes: [Bool]?
 
-    /// - Throws: `request.bad_field` where a time is not HH:MM or a day not 0…6.
+    /// - Throws: `request.bad_field` if a time is not HH:MM or a day not 0…6.
     package init(_ windows: [ScheduleWindow]) throws(TransferError) {
         // How many more windows are open from each minute on.
         var changes = [Int](repeating: 0, count: Self.minutesOfWeek + 1)
@@ -55,9 +55,9 @@ package struct ScheduleWindows: Sendable, Hashable {
         isOpen(localMinute: Self.localMinute(time, utcOffset(time)))
     }
 
-    /// The first minute from `time` on at which a window is open; nil where none ever is.
+    /// The first minute from `time` on at which a window is open; nil if none ever is.
     ///
-    /// Minutes are tried one by one for a week and a day: simple, and right also where the clocks change.
+    /// Minutes are tried one by one for a week and a day: simple, and right also when the clocks change.
     package func nextOpening(after time: Timestamp, utcOffset: UTCOffset) -> Timestamp? {
         if isOpen(at: time, utcOffset: utcOffset) { return time }
         let minute: Int64 = 60_000

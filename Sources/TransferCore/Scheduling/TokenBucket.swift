@@ -23,7 +23,7 @@ package struct TokenBucket: Sendable, Hashable {
         fixedBurst ?? max(min(.kibibytes(16), ByteCount(rate.rawValue)), ByteCount(rate.rawValue / 10))
     }
 
-    /// Bytes that may pass now; `.max` where the rate is unlimited.
+    /// Bytes that may pass now; `.max` if the rate is unlimited.
     package mutating func allowance(at now: Int64) -> ByteCount {
         guard !rate.isUnlimited else { return ByteCount(.max) }
         refill(now)
@@ -37,7 +37,7 @@ package struct TokenBucket: Sendable, Hashable {
         return granted
     }
 
-    /// Accounts for bytes that have passed already, beyond the allowance where need be: the debt is waited off.
+    /// Accounts for bytes that have passed already, beyond the allowance if need be: the debt is waited off.
     package mutating func spend(_ bytes: ByteCount, at now: Int64) {
         guard !rate.isUnlimited else { return }
         refill(now)

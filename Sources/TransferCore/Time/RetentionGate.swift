@@ -5,7 +5,7 @@ import TransferModel
 /// A clock that is wrong by years, for a minute before it is set or after a battery died, must not cost the history and the
 /// events that somebody has not fetched. So a leap forward has to stand for a while on the boot clock first.
 package struct RetentionGate: Sendable {
-    /// A leap that is no reason to wait: the little that goes early by it was to go soon.
+    /// A leap too small to wait for: the little that goes early by it was to go soon.
     package static let harmlessLeap: Seconds = 604_800
     /// How long a longer one has to stand.
     package static let patience: Seconds = 3600

@@ -23,7 +23,7 @@ extension SessionPause {
         return true
     }
 
-    /// After a reboot the boot clock has begun anew: earlier pauses do not count on it, and one that lasts goes on.
+    /// After a reboot the boot clock has begun anew: earlier pauses do not count on it, and one that lasts continues.
     /// - Parameter isSameBoot: as far as that is known; what lies ahead of the clock is of another boot all the same.
     /// - Returns: whether anything changed.
     package mutating func recalled(at now: ClockReading, isSameBoot: Bool) -> Bool {

@@ -9,7 +9,7 @@ package struct WallClockWatch: Sendable {
 
     package init(at now: ClockReading) { anchor = now }
 
-    /// By how much it was set since this was asked last, negative where it went back; nil where it was not.
+    /// By how much it was set since this was asked last, negative if it went back; nil if it was not.
     package mutating func jump(at now: ClockReading) -> Seconds? {
         let expected = anchor.wall.advanced(by: Seconds(Double(now.boot - anchor.boot) / 1000))
         let jump = now.wall.since(expected)

@@ -36,7 +36,7 @@ struct AddBatch: Sendable {
     private var payloads: [StoredPayload?] = []
     /// For each event the index of its task.
     private var authors: [Int] = []
-    /// nil where each of `tasks` is new and stands where the call has it.
+    /// nil if each of `tasks` is new and stands where the call has it.
     private var places: [Place]?
 
     init(

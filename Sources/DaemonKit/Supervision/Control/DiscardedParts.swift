@@ -45,7 +45,7 @@ extension TaskAction {
         }
     }
 
-    /// Whether the task's bytes go with this action: also those that nobody could go on from.
+    /// Whether the task's bytes go with this action: also bytes that could not be resumed from.
     fileprivate func discardsPart(of head: TaskHead) -> Bool {
         switch self {
         case .cancel(let keepPartial): !head.status.state.isFinal && !(keepPartial && head.hasCheckpoint)

@@ -69,7 +69,7 @@ package struct LiveFigures: Sendable, Hashable {
     package var bytesExpected: Int64
     /// Bytes per second over the last second or so.
     package var rate: Int64
-    /// Seconds to go at that rate, where both are known.
+    /// Seconds to go at that rate, if both are known.
     package var eta: Double?
     package var resumedFrom: Int64?
     /// Offset in the source, or in the body where that is more.

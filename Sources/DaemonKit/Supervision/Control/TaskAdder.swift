@@ -59,7 +59,7 @@ struct TaskAdder: TaskAdding {
         return Self.naming(queued, in: all, downloads.filter { known[$0] == nil }, specs)
     }
 
-    /// Notes which tasks have the URL of one that is queued already, be it of the same call.
+    /// Notes which tasks have the URL of one that is queued already, also of the same call.
     private static func naming(
         _ queued: [Int: TaskID], in added: [AddTasks.Added], _ downloads: [Int], _ specs: [TaskSpec]
     ) -> [AddTasks.Added] {
@@ -77,7 +77,7 @@ struct TaskAdder: TaskAdding {
     }
 
     /// Gives parts that came with resume data their tasks' names at once: under the old ones they would go with the tasks
-    /// that had them. What fails here is left to the attempts, and tasks that run by now to their own.
+    /// that had them. What fails here is done by the attempts; a running task does it itself.
     private func takeOverParts(_ ids: [TaskID]) async throws {
         guard !ids.isEmpty else { return }
         await runs.claims.hold(ids)
@@ -99,7 +99,7 @@ struct TaskAdder: TaskAdding {
                 return false
             }
         }
-        // Whoever gave them up meanwhile looked for the old names.
+        // If they were given up meanwhile, the old names were looked for.
         await leftParts.note(await files.discardParts(of: givenUp.map(\.record), at: time.reading().wall))
     }
 

@@ -5,7 +5,7 @@ import TransferModel
 import TransferRPC
 import TransferStore
 
-/// Pause, resume, cancel, retry, remove: a machine event for each selected task, in pieces that hold nobody up.
+/// Pause, resume, cancel, retry, remove: a machine event for each selected task, in batches that do not delay others.
 struct TaskController: TaskControlling {
     let store: TransferStore
     let files: TransferFiles
@@ -163,7 +163,7 @@ struct TaskController: TaskControlling {
         }
     }
 
-    /// One line for many tasks: a hundred thousand lines are of no use to anybody.
+    /// One line for many tasks: a hundred thousand lines help nobody.
     private func log(_ action: TaskAction, _ changed: [TaskHead]) {
         guard let first = changed.first, let last = changed.last else { return }
         guard changed.count > Self.mostLogged else {

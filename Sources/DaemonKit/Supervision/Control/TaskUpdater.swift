@@ -6,7 +6,7 @@ import TransferModel
 import TransferRPC
 import TransferStore
 
-/// Changes a task where it stands, and packs one into resume data.
+/// Changes a task in place, and packs one into resume data.
 struct TaskUpdater: TaskUpdating {
     let store: TransferStore
     let engine: any ExchangePerforming

@@ -19,7 +19,7 @@ package final class Conditions: Sendable {
     func set(needsPolling: Bool) { mayHaveDiskWaiters.store(needsPolling, ordering: .relaxed) }
 
     /// A connection that failed while no network leads to the host waits for the network, not for a back-off.
-    /// - Parameter host: name or address the connection goes to; nil where a proxy stands between.
+    /// - Parameter host: name or address the connection goes to; nil if a proxy stands between.
     func adjusted(_ failure: AttemptFailure, for host: String?) -> AttemptFailure {
         let adjusted = failure.withoutNetwork
         guard let host, adjusted != failure, !network.isReachable(host: host) else { return failure }

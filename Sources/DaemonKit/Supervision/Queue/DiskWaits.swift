@@ -46,7 +46,7 @@ struct DiskWaits: Sendable {
         }
     }
 
-    /// - Parameter error: what the task waits for; its own where nil.
+    /// - Parameter error: what the task waits for; its own if nil.
     func need(of record: TaskRecord, _ error: TransferError? = nil) -> DiskNeed? {
         guard let plan = try? DestinationPlan(record.spec.destination) else { return nil }
         return DiskNeed(

@@ -1,7 +1,7 @@
 import DequeModule
 import Threading
 
-/// A turnstile for each file system: what hangs on one holds up its own tasks alone.
+/// A turnstile for each file system: what hangs on one delays only its own tasks.
 final class Turnstiles: Sendable {
     private let width: Int
     private let known = Guarded<[UInt64: Turnstile]>([:])
@@ -18,8 +18,7 @@ final class Turnstiles: Sendable {
     }
 }
 
-/// Lets so many through at a time. Whoever comes beyond that is called later, in order, and takes no memory but for the
-/// call meanwhile.
+/// Lets a fixed number through at a time. Later callers wait in order and take no memory but for the call meanwhile.
 final class Turnstile: Sendable {
     private struct State {
         var free: Int

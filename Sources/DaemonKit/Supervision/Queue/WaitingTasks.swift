@@ -33,7 +33,7 @@ struct WaitingTasks: Sendable {
         signal.queueChanged()
     }
 
-    /// Queues every task that waits for `reason` and that `holds` says may go on.
+    /// Queues every task that waits for `reason` and that `holds` says may continue.
     func clear(_ reason: WaitReason, where holds: @escaping @Sendable (TaskRecord) async -> Bool) async throws {
         var last: TaskID?
         while true {

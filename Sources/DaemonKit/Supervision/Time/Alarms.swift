@@ -4,10 +4,10 @@ import TransferCore
 import TransferModel
 import TransferStore
 
-/// Wakes what waits for a time: next attempts, deadlines, schedules, monitors' polls and the keeping of the house.
+/// Wakes what waits for a time: next attempts, deadlines, schedules, monitors' polls and housekeeping.
 ///
 /// One loop sleeps until the earliest of them, at most `longestSleep`: a wall clock that is set is noticed by then. It never
-/// waits for a file: a disk that does not answer holds up looks at disks and the keeping of the house, not the loop.
+/// waits for a file: a disk that does not answer delays looks at disks and housekeeping, not the loop.
 final class Alarms: Sendable {
     /// The loop goes round at least this often.
     static let longestSleep: Seconds = 30

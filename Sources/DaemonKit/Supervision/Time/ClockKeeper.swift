@@ -66,7 +66,7 @@ final class ClockKeeper: Sendable {
     /// Whether what is old by the wall clock may be dropped.
     func mayDropByAge(at now: ClockReading) -> Bool { memory.withLock { $0?.retention.allows(at: now) ?? true } }
 
-    /// One that was set forward only makes waits end early; where it went back they would last longer by as much.
+    /// One that was set forward only makes waits end early; set back, waits would last longer by as much.
     private func clockWasSet(by jump: Seconds, now: Timestamp) async throws {
         let back = Seconds(-jump.rawValue)
         let waiting = back > 0 ? try await store.write { try $0.clockWentBack(by: back, to: now) } : 0

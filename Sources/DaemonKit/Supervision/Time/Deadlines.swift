@@ -11,7 +11,7 @@ struct Deadlines: Sendable {
     let signal: SupervisionSignal
 
     /// Fails tasks whose deadline or time for the resource has passed; those that run when their runs have stopped, for which
-    /// this does not wait: a disk that does not answer holds up its own task alone.
+    /// this does not wait: a disk that does not answer delays only its own task.
     func pass(at now: ClockReading, limit: Int) async throws {
         // Those that are stopping stay due, and are not to stand before all others.
         let most = limit + runs.count

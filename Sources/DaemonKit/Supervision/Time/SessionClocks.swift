@@ -2,7 +2,7 @@ import Threading
 import TransferCore
 import TransferModel
 
-/// The clocks of sessions that are or were paused, for whoever counts the time of their tasks. The store has the same; it
+/// The clocks of sessions that are or were paused, used to count the time of their tasks. The store has the same; it
 /// would be asked for each step of each task.
 final class SessionClocks: Sendable {
     private let pauses = Guarded<[SessionKey: SessionPause]>([:])

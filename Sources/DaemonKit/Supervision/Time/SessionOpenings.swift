@@ -7,13 +7,13 @@ struct SessionOpenings {
     private let closedUntil: @Sendable (SessionRecord, Timestamp) -> Timestamp?
     private var known: [SessionKey: Timestamp?] = [:]
 
-    /// - Parameter closedUntil: when the session's next time window opens; nil where one is open.
+    /// - Parameter closedUntil: when the session's next time window opens; nil if one is open.
     init(after now: Timestamp, closedUntil: @escaping @Sendable (SessionRecord, Timestamp) -> Timestamp?) {
         self.now = now
         self.closedUntil = closedUntil
     }
 
-    /// When the session's next time window opens; nil where one is open.
+    /// When the session's next time window opens; nil if one is open.
     mutating func opening(of key: SessionKey, in snapshot: StoreSnapshot) throws -> Timestamp? {
         if let opening = known[key] { return opening }
         let opening = try snapshot.session(key).flatMap { closedUntil($0, now) }
@@ -21,7 +21,7 @@ struct SessionOpenings {
         return opening
     }
 
-    /// When a task that waits for `schedule` may begin; nil where that is now.
+    /// When a task that waits for `schedule` may begin; nil if that is now.
     mutating func beginning(of record: TaskRecord, in snapshot: StoreSnapshot) throws -> Timestamp? {
         if let begin = record.spec.earliestBeginAt, begin > now { return begin }
         return try opening(of: record.session, in: snapshot)

@@ -9,7 +9,7 @@ final class SessionSchedules: Sendable {
         var schedule: ScheduleWindows?
     }
 
-    /// Beyond it all are forgotten, and read again by whoever asks.
+    /// Beyond it all are forgotten, and read again when asked for.
     static let most = 1000
 
     private let known = Guarded<[SessionKey: Known]>([:])

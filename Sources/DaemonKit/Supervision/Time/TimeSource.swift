@@ -28,7 +28,7 @@ enum LocalTime {
         return parts.tm_gmtoff
     }
 
-    /// As `utcOffset`, of the time zone as it is by now (tzset(3)): localtime_r alone keeps to the one it read first.
+    /// As `utcOffset`, of the present time zone (tzset(3)): localtime_r alone keeps to the one it read first.
     static func freshOffset(_ time: Timestamp) -> Int {
         tzset()
         return utcOffset(time)

@@ -21,7 +21,7 @@ extension TaskTransitions {
         _ ids: [TaskID], sessions: [SessionKey: SessionRecord], in transaction: StoreTransaction
     ) throws -> [TaskRecord] {
         var decisions: [Decision] = []
-        // Whoever paused one has stopped what was claimed before that commit.
+        // The pause of a session has stopped what was claimed before its commit.
         let paused = try transaction.pausedSessions()
         for id in ids {
             // Others were paused, cancelled or removed since they were read.
@@ -47,7 +47,7 @@ extension TaskTransitions {
     }
 
     /// Stores the ends of runs. Of what is stored of a task only its status is read.
-    /// - Returns: for each run what became of its task; `task.not_found` or `task.wrong_state` where it is not running
+    /// - Returns: for each run what became of its task; `task.not_found` or `task.wrong_state` if it is not running
     ///   any more, and then nothing of it is stored.
     func complete(
         _ runs: [CompletedRun], in transaction: StoreTransaction

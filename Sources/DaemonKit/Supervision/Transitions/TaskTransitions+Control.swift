@@ -76,9 +76,9 @@ private struct ControlChanges {
         self.now = now
     }
 
-    /// - Returns: the task as it will be; nil where it is removed.
-    /// - Throws: `task.wrong_state`; for what would begin again `session.invalidated` where its session is over, and
-    ///   `limit.reached` where its owner has too many tasks.
+    /// - Returns: the task as it will be; nil if it is removed.
+    /// - Throws: `task.wrong_state`; for what would begin again `session.invalidated` if its session is over, and
+    ///   `limit.reached` if its owner has too many tasks.
     mutating func add(_ head: TaskHead, in transaction: StoreTransaction) throws -> TaskHead? {
         guard var event = action.event else {
             try remove(head, in: transaction)

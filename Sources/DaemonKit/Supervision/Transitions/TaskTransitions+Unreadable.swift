@@ -2,7 +2,7 @@ import TransferCore
 import TransferModel
 import TransferStore
 
-/// Tasks whose rows cannot be read: each is set aside where it is met, so that the others go on.
+/// Tasks whose rows cannot be read: each is set aside when it is met, so that the others continue.
 extension TaskTransitions {
     /// The task; nil if there is none, or if it cannot be read and was set aside.
     func readable(_ id: TaskID, in transaction: StoreTransaction) throws -> TaskRecord? {

@@ -66,17 +66,17 @@ package struct TaskTransitions: Sendable {
     /// A transition that is decided and not stored yet.
     struct Decision: Sendable {
         var outcome: Outcome
-        /// nil where the status stays as it is.
+        /// nil if the status stays as it is.
         var change: StatusChange?
         /// To be appended in the transaction that stores the change.
         var events: [EventRecord]
-        /// Of the first of them, where they are written already.
+        /// Of the first of them, if they are written already.
         var payloads: [StoredPayload?] = []
     }
 
     /// What `event` makes of a task, whose status must have been read in `transaction`.
     /// - Parameters:
-    ///   - session: configuration of the task's session, where it is known.
+    ///   - session: configuration of the task's session, if it is known.
     ///   - result: what the task left.
     func decide(
         _ event: TaskEvent, of record: TaskRecord, in transaction: StoreTransaction,
@@ -116,7 +116,7 @@ package struct TaskTransitions: Sendable {
     struct Step: Sendable {
         var head: TaskHead
         var effects: [TaskEffect]
-        /// Says nothing of when the time for the resource runs out; nil where the status stays as it is.
+        /// Says nothing of when the time for the resource runs out; nil if the status stays as it is.
         var change: StatusChange?
         var events: [EventRecord]
 
