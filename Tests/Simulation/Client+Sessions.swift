@@ -19,7 +19,9 @@ extension Client {
         var openings = 0
         /// Requests that may pause it, or let it go on.
         var pauseRequests = 0
-        /// It was acknowledged to be paused, and nobody has asked for anything else since.
+        /// Those of them that are not answered: of two at once either may be the last.
+        var openPauseRequests = 0
+        /// It was acknowledged to be paused, and no other request may have changed that since.
         var isPaused = false
     }
 
@@ -69,12 +71,16 @@ extension Client {
         let name = names[world.random.below(names.count)]
         let pauses = sessions[name]?.isPaused == false && world.random.chance(600)
         let number = askToPause(name)
+        sessions[name]?.openPauseRequests += 1
         world.note("\(pauses ? "pause" : "resume") session \(name)")
         Task {
             do {
+                defer { sessions[name]?.openPauseRequests -= 1 }
                 let (key, control) = (Self.key(name), daemon.supervision.sessions)
                 _ = try await pauses ? control.pause(key) : control.resume(key)
-                if sessions[name]?.pauseRequests == number { sessions[name]?.isPaused = pauses }
+                if sessions[name]?.pauseRequests == number, sessions[name]?.openPauseRequests == 1 {
+                    sessions[name]?.isPaused = pauses
+                }
                 world.note("\(name) is \(pauses ? "paused" : "resumed")")
             } catch {
                 let code = (error as? TransferError)?.code
