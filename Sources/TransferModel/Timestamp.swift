@@ -43,7 +43,8 @@ public struct Timestamp: RawRepresentable, Hashable, Comparable, Sendable, Custo
 
     /// The wall clock now. Only adapters and programs ask; decisions are handed a time.
     public static func now() -> Timestamp {
-        Timestamp(milliseconds: Int64((Date().timeIntervalSince1970 * 1000).rounded(.down)))
+        // Seconds since 1970 are exact to a quarter of a microsecond in a Double: a whole millisecond may come out below itself.
+        Timestamp(milliseconds: Int64((Date().timeIntervalSince1970 * 1000 + 0.001).rounded(.down)))
     }
 
     public static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
