@@ -66,7 +66,7 @@ extension EndToEnd {
             try await scene.probe.call("session.pause", ["id": "s"])
             try await scene.probe.call("session.invalidate", ["id": "s"])
             let refused = try await scene.daemon.dlctl(["session", "set", "s", "maximumConcurrentTasks=3"])
-            #expect(refused.status != 0 && refused.output.contains("is over"), "\(refused)")
+            #expect(refused.status != 0 && refused.output.contains("has ended"), "\(refused)")
             #expect(try await scene.probe.call("session.get", ["id": "s"])["state"] == "invalidated")
             let again = try await scene.probe.call(
                 "session.open", ["id": "s", "configuration": ["durability": "relaxed"]])

@@ -87,10 +87,29 @@ final class Subscription: Sendable {
     func deliver(_ page: EventPage) {
         state.withLock { state in
             guard !state.isEnded else { return }
-            if let lost = page.lost { send(JSONWriter.members(of: .lagged(first: lost, owner: peer, at: .now()))) }
-            for event in page.events { send(event.text) }
+            var told = state.cursor
+            for event in page.events {
+                if let lost = page.lost, let number = event.record.sequence {
+                    told = tellGap(after: told, before: min(number, lost))
+                    told = max(told, number)
+                }
+                send(event.text)
+            }
+            if let lost = page.lost, page.cursor >= SequenceNumber(lost.rawValue - 1) {
+                _ = tellGap(after: told, before: lost)
+            }
             state.cursor = page.cursor
         }
+    }
+
+    /// Retention takes the events of some owners and leaves older ones of others: each gap is told in its place, so that
+    /// the numbers only grow.
+    /// - Returns: the last number that the client knows of now.
+    private func tellGap(after told: SequenceNumber, before first: SequenceNumber) -> SequenceNumber {
+        let last = SequenceNumber(first.rawValue - 1)
+        guard last > told else { return told }
+        send(JSONWriter.members(of: .lagged(first: first, owner: peer, at: .now())))
+        return last
     }
 
     /// Sends the figures that are due and new, where every stored event before them was sent.

@@ -11,6 +11,8 @@ final class FakeLog: EventLog {
     private struct State {
         var events: [EventRecord] = []
         var first: Int64 = 1
+        /// Whose events are dropped before `first`; nil for everybody's.
+        var expiredOwner: UserID?
         var acknowledged: [String: SequenceNumber] = [:]
         var feed: EventFeed?
         var reads = 0
@@ -38,16 +40,24 @@ final class FakeLog: EventLog {
         }
     }
 
-    /// Drops events before `first`, as retention does.
-    func expire(before first: Int64) { state.withLock { $0.first = first } }
+    /// Drops events before `first`, as retention does, be it only those of `owner`.
+    func expire(before first: Int64, of owner: UserID? = nil) {
+        state.withLock { state in
+            state.first = first
+            state.expiredOwner = owner
+        }
+    }
 
     func events(
         _ filter: EventFilter, after: SequenceNumber, limit: Int
     ) async throws -> (events: [EventRecord], head: SequenceNumber, first: SequenceNumber) {
         state.withLock { state in
             state.reads += 1
-            let start = max(after.rawValue, state.first - 1)
-            let kept = state.events.dropFirst(Int(start)).lazy.filter { filter.matches($0) }.prefix(limit)
+            let (first, owner) = (state.first, state.expiredOwner)
+            let kept = state.events.dropFirst(Int(after.rawValue)).lazy.filter { event in
+                let isGone = (event.sequence?.rawValue ?? 0) < first && owner.map { $0 == event.session.owner } ?? true
+                return !isGone && filter.matches(event)
+            }.prefix(limit)
             return (Array(kept), SequenceNumber(Int64(state.events.count)), SequenceNumber(state.first))
         }
     }

@@ -114,6 +114,23 @@ struct EventFeedTests {
         feed.stop()
     }
 
+    /// An administrator follows everybody, and one user's events go earlier than another's.
+    @Test(arguments: [1, 2, 3, 100]) func eachGapIsToldInItsPlace(page: Int) async throws {
+        let log = FakeLog()
+        log.commit(5)
+        log.commit(session: SessionKey(owner: UserID(2), identifier: "work"))
+        log.commit(4)
+        log.expire(before: 9, of: Sample.user)
+        var limits = EventFeed.Limits()
+        limits.page = page
+        let feed = try await makeFeed(log, limits: limits)
+        let sink = FakeSink()
+        _ = try await feed.follow(sink, after: .after(SequenceNumber(2)), filter: EventFilter(owner: .everyone))
+        let told = await sink.events(5).map { $0.sequence?.rawValue ?? -($0["firstSequence"]?.integerValue ?? 0) }
+        #expect(told == [-6, 6, -9, 9, 10])
+        feed.stop()
+    }
+
     @Test func aReplayFromTheStartIsNotBehind() async throws {
         let log = FakeLog()
         log.commit(100)
