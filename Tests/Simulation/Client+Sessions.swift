@@ -71,6 +71,7 @@ extension Client {
         let name = names[world.random.below(names.count)]
         let pauses = sessions[name]?.isPaused == false && world.random.chance(600)
         let number = askToPause(name)
+        let isAlone = sessions[name]?.openPauseRequests == 0
         sessions[name]?.openPauseRequests += 1
         world.note("\(pauses ? "pause" : "resume") session \(name)")
         Task {
@@ -78,9 +79,7 @@ extension Client {
                 defer { sessions[name]?.openPauseRequests -= 1 }
                 let (key, control) = (Self.key(name), daemon.supervision.sessions)
                 _ = try await pauses ? control.pause(key) : control.resume(key)
-                if sessions[name]?.pauseRequests == number, sessions[name]?.openPauseRequests == 1 {
-                    sessions[name]?.isPaused = pauses
-                }
+                if isAlone, sessions[name]?.pauseRequests == number { sessions[name]?.isPaused = pauses }
                 world.note("\(name) is \(pauses ? "paused" : "resumed")")
             } catch {
                 let code = (error as? TransferError)?.code
