@@ -36,7 +36,7 @@ package final class CurlEngine: Sendable {
         }
     }
 
-    /// nil where the state folder has no room for it; resumption then starts from checkpoints.
+    /// nil if the state folder has no room for it; resumption then starts from checkpoints.
     package var journal: OffsetJournal? { files.journal }
     let reactor: Reactor
     private let files: FileSide
@@ -45,7 +45,7 @@ package final class CurlEngine: Sendable {
     /// Short calls that may block: looking for keys, waiting for disks at the end.
     private let errands: WorkQueue<@Sendable () -> Void>
 
-    /// - Throws: internal, where the system gives no descriptors or threads.
+    /// - Throws: internal if the system gives no descriptors or threads.
     package init(_ configuration: Configuration) throws(TransferError) {
         guard Self.initialized == CURLE_OK else {
             throw TransferError(.internal, "libcurl cannot be initialized.")

@@ -4,7 +4,7 @@ import TransferModel
 
 /// Performs exchanges for supervision: `CurlEngine`, or a scripted network in simulations.
 package protocol ExchangePerforming: Sendable {
-    /// nil where resumption starts from checkpoints only.
+    /// nil if resumption starts from checkpoints only.
     var journal: OffsetJournal? { get }
 
     /// Starts one exchange. `report` is called once, on any thread, maybe before this returns. It must not block.

@@ -22,7 +22,7 @@ package final class PeerDirectory: Sendable {
         /// Uids that are being looked up, and what waits for the answer, by client.
         var flights: [UInt32: [Int: @Sendable () -> Void]] = [:]
 
-        /// False where a lookup is under way already.
+        /// False if a lookup is under way already.
         mutating func takesOff(_ uid: UInt32) -> Bool {
             guard flights[uid] == nil else { return false }
             flights[uid] = [:]
@@ -73,7 +73,7 @@ package final class PeerDirectory: Sendable {
     }
 
     /// Has a peer looked up; `whenKnown` is called once, unless `client` is forgotten before.
-    /// - Returns: false where it is known by now, and nothing is called.
+    /// - Returns: false if it is known by now, and nothing is called.
     package func waits(
         uid: UInt32, gid: UInt32, client: Int, whenKnown: @escaping @Sendable () -> Void
     ) -> Bool {
@@ -152,7 +152,7 @@ enum GroupMembership {
         }
     }
 
-    /// What `look` finds with a buffer that is doubled while it says ERANGE; nil where it finds nothing or fails.
+    /// What `look` finds with a buffer that is doubled while it says ERANGE; nil if it finds nothing or fails.
     private static func reading<Value>(
         from first: Int, _ look: (UnsafeMutablePointer<CChar>, _ size: Int) -> (code: Int32, value: Value?)
     ) -> Value? {

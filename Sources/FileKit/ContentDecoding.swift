@@ -152,7 +152,7 @@ private final class Inflater {
         }
     }
 
-    /// True where another gzip member begins; anything else after the end mark is ignored, as gzip(1) does.
+    /// True if another gzip member begins; anything else after the end mark is ignored, as gzip(1) does.
     private func beginMember(_ rest: UnsafeRawBufferPointer) throws(TransferError) -> Bool {
         guard isGzip, let first = rest.first, first == 0x1f else { return false }
         guard dld_inflater_reset(state) == Int32(DLD_INFLATE_MORE) else {

@@ -116,7 +116,7 @@ package struct Delivery: Sendable {
         throw .destination(errno: code, "deliver", folder.path(of: name))
     }
 
-    /// False where the name is taken.
+    /// False if the name is taken.
     private func moveWithoutReplacing(to candidate: String) throws(TransferError) -> Bool {
         let directory = folder.fileDescriptor
         let (result, code) = retrying { dld_rename_noreplace(directory, partName, directory, candidate) }
@@ -167,7 +167,7 @@ package struct Delivery: Sendable {
     // MARK: - After a crash
 
     /// The file under its final name, where an earlier delivery came that far; a second link that it left is removed.
-    /// - Parameter expected: the size it must have, where known.
+    /// - Parameter expected: the size it must have, if known.
     /// - Throws: `disk.*`, `destination.*` where that cannot be told, or not be made durable.
     package func recognised(expected: ByteCount? = nil) throws(TransferError) -> DeliveredFile? {
         let directory = folder.fileDescriptor

@@ -18,7 +18,7 @@ package struct DeliveryMark: Sendable, Hashable {
         text = "\(store)-\(task)-\(size)-\(isProven ? "proven" : "unproven")" + (boot.map { "-\($0)" } ?? "")
     }
 
-    /// False where the file system keeps no such attributes.
+    /// False if the file system keeps no such attributes.
     package func set(on file: Int32) -> Bool {
         var text = text
         return text.withUTF8 { fsetxattr(file, Self.attribute, $0.baseAddress, $0.count, 0) } == 0
@@ -26,7 +26,7 @@ package struct DeliveryMark: Sendable, Hashable {
 
     package static func remove(from file: Int32) { _ = fremovexattr(file, attribute) }
 
-    /// Whether an open file of `size` bytes, which this task of this store delivered, was proven complete; nil where
+    /// Whether an open file of `size` bytes, which this task of this store delivered, was proven complete; nil if
     /// it is not this task's.
     static func proof(on file: Int32, store: String, task: TaskID, size: Int) -> Bool? {
         guard let text = text(of: file) else { return nil }
@@ -48,7 +48,7 @@ package struct DeliveryMark: Sendable, Hashable {
     }
 }
 
-/// The kernel's random name of this boot; nil where /proc does not tell.
+/// The kernel's random name of this boot; nil if /proc does not tell.
 package enum BootName {
     package static let current: String? = {
         let file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)

@@ -5,7 +5,7 @@ import TransferModel
 package struct DestinationPlan: Sendable, Hashable {
     /// Absolute path of the folder.
     package var folder: String
-    /// The file's name where the task says it; nil where the server's answer names the file.
+    /// The file's name where the task says it; nil if the server's answer names the file.
     package var name: String?
 
     /// Judges the text alone; no file is looked at.

@@ -36,7 +36,7 @@ package final class Folder: Sendable {
         return free < 0 ? nil : ByteCount(free)
     }
 
-    /// What has this name, links not followed; nil where nothing has it.
+    /// What has this name, links not followed; nil if nothing has it.
     /// - Throws: `disk.*`, `destination.*` where that cannot be told: it may be there.
     package func status(of name: String) throws(TransferError) -> stat? {
         if let status = FileKit.status(of: name, in: fileDescriptor) { return status }

@@ -42,7 +42,7 @@ package struct GatheredDelivery: Sendable {
         package var isProven: Bool
     }
 
-    /// - Returns: nil where the file system cannot do it this way; nothing was left there then.
+    /// - Returns: nil if the file system cannot do it this way; nothing was left there then.
     /// - Throws: as `Delivery.deliver`.
     package func place() throws(TransferError) -> Placed? {
         try PathRules.requireName(name)
@@ -75,7 +75,7 @@ package struct GatheredDelivery: Sendable {
 
     private var path: String { folder.path(of: name) }
 
-    /// A new file without a name (O_TMPFILE); nil where the file system or the kernel has none.
+    /// A new file without a name (O_TMPFILE); nil if the file system or the kernel has none.
     private func nameless() throws(TransferError) -> Descriptor? {
         let (file, code) = retrying {
             openat(folder.fileDescriptor, ".", DLD_O_TMPFILE | O_RDWR | O_CLOEXEC, mode_t(0o666))
@@ -107,7 +107,7 @@ package struct GatheredDelivery: Sendable {
         if result != 0 { throw .destination(errno: code, "sync", path) }
     }
 
-    /// The name that the file got; nil where it cannot be linked.
+    /// The name that the file got; nil if it cannot be linked.
     private func link(_ file: Descriptor) throws(TransferError) -> String? {
         switch policy {
         case .rename:

@@ -10,7 +10,7 @@ package struct PackedDigests: Hashable, Sendable, Codable {
     /// One after the other.
     package var digests: Data
 
-    /// nil where a digest is not hexadecimal.
+    /// nil if a digest is not hexadecimal.
     package init?(_ pieces: PieceDigests) {
         guard let bytes = Hex.decode(pieces.values.joined()) else { return nil }
         algorithm = pieces.algorithm
@@ -18,7 +18,7 @@ package struct PackedDigests: Hashable, Sendable, Codable {
         digests = Data(bytes)
     }
 
-    /// nil where the bytes are no whole number of digests.
+    /// nil if the bytes are no whole number of digests.
     package var unpacked: PieceDigests? {
         let size = algorithm.hexLength / 2
         guard digests.count.isMultiple(of: size) else { return nil }

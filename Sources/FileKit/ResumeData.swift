@@ -27,7 +27,7 @@ package struct ResumeData: Hashable, Sendable, Codable {
 
     /// - Parameters:
     ///   - url: as the task has it; user info is removed by the caller.
-    ///   - checkpoint: nil where nothing was received.
+    ///   - checkpoint: nil if nothing was received.
     package init(url: String, destination: Destination, checkpoint: Checkpoint?) {
         version = Self.currentVersion
         self.url = url
@@ -87,7 +87,7 @@ extension ResumeData {
     /// Looks at the part: a regular file named as parts are, in the destination's folder, of the peer or the
     /// daemon itself, with one link and the same device and inode, and as long as the offset says.
     /// - Parameter plan: of the destination in this very blob.
-    /// - Returns: the checkpoint of a part that may be continued; nil where there is none: it starts from 0.
+    /// - Returns: the checkpoint of a part that may be continued; nil if there is none: it starts from 0.
     /// - Throws: `permission.denied` for a part outside what the peer may name, `request.bad_field` for one that is
     ///   no part file, `disk.*` where the disk does not tell.
     package func claimablePart(

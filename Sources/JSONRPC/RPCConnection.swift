@@ -95,7 +95,7 @@ extension RPCConnection {
         kick()
     }
 
-    /// Whether more may be read now; where not, reading resumes by itself later.
+    /// Whether more may be read now; if not, reading resumes by itself later.
     func mayRead() -> Bool {
         state.withLockedValue { state in
             state.isReadHeld = !hasRoom(state)

@@ -139,7 +139,7 @@ package protocol ResponseJudge: Sendable {
 /// What becomes of a response whose head has arrived.
 package enum Verdict: Sendable, Hashable {
     /// Write the body from `offset` on. `truncate` first empties the part file (a 200 that replaces what was held).
-    /// `expected` bytes end it; nil where the length is unknown.
+    /// `expected` bytes end it; nil if the length is unknown.
     case accept(Acceptance)
     /// Read nothing more; the strategy decides on the outcome what comes next.
     case stop(StopReason)
@@ -209,7 +209,7 @@ package struct ExchangeOutcome: Sendable {
     package var head: ResponseHead?
     /// What the exchange's judge said of `head`, if it was asked.
     package var verdict: Verdict?
-    /// Trailer fields, where there were any.
+    /// Trailer fields, if there were any.
     package var trailers: [HeaderField]
     /// Next offset in the part file: everything before it is written (not necessarily synced).
     package var offset: ByteCount
@@ -217,9 +217,9 @@ package struct ExchangeOutcome: Sendable {
     package var received: ByteCount
     /// The whole body, where it was small and came at once: it is in no file yet, and `offset` counts it.
     package var gathered: [UInt8]?
-    /// True where the end of the body was delimited (length or chunks), false where only the connection's close did.
+    /// True if the end of the body was delimited (length or chunks), false if only the connection's close did.
     package var delimited: Bool
-    /// HTTP status of a proxy's refusal to CONNECT, where there was one.
+    /// HTTP status of a proxy's refusal to CONNECT, if there was one.
     package var proxyStatus: Int?
     /// Host and port of the proxy that the exchange went through, or was to go through; never its credentials.
     package var proxy: String?
@@ -234,9 +234,9 @@ package struct ExchangeOutcome: Sendable {
     package var interim: [ResponseHead] = []
     /// The final answer came in place of a 100, before any byte of the body.
     package var continueRefused = false
-    /// False where certainly nothing of a request has left.
+    /// False if certainly nothing of a request has left.
     package var wasSent = true
-    /// False where an answer came, or the connection went, before the whole payload was handed to the network.
+    /// False if an answer came, or the connection went, before the whole payload was handed to the network.
     package var isSentWhole = true
     /// A redirect took the request as done and a GET followed (301, 302, 303).
     package var becameGET = false
@@ -264,7 +264,7 @@ package protocol TransferStrategy<Yield>: Sendable {
     /// What a checkpoint stores with the offset; nil until an answer was accepted.
     var progress: Acceptance? { get }
     /// What is known of the upload, or of a request that must not be made twice; stored whenever an attempt ends, be it
-    /// by an abort, whose outcome is handed to `next(after:)` too (its step is not taken). nil where nothing is.
+    /// by an abort, whose outcome is handed to `next(after:)` too (its step is not taken). nil if nothing is.
     var upload: UploadProgress? { get }
 }
 

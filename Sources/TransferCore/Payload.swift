@@ -8,7 +8,7 @@ package enum Payload: Sendable, Hashable {
     case source(offset: ByteCount, length: ByteCount)
     case framed(head: [UInt8], offset: ByteCount, length: ByteCount, tail: [UInt8])
 
-    /// Bytes in all; nil where there is no body.
+    /// Bytes in all; nil if there is no body.
     package var length: ByteCount? {
         switch self {
         case .none: nil
@@ -18,7 +18,7 @@ package enum Payload: Sendable, Hashable {
         }
     }
 
-    /// Where in the source it begins; nil where it reads none.
+    /// Where in the source it begins; nil if it reads none.
     package var sourceOffset: ByteCount? {
         switch self {
         case .none, .bytes: nil
@@ -85,7 +85,7 @@ package struct PayloadDigest: Sendable, Hashable {
 
 /// Reads interim answers (104 Upload Resumption Supported); called on the engine's thread, so pure and quick.
 package protocol InterimReader: Sendable {
-    /// What to store at once; nil where the answer says nothing new.
+    /// What to store at once; nil if the answer says nothing new.
     func progress(after head: ResponseHead) -> UploadProgress?
 }
 

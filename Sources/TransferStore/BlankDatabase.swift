@@ -5,7 +5,7 @@ import Glibc
 enum BlankDatabase {
     private static let limit = 1 << 20
 
-    /// Empties such a file; false where it is anything else, which stays as it is.
+    /// Empties such a file; false if it is anything else, which stays as it is.
     static func empty(_ path: String) -> Bool { check(path) { ftruncate($0, 0) == 0 } }
 
     static func isBlank(_ path: String) -> Bool { check(path) { _ in true } }

@@ -32,7 +32,7 @@ package struct ProgramIdentity: Hashable, Sendable, Codable {
 }
 
 extension StoreSnapshot {
-    /// nil where the session's program was never started.
+    /// nil if the session's program was never started.
     package func launch(_ session: SessionKey) throws -> LaunchRecord? {
         guard let id = try sessionRow(session),
             let row = try rows("SELECT started_at, failures, program FROM launch WHERE session = ?", id).next()

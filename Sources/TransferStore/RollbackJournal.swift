@@ -6,7 +6,7 @@ import Glibc
 /// such a journal, since the file has to be rolled back first, which only a writing connection does.
 enum RollbackJournal {
     /// Whether the transaction that was cut off began when the database had at most one page, so that rolling back
-    /// leaves no table of anybody. False where there is no journal or it cannot be read.
+    /// leaves no table of anybody. False if there is no journal or it cannot be read.
     ///
     /// The header, as SQLite's file format has it (<https://www.sqlite.org/fileformat2.html#the_rollback_journal>):
     /// 8 bytes that tell it from other files, number of pages, nonce, and the database's pages at the beginning, big-endian.

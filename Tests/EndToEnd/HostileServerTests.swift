@@ -6,7 +6,7 @@ import TransferModel
 struct EndlessAnswer: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let behaviour: Behaviour
-    /// What the task may say of it; nil where it is whole all the same. Versions of libcurl differ.
+    /// What the task may say of it; nil if it is whole all the same. Versions of libcurl differ.
     let codes: [String?]
 
     /// - Parameters:

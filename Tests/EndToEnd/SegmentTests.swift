@@ -103,7 +103,7 @@ extension EndToEnd {
             var testDescription: String
             /// What the k-th request and later ones get, where they ask for a part.
             var answer: @Sendable (_ old: Resource, _ new: Resource) -> Behaviour
-            /// Which version arrives; nil where it may be either.
+            /// Which version arrives; nil if it may be either.
             var arrives: Int?
             var restarts: ClosedRange<Int>
         }

@@ -82,7 +82,7 @@ final class UserHouse: Sendable {
     }
 }
 
-/// The inode of a socket's file; nil where there is none.
+/// The inode of a socket's file; nil if there is none.
 func socketInode(_ path: String) -> ino_t? {
     var status = stat()
     return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFSOCK ? status.st_ino : nil

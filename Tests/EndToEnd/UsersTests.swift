@@ -257,7 +257,7 @@ extension EndToEnd {
             #expect(try await house.anna.task(more)["explanation"]?.stringValue?.contains("PerUser") == true)
         }
 
-        /// The code that a call is refused with; nil where it is not.
+        /// The code that a call is refused with; nil if it is not.
         private func refusal<T>(_ body: () async throws -> T) async -> String? {
             do {
                 _ = try await body()

@@ -32,7 +32,7 @@ import TransferModel
             }
         }
 
-        /// Runs the next job; false where none waits.
+        /// Runs the next job; false if none waits.
         @discardableResult func step() -> Bool {
             let job = jobs.withLock { $0.isEmpty ? nil : $0.removeFirst() }
             job?()

@@ -38,7 +38,7 @@ final class LineClient: Sendable {
     /// Sends without waiting until the kernel has taken it.
     func post(_ bytes: [UInt8]) { channel.writeAndFlush(ByteBuffer(bytes: bytes), promise: nil) }
 
-    /// The next line, or nil where the server closed.
+    /// The next line, or nil if the server closed.
     func line() async -> String? { await inbox.next() }
 
     func shutOutput() async throws { try await channel.close(mode: .output).get() }

@@ -67,7 +67,7 @@ final class Client: @unchecked Sendable {
     func learn(_ id: TaskID, _ known: Known) { tasks[id] = known }
 
     /// A client asks for something that may change the task: what it is promised to be from now on is not known.
-    /// - Returns: the request's number; nil where another is on its way.
+    /// - Returns: the request's number; nil if another is on its way.
     @discardableResult
     func begin(_ action: TaskAction, _ id: TaskID) -> Int? {
         guard let known = tasks[id] else { return nil }

@@ -14,7 +14,7 @@ final class Delivery {
     var upload: UploadTarget.Upload?
     /// Bytes of the body.
     let length: Int
-    /// Where they are to be in the source; nil where they are not just bytes of it.
+    /// Where they are to be in the source; nil if they are not just bytes of it.
     private let place: Int?
     /// To an S3, what was signed.
     private let signed: S3Store.Request?
@@ -22,7 +22,7 @@ final class Delivery {
     private(set) var taken = 0
     private var isOver = false
     private let isAppend: Bool
-    /// Said before the body is looked at; nil where that is wanted.
+    /// Said before the body is looked at; nil if that is wanted.
     private(set) var refusal: ServerAnswer?
 
     init(_ world: World, _ exchange: Exchange, _ target: UploadTarget, _ number: Int?, length: Int) {
@@ -67,7 +67,7 @@ final class Delivery {
         return ServerAnswer(409, target.kind == .resumable ? [("Upload-Offset", "\(upload.bytes.count)")] : [])
     }
 
-    /// Where the request says that its body goes; nil where it brings none.
+    /// Where the request says that its body goes; nil if it brings none.
     private var appendOffset: Int? {
         switch target.kind {
         case .put, .post, .form, .s3, .data: nil

@@ -5,7 +5,7 @@ import TransferRPC
 /// leaves two possibilities.
 struct DurableName {
     let name: String
-    /// The lowest number that may be acknowledged; nil where the store certainly does not know the name.
+    /// The lowest number that may be acknowledged; nil if the store certainly does not know the name.
     private(set) var lowest: SequenceNumber?
     /// The highest one.
     private(set) var highest: SequenceNumber = .zero

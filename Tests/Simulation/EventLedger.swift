@@ -45,7 +45,7 @@ final class EventLedger {
         return text
     }
 
-    /// The first event after `number`, and before `end`, that is selected; nil where there is none.
+    /// The first event after `number`, and before `end`, that is selected; nil if there is none.
     func first(
         of selector: EventSelector, after number: SequenceNumber, before end: SequenceNumber
     ) -> SequenceNumber? {

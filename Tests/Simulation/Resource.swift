@@ -96,7 +96,7 @@ struct Resource {
         return (head, sent)
     }
 
-    /// nil where all is sent: none was asked for, or If-Range does not hold (RFC 9110 section 13.1.5).
+    /// nil if all is sent: none was asked for, or If-Range does not hold (RFC 9110 section 13.1.5).
     private func range(_ headers: [HeaderField], _ length: Int) -> Range<Int>? {
         guard hasRanges, let asked = headers.first(where: { $0.isNamed("range") })?.value,
             asked.hasPrefix("bytes=")

@@ -10,7 +10,7 @@ enum S3Documents {
     private static let begin = "<CompleteMultipartUpload xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">"
     private static let end = "</CompleteMultipartUpload>"
 
-    /// nil where the document is not what the daemon writes: some stores are stricter than XML.
+    /// nil if the document is not what the daemon writes: some stores are stricter than XML.
     static func parts(_ body: [UInt8]) -> [ListedPart]? {
         var rest = Substring(decoding: body, as: UTF8.self)
         guard take(begin, &rest) else { return nil }

@@ -101,7 +101,7 @@ final class S3Store {
         }
     }
 
-    /// What can be said by a request's head; nil where its body is wanted.
+    /// What can be said by a request's head; nil if its body is wanted.
     func refusal(of request: Request?, _ headers: [HeaderField], length: Int) -> ServerAnswer? {
         settle()
         // It takes no request that says twice who asks.
@@ -146,7 +146,7 @@ final class S3Store {
         }
     }
 
-    /// True where the server will act on what it has, some time.
+    /// True if the server will act on what it has, some time.
     func actsLate(on request: Request, _ body: [UInt8]) -> Bool {
         guard world.random.chance(400) else { return false }
         late.append(Late(due: sim_now() + Int64(world.random.below(60)) * 1_000_000_000, request: request, body: body))
@@ -162,7 +162,7 @@ final class S3Store {
 
     // MARK: Parts
 
-    /// - Returns: what is said of it; nil where that is forgotten.
+    /// - Returns: what is said of it; nil if that is forgotten.
     private func keep(_ number: Int, _ bytes: [UInt8]) -> String? {
         // Other stores than Amazon's make another one each time.
         let etag = makesDigests ? "\"\(number)-\(bytes.count)\"" : "\"\(world.random.next())\""

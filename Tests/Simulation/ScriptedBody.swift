@@ -100,7 +100,7 @@ final class ScriptedBody: @unchecked Sendable {
         submit(bytes[...], to: sink)
     }
 
-    /// True where the segment is over although its answer is not.
+    /// True if the segment is over although its answer is not.
     private func take(_ piece: ArraySlice<UInt8>) -> Bool {
         received += Int64(piece.count)
         if gathered != nil {

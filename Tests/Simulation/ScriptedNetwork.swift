@@ -103,7 +103,7 @@ final class ScriptedNetwork: ExchangePerforming, @unchecked Sendable {
         if world.client.wantsQuiet(task) { world.violate("task \(task) has traffic although it was stopped") }
     }
 
-    /// Time passes; false where the exchange is to end.
+    /// Time passes; false if the exchange is to end.
     func pass(atMost milliseconds: Int) async -> Bool {
         do {
             try await Task.sleep(for: .milliseconds(world.random.below(milliseconds + 1)))

@@ -80,7 +80,7 @@ struct Simulate: AsyncParsableCommand {
         throw ValidationError("cannot start anew")
     }
 
-    /// - Returns: the promise that the world broke; nil where it broke none.
+    /// - Returns: the promise that the world broke; nil if it broke none.
     private func attempt(_ scenario: Scenario, prints: Bool = false) throws -> Violation? {
         var count = 0
         return try attempt(scenario, prints: prints, count: &count)

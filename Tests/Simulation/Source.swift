@@ -3,7 +3,7 @@ import TestSupport
 
 /// What a simulated task sends: a file that its client may change meanwhile, or bytes that the daemon has copied.
 final class Source {
-    /// nil where there is no file.
+    /// nil if there is no file.
     let path: String?
     /// By version.
     private(set) var contents: [[UInt8]]

@@ -32,10 +32,10 @@ final class Subscriber: @unchecked Sendable {
     let number: Int
     let selector: EventSelector
     var durable: DurableName?
-    /// nil where it wants none.
+    /// nil if it wants none.
     let progressInterval: Seconds?
     private let readsAtOnce: Bool
-    /// Everything that it asked for up to here was read; nil where it has no place in the log yet.
+    /// Everything that it asked for up to here was read; nil if it has no place in the log yet.
     private(set) var seen: SequenceNumber?
     /// Requests that are not answered.
     var open = 0
@@ -92,7 +92,7 @@ final class Subscriber: @unchecked Sendable {
 
     // MARK: What it is told
 
-    /// - Returns: nil where it is wrong.
+    /// - Returns: nil if it is wrong.
     func told(_ pieces: [[UInt8]]) -> Told? {
         guard let prefix = following?.prefix, following?.place != nil else { return wrong("before it was answered") }
         guard pieces.count == 3, pieces[0] == prefix, pieces[2] == [UInt8(ascii: "}")] else {
@@ -182,7 +182,7 @@ final class Subscriber: @unchecked Sendable {
         throw Violation("subscriber \(number) was never told event \(missing)")
     }
 
-    /// The number that an event begins with; nil where it has none.
+    /// The number that an event begins with; nil if it has none.
     private static func sequence(_ text: [UInt8]) -> SequenceNumber? {
         let name = Array(#""sequence":"#.utf8)
         guard text.starts(with: name) else { return nil }

@@ -105,7 +105,7 @@ struct TaskTrail {
         unfinished[event.session, default: 0] += 1
     }
 
-    /// The state that an event tells of, and those it may follow; nil where it tells of none, no state where the task is
+    /// The state that an event tells of, and those it may follow; nil if it tells of none, no state where the task is
     /// removed.
     private static func move(_ type: EventType) -> (TaskState?, Set<TaskState>)? {
         let open: Set<TaskState> = [.queued, .running, .waiting, .paused]

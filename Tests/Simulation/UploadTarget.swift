@@ -10,7 +10,7 @@ final class UploadTarget {
     /// What a server made for one upload.
     final class Upload {
         let number: Int
-        /// Announced when it was made; nil where nobody said it.
+        /// Announced when it was made; nil if nobody said it.
         let length: Int?
         var bytes: [UInt8] = []
         var isComplete = false

@@ -297,7 +297,7 @@ final class World: @unchecked Sendable {
 
     // MARK: Looking
 
-    /// nil where there is no such file.
+    /// nil if there is no such file.
     func size(of path: String) -> Int64? {
         var status = stat()
         return stat(path, &status) == 0 ? Int64(status.st_size) : nil

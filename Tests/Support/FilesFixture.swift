@@ -31,7 +31,7 @@ package struct FilesFixture {
     package static let partName = PartName.make(task: TaskID(1), store: "store")
 }
 
-/// The code of the error that `body` throws; nil where it throws none.
+/// The code of the error that `body` throws; nil if it throws none.
 package func code(_ body: () throws -> Void) -> ErrorCode? {
     do {
         try body()

@@ -12,7 +12,7 @@ import TransferModel
     private var journal: String { database + "-journal" }
 
     /// A database whose first page was being changed when the process died; that page, as it was, is in the journal.
-    /// - Parameter isWhole: false where the journal's header has only begun, and the page was not touched yet.
+    /// - Parameter isWhole: false if the journal's header has only begun, and the page was not touched yet.
     private func makeCutOff(pagesBefore: UInt32, sql: String, isWhole: Bool = true) throws {
         try FileManager.default.createDirectory(atPath: fixture.folder, withIntermediateDirectories: false)
         let queue = try Connection(database, .writing)

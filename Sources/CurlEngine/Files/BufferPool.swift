@@ -80,7 +80,7 @@ final class BufferPool: Sendable {
     /// At most `bound` bytes are lent at once.
     init(bound: Int) { self.bound = bound }
 
-    /// An empty buffer of a size; a small one where no large one is free, nil where the bound is reached.
+    /// An empty buffer of a size; a small one where no large one is free, nil if the bound is reached.
     func acquire(_ size: Size) -> Buffer? {
         state.withLock { state in
             let wanted = size == .large && state.lent + Self.largeSize > bound ? .small : size
@@ -92,7 +92,7 @@ final class BufferPool: Sendable {
         }
     }
 
-    /// Takes a buffer back. True where `acquire` had to refuse since: somebody waits.
+    /// Takes a buffer back. True if `acquire` had to refuse since: somebody waits.
     func release(_ buffer: Buffer) -> Bool {
         buffer.count = 0
         return state.withLock { state in

@@ -8,7 +8,7 @@ protocol Synchronizing: Sendable {
 
 /// What can be made durable together with others.
 protocol RoundMember: Synchronizing {
-    /// Takes part in a sync of many files; nil where nothing is due.
+    /// Takes part in a sync of many files; nil if nothing is due.
     func joinRound(at now: Int64) -> SyncShare?
 }
 

@@ -12,7 +12,7 @@ package final class FileSide: Sendable {
     let waker = BufferWaker()
 
     /// - Parameters:
-    ///   - journal: nil where resumption starts from checkpoints only.
+    ///   - journal: nil if resumption starts from checkpoints only.
     ///   - bufferBound: bytes that bodies may take in memory before they reach their files.
     ///   - inPlace: whoever hands something over does it, without threads.
     package init(journal: OffsetJournal?, bufferBound: ByteCount, inPlace: Bool = false) {
@@ -37,10 +37,10 @@ package final class FileSide: Sendable {
         SegmentBoard(part: part, checkpoint: checkpoint, context: context, services: services(for: part))
     }
 
-    /// An empty buffer with room for so many bytes; nil where the bound is reached.
+    /// An empty buffer with room for so many bytes; nil if the bound is reached.
     package func buffer(holding count: Int) -> Buffer? { buffers.acquire(BufferPool.Size(holding: count)) }
 
-    /// Hands out what an exchange sends, to be started and ended by whoever asks; nil where that is nothing.
+    /// Hands out what an exchange sends, to be started and ended by whoever asks; nil if that is nothing.
     package func feed(_ exchange: Exchange, source: UploadSource?) -> PayloadFeed? {
         FeedFactory(self).make(exchange, source: source)
     }

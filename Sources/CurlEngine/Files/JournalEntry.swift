@@ -11,7 +11,7 @@ struct JournalEntry: Hashable, Sendable {
     var inode: UInt64
     /// Which version of the resource the bytes are of; see `identity(of:)`.
     var identity: UInt32
-    /// Where a segment among others begins; nil where everything before `base` is held.
+    /// Where a segment among others begins; nil if everything before `base` is held.
     var start: Int64?
     /// Offset of the last completed fdatasync.
     var base: Int64
@@ -40,7 +40,7 @@ package struct BootID: Hashable, Sendable {
         self.low = low
     }
 
-    /// nil where the text is not a UUID.
+    /// nil if the text is not a UUID.
     init?(_ text: String) {
         let digits = text.filter { $0.isHexDigit }
         guard digits.count == 32, let high = UInt64(digits.prefix(16), radix: 16),
@@ -49,7 +49,7 @@ package struct BootID: Hashable, Sendable {
         self.init(high: high, low: low)
     }
 
-    /// The boot that this process runs in; nil where /proc is not there, and then nothing is ever proven.
+    /// The boot that this process runs in; nil if /proc is not there, and then nothing is ever proven.
     static func current() -> BootID? {
         let descriptor = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
@@ -78,7 +78,7 @@ extension JournalEntry {
         place.storeBytes(of: dld_crc32c(0, place, 80).littleEndian, toByteOffset: 80, as: UInt32.self)
     }
 
-    /// The entry at `place`; nil where it is empty, torn or not one.
+    /// The entry at `place`; nil if it is empty, torn or not one.
     static func decode(_ place: UnsafeRawPointer) -> (entry: JournalEntry, generation: UInt64)? {
         func word(_ offset: Int) -> UInt64 {
             UInt64(littleEndian: place.loadUnaligned(fromByteOffset: offset, as: UInt64.self))

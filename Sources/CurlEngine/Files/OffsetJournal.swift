@@ -40,7 +40,7 @@ package final class OffsetJournal: @unchecked Sendable {
         try self.init(path: path, slots: slots, boot: BootID.current())
     }
 
-    /// As above, in the boot that the caller names; nil where nothing is ever proven.
+    /// As above, in the boot that the caller names; nil if nothing is ever proven.
     package init(path: String, slots: Int, boot: BootID?) throws(TransferError) {
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode_t(0o600))
         guard descriptor >= 0 else { throw LocalFailure("open").transferError(path) }
@@ -84,7 +84,7 @@ package final class OffsetJournal: @unchecked Sendable {
     }
 
     /// A slot for an exchange of `task`: the one its last exchange left, else an empty one, else the oldest left behind.
-    /// nil where all are held.
+    /// nil if all are held.
     /// - Parameter alone: the exchange has the file to itself; what others left of the task counts no more.
     func claim(_ task: TaskID, alone: Bool = false) -> Slot? {
         if alone { forget(task, butNewest: true) }

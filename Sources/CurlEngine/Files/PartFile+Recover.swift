@@ -7,7 +7,7 @@ extension PartFile {
     /// Reopens the part file of `task` for resumption. Reads from disk: not for the reactor or an actor.
     ///
     /// Proven is what the checkpoint says, and beyond it what the journal says where it was written in this boot, for
-    /// this version, and the bytes it speaks of, read back, have its CRC. nil where the file is not the one of the
+    /// this version, and the bytes it speaks of, read back, have its CRC. nil if the file is not the one of the
     /// checkpoint, or where the journal knows that it was begun anew since: start from 0.
     /// - Parameter mayHaveHoles: what was written may be none of it: copies of files with holes have some too.
     /// - Returns: the part, and the checkpoint with what is proven; where that has no gaps the file is cut at its end.
@@ -49,7 +49,7 @@ extension PartFile {
         return find() && (fdatasync(file) != 0 || find())
     }
 
-    /// What of the file is proven; nil where the journal is of another version, or of the same begun anew.
+    /// What of the file is proven; nil if the journal is of another version, or of the same begun anew.
     private func proven(
         _ checkpoint: Checkpoint, _ task: TaskID, _ journal: OffsetJournal?, size: Int64
     ) -> ByteRangeSet? {
@@ -72,7 +72,7 @@ extension PartFile {
         entry.offset <= size && crc(from: entry.base, to: entry.offset) == entry.crc
     }
 
-    /// CRC-32C of a range of the file; nil where it cannot be read whole.
+    /// CRC-32C of a range of the file; nil if it cannot be read whole.
     private func crc(from start: Int64, to end: Int64) -> UInt32? {
         let buffer = Buffer(capacity: 1 << 20)
         var crc: UInt32 = 0

@@ -49,7 +49,7 @@ package final class PartSink: @unchecked Sendable {
         /// The version's name in the journal.
         var identity: UInt32 = 0
         var finishing: (@Sendable (Ending) -> Void)?
-        /// False where the bytes will be delivered (and synced) at once.
+        /// False if the bytes will be delivered (and synced) at once.
         var syncAtEnd = true
         var ended = false
         /// When the file was ready for this exchange's bytes.
@@ -57,7 +57,7 @@ package final class PartSink: @unchecked Sendable {
         /// The store speaks of the file, so that the daemon's death costs no more than what was on its way.
         var isKnown = true
 
-        /// What the kernel is to write now, offset and length; nil where that is not worth a call yet, or a sync is under
+        /// What the kernel is to write now, offset and length; nil if that is not worth a call yet, or a sync is under
         /// way, which would have to wait for it.
         /// - Parameter boardSyncs: the sync of all that write to the file, where there are others.
         mutating func takeWriteBack(_ boardSyncs: Bool? = nil) -> (offset: Int64, count: Int64)? {
@@ -87,7 +87,7 @@ package final class PartSink: @unchecked Sendable {
     let acceptance: Acceptance
     let context: TransferContext
     let services: Services
-    /// Where the file is written in several places at once; nil where this sink has it alone.
+    /// Where the file is written in several places at once; nil if this sink has it alone.
     let board: SegmentBoard?
     let start: Int64
     let began: Int64
@@ -128,7 +128,7 @@ package final class PartSink: @unchecked Sendable {
     /// Has the writer prepare the file; buffers may be submitted at once.
     package func open() { services.lane.post(.begin(self)) }
 
-    /// Whether another buffer may be handed over now; where not, `onChange` tells when to ask again.
+    /// Whether another buffer may be handed over now; if not, `onChange` tells when to ask again.
     func admits(at now: Int64) -> Bool {
         let boardIsLate = board?.isLate(at: now)
         return state.withLock { state in

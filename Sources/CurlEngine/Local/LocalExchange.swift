@@ -212,7 +212,7 @@ final class LocalExchange: Sendable {
 
 /// The path that a file: URL names (RFC 8089).
 enum FilePath {
-    /// nil where it names another host, or has no absolute path.
+    /// nil if it names another host, or has no absolute path.
     static func decode(_ url: String) -> String? {
         guard url.prefix(5).lowercased() == "file:" else { return nil }
         var rest = url.dropFirst(5).prefix { $0 != "#" && $0 != "?" }

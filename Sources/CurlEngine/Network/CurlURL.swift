@@ -12,7 +12,7 @@ struct CurlURL: Hashable, Sendable {
     var user: String?
     var password: String?
 
-    /// nil where libcurl cannot read it.
+    /// nil if libcurl cannot read it.
     init?(_ text: String) { self.init(base: nil, reference: text) }
 
     /// `reference` as a Location field gives it, seen from this URL (RFC 3986 section 5).

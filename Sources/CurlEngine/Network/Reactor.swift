@@ -100,7 +100,7 @@ final class Reactor: @unchecked Sendable {
         if !mailbox.post(command) { refuse(command) }
     }
 
-    /// Starts the thread. False where the system gives none.
+    /// Starts the thread. False if the system gives none.
     func start() -> Bool { NamedThread.start("dld-curl") { self.run() } }
 
     // MARK: The loop
@@ -179,7 +179,7 @@ final class Reactor: @unchecked Sendable {
 
     // MARK: Timers
 
-    /// Sets the timer to the earliest deadline; one that is set earlier stays, and fires for nothing. False where a
+    /// Sets the timer to the earliest deadline; one that is set earlier stays, and fires for nothing. False if a
     /// deadline has come already.
     private func arm() -> Bool {
         if transfers.isEmpty {

@@ -56,7 +56,7 @@ package final class SegmentBound: Sendable {
         }
     }
 
-    /// Moves the end up. False where the exchange takes nothing more.
+    /// Moves the end up. False if the exchange takes nothing more.
     package func extend(to wanted: Int64) -> Bool {
         state.withLock { state in
             guard !state.isClosed else { return false }

@@ -28,7 +28,7 @@ struct FeedFactory: Sendable {
         waker = files.waker
     }
 
-    /// nil where the exchange sends nothing.
+    /// nil if the exchange sends nothing.
     func make(_ exchange: Exchange, source: UploadSource?) -> PayloadFeed? {
         guard let payload = exchange.sentPayload else { return nil }
         let load = self.load

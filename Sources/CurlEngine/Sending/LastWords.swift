@@ -7,7 +7,7 @@ final class LastWords {
     private static let most = 128 << 10
     private let descriptor: Int32
 
-    /// nil where the system gives no more descriptors.
+    /// nil if the system gives no more descriptors.
     init?(of socket: Int32) {
         descriptor = fcntl(socket, F_DUPFD_CLOEXEC, 0)
         guard descriptor >= 0 else { return nil }

@@ -228,7 +228,7 @@ package final class PayloadFeed: @unchecked Sendable {
         lane.read(piece, for: self)
     }
 
-    /// Goes back, or forward, to a byte of the payload. False where there is no such byte.
+    /// Goes back, or forward, to a byte of the payload. False if there is no such byte.
     func seek(to offset: Int64) -> Bool {
         guard offset >= 0, offset <= length else { return false }
         guard offset != position else { return true }

@@ -73,7 +73,7 @@ extension Transfer {
         return false
     }
 
-    /// A request is about to leave. False where it is a repetition of libcurl's own that might act twice.
+    /// A request is about to leave. False if it is a repetition of libcurl's own that might act twice.
     ///
     /// RFC 9110 section 9.2.2: a connection that died before any answer may have carried the request all the same.
     func beginRequest() -> Bool {

@@ -29,7 +29,7 @@ package final class UploadSource: Sendable {
     }
 
     /// Takes over an open descriptor, and closes it where it throws; `path` is only for messages.
-    /// - Throws: source.unreadable, where it is no regular file.
+    /// - Throws: source.unreadable if it is no regular file.
     package static func adopt(_ descriptor: Int32, path: String) throws(TransferError) -> UploadSource {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else {
@@ -55,7 +55,7 @@ package final class UploadSource: Sendable {
         return pread(file, &byte, 1, off_t(length - 1)) != 0
     }
 
-    /// What the open file is now; nil where the file system does not say.
+    /// What the open file is now; nil if the file system does not say.
     package func identityNow() -> SourceIdentity? {
         var status = stat()
         return fstat(fileDescriptor, &status) == 0 ? SourceIdentity(status) : nil

@@ -19,7 +19,7 @@ final class Mailbox<Message: Sendable>: Sendable {
 
     deinit { close(fileDescriptor) }
 
-    /// False where it is closed: nobody will collect the message.
+    /// False if it is closed: nobody will collect the message.
     @discardableResult
     func post(_ message: Message) -> Bool {
         let (isTaken, isFirst) = state.withLock { state in

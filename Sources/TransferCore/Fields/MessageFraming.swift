@@ -2,7 +2,7 @@ import TransferModel
 
 /// What a response head says about its body: length, coding, media type.
 enum MessageFraming {
-    /// The body's length from Content-Length; nil where there is none or it does not count (RFC 9112 section 6.3).
+    /// The body's length from Content-Length; nil if there is none or it does not count (RFC 9112 section 6.3).
     /// - Throws: `http.protocol` where values differ or are no numbers: two parties could read two bodies.
     static func contentLength(_ head: ResponseHead) throws(TransferError) -> ByteCount? {
         if let length = plainLength(head) { return length }
@@ -41,7 +41,7 @@ enum MessageFraming {
             details: ["contentLength": .string(String(values.joined(separator: ", ").prefix(200)))])
     }
 
-    /// Codings of the body, in the order they were applied; nil where there is none.
+    /// Codings of the body, in the order they were applied; nil if there is none.
     static func contentCoding(_ head: ResponseHead) -> String? {
         ContentCodingRules.coding(of: head)
     }

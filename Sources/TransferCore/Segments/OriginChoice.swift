@@ -34,7 +34,7 @@ package struct OriginChoice: Sendable {
         failuresBefore = failuresInRow
     }
 
-    /// Where to go after the place failed; nil where the attempt is over.
+    /// Where to go after the place failed; nil if the attempt is over.
     /// - Parameter holdsBytes: some of the file is there.
     package mutating func next(after failure: AttemptFailure, of place: Int, holdsBytes: Bool) -> Int? {
         failures[place] = failure
@@ -52,7 +52,7 @@ package struct OriginChoice: Sendable {
     /// These were tried beside the one that failed; no attempt begins there any more.
     package mutating func tried(_ places: Set<Int>) { rest.removeAll { places.contains($0) } }
 
-    /// What all that failed means for the task; nil where nothing did.
+    /// What all that failed means for the task; nil if nothing did.
     package var failure: AttemptFailure? {
         .combined(failures.sorted { $0.key < $1.key }.map(\.value))
     }

@@ -64,7 +64,7 @@ package struct OriginRoster: Sendable {
     package func isAlone(_ origin: OriginID) -> Bool { remaining.allSatisfy { $0 == origin } }
     /// Places that were asked for something.
     package var asked: Set<OriginID> { Set(members.indices.filter { members[$0].askedAt != nil }) }
-    /// What all the failures so far mean; nil where there were none.
+    /// What all the failures so far mean; nil if there were none.
     package var failure: AttemptFailure? { .combined(members.compactMap(\.failure)) }
 
     /// A further place.

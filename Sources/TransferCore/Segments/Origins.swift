@@ -47,7 +47,7 @@ package struct Origins: Sendable, Hashable {
 
     package var count: Int { places.count }
 
-    /// Which place the held bytes are of; nil where nothing is held, or it is no place of this task any more.
+    /// Which place the held bytes are of; nil if nothing is held, or it is no place of this task any more.
     package func place(of checkpoint: Checkpoint?) -> Int? {
         checkpoint.flatMap { held in places.firstIndex { $0.name == held.origin } }
     }
@@ -98,7 +98,7 @@ package struct OtherOrigins: Sendable {
         self.fillsGaps = fillsGaps
     }
 
-    /// How the place is asked; nil where parts cannot be asked for there.
+    /// How the place is asked; nil if parts cannot be asked for there.
     func download(at place: Origins.Place) -> HTTPDownload? {
         var request = base.directed(to: place)
         request.checkpoint = nil

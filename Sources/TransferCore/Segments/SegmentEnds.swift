@@ -10,6 +10,6 @@ package protocol SegmentEnds {
     /// Moves the end down to `end`, or as far as what is taken already allows.
     /// - Returns: the end that holds from now on.
     func shrink(_ segment: SegmentID, to end: ByteCount) -> ByteCount
-    /// Moves the end up. False where the segment had ended before.
+    /// Moves the end up. False if the segment had ended before.
     func extend(_ segment: SegmentID, to end: ByteCount) -> Bool
 }

@@ -55,7 +55,7 @@ extension SegmentedDownload {
     /// Scheme, name and port of the server that a running segment is asked from.
     package func host(of segment: SegmentID) -> String? { origins[segment].map { sources[$0].download.host } }
 
-    /// Where a running segment is asked from, without user info; nil where there is one place only.
+    /// Where a running segment is asked from, without user info; nil if there is one place only.
     package func url(of segment: SegmentID) -> String? {
         sources.count > 1 ? origins[segment].map { sources[$0].download.requestURL } : nil
     }

@@ -34,7 +34,7 @@ package enum ContentCodingRules {
         "identity", "none", "binary", "7bit", "8bit", "utf-8", "utf8", "us-ascii", "ascii", "iso-8859-1", "aws-chunked",
     ]
 
-    /// Codings in the order in which they were applied; nil where there is none (RFC 9110 section 8.4).
+    /// Codings in the order in which they were applied; nil if there is none (RFC 9110 section 8.4).
     package static func coding(of head: ResponseHead) -> String? {
         let fields = head.values("content-encoding")
         guard !fields.isEmpty else { return nil }
@@ -65,7 +65,7 @@ package enum ContentCodingRules {
         return plan
     }
 
-    /// The coding to undo or to say; nil where there is none, or where a name of the file already says all of it.
+    /// The coding to undo or to say; nil if there is none, or where a name of the file already says all of it.
     /// - Parameter names: names that the file has or might get, the wanted one first: the first counts.
     static func unstated(_ coding: String?, names: @autoclosure () -> [String]) -> String? {
         guard let coding, let name = names().first else { return coding }

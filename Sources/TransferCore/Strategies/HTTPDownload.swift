@@ -27,7 +27,7 @@ package struct HTTPDownload: TransferStrategy {
     private var hasLookedBack = false
     private var crumbs = Crumbs()
     var resolvedAgain = false
-    /// What is stored before a request that must not be made twice; nil where it may be.
+    /// What is stored before a request that must not be made twice; nil if it may be.
     @BoxedOptional private var begun: UploadProgress?
     @BoxedOptional package internal(set) var progress: Acceptance?
     /// Set while a request is under way that must not be made twice.
@@ -268,7 +268,7 @@ extension HTTPDownload {
     var host: String { url.hostKey }
     var requestURL: String { url.requestURL }
 
-    /// What parts are to be of: the version that an accepted answer has; nil where parts cannot be asked for safely.
+    /// What parts are to be of: the version that an accepted answer has; nil if parts cannot be asked for safely.
     func version(of head: ResponseHead, _ acceptance: Acceptance) -> HeldBytes? {
         guard head.values("accept-ranges").first?.trimmed.lowercased() != "none" else { return nil }
         return segmentable(HeldBytes(acceptance, offset: acceptance.offset, trustedDigest: trustedDigest))

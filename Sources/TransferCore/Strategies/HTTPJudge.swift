@@ -2,7 +2,7 @@ import TransferModel
 
 /// Judges the head of an HTTP answer: write its body, where, or what else.
 package struct HTTPJudge: ResponseJudge, Hashable {
-    /// What the request continued; nil where it asked for everything.
+    /// What the request continued; nil if it asked for everything.
     var held: HeldBytes?
     /// The request carried If-Range, so a 200 with the held validator deserves one try without.
     var mayTryBareRange: Bool

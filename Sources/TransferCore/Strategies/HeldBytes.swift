@@ -32,7 +32,7 @@ struct HeldBytes: Sendable, Hashable {
     /// Every byte of a length that the server had said is here.
     var isComplete: Bool { total.map { $0 == offset && $0 > 0 } ?? false }
 
-    /// The next request, or nil where the held bytes prove nothing and must be dropped.
+    /// The next request, or nil if the held bytes prove nothing and must be dropped.
     var rangeRequest: RangeRequest? {
         guard offset > 0, total.map({ offset < $0 }) ?? true else { return nil }
         if let validator = strongValidator {

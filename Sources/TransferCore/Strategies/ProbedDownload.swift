@@ -78,7 +78,7 @@ struct ProbedDownload: TransferStrategy {
         return .run(fetch(from: checkpoint.offset, size: size, validators))
     }
 
-    /// nil where the file on the server is the one that is held.
+    /// nil if the file on the server is the one that is held.
     private func restartReason(_ checkpoint: Checkpoint, size: ByteCount?, _ validators: Validators) -> String? {
         guard let size else { return "The server does not say the file's size" }
         if let total = checkpoint.total, total != size { return "The file's size has changed" }

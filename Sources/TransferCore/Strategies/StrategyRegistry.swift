@@ -3,14 +3,14 @@ import TransferModel
 /// What a strategy is given: the task, what is held of it, and how to reach the server.
 package struct StrategyRequest: Sendable {
     @Boxed package var spec: TaskSpec
-    /// Its offset was verified against the part file; nil where nothing is held.
+    /// Its offset was verified against the part file; nil if nothing is held.
     @BoxedOptional package var checkpoint: Checkpoint?
     @Boxed package var network: NetworkOptions
     /// The finished file is checked against a digest of the caller, so no splice can go unnoticed.
     package var trustedDigest: Bool
     package var sessionHeaders: [HeaderField]
     package var now: Timestamp
-    /// The open source of an upload, or the file of a request's body; nil where there is none.
+    /// The open source of an upload, or the file of a request's body; nil if there is none.
     @BoxedOptional package var source: SourceIdentity?
     /// What was stored of the upload; nil for one that never began.
     @BoxedOptional package var upload: UploadProgress?
@@ -117,7 +117,7 @@ package enum StrategyRegistry {
         return (request, url)
     }
 
-    /// The strategy for a download of several parts at once, or of one that has gaps; nil where that is not possible or
+    /// The strategy for a download of several parts at once, or of one that has gaps; nil if that is not possible or
     /// one stream from one place is all that is wanted.
     /// - Parameter others: further places that parts may be asked from, under a digest of the whole file.
     package static func segmented(
@@ -191,7 +191,7 @@ extension StrategyRegistry {
         }
     }
 
-    /// The request that ends a begun upload at its server (DELETE of tus, resumable, contentRange and S3); nil where the
+    /// The request that ends a begun upload at its server (DELETE of tus, resumable, contentRange and S3); nil if the
     /// protocol has none or nothing began. Its answer matters to nobody. `request.source` may be absent.
     package static func cancellation(for request: StrategyRequest) -> Exchange? {
         guard let upload = request.upload,

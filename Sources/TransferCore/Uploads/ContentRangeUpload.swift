@@ -112,7 +112,7 @@ package struct ContentRangeUpload: TransferStrategy {
             isNew: true)
     }
 
-    /// - Parameter sent: what the request carried; nil where it only asked.
+    /// - Parameter sent: what the request carried; nil if it only asked.
     private mutating func answered(
         _ head: ResponseHead, _ status: Int, _ outcome: ExchangeOutcome, sent: SentPiece?
     ) throws(AttemptFailure) -> Step<UploadResult> {

@@ -92,7 +92,7 @@ package struct RemoteFileUpload: TransferStrategy {
 
     // MARK: Probe
 
-    /// What the server has under the name; nil where it has nothing; throws where it cannot be asked.
+    /// What the server has under the name; nil if it has nothing; throws where it cannot be asked.
     private func remote(_ outcome: ExchangeOutcome) throws(AttemptFailure) -> RemoteFile? {
         switch outcome.end {
         case .finished:

@@ -21,7 +21,7 @@ struct ResumableFields: Sendable, Hashable {
         version >= 6 ? [HeaderField("Upload-Length", "\(size)")] : []
     }
 
-    /// Whether the answer says that the target has answered; nil where it says nothing.
+    /// Whether the answer says that the target has answered; nil if it says nothing.
     func isComplete(_ head: ResponseHead) -> Bool? {
         if let complete = Self.boolean(head, "upload-complete") { return complete }
         return Self.boolean(head, "upload-incomplete").map { !$0 }
@@ -58,7 +58,7 @@ struct UploadLimit: Sendable, Hashable {
     /// Ten years: beyond any upload, and far from where clocks overflow.
     private static let longestAge: Int64 = 10 * 366 * 86_400
 
-    /// nil where the answer has none.
+    /// nil if the answer has none.
     init?(_ head: ResponseHead) {
         let values = head.values("upload-limit")
         guard !values.isEmpty else { return nil }

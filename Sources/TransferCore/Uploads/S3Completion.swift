@@ -15,7 +15,7 @@ enum S3Completion {
         return Array((text + "</CompleteMultipartUpload>").utf8)
     }
 
-    /// Code and message of an error document; nil where the body is none.
+    /// Code and message of an error document; nil if the body is none.
     static func error(_ body: [UInt8]) -> (code: String, message: String?)? {
         let text = String(decoding: body, as: UTF8.self)
         guard rootName(text) == "Error" else { return nil }

@@ -3,7 +3,7 @@ import TransferModel
 /// What a tus server says of itself to OPTIONS.
 struct TusCapabilities: Sendable, Hashable {
     var extensions: Set<String>
-    /// nil where the server sets no limit.
+    /// nil if the server sets no limit.
     var longestUpload: ByteCount?
     var checksumAlgorithms: Set<String>
 
@@ -36,7 +36,7 @@ struct TusCapabilities: Sendable, Hashable {
 
 /// Upload-Metadata: `key base64,key base64`.
 enum TusMetadata {
-    /// nil where the caller wants none (an empty map). Name and type of the file are added where the caller does not
+    /// nil if the caller wants none (an empty map). Name and type of the file are added where the caller does not
     /// say them: servers exist that refuse even HEAD without.
     static func field(_ request: UploadRequest) -> String? {
         if request.spec.uploadMetadata?.isEmpty == true { return nil }

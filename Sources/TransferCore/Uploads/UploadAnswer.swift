@@ -42,7 +42,7 @@ extension ExchangeOutcome {
 }
 
 extension ResponseHead {
-    /// A non-negative integer field; nil where it is absent, repeated with other values, or no number.
+    /// A non-negative integer field; nil if it is absent, repeated with other values, or no number.
     func count(_ name: String) -> ByteCount? {
         let values = Set(values(name).map(\.trimmed))
         guard values.count == 1, let text = values.first else { return nil }

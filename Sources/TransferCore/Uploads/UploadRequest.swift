@@ -134,7 +134,7 @@ struct UploadRequest: Sendable {
 }
 
 extension TaskSpec {
-    /// What the file that is sent is called; nil where it has no name.
+    /// What the file that is sent is called; nil if it has no name.
     package var uploadName: String? {
         if let fileName { return fileName }
         let path = source?.path ?? body?.file ?? ""

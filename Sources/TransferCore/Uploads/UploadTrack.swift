@@ -13,7 +13,7 @@ struct UploadTrack: Sendable {
     private var crumbs = Crumbs()
     /// What the pieces were made smaller to in this attempt, whatever the server says of them.
     private var shrunk: ByteCount?
-    /// What is known of the upload now; its place is nil where none was begun or the last one vanished.
+    /// What is known of the upload now; its place is nil if none was begun or the last one vanished.
     var upload: UploadProgress?
 
     init(_ request: UploadRequest, _ kind: UploadProtocol) {
@@ -47,7 +47,7 @@ struct UploadTrack: Sendable {
     // MARK: What the server says
 
     /// It holds so much.
-    /// - Parameter sent: what the request had brought; nil where it only asked.
+    /// - Parameter sent: what the request had brought; nil if it only asked.
     /// - Throws: permanently where that cannot be; for a rest where the upload does not get on, or by a few bytes each time.
     mutating func confirm(_ offset: ByteCount, after sent: SentPiece? = nil) throws(AttemptFailure) {
         if let sent, offset > sent.reach, offset <= request.size {

@@ -147,7 +147,7 @@ extension TapeReader {
         return nil
     }
 
-    /// Whether the object's members are all known, plainly written and each there once; where not, a slower decoder
+    /// Whether the object's members are all known, plainly written and each there once; if not, a slower decoder
     /// has to look.
     func hasKnownMembersOnly<Key: CodingKey & CaseIterable>(_ object: Int, _: Key.Type) -> Bool {
         let entries = tape.entries

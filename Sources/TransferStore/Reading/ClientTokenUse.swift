@@ -3,7 +3,7 @@ import TransferModel
 /// What a client token added.
 package struct ClientTokenUse: Sendable, Hashable {
     package var task: TaskID
-    /// Of what was asked for; nil where an older dld stored the token.
+    /// Of what was asked for; nil if an older dld stored the token.
     package var digest: [UInt8]?
     /// Of the task; of one that was removed the state that it ended in.
     package var state: TaskState

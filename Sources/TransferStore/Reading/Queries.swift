@@ -190,7 +190,7 @@ package struct LaneID: Sendable, Hashable {
     let rawValue: Int64
 }
 
-/// When something falls due next; nil where nothing does.
+/// When something falls due next; nil if nothing does.
 package struct NextTimes: Sendable, Hashable {
     /// A waiting task's next attempt.
     package var attempt: Timestamp?

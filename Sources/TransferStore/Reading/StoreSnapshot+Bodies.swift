@@ -1,14 +1,14 @@
 import TransferModel
 
 extension StoreSnapshot {
-    /// Length of a kept body; nil where there is none.
+    /// Length of a kept body; nil if there is none.
     package func bodyLength(of id: TaskID, _ role: BodyRole) throws -> ByteCount? {
         try integer(
             "SELECT length(content) FROM body WHERE task = ? AND role = ?", id.rawValue, role.rawValue
         ).map { ByteCount($0) }
     }
 
-    /// A piece of a kept body, shorter where the body ends; nil where there is none.
+    /// A piece of a kept body, shorter where the body ends; nil if there is none.
     package func body(
         of id: TaskID, _ role: BodyRole, from offset: ByteCount = .zero, atMost length: ByteCount? = nil
     ) throws -> [UInt8]? {

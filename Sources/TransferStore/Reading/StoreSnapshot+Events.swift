@@ -32,7 +32,7 @@ extension StoreSnapshot {
         return SequenceNumber((expired ?? 0) + 1)
     }
 
-    /// What the durable subscriber acknowledged last; nil where there is none of this name.
+    /// What the durable subscriber acknowledged last; nil if there is none of this name.
     package func subscriber(_ name: String, owner: UserID) throws -> SequenceNumber? {
         try integer("SELECT sequence FROM subscriber WHERE owner = ? AND name = ?", owner.rawValue, name)
             .map { SequenceNumber($0) }

@@ -1,7 +1,7 @@
 import TransferModel
 
 extension StoreSnapshot {
-    /// The task, whole; nil where there is none.
+    /// The task, whole; nil if there is none.
     /// - Throws: `internal` where it cannot be read.
     package func task(_ id: TaskID) throws -> TaskRecord? {
         if let known = recent?.record(id) { return known }
@@ -14,7 +14,7 @@ extension StoreSnapshot {
 
     private static let taskSQL = "SELECT \(TaskRow.columns) FROM task \(TaskRow.joins) WHERE task.id = ?"
 
-    /// The task's status alone; nil where there is no such task.
+    /// The task's status alone; nil if there is no such task.
     package func status(of id: TaskID) throws -> TaskStatus? {
         if let known = recent?.record(id) { return known.status }
         let rows = try rows("SELECT \(TaskRow.statusColumns) FROM task WHERE id = ?", id.rawValue)

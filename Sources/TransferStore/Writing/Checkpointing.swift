@@ -66,7 +66,7 @@ final class Checkpointing: Sendable {
         thread.post(on: 0) { [self] in copied(connection.withLock { try? $0.checkpoint() }) }
     }
 
-    /// - Parameter result: nil where nothing could be copied, as on a full disk: the next commit tries again.
+    /// - Parameter result: nil if nothing could be copied, as on a full disk: the next commit tries again.
     func copied(_ result: (length: Int, copied: Int)?) {
         state.withLock { state in
             state.isCopying = false

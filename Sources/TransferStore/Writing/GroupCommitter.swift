@@ -36,7 +36,7 @@ final class GroupCommitter: Sendable {
     private let state = ConditionLock(State())
     private let observer = Guarded(Observer())
 
-    /// - Parameter hasThread: false where whoever writes commits, by itself.
+    /// - Parameter hasThread: false if whoever writes commits, by itself.
     init(
         database: Database, files: StoreFiles?, health: StoreHealth, checkpointing: Checkpointing?,
         recent: RecentRecords, hasThread: Bool
@@ -171,7 +171,7 @@ final class GroupCommitter: Sendable {
     }
 
     /// Runs bodies without a savepoint for each: whatever changes in one has every page copied before.
-    /// - Returns: false where one failed. Nothing of any is left then.
+    /// - Returns: false if one failed. Nothing of any is left then.
     private func runTogether(
         _ group: [any PendingWrite], in writer: Connection, into outcome: inout Outcome
     ) throws -> Bool {
@@ -205,7 +205,7 @@ final class GroupCommitter: Sendable {
 
     /// Runs one body.
     /// - Parameter shield: what undoes the body alone when it throws.
-    /// - Returns: false where the body failed.
+    /// - Returns: false if the body failed.
     /// - Throws: only what voids the whole transaction.
     private func run(
         _ write: any PendingWrite, in writer: Connection, into outcome: inout Outcome,

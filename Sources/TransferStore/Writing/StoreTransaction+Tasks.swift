@@ -4,7 +4,7 @@ extension StoreTransaction {
     /// Moves the task to `status` if it still is in `state`.
     /// - Parameter resourceTimeoutAt: wall time at which its time for the resource runs out; omitted, what is stored
     ///   stays. Always forgotten while time does not count (`budgetMark` nil).
-    /// - Returns: false where the task does not exist or is in another state; nothing is changed then.
+    /// - Returns: false if the task does not exist or is in another state; nothing is changed then.
     package func update(
         _ id: TaskID, from state: TaskState, to status: TaskStatus, resourceTimeoutAt: Timestamp?? = nil
     ) throws -> Bool {

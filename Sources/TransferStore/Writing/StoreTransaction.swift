@@ -124,7 +124,7 @@ package struct StoredPayload: Sendable {
         text = payload.isEmpty ? nil : try JSONColumn.encode(payload)
     }
 
-    /// Of one member, nil where there is no text of it.
+    /// Of one member, nil if there is no text of it.
     package init?(_ name: StaticString, _ document: StoredDocument) {
         guard let text = document.text else { return nil }
         self.text = "{\"\(name)\":\(text)}"
@@ -148,7 +148,7 @@ private struct SharedText {
     private var last: [String: JSONValue] = [:]
     private var lastText: String?
 
-    /// nil where the payload is empty.
+    /// nil if the payload is empty.
     mutating func text(of payload: [String: JSONValue]) throws -> String? {
         if payload != last {
             lastText = payload.isEmpty ? nil : try JSONColumn.encode(payload)

@@ -67,7 +67,7 @@ final class Tidying: Sendable {
         }
     }
 
-    /// False where others write all the time.
+    /// False if others write all the time.
     private func waitForQuiet() async -> Bool {
         for _ in 0..<Self.patience {
             let count = committer.writeCount

@@ -59,7 +59,7 @@ import TransferModel
 
     private func open() throws -> UploadSource { try UploadSource.open(path: folder.file("file")) }
 
-    /// Reads as libcurl does, in pieces of `room`; nil where it failed.
+    /// Reads as libcurl does, in pieces of `room`; nil if it failed.
     private func drain(_ feed: PayloadFeed, room: Int = 7001, limit: Int = .max) -> [UInt8]? {
         let target = UnsafeMutableRawPointer.allocate(byteCount: room, alignment: 1)
         defer { target.deallocate() }

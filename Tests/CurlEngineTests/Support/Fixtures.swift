@@ -73,7 +73,7 @@ final class Observer: TransferObserver {
     private let holdsRestarts: Bool
     private let holdsFiles: Bool
 
-    /// Lets a held restart or file go on; false where none is held.
+    /// Lets a held restart or file go on; false if none is held.
     func proceed() -> Bool {
         let held = state.withLock { state in
             defer { state.pendingProceed = nil }

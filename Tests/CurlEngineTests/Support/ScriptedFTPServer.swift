@@ -103,7 +103,7 @@ final class ScriptedFTPServer: Sendable {
         return (parts.first?.uppercased() ?? "", parts.count > 1 ? String(parts[1]) : "")
     }
 
-    /// Without its end; nil where the peer is gone.
+    /// Without its end; nil if the peer is gone.
     private static func readLine(_ descriptor: Int32) -> String? {
         var line: [UInt8] = []
         var byte: UInt8 = 0

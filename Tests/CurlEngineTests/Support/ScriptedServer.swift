@@ -25,7 +25,7 @@ final class ScriptedServer: Sendable {
     struct Connection: Sendable {
         let descriptor: Int32
 
-        /// False where the peer is gone.
+        /// False if the peer is gone.
         @discardableResult func send(_ text: String) -> Bool { send(Array(text.utf8)) }
 
         @discardableResult func send(_ bytes: [UInt8]) -> Bool {

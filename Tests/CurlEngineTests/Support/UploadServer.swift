@@ -29,7 +29,7 @@ final class UploadServer: Sendable {
             self.number = number
         }
 
-        /// nil where the peer is gone.
+        /// nil if the peer is gone.
         func readHead() -> Head? {
             let end: [UInt8] = [13, 10, 13, 10]
             while true {

@@ -39,7 +39,7 @@ package final class ConnectionCrowd: Sendable {
         return found
     }
 
-    /// The bytes that wait on an ended connection; nil where it is open.
+    /// The bytes that wait on an ended connection; nil if it is open.
     private static func peeked(_ socket: Int32) -> String? {
         var waiting = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
         guard poll(&waiting, 1, 0) > 0 else { return nil }

@@ -110,7 +110,7 @@ package final class RPCProbe: Sendable {
         try await send(Array(try JSONEncoder().encode(line)) + [UInt8(ascii: "\n")])
     }
 
-    /// Any bytes; false where the daemon closed the connection meanwhile.
+    /// Any bytes; false if the daemon closed the connection meanwhile.
     @discardableResult
     package func send(_ bytes: [UInt8]) async throws -> Bool {
         let descriptor = descriptor
@@ -137,7 +137,7 @@ package final class RPCProbe: Sendable {
         return try JSONDecoder().decode(JSONValue.self, from: Data(line))
     }
 
-    /// The next line without its end; nil where the daemon closed the connection.
+    /// The next line without its end; nil if the daemon closed the connection.
     package func nextLine(within limit: Double = 60) async throws -> [UInt8]? {
         if let line = takeLine() { return line }
         return try await Threads.run { [self] in

@@ -16,7 +16,7 @@ package struct OriginRequest: Sendable {
         headers.first { $0.name.lowercased() == name.lowercased() }?.value
     }
 
-    /// First and last byte of a single-range header, unchecked; last is nil where open.
+    /// First and last byte of a single-range header, unchecked; last is nil if open.
     package var range: (first: Int, last: Int?)? {
         guard let text = header("Range"), text.hasPrefix("bytes=") else { return nil }
         let parts = text.dropFirst(6).split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)

@@ -118,7 +118,7 @@ package enum Files {
         return lstat(path, &result) == 0 ? result : nil
     }
 
-    /// getxattr(2); nil where there is none.
+    /// getxattr(2); nil if there is none.
     package static func extendedAttribute(_ name: String, of path: String) -> [UInt8]? {
         var value = [UInt8](repeating: 0, count: 1024)
         let length = getxattr(path, name, &value, value.count)

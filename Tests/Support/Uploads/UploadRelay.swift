@@ -87,7 +87,7 @@ package final class UploadRelay: UploadHolder {
             }
         }
 
-        /// False where the client is gone, or the relay is to end.
+        /// False if the client is gone, or the relay is to end.
         private func awaitRoom(before: Int, forwarded: Int) -> Bool {
             while true {
                 let (gate, isStopping) = state.withLock { ($0.gate, $0.isStopping) }

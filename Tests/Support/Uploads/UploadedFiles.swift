@@ -45,7 +45,7 @@ package final class UploadedFiles: Sendable {
     }
 
     /// Takes the resource for one request; waits until an append whose client is gone has ended.
-    /// - Returns: false where another one still writes after ten seconds.
+    /// - Returns: false if another one still writes after ten seconds.
     func claim(_ path: String) -> Bool {
         for _ in 0..<5000 {
             let free = entries.withLock { entries in

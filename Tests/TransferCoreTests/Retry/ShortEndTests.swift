@@ -16,7 +16,7 @@ struct ShortEndTests {
     }
 
     /// Attempts one after the other, each with its failure.
-    /// - Returns: the attempt that was the last, from 1; nil where the task goes on.
+    /// - Returns: the attempt that was the last, from 1; nil if the task goes on.
     private func attempts(_ ends: [ShortEnd?]) throws -> (last: Int?, status: TaskStatus) {
         var machine = TaskMachine(TaskStatus(state: .queued, createdAt: reading().wall))
         for (index, end) in ends.enumerated() {

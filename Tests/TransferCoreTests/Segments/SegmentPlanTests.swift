@@ -53,7 +53,7 @@ struct SimulatedServer {
         return opened
     }
 
-    /// The segment takes up to `count` bytes; true where it is over then.
+    /// The segment takes up to `count` bytes; true if it is over then.
     mutating func advance(_ id: SegmentID, by count: Int64) -> Bool {
         guard var segment = ends.segments[id] else { return true }
         segment.position = min(segment.end, segment.position + count)

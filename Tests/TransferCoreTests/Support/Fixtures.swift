@@ -55,7 +55,7 @@ struct SeededGenerator: RandomNumberGenerator {
     }
 }
 
-/// Why a task with this description is refused; nil where it is not. It stands at `tasks[3]`.
+/// Why a task with this description is refused; nil if it is not. It stands at `tasks[3]`.
 func refusal(of spec: TaskSpec, _ change: (inout TaskSpec) -> Void) -> TransferError? {
     var spec = spec
     change(&spec)

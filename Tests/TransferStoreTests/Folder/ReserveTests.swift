@@ -5,7 +5,7 @@ import TransferModel
 
 @testable import TransferStore
 
-/// A small file system of its own; nil where this process may not mount one.
+/// A small file system of its own; nil if this process may not mount one.
 private final class SmallDisk: Sendable {
     private let folder: TemporaryFolder
 

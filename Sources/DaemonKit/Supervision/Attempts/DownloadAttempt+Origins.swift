@@ -4,7 +4,7 @@ import TransferModel
 
 /// Goes from one place that has the file to the next where one fails.
 extension DownloadAttempt {
-    /// The whole file, from wherever it comes; nil where the run was stopped.
+    /// The whole file, from wherever it comes; nil if the run was stopped.
     /// - Parameters:
     ///   - begun: goes on with what was begun.
     ///   - asked: places that may be asked.
@@ -87,7 +87,7 @@ extension DownloadAttempt {
         }
     }
 
-    /// Turns to another place after one failed, with the part opened as it is now; false where there is none.
+    /// Turns to another place after one failed, with the part opened as it is now; false if there is none.
     @inline(never)  // Kept off the frames that wait.
     private func goOn(
         _ search: OriginSearch, after failure: AttemptFailure, _ hand: PartInHand, _ part: PartPlace,

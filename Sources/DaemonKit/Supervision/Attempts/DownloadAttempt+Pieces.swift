@@ -6,7 +6,7 @@ import TransferStore
 
 /// Finds out which pieces of a whole file are wrong, and has only those fetched again.
 extension DownloadAttempt {
-    /// The file with pieces that are right; nil where the run was stopped.
+    /// The file with pieces that are right; nil if the run was stopped.
     /// - Throws: `integrity.checksum` where they stay wrong, or the file has another length.
     func repaired(
         _ arrived: Whole, _ pieces: PieceDigests, _ hand: PartInHand, _ place: PartPlace, _ recorder: RunRecorder
@@ -36,7 +36,7 @@ extension DownloadAttempt {
         }
     }
 
-    /// The file with other bytes in place of pieces that are wrong, all of them from one place; nil where the run was stopped.
+    /// The file with other bytes in place of pieces that are wrong, all of them from one place; nil if the run was stopped.
     private func fetched(
         _ wrong: [Int], of origins: Origins, _ repair: inout PieceRepair, _ whole: Whole, _ hand: PartInHand,
         _ place: PartPlace, _ recorder: RunRecorder

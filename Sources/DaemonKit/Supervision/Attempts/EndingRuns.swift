@@ -12,7 +12,7 @@ struct EndingRuns {
 
     init(width: Int) { self.width = width }
 
-    /// What is to begin now, and when the next one is due; nil where none is, or none before one of these ends.
+    /// What is to begin now, and when the next one is due; nil if none is, or none before one of these ends.
     struct Turn: Equatable {
         var begun: [UploadEnding] = []
         var next: Timestamp?

@@ -29,10 +29,10 @@ final class OriginSearch: Sendable {
     /// What is asked now.
     var inquiry: Inquiry { state.withLock { $0.inquiry } }
 
-    /// What all places that failed mean for the task; nil where none did.
+    /// What all places that failed mean for the task; nil if none did.
     var failure: AttemptFailure? { state.withLock { $0.choice.failure } }
 
-    /// Where to go after the place that was asked failed; nil where the attempt is over.
+    /// Where to go after the place that was asked failed; nil if the attempt is over.
     func next(after failure: AttemptFailure, holdsBytes: Bool) -> Int? {
         state.withLock { $0.choice.next(after: failure, of: $0.place, holdsBytes: holdsBytes) }
     }

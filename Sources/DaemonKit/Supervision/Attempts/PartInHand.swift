@@ -7,7 +7,7 @@ import TransferModel
 /// A part file opened for this attempt, and what of it is proven.
 struct HeldPart: Sendable {
     var part: PartFile
-    /// With the offset proven by the journal; nil where nothing is held.
+    /// With the offset proven by the journal; nil if nothing is held.
     @BoxedOptional var checkpoint: Checkpoint?
 
     init(part: PartFile, checkpoint: Checkpoint?) {

@@ -129,7 +129,7 @@ final class TransferRun: Sendable {
         for waiter in waiters.values { waiter.resume(returning: true) }
     }
 
-    /// Returns when the run has wound down; false where it had not within `limit`.
+    /// Returns when the run has wound down; false if it had not within `limit`.
     @discardableResult
     func waitForEnd(atMost limit: Duration) async -> Bool {
         await withCheckedContinuation { continuation in

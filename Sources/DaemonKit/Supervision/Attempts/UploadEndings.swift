@@ -44,7 +44,7 @@ final class UploadEndings: Sendable {
     }
 
     /// Begins the requests that are due and have room, and returns at once.
-    /// - Returns: when the next one is due; nil where none is, or none before one of these ends.
+    /// - Returns: when the next one is due; nil if none is, or none before one of these ends.
     func begin() async throws -> Timestamp? {
         state.withLock { $0.runs.willRead() }
         let pending: [UploadEnding]
@@ -90,7 +90,7 @@ final class UploadEndings: Sendable {
         onEnd()
     }
 
-    /// nil where the upload's protocol has no such request.
+    /// nil if the upload's protocol has no such request.
     private func request(_ ending: UploadEnding, _ policy: EffectivePolicy) async throws -> ExchangeOutcome? {
         let pinned = try await files.pinned(policy.$network, ending.spec.url ?? "", owner: ending.session.owner)
         defer { withExtendedLifetime(pinned) {} }

@@ -46,7 +46,7 @@ final class PartMoves: Sendable {
     }
 
     /// Brings the task's part to its destination; nobody else may touch it meanwhile.
-    /// - Returns: its checkpoint, which is stored; nil where it is gone, and as it was where it is out of reach.
+    /// - Returns: its checkpoint, which is stored; nil if it is gone, and as it was where it is out of reach.
     /// - Throws: `disk.*`, `destination.*`, `cancelled`, and what the store throws.
     func bring(_ record: TaskRecord, to place: PartPlace) async throws -> Checkpoint? {
         guard let checkpoint = record.checkpoint, !isInPlace(record, place) else { return record.checkpoint }
@@ -74,7 +74,7 @@ final class PartMoves: Sendable {
         return moved
     }
 
-    /// - Returns: false where somebody gave the task up meanwhile, who looked for the part where it was.
+    /// - Returns: false if somebody gave the task up meanwhile, who looked for the part where it was.
     private func replace(_ known: Checkpoint, of id: TaskID, with moved: Checkpoint?) async throws -> Bool {
         try await patience.persistently { transaction in
             guard try transaction.task(id)?.checkpoint == known else { return false }

@@ -74,7 +74,7 @@ extension TransferFiles {
 
     // MARK: - Steps, which block
 
-    /// The folder that the part is in; nil where there is none any more.
+    /// The folder that the part is in; nil if there is none any more.
     private static func origin(
         of checkpoint: Checkpoint, _ access: FileAccess, _ owner: UserID
     ) throws(TransferError) -> Folder? {
@@ -85,7 +85,7 @@ extension TransferFiles {
         }
     }
 
-    /// - Returns: nil where the part is not at its goal and cannot be renamed there.
+    /// - Returns: nil if the part is not at its goal and cannot be renamed there.
     private static func renamed(
         _ checkpoint: Checkpoint, from origin: Folder?, to goal: PartGoal
     ) throws(TransferError) -> Checkpoint? {
@@ -116,7 +116,7 @@ extension TransferFiles {
         return status.isRegular && status.st_nlink == 1 && FileIdentity(status) == FileIdentity(checkpoint)
     }
 
-    /// - Returns: nil where the part is not what it was.
+    /// - Returns: nil if the part is not what it was.
     private static func copied(
         _ checkpoint: Checkpoint, from origin: Folder, to goal: PartGoal, journal: OffsetJournal?,
         isCancelled: () -> Bool

@@ -120,7 +120,7 @@ private struct DeliveredRemoval {
         return true
     }
 
-    /// Why it is not what was delivered; nil where it is.
+    /// Why it is not what was delivered; nil if it is.
     private func difference(_ status: stat, _ name: String, in folder: Folder) throws(TransferError) -> String? {
         guard status.isRegular else { return "it is no longer a file" }
         guard ByteCount(Int64(status.st_size)) == result.bytes else { return "its length has changed" }

@@ -50,7 +50,7 @@ final class TransferFiles: Sendable {
 
     // MARK: When it runs
 
-    /// What a task sends; nil where that is nothing.
+    /// What a task sends; nil if that is nothing.
     /// - Throws: `source.changed`, `source.unreadable`, `permission.denied`, `disk.*`.
     func openSending(of record: TaskRecord, store: TransferStore) async throws -> SendingFile? {
         guard let source = record.source else { return nil }
@@ -133,7 +133,7 @@ final class TransferFiles: Sendable {
         return HeldPart(part: part, checkpoint: nil)
     }
 
-    /// The checkpoint of a part that came with resume data, once the part has its task's name; nil where it is gone.
+    /// The checkpoint of a part that came with resume data, once the part has its task's name; nil if it is gone.
     /// - Throws: `disk.*`, `permission.denied`.
     func takenOver(_ checkpoint: Checkpoint, for record: TaskRecord) async throws -> Checkpoint? {
         let plan = try DestinationPlan(record.spec.destination)
@@ -146,7 +146,7 @@ final class TransferFiles: Sendable {
 
     /// A part that came with resume data has another task's name: it gets this one's, so that no two tasks write to it,
     /// durably before the store says so. A daemon that died in between left it with this one's.
-    /// - Returns: the checkpoint with that name; nil where the part is gone.
+    /// - Returns: the checkpoint with that name; nil if the part is gone.
     /// - Throws: `disk.*`, `destination.*` where it cannot be had for now: who began anew would leave it behind.
     private static func claimed(
         _ checkpoint: Checkpoint, as name: String, in folder: Folder
@@ -269,7 +269,7 @@ final class TransferFiles: Sendable {
         }
     }
 
-    /// A body that came coded in spite of our wish, decoded into a part of its own; nil where it is delivered as it came.
+    /// A body that came coded in spite of our wish, decoded into a part of its own; nil if it is delivered as it came.
     /// - Parameter codings: what is undone, the outermost first.
     func decoded(
         _ part: PartFile, undoing codings: [ContentCodingRules.Undoable], for record: TaskRecord,

@@ -5,7 +5,7 @@ import TransferStore
 
 /// Whose checkpoint is to be stored.
 protocol CheckpointSource: AnyObject, Sendable {
-    /// The latest checkpoint, to be stored now; nil where none is left.
+    /// The latest checkpoint, to be stored now; nil if none is left.
     func takeCheckpoint() -> CheckpointChange?
     /// What was taken is durable, or, with false, is not: the next one covers it.
     func checkpointStored(_ isStored: Bool)

@@ -11,7 +11,7 @@ struct PendingNotes: Sendable {
     }
 
     private let record: TaskRecord
-    /// nil where there is nothing.
+    /// nil if there is nothing.
     private let time: Timestamp?
     private var changes: [Change] = []
     /// In order; to be appended with what the notes store.

@@ -21,7 +21,7 @@ final class RunRecorder: TransferObserver {
 
     private let record: TaskRecord
     private let run: TransferRun
-    /// False where nothing is written to a file: then only the last answer counts, and whoever asked stores it.
+    /// False if nothing is written to a file: then only the last answer counts, and whoever asked stores it.
     private let keepsAnswers: Bool
     private let patience: StorePatience
     private let keeper: CheckpointKeeper
@@ -215,7 +215,7 @@ final class RunRecorder: TransferObserver {
     /// Stores what is held of the part file from here on, whatever was observed before; between exchanges, when
     /// nothing is observed.
     /// - Parameters:
-    ///   - checkpoint: nil where nothing is held.
+    ///   - checkpoint: nil if nothing is held.
     ///   - body: what goes into the same transaction.
     /// - Throws: what `body` and the store do.
     func replaceCheckpoint(

@@ -11,7 +11,7 @@ struct WaitingLine<Item> {
         return !isServed
     }
 
-    /// The next ones, `limit` at most, in the order they came; nil where nothing is left, and the taker is done.
+    /// The next ones, `limit` at most, in the order they came; nil if nothing is left, and the taker is done.
     mutating func take(atMost limit: Int) -> [Item]? {
         guard !items.isEmpty else {
             isServed = false

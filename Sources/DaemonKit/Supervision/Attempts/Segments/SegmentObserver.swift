@@ -6,7 +6,7 @@ import TransferModel
 /// Lets the task hear of its download what it would hear of one stream: the first answer, not that of each part.
 final class SegmentObserver: TransferObserver {
     private let recorder: RunRecorder
-    /// Bytes held of a file with gaps; nil where the first exchange itself says where it goes on.
+    /// Bytes held of a file with gaps; nil if the first exchange itself says where it goes on.
     private let held: ByteCount?
     private let hasAnswer = Guarded(false)
 
