@@ -48,7 +48,7 @@ struct AccessControlList: Hashable, Sendable {
     }
 
     /// Sets the list on the folder, and as the one that new files and folders in it get.
-    /// - Throws: `destination.not_writable` where the file system has no access control lists.
+    /// - Throws: `destination.not_writable` if the file system has no access control lists.
     func apply(to folder: Int32, path: String) throws(TransferError) {
         let value = encoded
         for name in ["system.posix_acl_access", "system.posix_acl_default"] {

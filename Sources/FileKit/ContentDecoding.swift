@@ -12,7 +12,7 @@ package struct ContentDecoding: Sendable {
 
     /// Decodes `coded` into `plain`, which is truncated first. Blocks; run it in a `BlockingPool`.
     /// - Returns: bytes written.
-    /// - Throws: `integrity.length` where the coded data ends early, `http.protocol` where it is not of that coding,
+    /// - Throws: `integrity.length` if the coded data ends early, `http.protocol` if it is not of that coding,
     ///   `cancelled`, `disk.*`. If the file system has no room, `plain` is emptied at once, and the error's details say how
     ///   much is needed (`neededMember`).
     package func decode(

@@ -15,7 +15,7 @@ package struct Delivery: Sendable {
     /// The wanted final name.
     package var name: String
     package var policy: ConflictPolicy
-    /// Seconds since 1970, where the file gets the server's time.
+    /// Seconds since 1970, if the file gets the server's time.
     package var modificationTime: Int64?
     /// `relaxed` syncs neither file nor folder.
     package var durability = Durability.full
@@ -168,7 +168,7 @@ package struct Delivery: Sendable {
 
     /// The file under its final name, where an earlier delivery came that far; a second link that it left is removed.
     /// - Parameter expected: the size it must have, if known.
-    /// - Throws: `disk.*`, `destination.*` where that cannot be told, or not be made durable.
+    /// - Throws: `disk.*`, `destination.*` if that cannot be told, or not be made durable.
     package func recognised(expected: ByteCount? = nil) throws(TransferError) -> DeliveredFile? {
         let directory = folder.fileDescriptor
         let left = try folder.status(of: partName).flatMap { FileIdentity($0) == part ? $0 : nil }

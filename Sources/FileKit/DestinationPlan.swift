@@ -5,7 +5,7 @@ import TransferModel
 package struct DestinationPlan: Sendable, Hashable {
     /// Absolute path of the folder.
     package var folder: String
-    /// The file's name where the task says it; nil if the server's answer names the file.
+    /// The file's name if the task says it; nil if the server's answer names the file.
     package var name: String?
 
     /// Judges the text alone; no file is looked at.
@@ -78,7 +78,7 @@ package struct DestinationPlan: Sendable, Hashable {
     /// Opens the folder to run the task. It is never created here: a missing folder or another device is an unplugged
     /// target, for which the task waits.
     /// - Parameter device: as remembered at add.
-    /// - Throws: `disk.io` where the target is absent; else as `admit`.
+    /// - Throws: `disk.io` if the target is absent; else as `admit`.
     package func open(_ access: FileAccess, owner: UserID, device: UInt64?) throws(TransferError) -> Folder {
         let opened: Folder
         do {
@@ -90,7 +90,7 @@ package struct DestinationPlan: Sendable, Hashable {
         return opened
     }
 
-    /// - Throws: `disk.io` where the folder is on another device than it was at add.
+    /// - Throws: `disk.io` if the folder is on another device than it was at add.
     package func check(_ opened: Folder, device: UInt64?) throws(TransferError) {
         if let device, opened.device != device {
             throw .targetAbsent(folder, "another file system is there than when the task was added")

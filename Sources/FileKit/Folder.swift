@@ -37,7 +37,7 @@ package final class Folder: Sendable {
     }
 
     /// What has this name, links not followed; nil if nothing has it.
-    /// - Throws: `disk.*`, `destination.*` where that cannot be told: it may be there.
+    /// - Throws: `disk.*`, `destination.*` if that cannot be told: it may be there.
     package func status(of name: String) throws(TransferError) -> stat? {
         if let status = FileKit.status(of: name, in: fileDescriptor) { return status }
         guard errno == ENOENT else { throw .destination(errno: errno, "look at", path(of: name)) }
@@ -61,7 +61,7 @@ package final class Folder: Sendable {
         if isChanged { try? sync() }
     }
 
-    /// Makes the folder's entries durable; where the folder itself cannot be synced, its whole file system is.
+    /// Makes the folder's entries durable; if the folder itself cannot be synced, its whole file system is.
     /// - Parameter file: a file of the same file system, for a folder that may not be read.
     /// - Throws: `disk.*`.
     package func sync(besides file: Int32? = nil) throws(TransferError) {
@@ -99,7 +99,7 @@ package final class Folder: Sendable {
         }
     }
 
-    /// - Throws: `disk.io` where `path` leads here no more: a file delivered here would not be where it is said to be.
+    /// - Throws: `disk.io` if `path` leads here no more: a file delivered here would not be where it is said to be.
     func requireInPlace() throws(TransferError) {
         var there = stat()
         guard fstatat(AT_FDCWD, path, &there, 0) == 0, FileIdentity(there) == identity else {

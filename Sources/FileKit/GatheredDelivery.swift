@@ -17,7 +17,7 @@ package struct GatheredDelivery: Sendable {
     package var durability: Durability
     /// A digest proved the body.
     package var isProven: Bool
-    /// Seconds since 1970, where the file gets the server's time.
+    /// Seconds since 1970, if the file gets the server's time.
     package var modificationTime: Int64?
 
     package init(
@@ -182,7 +182,7 @@ extension GatheredDelivery {
     }
 
     /// The file that an earlier run of this task brought under its name without living to tell.
-    /// - Throws: `disk.*`, `destination.*` where that cannot be told, or not be made durable.
+    /// - Throws: `disk.*`, `destination.*` if that cannot be told, or not be made durable.
     package static func recognised(
         in folder: Folder, name: String, policy: ConflictPolicy, store: String, task: TaskID, durability: Durability
     ) throws(TransferError) -> Placed? {

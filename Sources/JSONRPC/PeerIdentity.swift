@@ -21,7 +21,7 @@ package struct PeerIdentity: Hashable, Sendable {
     }
 
     /// Asks the kernel; to be called on the channel's event loop.
-    /// - Throws: where the channel is not a socket, or the kernel refuses.
+    /// - Throws: if the channel is not a socket, or the kernel refuses.
     static func of(_ channel: any Channel) -> EventLoopFuture<PeerIdentity> {
         guard let options = channel as? any SocketOptionProvider else {
             return channel.eventLoop.makeFailedFuture(ChannelError.operationUnsupported)

@@ -50,7 +50,7 @@ package final class RPCServer: Sendable {
     }
 
     /// Listens in one more place.
-    /// - Throws: `SocketPath.Unusable`, or the system's error where an adopted descriptor is not a listening socket.
+    /// - Throws: `SocketPath.Unusable`, or the system's error if an adopted descriptor is not a listening socket.
     @discardableResult
     package func listen(on address: Address) async throws -> RPCListener {
         let descriptor: Int32

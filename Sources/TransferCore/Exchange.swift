@@ -215,7 +215,7 @@ package struct ExchangeOutcome: Sendable {
     package var offset: ByteCount
     /// Body bytes that arrived in this exchange.
     package var received: ByteCount
-    /// The whole body, where it was small and came at once: it is in no file yet, and `offset` counts it.
+    /// The whole body, if it was small and came at once: it is in no file yet, and `offset` counts it.
     package var gathered: [UInt8]?
     /// True if the end of the body was delimited (length or chunks), false if only the connection's close did.
     package var delimited: Bool

@@ -32,7 +32,7 @@ public struct StrictFields<Key: CodingKey & CaseIterable> {
     }
 
     /// The member's value.
-    /// - Throws: `TransferError` `request.bad_field` where it is absent or null.
+    /// - Throws: `TransferError` `request.bad_field` if it is absent or null.
     public func required<T: Decodable>(_ key: Key, as _: T.Type = T.self) throws -> T {
         guard let value = try value(key, as: T.self) else {
             let path = fieldPath(codingPath + [key])

@@ -111,7 +111,7 @@ package final class TransferStore: Sendable {
     /// Runs `body` in the next grouped commit, in a savepoint of its own, and returns when that commit is durable.
     ///
     /// The body has no effect but on the transaction: it runs again where a full disk made the first run void.
-    /// - Throws: what the body throws (its changes alone are undone); `disk.full`, `disk.io` where the commit failed
+    /// - Throws: what the body throws (its changes alone are undone); `disk.full`, `disk.io` if the commit failed
     ///   (nothing of it remains); `daemon.shutting_down` after `close`.
     package func write<Value: Sendable>(
         _ body: @escaping @Sendable (StoreTransaction) throws -> Value

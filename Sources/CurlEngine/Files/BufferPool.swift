@@ -80,7 +80,7 @@ final class BufferPool: Sendable {
     /// At most `bound` bytes are lent at once.
     init(bound: Int) { self.bound = bound }
 
-    /// An empty buffer of a size; a small one where no large one is free, nil if the bound is reached.
+    /// An empty buffer of a size; a small one if no large one is free, nil if the bound is reached.
     func acquire(_ size: Size) -> Buffer? {
         state.withLock { state in
             let wanted = size == .large && state.lent + Self.largeSize > bound ? .small : size

@@ -10,8 +10,8 @@ extension PartFile {
     /// this version, and the bytes it speaks of, read back, have its CRC. nil if the file is not the one of the
     /// checkpoint, or where the journal knows that it was begun anew since: start from 0.
     /// - Parameter mayHaveHoles: what was written may be none of it: copies of files with holes have some too.
-    /// - Returns: the part, and the checkpoint with what is proven; where that has no gaps the file is cut at its end.
-    /// - Throws: disk.io and its like where the disk fails.
+    /// - Returns: the part, and the checkpoint with what is proven; if that has no gaps the file is cut at its end.
+    /// - Throws: disk.io and its like if the disk fails.
     package static func recover(
         _ checkpoint: Checkpoint, task: TaskID, journal: OffsetJournal?, directory: Int32? = nil,
         mayHaveHoles: Bool = false

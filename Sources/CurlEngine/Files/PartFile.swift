@@ -109,7 +109,7 @@ package final class PartFile: Sendable {
 
     /// Opens the very file a checkpoint names: regular, one link, same device and inode, at least as long as it says.
     /// nil if it is not that file any more.
-    /// - Throws: disk.io and its like where the file may be there but cannot be read.
+    /// - Throws: disk.io and its like if the file may be there but cannot be read.
     static func open(
         _ checkpoint: Checkpoint, directory: Int32?
     ) throws(TransferError) -> (part: PartFile, size: Int64)? {

@@ -11,7 +11,7 @@ import TransferModel
 package final class PartSink: @unchecked Sendable {
     /// How the file stands when the exchange ends.
     package struct Ending: Sendable {
-        /// Everything before is written; where the file failed, everything before is durable.
+        /// Everything before is written; if the file failed, everything before is durable.
         package var offset: Int64
         package var failure: LocalFailure?
     }
@@ -157,7 +157,7 @@ package final class PartSink: @unchecked Sendable {
 
     package var failure: LocalFailure? { state.withLock { $0.failure } }
 
-    /// No buffer follows. `completion` is called once, when all is written and, where `syncing`, durable.
+    /// No buffer follows. `completion` is called once, when all is written and, if `syncing`, durable.
     package func finish(syncing: Bool, _ completion: @escaping @Sendable (Ending) -> Void) {
         state.withLock { state in
             state.finishing = completion
@@ -178,7 +178,7 @@ package final class PartSink: @unchecked Sendable {
 
     // MARK: Writer's side
 
-    /// Makes the file where it is planned, cuts it where the body begins, and reserves room for it.
+    /// Makes the file if it is planned, cuts it where the body begins, and reserves room for it.
     func begin() {
         do throws(LocalFailure) {
             try part.makeIfPlanned()
@@ -220,7 +220,7 @@ package final class PartSink: @unchecked Sendable {
         }
     }
 
-    /// Reserves room, where it is worth a call.
+    /// Reserves room if it is worth a call.
     func reserve(from start: Int64, to end: Int64) {
         guard end - start >= Self.reserveThreshold else { return }
         var status = stat()

@@ -1,7 +1,7 @@
 import CLinux
 import Threading
 
-/// Makes the files of one lane durable together: syncfs(2) for all of them, where that tells of failures.
+/// Makes the files of one lane durable together: syncfs(2) for all of them, if that tells of failures.
 ///
 /// An offset is told only after a sync that began when everything before it was written. A round that fails says not
 /// whose bytes are lost, so then every file is asked by itself (fdatasync), which does.

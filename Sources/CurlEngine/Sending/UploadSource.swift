@@ -28,7 +28,7 @@ package final class UploadSource: Sendable {
         return try adopt(descriptor, path: path)
     }
 
-    /// Takes over an open descriptor, and closes it where it throws; `path` is only for messages.
+    /// Takes over an open descriptor, and closes it if it throws; `path` is only for messages.
     /// - Throws: source.unreadable if it is no regular file.
     package static func adopt(_ descriptor: Int32, path: String) throws(TransferError) -> UploadSource {
         var status = stat()

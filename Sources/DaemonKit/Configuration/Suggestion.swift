@@ -1,6 +1,6 @@
 /// Finds the name that a mistyped one was probably meant to be.
 package enum Suggestion {
-    /// The nearest of `names`, where it is near enough to be meant.
+    /// The nearest of `names`, if it is near enough to be meant.
     package static func nearest(to typed: String, among names: [String]) -> String? {
         let lowered = typed.lowercased()
         let scored = names.map { name in

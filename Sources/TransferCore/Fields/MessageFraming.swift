@@ -3,7 +3,7 @@ import TransferModel
 /// What a response head says about its body: length, coding, media type.
 enum MessageFraming {
     /// The body's length from Content-Length; nil if there is none or it does not count (RFC 9112 section 6.3).
-    /// - Throws: `http.protocol` where values differ or are no numbers: two parties could read two bodies.
+    /// - Throws: `http.protocol` if values differ or are no numbers: two parties could read two bodies.
     static func contentLength(_ head: ResponseHead) throws(TransferError) -> ByteCount? {
         if let length = plainLength(head) { return length }
         let values = head.values("content-length").flatMap {

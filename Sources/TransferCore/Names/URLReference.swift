@@ -3,7 +3,7 @@ import TransferModel
 /// Resolves what a server writes into Location against the URL that was asked (RFC 3986 section 5.2).
 package enum URLReference {
     /// - Returns: the absolute URL, dot segments removed, checked; HTTP only.
-    /// - Throws: `http.protocol` where the result is not an HTTP URL.
+    /// - Throws: `http.protocol` if the result is not an HTTP URL.
     package static func resolve(_ reference: String, against base: String) throws(TransferError) -> ParsedURL {
         let text = absolute(reference.trimmed, base)
         guard let url = try? URLRules.parse(text), url.scheme == .http || url.scheme == .https else {

@@ -39,7 +39,7 @@ struct OriginJudge: ResponseJudge {
 }
 
 extension Arrival {
-    /// - Throws: `integrity.length` where the whole has another length than the task says.
+    /// - Throws: `integrity.length` if the whole has another length than the task says.
     package func check(_ size: ByteCount?) throws(AttemptFailure) {
         guard let size, size != total, contentCoding == nil else { return }
         throw AttemptFailure(error: OriginJudge.otherLength(total, size), disposition: .permanent)

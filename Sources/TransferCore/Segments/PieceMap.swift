@@ -6,7 +6,7 @@ package struct PieceMap: Sendable, Hashable {
     package let length: ByteCount
     package let count: Int
 
-    /// - Throws: `integrity.checksum` where the pieces do not make up a file of this length.
+    /// - Throws: `integrity.checksum` if the pieces do not make up a file of this length.
     package init(_ pieces: PieceDigests, of total: ByteCount) throws(TransferError) {
         let needed = total.rawValue / pieces.length.rawValue + (total.rawValue % pieces.length.rawValue > 0 ? 1 : 0)
         guard needed == Int64(pieces.values.count) else {

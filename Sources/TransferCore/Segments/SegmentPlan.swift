@@ -167,7 +167,7 @@ package struct SegmentPlan: Sendable {
         return max(part.range.start, ByteCount(place.rawValue / Self.alignment * Self.alignment))
     }
 
-    /// A gap that got no connection is left to the segment before it, where that one's answer goes on into it.
+    /// A gap that got no connection is left to the segment before it, if that one's answer goes on into it.
     private mutating func lend(_ ends: some SegmentEnds) {
         for gap in gaps {
             guard let (id, segment) = running.first(where: { $0.value.range.end == gap.start }) else { continue }

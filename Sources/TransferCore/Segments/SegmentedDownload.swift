@@ -27,7 +27,7 @@ package struct SegmentedDownload: Sendable {
         var download: HTTPDownload
         /// The version that all its parts must be of.
         var version: HeldBytes?
-        /// Parts are asked for with If-Range; without, where the server answers that with everything.
+        /// Parts are asked for with If-Range; without, if the server answers that with everything.
         var isConditional = true
     }
 
@@ -206,7 +206,7 @@ package struct SegmentedDownload: Sendable {
 
     // MARK: What it means
 
-    /// Notes what an outcome means for the others; the failure, where it was one that leaves them alone.
+    /// Notes what an outcome means for the others; the failure, if it was one that leaves them alone.
     private mutating func judge(
         _ outcome: ExchangeOutcome, of origin: OriginID, asked range: ByteRange, at now: Int64
     ) -> AttemptFailure? {
@@ -256,7 +256,7 @@ package struct SegmentedDownload: Sendable {
         return failure
     }
 
-    /// The place has another version now: where others stand in for it, it is left, and the digest judges what it gave.
+    /// The place has another version now: if others stand in for it, it is left, and the digest judges what it gave.
     private mutating func changed(
         _ origin: OriginID, _ error: TransferError, _ outcome: ExchangeOutcome
     ) -> AttemptFailure? {

@@ -65,7 +65,7 @@ package enum ContentCodingRules {
         return plan
     }
 
-    /// The coding to undo or to say; nil if there is none, or where a name of the file already says all of it.
+    /// The coding to undo or to say; nil if there is none, or if a name of the file already says all of it.
     /// - Parameter names: names that the file has or might get, the wanted one first: the first counts.
     static func unstated(_ coding: String?, names: @autoclosure () -> [String]) -> String? {
         guard let coding, let name = names().first else { return coding }

@@ -8,7 +8,7 @@ package struct DataURLDownload: TransferStrategy {
     private let size: ByteCount
     package private(set) var progress: Acceptance?
 
-    /// - Throws: `request.bad_url` where the data cannot be decoded.
+    /// - Throws: `request.bad_url` if the data cannot be decoded.
     init(_ request: StrategyRequest, _ url: ParsedURL) throws(TransferError) {
         self.url = url.requestURL
         size = ByteCount(Int64(try DataURL.decode(url.requestURL).bytes.count))

@@ -28,7 +28,7 @@ package enum RequestHeaders {
         return known.first { $0 == given.uppercased() } ?? given
     }
 
-    /// - Throws: `request.bad_field` where a name is not a token or a value has CR, LF or NUL (RFC 9110 section 5).
+    /// - Throws: `request.bad_field` if a name is not a token or a value has CR, LF or NUL (RFC 9110 section 5).
     package static func validate(_ headers: [HeaderField]) throws(TransferError) {
         for header in headers {
             guard HeaderField.isToken(header.name) else {

@@ -23,7 +23,7 @@ struct OffsetLedger: Sendable {
 
     var progressed: Bool { furthest > furthestBefore }
 
-    /// - Throws: permanently where the server claims more than there is; for a rest where it stopped getting on.
+    /// - Throws: permanently if the server claims more than there is; for a rest if it stopped getting on.
     mutating func confirm(_ offset: ByteCount) throws(AttemptFailure) {
         guard offset <= size else {
             throw FailureClassifier.permanent(

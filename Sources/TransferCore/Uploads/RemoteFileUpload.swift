@@ -9,7 +9,7 @@ package struct RemoteFileUpload: TransferStrategy {
     }
 
     private let url: ParsedURL
-    /// Where the file goes: `url`, or under its name in it where that is a folder.
+    /// Where the file goes: `url`, or under its name in it if that is a folder.
     private let place: String
     private let source: SourceIdentity
     private let network: NetworkOptions
@@ -26,7 +26,7 @@ package struct RemoteFileUpload: TransferStrategy {
     /// "Not from there."
     private static let cannotResume: Set<Int> = [31, 33, 36]
 
-    /// - Throws: `request.bad_field` where there is no source, or no name for it in a folder; `source.changed`.
+    /// - Throws: `request.bad_field` if there is no source, or no name for it in a folder; `source.changed`.
     init(_ request: StrategyRequest, _ url: ParsedURL) throws(TransferError) {
         guard let source = request.source else {
             throw TransferError(.badField, "source: an upload needs a file to send.", details: ["field": "source"])
@@ -92,7 +92,7 @@ package struct RemoteFileUpload: TransferStrategy {
 
     // MARK: Probe
 
-    /// What the server has under the name; nil if it has nothing; throws where it cannot be asked.
+    /// What the server has under the name; nil if it has nothing; throws if it cannot be asked.
     private func remote(_ outcome: ExchangeOutcome) throws(AttemptFailure) -> RemoteFile? {
         switch outcome.end {
         case .finished:

@@ -77,7 +77,7 @@ struct UploadLimit: Sendable, Hashable {
         }
     }
 
-    /// - Throws: permanently where the server does not take a file of this size.
+    /// - Throws: permanently if the server does not take a file of this size.
     func check(_ size: ByteCount) throws(AttemptFailure) {
         if let maximumSize, size > maximumSize {
             throw FailureClassifier.permanent(

@@ -13,7 +13,7 @@ struct TusCapabilities: Sendable, Hashable {
         checksumAlgorithms = Self.list(head, "tus-checksum-algorithm")
     }
 
-    /// - Throws: permanently where the server cannot take this upload.
+    /// - Throws: permanently if the server cannot take this upload.
     func check(_ request: UploadRequest) throws(AttemptFailure) {
         if let longestUpload, request.size > longestUpload {
             throw FailureClassifier.permanent(

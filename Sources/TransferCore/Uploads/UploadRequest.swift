@@ -22,7 +22,7 @@ struct UploadRequest: Sendable {
     /// Fields that may follow to another origin, besides Accept and its kin.
     private static let harmless: Set<String> = ["user-agent"]
 
-    /// - Throws: `request.bad_field` where there is no source or a header cannot be sent, `source.changed`.
+    /// - Throws: `request.bad_field` if there is no source or a header cannot be sent, `source.changed`.
     init(_ request: StrategyRequest, _ url: ParsedURL) throws(TransferError) {
         guard let source = request.source else {
             throw TransferError(
@@ -123,7 +123,7 @@ struct UploadRequest: Sendable {
         headers.contains { $0.name.lowercased() == "expect" && $0.value.trimmed.lowercased() == "100-continue" }
     }
 
-    /// - Throws: `source.changed` where the stored upload was begun with another file or version of it.
+    /// - Throws: `source.changed` if the stored upload was begun with another file or version of it.
     static func checkUnchanged(_ source: SourceIdentity, _ upload: UploadProgress?) throws(TransferError) {
         guard let begun = upload?.source, begun != source else { return }
         throw TransferError(

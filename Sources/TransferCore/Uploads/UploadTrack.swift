@@ -48,7 +48,7 @@ struct UploadTrack: Sendable {
 
     /// It holds so much.
     /// - Parameter sent: what the request had brought; nil if it only asked.
-    /// - Throws: permanently where that cannot be; for a rest where the upload does not get on, or by a few bytes each time.
+    /// - Throws: permanently if that cannot be; for a rest if the upload does not get on, or by a few bytes each time.
     mutating func confirm(_ offset: ByteCount, after sent: SentPiece? = nil) throws(AttemptFailure) {
         if let sent, offset > sent.reach, offset <= request.size {
             throw FailureClassifier.permanent(
@@ -71,7 +71,7 @@ struct UploadTrack: Sendable {
 
     /// It no longer has the upload.
     /// - Returns: what to say of the restart.
-    /// - Throws: for a rest where uploads vanish again and again.
+    /// - Throws: for a rest if uploads vanish again and again.
     mutating func vanish(_ status: Int) throws(AttemptFailure) -> TransferError {
         let error = TransferError(
             .httpStatus, "The server no longer has the upload (\(status)); it starts over.", retryable: true,
@@ -93,7 +93,7 @@ struct UploadTrack: Sendable {
 
     /// It finds a piece of this length too large (413).
     /// - Parameter unit: pieces are multiples of it.
-    /// - Throws: `refusal` where they would become too small.
+    /// - Throws: `refusal` if they would become too small.
     mutating func shrink(
         _ length: ByteCount, unit: ByteCount = 1, or refusal: AttemptFailure
     ) throws(AttemptFailure) {
@@ -111,7 +111,7 @@ struct UploadTrack: Sendable {
     }
 
     /// Where it put the upload.
-    /// - Throws: permanently where it is nowhere, or cannot be there.
+    /// - Throws: permanently if it is nowhere, or cannot be there.
     func place(_ head: ResponseHead, orElse sentence: String) throws(AttemptFailure) -> String {
         do throws(TransferError) {
             if let place = try request.location(head) { return place }

@@ -8,7 +8,7 @@ struct DatabasePlace: Sendable {
     private let device: dev_t
     private let inode: ino_t
 
-    /// - Throws: `disk.io` where there is no file at `path`.
+    /// - Throws: `disk.io` if there is no file at `path`.
     init(_ path: String) throws {
         var info = stat()
         guard stat(path, &info) == 0 else {
@@ -37,7 +37,7 @@ struct DatabasePlace: Sendable {
             details: ["path": .string(path)])
     }
 
-    /// - Throws: `disk.io` where another file is there now, or none.
+    /// - Throws: `disk.io` if another file is there now, or none.
     func check() throws {
         var info = stat()
         guard stat(path, &info) == 0, info.st_dev == device, info.st_ino == inode else {

@@ -21,7 +21,7 @@ enum KnownConfigurations {
 
     private static let memory = Guarded(Memory())
 
-    /// - Throws: `internal` where the text cannot be read.
+    /// - Throws: `internal` if the text cannot be read.
     static func configuration(of key: SessionKey, _ text: String) throws -> SessionConfiguration {
         let length = text.utf8.count
         guard length >= leastLength else { return try JSONColumn.decode(text) }

@@ -14,7 +14,7 @@ package struct ListedTask: Sendable {
     var length: Int { specText.utf8.count + (responseText?.utf8.count ?? 0) }
 
     /// The task with its spec and its answer.
-    /// - Throws: `internal` where a stored text cannot be read.
+    /// - Throws: `internal` if a stored text cannot be read.
     package func whole() throws -> TaskRecord {
         var whole = record
         whole.spec = try JSONColumn.decode(specText)

@@ -13,7 +13,7 @@ package struct PageCursor: Hashable {
         self.key = key
     }
 
-    /// - Throws: `TransferError` `request.bad_field` where the text is not a cursor this store made for `order`.
+    /// - Throws: `TransferError` `request.bad_field` if the text is not a cursor this store made for `order`.
     package init(_ text: String, order: TaskOrder, store: String) throws {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 6, parts[0] == order.rawValue, let major = UInt64(parts[1], radix: 36),

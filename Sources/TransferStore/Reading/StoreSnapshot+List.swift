@@ -3,7 +3,7 @@ import TransferModel
 extension StoreSnapshot {
     /// One page of tasks, and the cursor of the next. Where text is searched for, a page ends after `mostSearched`
     /// tasks, be it empty. It ends at `query.bytes` too.
-    /// - Throws: `request.bad_field` where the cursor is not one of this store for this order.
+    /// - Throws: `request.bad_field` if the cursor is not one of this store for this order.
     package func page(_ query: TaskQuery) throws -> TaskPage {
         let store = try storeIdentifier()
         let start = try query.cursor.map { try PageCursor($0, order: query.order, store: store) }

@@ -2,7 +2,7 @@ import TransferModel
 
 extension StoreSnapshot {
     /// The task, whole; nil if there is none.
-    /// - Throws: `internal` where it cannot be read.
+    /// - Throws: `internal` if it cannot be read.
     package func task(_ id: TaskID) throws -> TaskRecord? {
         if let known = recent?.record(id) { return known }
         guard let row = try connection.rows(Self.taskSQL, id.rawValue).next() else { return nil }

@@ -17,7 +17,7 @@ struct RowInsert: Sendable {
     }
 
     /// - Parameter bind: gives the values of the row with this index; what it does not give is NULL.
-    /// - Throws: `SQLiteError` where SQLite refuses; the statement that met it changed nothing.
+    /// - Throws: `SQLiteError` if SQLite refuses; the statement that met it changed nothing.
     func run(_ count: Int, in connection: Connection, bind: (RowValues, Int) throws -> Void) throws {
         var done = 0
         for (size, text) in zip(Self.sizes, texts) where count - done >= size {

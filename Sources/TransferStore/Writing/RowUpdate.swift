@@ -23,7 +23,7 @@ package struct StatusChange: Sendable {
 
 extension StoreTransaction {
     /// Stores changes of tasks whose states were read in this transaction.
-    /// - Throws: `internal` where one is not in the state it should come from; the body must then be undone.
+    /// - Throws: `internal` if one is not in the state it should come from; the body must then be undone.
     package func update(_ changes: [StatusChange]) throws {
         let met = try changes.count { try update($0) }
         guard met == changes.count else {

@@ -10,7 +10,7 @@ extension StoreTransaction {
 
     /// Stores new tasks with the next ids, in order; creates the owner's `shared` session where it is meant and missing.
     /// - Returns: one id a task.
-    /// - Throws: `session.not_found`; `disk.full` while the reserve is given away, `limit.reached` where a limit forbids it.
+    /// - Throws: `session.not_found`; `disk.full` while the reserve is given away, `limit.reached` if a limit forbids it.
     package func insert(_ tasks: [NewTask]) throws -> [TaskID] {
         if let lack { throw lack.refusal }
         guard !tasks.isEmpty else { return [] }

@@ -2,7 +2,7 @@ import TransferModel
 
 extension StoreTransaction {
     /// Stores a new session.
-    /// - Throws: `internal` where the owner has one of this identifier: look it up in the same transaction first.
+    /// - Throws: `internal` if the owner has one of this identifier: look it up in the same transaction first.
     package func insertSession(_ session: SessionRecord) throws { _ = try add(session) }
 
     /// - Returns: the row of the new session.

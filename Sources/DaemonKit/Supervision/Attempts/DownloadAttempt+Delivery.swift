@@ -103,7 +103,7 @@ extension DownloadAttempt {
         }
     }
 
-    /// - Throws: `integrity.checksum` where the coded bytes cannot be what the server meant: they are worth another fetch.
+    /// - Throws: `integrity.checksum` if the coded bytes cannot be what the server meant: they are worth another fetch.
     private func decoded(
         _ codings: [ContentCodingRules.Undoable], of coding: String?, _ held: HeldPart, _ plan: DestinationPlan,
         _ folder: Folder, _ recorder: RunRecorder

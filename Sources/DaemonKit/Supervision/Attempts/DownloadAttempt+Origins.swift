@@ -116,7 +116,7 @@ extension DownloadAttempt {
     }
 
     /// What a place's refusal means where there are others.
-    /// - Throws: `error` where it is of no place.
+    /// - Throws: `error` if it is of no place.
     static func failure(_ error: any Error) throws -> AttemptFailure {
         if let failure = error as? AttemptFailure { return failure }
         // The strategy of a place that must not be asked at all.

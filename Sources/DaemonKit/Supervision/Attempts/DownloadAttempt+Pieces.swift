@@ -7,7 +7,7 @@ import TransferStore
 /// Finds out which pieces of a whole file are wrong, and has only those fetched again.
 extension DownloadAttempt {
     /// The file with pieces that are right; nil if the run was stopped.
-    /// - Throws: `integrity.checksum` where they stay wrong, or the file has another length.
+    /// - Throws: `integrity.checksum` if they stay wrong, or the file has another length.
     func repaired(
         _ arrived: Whole, _ pieces: PieceDigests, _ hand: PartInHand, _ place: PartPlace, _ recorder: RunRecorder
     ) async throws -> Whole? {

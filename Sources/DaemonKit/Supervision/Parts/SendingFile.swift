@@ -13,7 +13,7 @@ struct SendingFile: Sendable {
     let identity: SourceIdentity
 
     /// A body kept in the store, as a file without a name: it is streamed like any other.
-    /// - Throws: `disk.*` where the state folder has no room for it.
+    /// - Throws: `disk.*` if the state folder has no room for it.
     static func spooled(_ content: [UInt8], in folder: String) throws(TransferError) -> SendingFile {
         let descriptor = try temporary(in: folder)
         var rest = content[...]

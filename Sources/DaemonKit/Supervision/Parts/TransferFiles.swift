@@ -147,7 +147,7 @@ final class TransferFiles: Sendable {
     /// A part that came with resume data has another task's name: it gets this one's, so that no two tasks write to it,
     /// durably before the store says so. A daemon that died in between left it with this one's.
     /// - Returns: the checkpoint with that name; nil if the part is gone.
-    /// - Throws: `disk.*`, `destination.*` where it cannot be had for now: who began anew would leave it behind.
+    /// - Throws: `disk.*`, `destination.*` if it cannot be had for now: who began anew would leave it behind.
     private static func claimed(
         _ checkpoint: Checkpoint, as name: String, in folder: Folder
     ) throws(TransferError) -> Checkpoint? {
