@@ -11,7 +11,7 @@ final class LeftParts: Sendable {
     private struct SweepMemory: Sendable {
         /// Of the mounts that were there at the last look.
         var generation: Int?
-        /// Some were noted since, or a file system did not answer: on the boot clock, not before this.
+        /// Some were noted since, or a file system failed or did not answer: on the boot clock, not before this.
         var next: Int64? = 0
     }
 
@@ -141,10 +141,10 @@ final class LeftParts: Sendable {
         let taken = try await patience.store.read { try $0.tasks(ids) }.filter(\.isTaken)
         let wanting = Set(taken.map(\.id))
         let unwanted = page.filter { !wanting.contains($0.task) }
-        let (left, isAnswered) = await files.remove(unwanted)
-        if !isAnswered { sweepAgain() }
+        let left = await files.remove(unwanted)
+        if !left.failed.isEmpty { sweepAgain() }
         let horizon = time.reading().wall.advanced(by: Seconds(-Self.longestAbsence.rawValue))
-        let kept = Set(left)
+        let kept = Set(left.all)
         let gone = page.filter { $0.recordedAt <= horizon || !(wanting.contains($0.task) || kept.contains($0)) }
         guard !gone.isEmpty else { return taken }
         try await patience.store.write { try $0.forget(gone) }

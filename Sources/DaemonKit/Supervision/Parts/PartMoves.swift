@@ -93,7 +93,7 @@ final class PartMoves: Sendable {
             own = Set(plan.partNames(task: id, store: files.storeID).map { plan.path(of: $0) })
         }
         let unwanted = parts.filter { !own.contains($0.path) && $0.path != record?.checkpoint?.partPath }
-        let left = await files.remove(unwanted).left
+        let left = await files.remove(unwanted).all
         let gone = parts.filter { own.contains($0.path) } + unwanted.filter { !left.contains($0) }
         guard !gone.isEmpty else { return }
         try await patience.store.write { try $0.forget(gone) }

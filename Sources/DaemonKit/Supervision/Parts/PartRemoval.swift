@@ -6,6 +6,16 @@ import TransferStore
 /// Removes part files that nobody wants any more, and says which may still be there. All calls block: run them in a
 /// `BlockingPool`.
 struct PartRemoval: Sendable {
+    /// What may still be there.
+    struct Left: Sendable, Hashable {
+        /// Their file systems are away: nothing changes before one is mounted.
+        var away: [LeftPart] = []
+        /// Their file systems did not let them go, or did not answer: the next try may succeed.
+        var failed: [LeftPart] = []
+
+        var all: [LeftPart] { away + failed }
+    }
+
     let access: FileAccess
     let storeID: String
 
@@ -13,47 +23,59 @@ struct PartRemoval: Sendable {
     /// - Parameters:
     ///   - parts: neighbours share their folder.
     ///   - isStopped: nobody waits for the answer any more; asked before each change.
-    /// - Returns: those that are still there, or that lie on a file system which is away.
-    func remove(_ parts: [LeftPart], isStopped: () -> Bool) -> [LeftPart] {
-        var left: [LeftPart] = []
+    /// - Returns: those that may still be there.
+    func remove(_ parts: [LeftPart], isStopped: () -> Bool) -> Left {
+        var left = Left()
         var rest = parts[...]
         while let first = rest.first {
             let neighbours = rest.prefix { $0.folder == first.folder && $0.owner == first.owner }
             rest = rest.dropFirst(neighbours.count)
             do throws(TransferError) {
                 let folder = try access.openFolder(first.folder, owner: first.owner, create: false)
-                left += remove(Array(neighbours), from: folder, isStopped)
+                remove(Array(neighbours), from: folder, isStopped, into: &left)
             } catch {
-                let isMissing = error.code == .destinationBadPath
-                left += neighbours.filter { !isMissing || !isGone($0) }
+                guard error.code == .destinationBadPath else {
+                    left.failed += neighbours
+                    continue
+                }
+                for part in neighbours { sort(part, into: &left) }
             }
         }
         return left
     }
 
-    private func remove(_ parts: [LeftPart], from folder: Folder, _ isStopped: () -> Bool) -> [LeftPart] {
-        var left: [LeftPart] = []
+    /// Its folder is missing.
+    private func sort(_ part: LeftPart, into left: inout Left) {
+        do throws(TransferError) {
+            if !(try isGone(part)) { left.away.append(part) }
+        } catch {
+            left.failed.append(part)
+        }
+    }
+
+    private func remove(
+        _ parts: [LeftPart], from folder: Folder, _ isStopped: () -> Bool, into left: inout Left
+    ) {
         var isChanged = false
         for part in parts {
             do throws(TransferError) {
                 guard let status = try folder.status(of: part.name) else {
                     // Nothing has the name: of another file system that says nothing.
-                    if let device = part.device, device != folder.device { left.append(part) }
+                    if let device = part.device, device != folder.device { left.away.append(part) }
                     continue
                 }
                 guard isOurs(part, status, in: folder) else { continue }
                 if !isStopped(), unlinkat(folder.fileDescriptor, part.name, 0) == 0 {
                     isChanged = true
                 } else {
-                    left.append(part)
+                    left.failed.append(part)
                 }
             } catch {
-                left.append(part)
+                left.failed.append(part)
             }
         }
         // A disk that cannot promise it keeps nobody from giving up a task.
         if isChanged { try? folder.sync() }
-        return left
     }
 
     /// A name with this store's and the task's says whose it is; another part's name only with the very file behind it.
@@ -65,7 +87,8 @@ struct PartRemoval: Sendable {
     }
 
     /// Whether the folder is missing on the file system that it was on, rather than with it.
-    private func isGone(_ part: LeftPart) -> Bool {
+    /// - Throws: what the file system says that does not tell.
+    private func isGone(_ part: LeftPart) throws(TransferError) -> Bool {
         guard let device = part.device else { return true }
         var path = PathRules.normalized(part.folder)
         while path != "/" {
@@ -73,7 +96,7 @@ struct PartRemoval: Sendable {
             do throws(TransferError) {
                 return try access.openFolder(path, owner: part.owner, create: false).device == device
             } catch {
-                guard error.code == .destinationBadPath else { return false }
+                guard error.code == .destinationBadPath else { throw error }
             }
         }
         return false

@@ -11,12 +11,12 @@ extension TransferFiles {
     /// daemon left behind which was killed.
     /// - Returns: those that are to be removed later, since their disk is away or does not answer.
     func discardParts(of records: [TaskRecord], at now: Timestamp) async -> [LeftPart] {
-        await remove(records.flatMap { LeftPart.all(of: $0, in: storeID, at: now) }).left
+        await remove(records.flatMap { LeftPart.all(of: $0, in: storeID, at: now) }).all
     }
 
     /// Removes part files, each on threads of its own file system, and waits a while for the answers.
-    /// - Returns: what may still be there, and whether each file system answered.
-    func remove(_ parts: [LeftPart]) async -> (left: [LeftPart], isAnswered: Bool) {
+    /// - Returns: those that may still be there.
+    func remove(_ parts: [LeftPart]) async -> PartRemoval.Left {
         var groups: [[LeftPart]] = []
         var places: [UInt64: Int] = [:]
         for part in parts {
@@ -31,8 +31,11 @@ extension TransferFiles {
         let answers = await pool.answers(of: groups, within: Self.longestAnswer) { [self] group, isStopped in
             await opening(group[0].folder) { removal.remove(group, isStopped: isStopped) }
         }
-        let left = zip(groups, answers).flatMap { group, answer in answer ?? group }
-        return (left, answers.allSatisfy { $0 != nil })
+        return zip(groups, answers).reduce(into: PartRemoval.Left()) { left, asked in
+            let (group, answer) = asked
+            left.away += answer?.away ?? []
+            left.failed += answer?.failed ?? group
+        }
     }
 
     private static let longestAnswer = Duration.seconds(5)

@@ -159,6 +159,34 @@ import TransferStore
         #expect(try await known().isEmpty)
     }
 
+    /// A disk that fails may let the part go the next time.
+    @Test(.enabled(if: Requirements.mayAdministrate, "mounts need root"))
+    func aDiskThatFailedIsLookedAtAgain() async throws {
+        let disk = try SmallDisk(size: "1m")
+        let mine = try #require(Files.status(disk.path).map { UInt64($0.st_dev) })
+        let task = try await attempted(on: mine, in: disk.path)
+        try Files.write(disk.path + "/" + partName(task), "part")
+        #expect(mount(nil, disk.path, nil, UInt(MS_REMOUNT | MS_RDONLY), nil) == 0)
+        _ = try await control(.cancel(keepPartial: false), task)
+        await supervision.leftParts.sweep()
+        #expect(try await known() == [partName(task)])
+        #expect(supervision.leftParts.isSweepDue(at: fixture.time.reading().boot + 60_000))
+        #expect(mount(nil, disk.path, nil, UInt(MS_REMOUNT), nil) == 0)
+        await supervision.leftParts.sweep()
+        #expect(Files.names(in: disk.path).isEmpty)
+        #expect(try await known().isEmpty)
+    }
+
+    /// Its task was cancelled for resume data, and had no byte yet.
+    @Test func whatResumeDataLeavesIsLookedForSoon() async throws {
+        let task = try await attempted(on: device &+ 1)
+        await supervision.leftParts.sweep()
+        _ = try await supervision.updater.resumeData(
+            task.id, by: Peer(uid: fixture.key.owner, gid: 0, pid: 0, isAdmin: true))
+        #expect(try await known().contains(partName(task)))
+        #expect(supervision.leftParts.isSweepDue(at: fixture.time.reading().boot + 60_000))
+    }
+
     /// The first task's part lies where nothing answers, the second one's does not.
     @Test(.enabled(if: HungDisk.isPossible, "needs FUSE and root"), .timeLimit(.minutes(1)))
     func aPartOnADiskThatHangsKeepsNoOtherFromMoving() async throws {

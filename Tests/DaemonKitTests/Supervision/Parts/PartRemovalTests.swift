@@ -24,9 +24,11 @@ struct PartRemovalTests {
             device: device, inode: inode, recordedAt: Timestamp(milliseconds: 0))
     }
 
-    private func left(_ parts: LeftPart..., isStopped: Bool = false) -> [LeftPart] {
+    private func removal(of parts: [LeftPart], isStopped: Bool = false) -> PartRemoval.Left {
         PartRemoval(access: fixture.access, storeID: "store").remove(parts) { isStopped }
     }
+
+    private func left(_ parts: LeftPart...) -> [LeftPart] { removal(of: parts).all }
 
     @Test func whatIsThereGoesAndWhatIsGoneIsForgotten() throws {
         _ = try fixture.makePart()
@@ -42,7 +44,7 @@ struct PartRemovalTests {
     @Test func whatIsAwayStays() {
         for folder in [nil, fixture.temporary.file("a/b")] {
             let away = part(FilesFixture.partName, in: folder, device: device &+ 1)
-            #expect(left(away) == [away])
+            #expect(removal(of: [away]) == PartRemoval.Left(away: [away]))
         }
     }
 
@@ -76,7 +78,7 @@ struct PartRemovalTests {
     @Test func whoHasStoppedChangesNothing() throws {
         _ = try fixture.makePart()
         let mine = part(FilesFixture.partName, device: device)
-        #expect(left(mine, isStopped: true) == [mine])
+        #expect(removal(of: [mine], isStopped: true) == PartRemoval.Left(failed: [mine]))
         #expect(fixture.names == [FilesFixture.partName])
     }
 }
