@@ -113,23 +113,40 @@ struct TaskUpdater: TaskUpdating {
             throw TransferError(
                 .taskWrongState, "Task \(id) is not a download; only downloads have resume data. Pause it instead.")
         }
-        guard before.status.state != .completed else {
-            throw TransferError(.taskWrongState, "Task \(id) is completed; there is nothing to take up again.")
-        }
-        let transitions = transitions
-        let outcome = try await stops.stopping([id]) {
-            let left = try await leftParts.discardParts(of: [id], for: .cancel(keepPartial: true)).left
-            return try await store.write { transaction -> TaskTransitions.Outcome? in
-                guard let record = try transaction.task(id) else { throw TransferError.noTask(id) }
-                guard !record.status.state.isFinal else { return nil }
-                try transaction.note(left)
-                return try transitions.apply(.cancel(keepPartial: true), to: record, in: transaction)
-            }
-        }
-        if let outcome { followUp.log(outcome) }
+        try Self.requireResumable(before)
+        if let outcome = try await cancelKeepingPart(id) { followUp.log(outcome) }
         // Resume data names a part that is beside its destination.
         try await moves.finishNow(id)
-        return try ResumeData(of: try await reader.record(id, for: peer)).encoded()
+        let record = try await reader.record(id, for: peer)
+        try Self.requireResumable(record)
+        return try ResumeData(of: record).encoded()
+    }
+
+    /// Cancels a task that has not ended. A run that is past stopping delivers its file first.
+    /// - Throws: `task.wrong_state` if the file is there.
+    private func cancelKeepingPart(_ id: TaskID) async throws -> TaskTransitions.Outcome? {
+        let transitions = transitions
+        return try await stops.stopping([id]) {
+            if let record = try await store.read({ try $0.task(id) }), !record.status.state.isFinal {
+                try await requireUndelivered(id)
+            }
+            let left = try await leftParts.discardParts(of: [id], for: .cancel(keepPartial: true)).left
+            let outcome = try await store.write { transaction -> TaskTransitions.Outcome? in
+                guard let record = try transaction.task(id) else { throw TransferError.noTask(id) }
+                try Self.requireResumable(record)
+                try transaction.note(left)
+                guard !record.status.state.isFinal else { return nil }
+                return try transitions.apply(.cancel(keepPartial: true), to: record, in: transaction)
+            }
+            leftParts.didNote(left)
+            return outcome
+        }
+    }
+
+    private static func requireResumable(_ record: TaskRecord) throws(TransferError) {
+        guard record.status.state != .completed else {
+            throw TransferError(.taskWrongState, "Task \(record.id) is completed; there is nothing to take up again.")
+        }
     }
 }
 

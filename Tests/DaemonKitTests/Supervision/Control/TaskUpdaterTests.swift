@@ -78,4 +78,42 @@ import TransferStore
         }
         #expect(error?.code == .taskWrongState)
     }
+
+    @Test func aDownloadThatIsDeliveredWhileItIsStoppedHasNoResumeData() async throws {
+        let task = try await fixture.add(hosts: ["h"])[0]
+        let record = try await fixture.apply(.claimed, to: task.id).record
+        let run = TransferRun(record, directHost: nil) {}
+        supervision.runs.insert(run)
+        run.wait(
+            for: EndOfRun { [fixture, runs = supervision.runs] in
+                let done = TaskEvent.completed(TaskResult(bytes: 1, verified: false), duration: 1)
+                _ = try? await fixture.apply(done, to: task.id)
+                runs.remove(run)
+                run.ended()
+            }
+        ) {}
+        let error = await #expect(throws: TransferError.self) {
+            try await supervision.updater.resumeData(task.id, by: peer)
+        }
+        #expect(error?.code == .taskWrongState)
+        #expect(try await fixture.store.read { try $0.task(task.id) }?.status.state == .completed)
+    }
+
+    @Test func whatHasItsFileAlreadyHasNoResumeData() async throws {
+        let id = try await delivered()
+        let error = await #expect(throws: TransferError.self) {
+            try await supervision.updater.resumeData(id, by: peer)
+        }
+        #expect(error?.code == .taskWrongState)
+        #expect(error?.details["path"] == .string(folder.file("file")))
+        #expect(try await fixture.store.read { try $0.task(id) }?.status.state == .queued)
+    }
+}
+
+/// Does `body` when the run is asked to stop.
+private struct EndOfRun: Awaited {
+    let body: @Sendable () async -> Void
+
+    func whenOver(_ body: @escaping @Sendable () -> Void) {}
+    func cancel() { Task { await body() } }
 }
