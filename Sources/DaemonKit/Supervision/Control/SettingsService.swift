@@ -53,7 +53,8 @@ package final class SettingsService: Sendable {
         let session = SessionKey.shared(of: peer.uid)
         try await store.write { transaction in
             for (name, value) in checked {
-                try transaction.setSetting(name.rawValue, value == .null ? nil : value)
+                // A nil literal would be JSON's null here.
+                try transaction.setSetting(name.rawValue, value == .null ? JSONValue?.none : value)
             }
             _ = try transaction.append(
                 EventRecord(
