@@ -139,7 +139,8 @@ private final class ClientChannelHandler: ChannelInboundHandler {
     private let notified: @Sendable (String, [UInt8]) -> Void
     private let closed: @Sendable (String) -> Void
     private var framer: LineFramer
-    private var reason = "the daemon closed the connection"
+    private var reason = ClientChannelHandler.closedByDaemon
+    private static let closedByDaemon = "the daemon closed the connection"
 
     init(
         connection: RPCClientConnection, longestLine: Int, notified: @escaping @Sendable (String, [UInt8]) -> Void,
@@ -172,8 +173,17 @@ private final class ClientChannelHandler: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        reason = "the connection broke: \(error)"
+        reason = Self.words(for: error)
         context.close(promise: nil)
+    }
+
+    /// A daemon that ends with a request unread resets the connection (unix(7)).
+    private static func words(for error: any Error) -> String {
+        guard let error = error as? IOError else { return "the connection broke" }
+        switch error.errnoCode {
+        case ECONNRESET, EPIPE: return closedByDaemon
+        default: return "the connection broke: \(String(cString: strerror(error.errnoCode)))"
+        }
     }
 
     private func dispatch(_ line: [UInt8]) -> Bool {

@@ -1,6 +1,9 @@
-import JSONRPC
+import Glibc
 import NIOConcurrencyHelpers
+import TestSupport
 import Testing
+
+@testable import JSONRPC
 
 @Suite(.timeLimit(.minutes(4)))
 struct RPCClientConnectionTests {
@@ -90,5 +93,48 @@ struct RPCClientConnectionTests {
             _ = try? await client.request("burst", Array("{}".utf8))
             #expect(await eventually { reasons.withLockedValue { $0 } == ["the daemon's answer is not JSON-RPC"] })
         }
+    }
+
+    /// A daemon that is killed leaves requests unread.
+    @Test func aResetConnectionWasClosedByTheDaemon() async throws {
+        let listener = try ResettingListener()
+        let client = try await RPCClientConnection.connect(to: listener.path) { _, _ in
+        } closed: { _ in
+        }
+        let request = Task { try await client.request("echo", Array("{}".utf8)) }
+        try listener.resetFirst()
+        let failure = await #expect(throws: RPCClientConnection.Failure.self) { try await request.value }
+        guard case .connectionLost(let reason)? = failure else {
+            Issue.record("\(String(describing: failure))")
+            return
+        }
+        #expect(reason == "the daemon closed the connection")
+    }
+}
+
+/// Closes a connection when a request is there, and reads none of it.
+private final class ResettingListener: Sendable {
+    let path: String
+    private let folder: TemporaryFolder
+    private let socket: Int32
+
+    init() throws {
+        folder = try TemporaryFolder()
+        path = folder.file("s")
+        socket = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        let address = try #require(SocketAddressPath(path))
+        let bound = address.withAddress { bind(socket, $0, $1) }
+        address.close()
+        guard bound == 0, listen(socket, 1) == 0 else { throw SupportError("listen: errno \(errno)") }
+    }
+
+    deinit { close(socket) }
+
+    func resetFirst() throws {
+        let connection = accept(socket, nil, nil)
+        guard connection >= 0 else { throw SupportError("accept: errno \(errno)") }
+        var waiting = pollfd(fd: connection, events: Int16(POLLIN), revents: 0)
+        _ = poll(&waiting, 1, 60_000)
+        close(connection)
     }
 }
