@@ -12,6 +12,8 @@ struct SchedulerRound {
     private let policy: SchedulingPolicy
     /// Gates that take one task at a time and got it in this round.
     private var tried: Set<HostGates.Scope> = []
+    /// Of gates that take a probe, the tasks in the order in which they are to be it.
+    private var probes: [HostGates.Scope: [Candidate]] = [:]
     private let time: ClockReading
     private(set) var decision = Scheduler.Decision()
 
@@ -89,8 +91,8 @@ struct SchedulerRound {
     }
 
     /// Candidates whose hosts take tasks now. If a host takes one only, that is the task that a client asked for; if it takes a
-    /// probe, one that failed least often.
-    private func admitted(_ candidates: [Candidate]) -> [Candidate] {
+    /// probe, all are admitted, and `probes` says which comes first.
+    private mutating func admitted(_ candidates: [Candidate]) -> [Candidate] {
         var gated: [HostGates.Scope: [Candidate]] = [:]
         var admitted: [Candidate] = []
         var probed: Set<HostGates.Scope> = []
@@ -106,25 +108,42 @@ struct SchedulerRound {
             }
         }
         for (scope, tasks) in gated {
-            let invited = tasks.filter { gates.invited(host: $0.host, owner: $0.owner) == $0.id }
-            if !invited.isEmpty {
-                admitted += invited
-            } else if probed.contains(scope) {
-                let fewest = tasks.map(\.failures).min()
-                admitted += tasks.filter { $0.failures == fewest }
-            } else {
+            let invited = tasks.filter(isInvited)
+            if probed.contains(scope) {
+                probes[scope] = invited.sorted { $0.precedes($1) } + Self.byFailures(tasks.filter { !isInvited($0) })
                 admitted += tasks
+            } else {
+                admitted += invited.isEmpty ? tasks : invited
             }
         }
         return admitted
     }
 
+    private func isInvited(_ task: Candidate) -> Bool {
+        gates.invited(host: task.host, owner: task.owner) == task.id
+    }
+
+    private static func byFailures(_ tasks: [Candidate]) -> [Candidate] {
+        tasks.sorted { $0.failures != $1.failures ? $0.failures < $1.failures : $0.precedes($1) }
+    }
+
     private enum Placement { case placed, hostIsFull, sessionIsFull }
 
+    /// - Parameter task: whose turn it is. At a host that takes a probe, a task that failed less often goes in its place if
+    ///   that one gets a slot; its owner may have none to spare.
     private mutating func place(_ task: Candidate) -> Placement {
         let isGated = gates.permission(host: task.host, owner: task.owner, at: time) != .any
         let scope = isGated ? gates.scope(host: task.host, owner: task.owner) : nil
         if let scope, tried.contains(scope) { return .hostIsFull }
+        for choice in scope.flatMap({ probes[$0] }) ?? [task] where seat(choice) {
+            if let scope { tried.insert(scope) }
+            return .placed
+        }
+        return soon.full(for: task).contains(.host) ? .hostIsFull : .sessionIsFull
+    }
+
+    /// - Returns: whether `task` gets a slot, now or when another run has let go of it.
+    private mutating func seat(_ task: Candidate) -> Bool {
         if soon.fits(task) {
             if now.fits(task) {
                 now.add(task)
@@ -135,11 +154,10 @@ struct SchedulerRound {
         } else if let victim = victimOfTurns(task) {
             displace(victim, for: task) { .turn($0) }
         } else {
-            return soon.full(for: task).contains(.host) ? .hostIsFull : .sessionIsFull
+            return false
         }
         soon.add(task)
-        if let scope { tried.insert(scope) }
-        return .placed
+        return true
     }
 
     private mutating func displace(_ run: Candidate, for task: Candidate, _ cause: (SlotLimit) -> Displacement) {

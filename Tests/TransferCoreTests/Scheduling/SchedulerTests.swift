@@ -206,4 +206,16 @@ struct SchedulerTests {
         #expect(pick(queue, gates: gates, at: 1).start == [4])
         #expect(pick(Array(queue.prefix(3)), gates: gates, at: 1).start == [1], "it is not queued any more")
     }
+
+    /// The first owner's runs hold all slots, and its task at the silent host has failed less often.
+    @Test func aProbeIsLeftToAnOwnerWhoGetsASlot() {
+        var queue = [task(1, host: "a"), task(2, host: "a", owner: 2)]
+        queue[1].failures = 3
+        let running = [task(8, host: "b"), task(9, host: "c")]
+        let limits = SlotLimits(global: 2, perHost: 6)
+        let full = pick(queue, running: running, limits, gates: silent("a"), at: 40)
+        #expect(full.start.isEmpty && full.preempt.count == 1, "the second owner takes a slot for it")
+        let free = pick(queue, running: [task(8, host: "b")], limits, gates: silent("a"), at: 40)
+        #expect(free.start == [1], "if both can probe, who failed least often")
+    }
 }
