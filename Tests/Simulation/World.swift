@@ -285,14 +285,8 @@ final class World: @unchecked Sendable {
         guard subscribers.areSettled else { return false }
         return try read {
             try $0.counts().allSatisfy { $0.key.isFinal || $0.value == 0 } && $0.uploadEndings(limit: 1).isEmpty
-                && areMovesOver($0)
+                && $0.leftParts(limit: 1).isEmpty
         }
-    }
-
-    /// Whether no task that has a part, or may make one, has left another one behind.
-    private func areMovesOver(_ store: StoreSnapshot) throws -> Bool {
-        let ids = try store.leftParts(limit: 1000).map(\.task)
-        return try store.heads(ids).allSatisfy { $0.status.state.isFinal && !$0.hasCheckpoint }
     }
 
     // MARK: Looking
