@@ -70,7 +70,7 @@ extension TransferError {
     /// The folder that the task was added with is gone, or another file system is mounted there.
     static func targetAbsent(_ path: String, _ reason: String) -> TransferError {
         TransferError(
-            .diskIO, "\(path): \(reason). Plug in or mount the target; the task resumes by itself.",
+            .diskIO, "\(path): \(reason). Put it back, or plug in or mount its disk; the task resumes by itself.",
             details: ["path": .string(path)])
     }
 }

@@ -107,11 +107,16 @@ package final class Folder: Sendable {
         }
     }
 
-    /// - Throws: `destination.not_writable`, or `disk.io` on a read-only file system.
+    /// - Throws: `destination.not_writable`, also for a read-only file system; `disk.io` if the disk fails.
     package func requireWritable() throws(TransferError) {
         // An O_PATH descriptor is good for "." too.
         guard faccessat(fileDescriptor, ".", W_OK | X_OK, AT_EACCESS) == 0 else {
-            throw .destination(errno: errno == EROFS ? EACCES : errno, "write in", path)
+            let code = errno
+            guard code == EROFS else { throw .destination(errno: code, "write in", path) }
+            throw TransferError(
+                .destinationNotWritable,
+                "Cannot write in \(path): \(errorText(code)). Choose another folder, or mount it for writing.",
+                details: ["path": .string(path), "errno": .integer(Int64(code))])
         }
     }
 }

@@ -16,6 +16,17 @@ struct FolderTests {
         try folder.sync()
     }
 
+    @Test(.enabled(if: Requirements.mayAdministrate, "mounts need root"))
+    func aFileSystemThatIsReadOnlyIsNamedSo() throws {
+        let disk = try SmallDisk(size: "1m")
+        let folder = try Folder(path: disk.path, descriptor: Descriptor(open(disk.path, O_DIRECTORY | O_CLOEXEC)))
+        try folder.requireWritable()
+        #expect(mount(nil, disk.path, nil, UInt(MS_REMOUNT | MS_RDONLY), nil) == 0)
+        let error = #expect(throws: TransferError.self) { try folder.requireWritable() }
+        #expect(error?.code == .destinationNotWritable)
+        #expect(error?.message.contains("Read-only file system") == true)
+    }
+
     @Test func whatCannotBeLookedAtIsNotTakenToBeAbsent() throws {
         let fixture = try FilesFixture()
         let folder = try fixture.open()
