@@ -77,7 +77,8 @@ package struct Supervision: Sendable {
             patience: patience, engine: engine, files: files, transitions: transitions,
             completions: Completions(patience: patience, transitions: transitions),
             checkpoints: CheckpointKeeper(store: store, logger: logger), time: time,
-            minimumFreeSpace: minimumFreeSpace, hosts: slots.hosts, moves: moves)
+            minimumFreeSpace: minimumFreeSpace, hosts: slots.hosts, moves: moves
+        ) { run in if runs.freeSlot(of: run) { signal.slotsFreed() } }
         let runner = AttemptRunner(
             tools: tools, runs: runs, policies: policies, conditions: conditions, disks: disks, gates: gates,
             rates: rates, sampler: RateSampler(runs: runs, gates: gates, time: time, signal: signal),

@@ -1,6 +1,7 @@
 import Glibc
 import TestSupport
 import Testing
+import Threading
 import TransferModel
 import TransferStore
 
@@ -46,12 +47,39 @@ import TransferStore
             try await supervision.start()
         }
         let isDone = await eventually {
-            #expect(slots.runs.count <= Self.slots)
+            #expect(slots.holders.count <= Self.slots)
             let counts = [try? await completed(fixtures[0]), try? await completed(fixtures[1])]
             return counts == [Self.tasks, Self.tasks]
         }
         #expect(isDone)
         for supervision in both { await supervision.stop() }
+        await engine.shutdown()
+    }
+
+    /// The next claim can share the commit of an end: when that is durable, the slot is free and the run still there.
+    @Test(.timeLimit(.minutes(1)))
+    func anEndGivesItsSlotBackBeforeItIsDurable() async throws {
+        let home = try ConfigurationFixture()
+        try home.write("maximumConcurrentTasks: 1\n", to: home.userFile)
+        let origin = try MisbehavingOrigin()
+        origin.serve("/file", .good(.version(1, size: 2000)))
+        let fixture = try SupervisionFixture()
+        let engine = try SupervisionFixture.engine(in: home)
+        let supervision = try fixture.supervision(in: home, engine: engine)
+        let (runs, isEnding) = (supervision.runs, Guarded<[Bool]>([]))
+        fixture.store.onCommit { events in
+            for case (.taskCompleted, let task?) in events.map({ ($0.type, $0.task) }) {
+                let ending = runs.pendingEnds.contains { $0.task == task } && runs[task] != nil
+                isEnding.withLock { $0.append(ending) }
+            }
+        }
+        try await supervision.recover()
+        try await add(supervision, origin, to: home.root + "/out")
+        try await supervision.start()
+        #expect(await eventually { (try? await completed(fixture)) == Self.tasks })
+        #expect(isEnding.withLock { $0 } == Array(repeating: true, count: Self.tasks))
+        #expect(await eventually { runs.count == 0 })
+        await supervision.stop()
         await engine.shutdown()
     }
 }

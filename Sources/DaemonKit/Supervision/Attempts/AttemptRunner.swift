@@ -78,8 +78,7 @@ final class AttemptRunner: Sendable {
         }
         report(ending, of: attempt.record, run)
         followUp.note(outcome)
-        leave(run, attempt.record)
-        signal.slotsFreed()
+        if leave(run, attempt.record) { signal.slotsFreed() }
     }
 
     /// The way of an ending that has to be stored, or leaves files behind.
@@ -91,14 +90,15 @@ final class AttemptRunner: Sendable {
         } catch {
             logger.error("cannot store how an attempt ended", metadata: ["task": "\(record.id)", "error": "\(error)"])
         }
-        leave(run, record)
-        if ending.isCompleted { signal.slotsFreed() } else { signal.changed() }
+        let freesSlot = leave(run, record)
+        if !ending.isCompleted { signal.changed() } else if freesSlot { signal.slotsFreed() }
     }
 
-    private func leave(_ run: TransferRun, _ record: TaskRecord) {
+    /// - Returns: whether a slot got free.
+    private func leave(_ run: TransferRun, _ record: TaskRecord) -> Bool {
         rates.apply(.unlimited, of: record)
-        runs.remove(run)
-        run.ended()
+        defer { run.ended() }
+        return runs.remove(run)
     }
 
     /// Tells the gate of its host how the attempt did.

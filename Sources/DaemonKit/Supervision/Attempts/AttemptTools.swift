@@ -15,11 +15,14 @@ final class AttemptTools: Sendable {
     let minimumFreeSpace: @Sendable () -> ByteCount
     let hosts: HostConnections
     let moves: PartMoves
+    private let freeSlot: @Sendable (TransferRun) -> Void
 
+    /// - Parameter freeSlot: called when only the commit of a run's end is outstanding.
     init(
         patience: StorePatience, engine: any ExchangePerforming, files: TransferFiles, transitions: TaskTransitions,
         completions: Completions, checkpoints: CheckpointKeeper, time: any TimeSource,
-        minimumFreeSpace: @escaping @Sendable () -> ByteCount, hosts: HostConnections, moves: PartMoves
+        minimumFreeSpace: @escaping @Sendable () -> ByteCount, hosts: HostConnections, moves: PartMoves,
+        freeSlot: @escaping @Sendable (TransferRun) -> Void
     ) {
         self.patience = patience
         self.engine = engine
@@ -31,6 +34,7 @@ final class AttemptTools: Sendable {
         self.minimumFreeSpace = minimumFreeSpace
         self.hosts = hosts
         self.moves = moves
+        self.freeSlot = freeSlot
     }
 
     /// Makes durable, however long that takes, that a request is under way which must not be made twice, or how far an
@@ -42,28 +46,30 @@ final class AttemptTools: Sendable {
 
     /// Tells the store, however long that takes, that a download is delivered: it must not be fetched again.
     /// - Parameters:
-    ///   - began: when the run got its slot, in milliseconds of the boot clock.
+    ///   - active: its run, whose slot is free from here on.
     ///   - notes: what was observed on the way and is not stored yet.
     ///   - hasCheckpoint: the store may have one of this task.
     ///   - then: called once, on any thread.
     func complete(
-        _ record: TaskRecord, began: Int64, with result: TaskResult, after notes: PendingNotes?,
+        _ record: TaskRecord, of active: TransferRun, with result: TaskResult, after notes: PendingNotes?,
         hasCheckpoint: Bool, then: @escaping @Sendable (Result<AttemptEnding, any Error>) -> Void
     ) {
         var notes = notes
         // Nothing is resumed any more.
         notes?.dropCheckpoints()
         let run = CompletedRun(
-            record: record, result: result, duration: passed(since: began), notes: notes, hasCheckpoint: hasCheckpoint)
+            record: record, result: result, duration: passed(since: active.startedAt), notes: notes,
+            hasCheckpoint: hasCheckpoint)
+        freeSlot(active)
         completions.store(run) { outcome in then(outcome.map { .completed($0) }) }
     }
 
     @inline(never)  // Kept off the frames that wait.
     func complete(
-        _ record: TaskRecord, began: Int64, with result: TaskResult, after notes: PendingNotes? = nil
+        _ record: TaskRecord, of active: TransferRun, with result: TaskResult, after notes: PendingNotes? = nil
     ) async throws -> AttemptEnding {
         try await withCheckedContinuation { continuation in
-            complete(record, began: began, with: result, after: notes, hasCheckpoint: true) {
+            complete(record, of: active, with: result, after: notes, hasCheckpoint: true) {
                 continuation.resume(returning: $0)
             }
         }.get()
@@ -72,11 +78,11 @@ final class AttemptTools: Sendable {
     /// Tells the store, however long that takes, that an upload or a data task is done: what was sent must not be sent
     /// again.
     /// - Parameters:
-    ///   - began: when the run got its slot, in milliseconds of the boot clock.
+    ///   - active: its run, whose slot is free from here on.
     ///   - body: response body that `task.body` serves.
     @inline(never)  // Kept off the frames that wait.
     func complete(
-        _ record: TaskRecord, began: Int64, with result: TaskResult, _ answer: UploadResult,
+        _ record: TaskRecord, of active: TransferRun, with result: TaskResult, _ answer: UploadResult,
         keeping body: [UInt8]? = nil
     ) async throws -> AttemptEnding {
         let transitions = transitions
@@ -85,7 +91,9 @@ final class AttemptTools: Sendable {
             notes.add(ResponseInfo(head, of: record, body: answer.body, isTruncated: answer.isBodyTruncated))
         }
         let run = CompletedRun(
-            record: record, result: result, duration: passed(since: began), notes: notes, hasCheckpoint: false)
+            record: record, result: result, duration: passed(since: active.startedAt), notes: notes,
+            hasCheckpoint: false)
+        freeSlot(active)
         let outcome = try await patience.persistently { transaction in
             if let body { try transaction.setBody(record.id, .response, body) }
             guard let outcome = try transitions.complete([run], in: transaction).first else {

@@ -65,7 +65,7 @@ extension DownloadAttempt {
 
     private func begin(_ place: PartPlace) async throws -> BegunDownload {
         if let delivered = try await tools.files.alreadyDelivered(place.plan, place.folder, record, policy) {
-            throw EndedEarly(ending: try await tools.complete(record, began: run.startedAt, with: delivered))
+            throw EndedEarly(ending: try await tools.complete(record, of: run, with: delivered))
         }
         try await tools.files.requireSpace(
             in: place.folder, leaving: tools.minimumFreeSpace(), at: tools.time.reading().boot)

@@ -94,7 +94,7 @@ extension DownloadAttempt {
                 file: placed.delivered.path, bytes: placed.delivered.bytes, sha256: sha256, verified: placed.isProven,
                 mark: placed.delivered.mark)
             tools.complete(
-                record, began: run.startedAt, with: result, after: notes,
+                record, of: run, with: result, after: notes,
                 hasCheckpoint: recorder.knownCheckpoint != nil
             ) { [self] ending in
                 if case .success = ending { tools.files.marks.remove(from: placed.file, on: folder.device) }
@@ -134,7 +134,7 @@ extension DownloadAttempt {
             whole, to: folder, name: name, policy,
             modificationTime: policy.preserveTime ? arrival.modificationTime : nil)
         return try await tools.complete(
-            record, began: run.startedAt,
+            record, of: run,
             with: TaskResult(
                 file: file.path, bytes: file.bytes, sha256: digests[.sha256], verified: isVerified(arrival),
                 mark: file.mark),

@@ -59,7 +59,7 @@ final class RequestAttempt: TransferAttempt {
             let kept = record.spec.kind == .data ? answer.body : nil
             let length = kept.map { ByteCount(Int64($0.count)) } ?? answer.total
             return try await tools.complete(
-                record, began: run.startedAt, with: TaskResult(bytes: length, verified: false), answer, keeping: kept)
+                record, of: run, with: TaskResult(bytes: length, verified: false), answer, keeping: kept)
         }
     }
 

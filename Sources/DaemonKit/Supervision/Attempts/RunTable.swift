@@ -1,27 +1,60 @@
 import Threading
 import TransferModel
 
-/// The runs that exist now, by task.
+/// The runs that exist now, by task, and which of them hold a slot.
+///
+/// A run whose attempt is over gives its slot back before the commit of its end is durable: the next claim then shares that
+/// commit. It stays here until it has stopped completely.
 final class RunTable: Sendable {
+    /// Most runs that may wait for the commit of their end without a slot: a store that hangs must not let them pile up.
+    static let mostPendingEnds = 256
+
+    private struct State {
+        var holding: [TaskID: TransferRun] = [:]
+        /// Without a slot: only the commit of their end is outstanding.
+        var ending: [TaskID: TransferRun] = [:]
+    }
+
     /// Tasks that must not become runs just now.
     let claims = ClaimGate()
-    private let runs = Guarded([TaskID: TransferRun]())
+    private let runs = Guarded(State())
     /// What runs that ended received and sent.
     private let finished = Guarded((received: Int64(0), sent: Int64(0)))
 
-    subscript(id: TaskID) -> TransferRun? { runs.withLock { $0[id] } }
-    var all: [TransferRun] { runs.withLock { Array($0.values) } }
-    var count: Int { runs.withLock { $0.count } }
+    subscript(id: TaskID) -> TransferRun? { runs.withLock { $0.holding[id] ?? $0.ending[id] } }
+    var all: [TransferRun] { runs.withLock { Array($0.holding.values) + $0.ending.values } }
+    var count: Int { runs.withLock { $0.holding.count + $0.ending.count } }
 
-    func insert(_ run: TransferRun) { runs.withLock { $0[run.task] = run } }
+    /// Those that hold a slot.
+    var withSlot: [TransferRun] { runs.withLock { Array($0.holding.values) } }
+    /// Those whose end is not committed yet.
+    var pendingEnds: [TransferRun] { runs.withLock { Array($0.ending.values) } }
 
-    func remove(_ run: TransferRun) {
+    func insert(_ run: TransferRun) { runs.withLock { $0.holding[run.task] = run } }
+
+    /// The attempt is over, and only the commit of its end is outstanding.
+    /// - Returns: whether a slot got free; false if too many ends are outstanding: then `remove` frees it.
+    func freeSlot(of run: TransferRun) -> Bool {
+        runs.withLock { state in
+            guard state.holding[run.task] === run, state.ending.count < Self.mostPendingEnds else { return false }
+            state.holding[run.task] = nil
+            state.ending[run.task] = run
+            return true
+        }
+    }
+
+    /// - Returns: whether a slot got free.
+    @discardableResult
+    func remove(_ run: TransferRun) -> Bool {
         finished.withLock { sums in
             sums.received += run.bytesTransferred
             sums.sent += run.bytesUploaded
         }
-        runs.withLock { table in
-            if table[run.task] === run { table[run.task] = nil }
+        return runs.withLock { state in
+            if state.ending[run.task] === run { state.ending[run.task] = nil }
+            guard state.holding[run.task] === run else { return false }
+            state.holding[run.task] = nil
+            return true
         }
     }
 

@@ -139,12 +139,12 @@ actor Dispatcher {
         if ahead.isEmpty { return false }
         let settings = settings()
         let limits = settings.global
-        let active = slots.runs
+        let active = slots.holders
         var query = query(limits, now)
         let free = limits.maximumConcurrentTasks - active.count
         if let started = try await startFromAhead(query, free, active, now) { return started }
         // What is read ahead has none of them.
-        query.excludedTasks = Set(active.map(\.task))
+        query.excludedTasks = Set((active + slots.pendingEnds).map(\.task))
         query.order = { [turns, running = active.map(\.session)] in turns.order($0, running: running) }
         var isFirst = true
         while true {

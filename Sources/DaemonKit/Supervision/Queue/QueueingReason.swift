@@ -29,7 +29,7 @@ struct QueueingReason: Sendable {
         let sessions = session.map { [$0.key: $0] } ?? [:]
         let limits = SlotLimits(settings, sessions)
         let candidate = Scheduler.Candidate(record)
-        let running = runs.all.map(Scheduler.Candidate.init)
+        let running = runs.withSlot.map(Scheduler.Candidate.init)
         guard let limit = Scheduler.blocking(candidate, running: running, limits: limits).first else { return nil }
         return .init(reason: limit.reason, explanation: Self.explanation(limit, limits, of: record))
     }

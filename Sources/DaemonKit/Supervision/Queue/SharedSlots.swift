@@ -24,8 +24,13 @@ package final class SharedSlots: Sendable {
     }
 
     /// Everything that holds a slot, whoever supervises it.
-    var runs: [TransferRun] {
+    var holders: [TransferRun] { gathered(\.withSlot) }
+
+    /// Everything without a slot whose end is not committed yet.
+    var pendingEnds: [TransferRun] { gathered(\.pendingEnds) }
+
+    private func gathered(_ runs: (RunTable) -> [TransferRun]) -> [TransferRun] {
         let tables = tables.withLock { $0 }
-        return tables.count == 1 ? tables[0].all : tables.flatMap(\.all)
+        return tables.count == 1 ? runs(tables[0]) : tables.flatMap(runs)
     }
 }

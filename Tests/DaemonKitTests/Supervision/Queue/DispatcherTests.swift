@@ -19,6 +19,35 @@ import TransferStore
         #expect(try await fixture.store.read { try $0.counts(session: fixture.key)[.running] } == 7)
     }
 
+    /// Only the commit of their ends is outstanding.
+    @Test func runsThatGaveTheirSlotsBackMakeRoom() async throws {
+        let fixture = try SupervisionFixture()
+        let tasks = try await fixture.add(hosts: ["a", "a", "a"])
+        let stage = DispatcherStage(fixture)
+        stage.settings.withLock { $0.global.maximumConcurrentTasks = 1 }
+        await stage.dispatcher.fillSlots()
+        let first = try #require(stage.runs[tasks[0].id])
+        #expect(stage.runs.freeSlot(of: first))
+        await stage.dispatcher.fillSlots(isChange: false)
+        #expect(stage.startedIDs == [tasks[0].id, tasks[1].id])
+    }
+
+    /// Its end was not to be: the task is queued again while its run still winds down.
+    @Test func noTaskIsClaimedWhileARunOfItEnds() async throws {
+        let fixture = try SupervisionFixture()
+        let tasks = try await fixture.add(hosts: ["a"])
+        let stage = DispatcherStage(fixture)
+        await stage.dispatcher.fillSlots()
+        let run = try #require(stage.runs[tasks[0].id])
+        #expect(stage.runs.freeSlot(of: run))
+        _ = try await fixture.apply(.preempted(), to: run.task)
+        await stage.dispatcher.fillSlots()
+        #expect(stage.startedIDs == [run.task])
+        stage.runs.remove(run)
+        await stage.dispatcher.fillSlots()
+        #expect(stage.startedIDs == [run.task, run.task])
+    }
+
     @Test func keepsTheLimitOfAHostAndServesTheOthers() async throws {
         let fixture = try SupervisionFixture()
         _ = try await fixture.add(hosts: Array(repeating: "slow", count: 20) + ["b", "c"])

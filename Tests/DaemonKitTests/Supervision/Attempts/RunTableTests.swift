@@ -1,0 +1,53 @@
+import Testing
+import TransferCore
+import TransferModel
+
+@testable import DaemonKit
+
+@Suite struct RunTableTests {
+    private let table = RunTable()
+
+    private func run(_ id: Int64) -> TransferRun {
+        let status = TaskStatus(state: .running, createdAt: Timestamp(milliseconds: 0))
+        let record = TaskRecord(
+            id: TaskID(id), session: .shared(of: UserID(0)), spec: TaskSpec(), status: status, host: "h", position: 0)
+        let run = TransferRun(record, directHost: "h") {}
+        table.insert(run)
+        return run
+    }
+
+    @Test func aRunWithoutASlotStaysUntilItHasStopped() {
+        let (ending, other) = (run(1), run(2))
+        #expect(table.freeSlot(of: ending))
+        #expect(table.withSlot.map(\.task) == [other.task])
+        #expect(table.pendingEnds.map(\.task) == [ending.task])
+        #expect(table[ending.task] === ending)
+        #expect(Set(table.all.map(\.task)) == [ending.task, other.task])
+        #expect(table.count == 2)
+        table.remove(ending)
+        #expect(table[ending.task] == nil)
+        #expect(table.count == 1)
+    }
+
+    /// Whoever waits for a free slot is told once of each.
+    @Test func aSlotIsFreedOnce() {
+        let (early, late) = (run(1), run(2))
+        #expect(table.freeSlot(of: early))
+        #expect(!table.freeSlot(of: early))
+        #expect(!table.remove(early))
+        #expect(table.remove(late))
+        #expect(!table.remove(late))
+        #expect(!table.freeSlot(of: late))
+    }
+
+    /// A store that hangs.
+    @Test func soManyEndsMayBePending() {
+        let ends = (0..<RunTable.mostPendingEnds).map { run(Int64($0)) }
+        for end in ends { #expect(table.freeSlot(of: end)) }
+        let next = run(1000)
+        #expect(!table.freeSlot(of: next))
+        #expect(table.withSlot.map(\.task) == [next.task])
+        table.remove(ends[0])
+        #expect(table.freeSlot(of: next))
+    }
+}
