@@ -130,12 +130,15 @@ struct SchedulerRound {
     private enum Placement { case placed, hostIsFull, sessionIsFull }
 
     /// - Parameter task: whose turn it is. At a host that takes a probe, a task that failed less often goes in its place if
-    ///   that one gets a slot; its owner may have none to spare.
+    ///   that one gets a slot; its owner may have none to spare. Another owner's goes first only if the owner of `task` has a
+    ///   slot: the run that was stopped for an owner without one would take its place again.
     private mutating func place(_ task: Candidate) -> Placement {
         let isGated = gates.permission(host: task.host, owner: task.owner, at: time) != .any
         let scope = isGated ? gates.scope(host: task.host, owner: task.owner) : nil
         if let scope, tried.contains(scope) { return .hostIsFull }
-        for choice in scope.flatMap({ probes[$0] }) ?? [task] where seat(choice) {
+        let hasNone = soon.of(task.owner) == 0
+        let choices = scope.flatMap { probes[$0] }?.filter { $0.owner == task.owner || !hasNone }
+        for choice in choices ?? [task] where seat(choice) {
             if let scope { tried.insert(scope) }
             return .placed
         }

@@ -216,6 +216,9 @@ struct SchedulerTests {
         let full = pick(queue, running: running, limits, gates: silent("a"), at: 40)
         #expect(full.start.isEmpty && full.preempt.count == 1, "the second owner takes a slot for it")
         let free = pick(queue, running: [task(8, host: "b")], limits, gates: silent("a"), at: 40)
-        #expect(free.start == [1], "if both can probe, who failed least often")
+        #expect(free.start == [2], "an owner without a slot is not passed over")
+        let both = [task(8, host: "b"), task(9, host: "c", owner: 2)]
+        let spare = pick(queue, running: both, SlotLimits(global: 3, perHost: 6), gates: silent("a"), at: 40)
+        #expect(spare.start == [1], "if both can probe, who failed least often")
     }
 }
