@@ -31,8 +31,9 @@ extension EndToEnd {
             let id = try await scene.add()
             #expect(
                 try await eventually {
-                    let task = try await scene.probe.task(id)
-                    return task["state"] == "waiting" && scene.origin.requests("/file").count == 2
+                    // The requests first: the wait between the two of them looks the same.
+                    guard scene.origin.requests("/file").count == 2 else { return false }
+                    return try await scene.probe.task(id)["state"] == "waiting"
                 })
             return try Patient(scene: scene, id: id, folder: TemporaryFolder())
         }
