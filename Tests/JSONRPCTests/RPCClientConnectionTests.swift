@@ -1,9 +1,8 @@
 import Glibc
+import JSONRPC
 import NIOConcurrencyHelpers
 import TestSupport
 import Testing
-
-@testable import JSONRPC
 
 @Suite(.timeLimit(.minutes(4)))
 struct RPCClientConnectionTests {
@@ -121,11 +120,7 @@ private final class ResettingListener: Sendable {
     init() throws {
         folder = try TemporaryFolder()
         path = folder.file("s")
-        socket = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        let address = try #require(SocketAddressPath(path))
-        let bound = address.withAddress { bind(socket, $0, $1) }
-        address.close()
-        guard bound == 0, listen(socket, 1) == 0 else { throw SupportError("listen: errno \(errno)") }
+        socket = try listen(on: path)
     }
 
     deinit { close(socket) }
