@@ -77,11 +77,12 @@ extension StoreTransaction {
         try changes("DELETE FROM subscriber WHERE owner = ? AND name = ?", owner.rawValue, name)
     }
 
-    /// Stores a setting; nil removes it.
-    package func setSetting(_ name: String, _ value: JSONValue?) throws {
-        guard let value else { return try execute("DELETE FROM setting WHERE name = ?", name) }
+    /// Stores a setting.
+    package func setSetting(_ name: String, _ value: JSONValue) throws {
         try execute(
             "INSERT INTO setting (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
             name, try JSONColumn.encode(value))
     }
+
+    package func removeSetting(_ name: String) throws { try execute("DELETE FROM setting WHERE name = ?", name) }
 }

@@ -92,7 +92,7 @@ import TransferModel
             try transaction.setSetting("a", 2)
             try transaction.setSetting("b", "x")
             try transaction.setSetting("c", .null)
-            try transaction.setSetting("b", nil)
+            try transaction.removeSetting("b")
         }
         let settings = try await store.read { try $0.settings() }
         #expect(settings == ["a": 2, "c": .null])

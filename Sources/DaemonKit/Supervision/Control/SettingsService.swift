@@ -53,8 +53,11 @@ package final class SettingsService: Sendable {
         let session = SessionKey.shared(of: peer.uid)
         try await store.write { transaction in
             for (name, value) in checked {
-                // A nil literal would be JSON's null here.
-                try transaction.setSetting(name.rawValue, value == .null ? JSONValue?.none : value)
+                if value == .null {
+                    try transaction.removeSetting(name.rawValue)
+                } else {
+                    try transaction.setSetting(name.rawValue, value)
+                }
             }
             _ = try transaction.append(
                 EventRecord(
