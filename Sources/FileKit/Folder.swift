@@ -115,7 +115,7 @@ package final class Folder: Sendable {
             guard code == EROFS else { throw .destination(errno: code, "write in", path) }
             throw TransferError(
                 .destinationNotWritable,
-                "Cannot write in \(path): \(errorText(code)). Choose another folder, or mount it for writing.",
+                "Cannot write in \(path): \(errorText(code)). Choose another folder, or remount the file system for writing.",
                 details: ["path": .string(path), "errno": .integer(Int64(code))])
         }
     }

@@ -129,9 +129,9 @@ struct SchedulerRound {
 
     private enum Placement { case placed, hostIsFull, sessionIsFull }
 
-    /// - Parameter task: whose turn it is. At a host that takes a probe, a task that failed less often goes in its place if
-    ///   that one gets a slot; its owner may have none to spare. Another owner's goes first only if the owner of `task` has a
-    ///   slot: the run that was stopped for an owner without one would take its place again.
+    /// - Parameter task: whose turn it is. If its host takes a probe, the task that failed least often goes in its place, provided
+    ///   that it gets a slot. An owner without a slot is not passed over: the run that was stopped for that owner might become
+    ///   the probe and take its slot back.
     private mutating func place(_ task: Candidate) -> Placement {
         let isGated = gates.permission(host: task.host, owner: task.owner, at: time) != .any
         let scope = isGated ? gates.scope(host: task.host, owner: task.owner) : nil

@@ -38,14 +38,14 @@ struct PartRemoval: Sendable {
                     left.failed += neighbours
                     continue
                 }
-                for part in neighbours { sort(part, into: &left) }
+                for part in neighbours { lookFor(part, into: &left) }
             }
         }
         return left
     }
 
-    /// Its folder is missing.
-    private func sort(_ part: LeftPart, into left: inout Left) {
+    /// Its folder is missing: it is gone with the folder, or with the file system.
+    private func lookFor(_ part: LeftPart, into left: inout Left) {
         do throws(TransferError) {
             if !(try isGone(part)) { left.away.append(part) }
         } catch {
@@ -87,7 +87,7 @@ struct PartRemoval: Sendable {
     }
 
     /// Whether the folder is missing on the file system that it was on, rather than with it.
-    /// - Throws: what the file system says that does not tell.
+    /// - Throws: the error of the file system if it answers neither.
     private func isGone(_ part: LeftPart) throws(TransferError) -> Bool {
         guard let device = part.device else { return true }
         var path = PathRules.normalized(part.folder)
