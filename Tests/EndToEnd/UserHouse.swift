@@ -78,7 +78,17 @@ final class UserHouse: Sendable {
         chmod(folder.path, 0o711)
         let identity = ["setpriv", "--reuid", "\(user)", "--regid", "\(user)", "--clear-groups"]
         return try await Program.run(
-            identity + [try Binaries.path(name)] + arguments, environment: environment(nil))
+            identity + [try await reachablePrograms() + "/" + name] + arguments, environment: environment(nil))
+    }
+
+    /// A folder with copies of the programs. The checkout may lie in a folder that its owner alone may enter, and dlctl
+    /// starts the dld that is next to it.
+    private func reachablePrograms() async throws -> String {
+        let programs = folder.file("programs")
+        if mkdir(programs, 0o755) == 0 {
+            try await Program.require(["cp", try Binaries.path("dld"), try Binaries.path("dlctl"), programs])
+        }
+        return programs
     }
 }
 
