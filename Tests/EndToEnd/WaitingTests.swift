@@ -324,7 +324,9 @@ extension EndToEnd {
             try disk.fillUp("ballast")
             let isTold = await eventually {
                 guard let task = try? await probe.task(id) else { return false }
-                return task["state"] != "running" || task["bytesReceived"]?.integerValue ?? 0 > 16 << 20
+                if task["state"] != "running" || task["bytesReceived"]?.integerValue ?? 0 > 16 << 20 { return true }
+                // The attempt is over, and its end waits for room in the store.
+                return task["rate"] == 0 && daemon.log.contains("the state folder is full")
             }
             #expect(isTold, "\(daemon.log.suffix(2000))")
             unlink(disk.path + "/ballast")
