@@ -79,12 +79,30 @@ package final class ListeningSocket: Sendable {
     /// (ip_local_port_range), so nobody else takes it meanwhile.
     package static func freePort(on host: String = "127.0.0.1") throws -> UInt16 {
         for _ in 0..<1000 {
-            let port = UInt16.random(in: 10_000..<32_000)
+            let port = UInt16.random(in: 10_000..<rows.lowerBound)
             guard given.withLock({ $0.insert(port).inserted }),
                 (try? ListeningSocket(host: host, port: port)) != nil
             else { continue }
             return port
         }
         throw SupportError("no free port was found")
+    }
+
+    /// Where ports in a row are, apart from those that are given one by one.
+    private static let rows: Range<UInt16> = 26_000..<32_000
+    private static let nextRow = Guarded(rows.lowerBound)
+
+    /// So many free ports in a row, at every address of this machine. They are given again when all others were.
+    package static func freePorts(_ count: UInt16) throws -> ClosedRange<UInt16> {
+        for _ in 0..<1000 {
+            let first = nextRow.withLock { next in
+                if rows.upperBound - next < count { next = rows.lowerBound }
+                defer { next += count }
+                return next
+            }
+            let row = first...(first + count - 1)
+            if row.allSatisfy({ (try? ListeningSocket(host: "0.0.0.0", port: $0)) != nil }) { return row }
+        }
+        throw SupportError("no \(count) free ports in a row were found")
     }
 }

@@ -17,9 +17,8 @@ package final class FTPServer: ServerProcess, @unchecked Sendable {
         if let entry = getpwnam("daemon") {
             chown(server.folder.file("www/incoming"), entry.pointee.pw_uid, entry.pointee.pw_gid)
         }
-        let passive = try ListeningSocket.freePort()
-        let last = passive + dataPorts - 1
-        server.ports = [server.port] + Array(passive...last)
+        let passive = try ListeningSocket.freePorts(dataPorts)
+        server.ports = [server.port] + Array(passive)
         try Files.write(
             server.folder.file("vsftpd.conf"),
             """
@@ -38,8 +37,8 @@ package final class FTPServer: ServerProcess, @unchecked Sendable {
             anon_root=\(server.folder.file("www"))
             ftp_username=daemon
             secure_chroot_dir=\(server.folder.file("empty"))
-            pasv_min_port=\(passive)
-            pasv_max_port=\(last)
+            pasv_min_port=\(passive.lowerBound)
+            pasv_max_port=\(passive.upperBound)
             pasv_address=127.0.0.1
             seccomp_sandbox=NO
             xferlog_enable=YES
