@@ -34,7 +34,15 @@ import TransferModel
 
     @Test func aLongBodyArrivesWholeAndItsConnectionEnds() async throws {
         let bench = try Bench()
-        let origin = try origin()
+        // A transfer that is paused keeps libcurl: each piece waits until the one before it is written.
+        let origin = try ScriptedServer { [counters = bench.counters] _, connection in
+            connection.send("HTTP/1.1 200 OK\r\nContent-Length: \(Self.count << 20)\r\n\r\n")
+            for index in 0..<Self.count {
+                if index > 1 { while counters.bytesReceived != ByteCount(Int64(index << 20)) { usleep(1000) } }
+                if !connection.send(Self.piece) { return .close }
+            }
+            return .keepAlive
+        }
         for turn in 1...2 {
             let outcome = try await bench.download(origin.url("/"))
             #expect(outcome.end == .finished)
