@@ -15,7 +15,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
-        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
@@ -26,6 +25,7 @@ let package = Package(
             linkerSettings: [.linkedLibrary("curl")]
         ),
         .target(name: "CLinux", linkerSettings: [.linkedLibrary("z")]),
+        .systemLibrary(name: "CCrypto"),
         .systemLibrary(name: "CExpat"),
         .systemLibrary(name: "CSQLite"),
         .systemLibrary(name: "CYAML"),
@@ -70,10 +70,7 @@ let package = Package(
 
         .target(
             name: "FileKit",
-            dependencies: [
-                "TransferCore", "TransferModel", "Threading", "CLinux",
-                .product(name: "Crypto", package: "swift-crypto"),
-            ],
+            dependencies: ["TransferCore", "TransferModel", "Threading", "CLinux", "CCrypto"],
             swiftSettings: strict
         ),
 
@@ -83,7 +80,6 @@ let package = Package(
             dependencies: [
                 "CurlEngine", "TransferStore", "FileKit", "TransferCore", "TransferRPC", "JSONRPC", "TransferModel",
                 "Threading", "CLinux", "CYAML",
-                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
@@ -208,7 +204,8 @@ let package = Package(
         .testTarget(
             name: "EndToEnd",
             dependencies: [
-                "TestSupport", "TransferCore", "TransferModel", "TransferRPC", "TransferStore", "dld", "dlctl",
+                "FileKit", "TestSupport", "TransferCore", "TransferModel", "TransferRPC", "TransferStore", "dld",
+                "dlctl",
             ],
             swiftSettings: strict
         ),

@@ -1,45 +1,49 @@
+import CCrypto
 import CLinux
-import Crypto
 import Glibc
+import TransferCore
 import TransferModel
 
 /// Computes several digests of one stream of bytes at once.
-package struct FileHasher {
-    private var md5: Insecure.MD5?
-    private var sha1: Insecure.SHA1?
-    private var sha256: SHA256?
-    private var sha384: SHA384?
-    private var sha512: SHA512?
+package final class FileHasher {
+    /// Each algorithm with its context in libcrypto (EVP_DigestInit(3ssl)).
+    private let contexts: [(algorithm: DigestAlgorithm, context: OpaquePointer)]
 
     package init(_ algorithms: Set<DigestAlgorithm>) {
-        for algorithm in algorithms {
-            switch algorithm {
-            case .md5: md5 = Insecure.MD5()
-            case .sha1: sha1 = Insecure.SHA1()
-            case .sha256: sha256 = SHA256()
-            case .sha384: sha384 = SHA384()
-            case .sha512: sha512 = SHA512()
+        contexts = algorithms.map { algorithm in
+            guard let context = EVP_MD_CTX_new(), EVP_DigestInit_ex(context, Algorithms.all[algorithm], nil) == 1 else {
+                fatalError("no memory for a digest")
             }
+            return (algorithm, context)
         }
     }
 
-    package mutating func update(_ bytes: UnsafeRawBufferPointer) {
-        md5?.update(bufferPointer: bytes)
-        sha1?.update(bufferPointer: bytes)
-        sha256?.update(bufferPointer: bytes)
-        sha384?.update(bufferPointer: bytes)
-        sha512?.update(bufferPointer: bytes)
+    deinit {
+        for each in contexts { EVP_MD_CTX_free(each.context) }
     }
 
-    /// Lower-case hexadecimal, by algorithm.
+    package func update(_ bytes: UnsafeRawBufferPointer) {
+        for each in contexts { EVP_DigestUpdate(each.context, bytes.baseAddress, bytes.count) }
+    }
+
+    /// Lower-case hexadecimal, by algorithm. The hasher is used up.
     package func finish() -> [DigestAlgorithm: String] {
-        var result: [DigestAlgorithm: String] = [:]
-        result[.md5] = md5.map { hexadecimal($0.finalize()) }
-        result[.sha1] = sha1.map { hexadecimal($0.finalize()) }
-        result[.sha256] = sha256.map { hexadecimal($0.finalize()) }
-        result[.sha384] = sha384.map { hexadecimal($0.finalize()) }
-        result[.sha512] = sha512.map { hexadecimal($0.finalize()) }
-        return result
+        Dictionary(uniqueKeysWithValues: contexts.map { ($0.algorithm, Hex.encode(Self.value(of: $0.context))) })
+    }
+
+    /// The digest of the pieces, one after the other.
+    package static func digest(_ algorithm: DigestAlgorithm, of pieces: [UInt8]...) -> [UInt8] {
+        let hasher = FileHasher([algorithm])
+        for piece in pieces { piece.withUnsafeBytes { hasher.update($0) } }
+        return value(of: hasher.contexts[0].context)
+    }
+
+    private static func value(of context: OpaquePointer) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: Int(EVP_MAX_MD_SIZE)) { bytes, count in
+            var length: UInt32 = 0
+            EVP_DigestFinal_ex(context, bytes.baseAddress, &length)
+            count = Int(length)
+        }
     }
 
     /// Reads the file once from its beginning. Blocks; run it in a `BlockingPool`.
@@ -52,7 +56,7 @@ package struct FileHasher {
         of file: Int32, path: String, _ algorithms: Set<DigestAlgorithm>, isCancelled: () -> Bool = { false }
     ) throws(TransferError) -> [DigestAlgorithm: String] {
         guard !algorithms.isEmpty else { return [:] }
-        var hasher = FileHasher(algorithms)
+        let hasher = FileHasher(algorithms)
         try readAll(of: file, path: path, isCancelled: isCancelled) { hasher.update($0) }
         return hasher.finish()
     }
@@ -98,12 +102,19 @@ package func readAll(
     }
 }
 
-private func hexadecimal(_ digest: some Sequence<UInt8>) -> String {
-    let digits = Array("0123456789abcdef".utf8)
-    var text: [UInt8] = []
-    for byte in digest {
-        text.append(digits[Int(byte >> 4)])
-        text.append(digits[Int(byte & 15)])
-    }
-    return String(decoding: text, as: UTF8.self)
+/// libcrypto's digests, from a context of our own: the machine's OpenSSL configuration may refuse MD5 and SHA-1 (FIPS
+/// 140-3), and servers and users still name these to detect damage.
+private enum Algorithms {
+    nonisolated(unsafe) static let all: [DigestAlgorithm: OpaquePointer] = {
+        guard let library = OSSL_LIB_CTX_new(), OSSL_PROVIDER_load(library, "default") != nil else {
+            fatalError("libcrypto has no default provider")
+        }
+        return Dictionary(
+            uniqueKeysWithValues: DigestAlgorithm.allCases.map { algorithm in
+                guard let digest = EVP_MD_fetch(library, algorithm.rawValue, nil) else {
+                    fatalError("libcrypto has no \(algorithm.rawValue)")
+                }
+                return (algorithm, digest)
+            })
+    }()
 }

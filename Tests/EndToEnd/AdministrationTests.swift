@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd {
+extension EndToEnd.Serving {
     /// What docs/operations.md promises whoever runs the daemon.
     struct Administration {
         /// Ten thousand tasks must not write twenty thousand lines, and no server or URL a line of its own.

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd {
+extension EndToEnd.Serving {
     /// What `dlctl explain` advises is done as it is written: every command is taken, and a task that it retries completes.
     struct Advice {
         private static let size = 1 << 20

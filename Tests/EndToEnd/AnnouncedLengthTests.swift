@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd {
+extension EndToEnd.Downloading {
     /// A Content-Length that is too large: noticed, and never fetched for ever.
     struct AnnouncedLength {
         /// How the server answers a request for what is beyond its end.

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd {
+extension EndToEnd.Serving {
     /// Files that say who asks and who is trusted: read where a thread may wait, shown to one origin, and never taken for
     /// another's of the same name.
     @Suite(.enabled(if: Requirements.has("nginx", "openssl")))

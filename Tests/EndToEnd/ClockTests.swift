@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd {
+extension EndToEnd.Serving {
     /// The wall clock is set under a daemon, and while it is away: docs/time.md.
     @Suite(.enabled(if: Requirements.has("gcc"), "the library that sets the clock of one process is C"))
     struct Clock {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd {
+extension EndToEnd.Serving {
     struct CommandLine {
         private let resource = Resource.version(1, size: 200_000)
 

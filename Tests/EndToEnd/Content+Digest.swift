@@ -1,5 +1,6 @@
-import Crypto
+import FileKit
 import TestSupport
+import TransferCore
 import TransferModel
 
 extension Content {
@@ -11,9 +12,9 @@ extension Content {
     }
 
     static func hexDigest(of bytes: ArraySlice<UInt8>) -> String {
-        SHA256.hash(data: bytes).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        Hex.encode(FileHasher.digest(.sha256, of: Array(bytes)))
     }
 
     /// SHA-256 as `Repr-Digest` has it.
-    var base64Digest: String { Base64Text.encode(Array(SHA256.hash(data: bytes))) }
+    var base64Digest: String { Base64Text.encode(FileHasher.digest(.sha256, of: bytes)) }
 }

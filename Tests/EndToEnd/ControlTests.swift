@@ -4,7 +4,7 @@ import Testing
 import Threading
 import TransferModel
 
-extension EndToEnd {
+extension EndToEnd.Serving {
     struct Control {
         private static let size = 8 << 20
         private let resource = Resource.version(1, size: Control.size)

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd {
+extension EndToEnd.Serving {
     /// Promises 2 and 3 with many slow transfers at one time, which are read, synced and stored together.
     struct Crowd {
         private static let count = 80

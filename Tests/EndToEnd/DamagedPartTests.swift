@@ -4,7 +4,7 @@ import Testing
 import Threading
 import TransferModel
 
-extension EndToEnd {
+extension EndToEnd.Downloading {
     /// Other programs of the user reach the part file of a transfer that runs: what is delivered is what came, all the same.
     struct DamagedParts {
         private static let resource = Resource.version(1, size: 300_000)

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd {
+extension EndToEnd.Serving {
     /// docs/debugging.md: one task can be followed through the log.
     @Suite struct Debugging {
         @Test(.timeLimit(.minutes(1)))

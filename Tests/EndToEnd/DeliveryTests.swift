@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd {
+extension EndToEnd.Downloading {
     /// Promise 4: whole, verified and under its name, or not there.
     struct DeliveryOfFiles {
         private let resource = Resource.version(1, size: 50_000)

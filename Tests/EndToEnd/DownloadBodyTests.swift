@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd {
+extension EndToEnd.Downloading {
     /// Downloads that ask with a body from a file.
     struct DownloadBodies {
         private static let size = 3 << 20

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd {
+extension EndToEnd.Surviving {
     /// Promises 1 and 5: what was answered is stored, and no event is lost.
     struct Durability {
         @Test(.timeLimit(.minutes(1)))

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd {
+extension EndToEnd.Downloading {
     /// `dlctl fetch` against the daemon that does what it asks.
     struct Fetching {
         private let content = Content(seed: 71, size: (2 << 20) + 17)

@@ -4,7 +4,7 @@ import Testing
 import Threading
 import TransferModel
 
-extension EndToEnd {
+extension EndToEnd.Serving {
     /// What clients do to a real daemon, be it on purpose: it lives, serves the others, and gives back what they held.
     struct HostileClient {
         private static let resource = Resource.version(1, size: 200_000)

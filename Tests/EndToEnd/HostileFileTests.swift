@@ -4,7 +4,7 @@ import Testing
 import Threading
 import TransferModel
 
-extension EndToEnd {
+extension EndToEnd.Downloading {
     /// What somebody does to names beside ours while a transfer runs: nothing of theirs is followed, opened or replaced
     /// that was not to be, and the transfer ends with a sentence or goes on when its place is back.
     struct HostileFiles {

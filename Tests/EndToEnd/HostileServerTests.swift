@@ -52,7 +52,7 @@ struct EndlessAnswer: Sendable, CustomTestStringConvertible {
     }()
 }
 
-extension EndToEnd {
+extension EndToEnd.Downloading {
     /// What a server says without end costs neither memory nor time: the daemon hangs up, and where the cause may pass it
     /// asks again.
     struct HostileServer {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd {
+extension EndToEnd.Serving {
     /// Programs that are started to hear of what finished, over the deaths of daemons.
     struct Launches {
         private let resource = Resource.version(1, size: 1000)

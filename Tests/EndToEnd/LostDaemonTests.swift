@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd {
+extension EndToEnd.Surviving {
     /// What becomes of clients whose daemon dies or hangs, and of a daemon whose state folder goes.
     struct LostDaemon {
         private static let followers: [[String]] = [["add", "-w"], ["wait"], ["watch"], ["watch", "--json"]]

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd.Mirrors {
+extension EndToEnd.Downloading.Mirrors {
     /// Places of other protocols than http, on servers that people really run.
     struct RealServers {
         private static let size = 4 << 20

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd {
+extension EndToEnd.Downloading {
     /// A file that is at several places: one after the other without a digest, never mixed.
     struct Mirrors {
         private static let size = 4 << 20

@@ -73,7 +73,7 @@ struct MisbehaviourRow: Sendable, CustomTestStringConvertible {
     }()
 }
 
-extension EndToEnd {
+extension EndToEnd.Downloading {
     struct Misbehaviour {
         /// aria2, wget2 and curl deliver corrupt files for several of these rows.
         @Test(.timeLimit(.minutes(1)), arguments: MisbehaviourRow.all)

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd {
+extension EndToEnd.Serving {
     /// What dlctl says to slips, and to a surrounding that is not as it should be.
     struct Mistakes {
         private func shell(_ scene: Scene, _ script: String) async throws -> (status: Int32, output: String) {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd {
+extension EndToEnd.Surviving {
     /// The steps in which a part follows its task's destination, one by one: what a power cut may take is known by their order,
     /// what a kill may leave by dying before each of them.
     struct MovedPartOrder {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd {
+extension EndToEnd.Downloading {
     /// A destination that changes takes along what is there of the file, until it is delivered.
     struct MovedPart {
         private static let size = 4 << 20

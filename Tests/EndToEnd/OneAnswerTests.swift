@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd {
+extension EndToEnd.Downloading {
     /// One answer of code and documents, where there were two.
     struct OneAnswer {
         @Test(.timeLimit(.minutes(1))) func aDeadlineThatHasPassedFailsTheTaskBeforeAnythingIsSent() async throws {

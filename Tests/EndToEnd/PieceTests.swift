@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd.Mirrors {
+extension EndToEnd.Downloading.Mirrors {
     /// Digests of pieces say which bytes are wrong; only those are fetched again.
     struct Pieces {
         private static let size = 8 << 20

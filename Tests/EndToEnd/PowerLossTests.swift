@@ -3,7 +3,7 @@ import Testing
 import Threading
 import TransferModel
 
-extension EndToEnd {
+extension EndToEnd.Surviving {
     /// Promises 1 to 4 where the machine loses its power: state folder and destination on one disk that is cut off.
     @Suite(.enabled(if: CrashableDisk.isPossible, "loop mounts need root"))
     struct PowerLoss {

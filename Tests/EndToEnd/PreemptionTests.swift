@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd {
+extension EndToEnd.Serving {
     /// A stop that would cost all that was done so far is avoided, or said.
     struct Preemption {
         private let resource = Resource.version(1, size: 4 << 20)

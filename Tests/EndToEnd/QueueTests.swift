@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd {
+extension EndToEnd.Serving {
     struct Queue {
         @Test(.timeLimit(.minutes(1)))
         func slotsAreKeptForEachHostAndInAll() async throws {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd {
+extension EndToEnd.Serving {
     /// The daemon is found from wherever it is called, whatever became of its sockets.
     struct Reachable {
         /// Whether this daemon comes to answer at the socket.

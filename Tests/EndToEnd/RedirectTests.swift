@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd {
+extension EndToEnd.Downloading {
     struct Redirects {
         @Test(.timeLimit(.minutes(1)))
         func anExpiredSignedAddressIsResolvedAgainFromTheOriginalOne() async throws {

@@ -5,7 +5,7 @@ import TransferCore
 import TransferModel
 import TransferStore
 
-extension EndToEnd {
+extension EndToEnd.Serving {
     /// What once went wrong in the whole daemon.
     struct Regression {
         private static let coded: [UInt8] = [

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd {
+extension EndToEnd.Uploading {
     /// Uploads whose file, or whose presigned URLs, are other ones by now.
     struct RenewedUploads {
         private static let partSize = 64 << 10

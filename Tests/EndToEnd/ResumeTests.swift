@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd {
+extension EndToEnd.Downloading {
     /// Promises 2 and 3: a killed daemon goes on where it was, and never mixes two versions.
     struct Resume {
         /// 64 MB, or what `make check` says in megabytes.

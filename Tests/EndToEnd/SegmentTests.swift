@@ -4,7 +4,7 @@ import Testing
 import Threading
 import TransferModel
 
-extension EndToEnd {
+extension EndToEnd.Downloading {
     /// Downloads of several parts at once: one version, whole, and nothing fetched twice.
     struct Segments {
         private static let size = 32 << 20

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd {
+extension EndToEnd.Downloading {
     /// Servers and proxies that people really run.
     struct RealServers {
         private let content = Content(seed: 11, size: 8 << 20)

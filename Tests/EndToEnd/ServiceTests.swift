@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd {
+extension EndToEnd.Serving {
     /// What services rely on: tokens, events that say whose they are, selections, and refusals that name the field.
     struct Services {
         private let resource = Resource.version(1, size: 5000)

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd {
+extension EndToEnd.Serving {
     struct Sessions {
         private let resource = Resource.version(1, size: 5000)
 

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd.Mirrors {
+extension EndToEnd.Downloading.Mirrors {
     /// Parts of one file from several places, under a digest of the whole.
     struct Shared {
         private static let size = 16 << 20

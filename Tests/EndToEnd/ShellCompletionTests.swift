@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd {
+extension EndToEnd.Serving {
     /// The generated completions in the real shells, typed on a terminal.
     struct ShellCompletion {
         private static let root = URL(filePath: #filePath).resolvingSymlinksInPath()

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-extension EndToEnd {
+extension EndToEnd.Surviving {
     /// Supervision and store in seeded worlds (`simulate`, Tests/Simulation): some of them each time, and proof that a
     /// broken promise is seen.
     @Suite struct Simulations {

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd {
+extension EndToEnd.Serving {
     /// Whatever comes through the socket, the daemon lives and serves the others.
     struct Socket {
         private func stillServes(_ scene: Scene) async throws {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd {
+extension EndToEnd.Serving {
     /// What changes around a daemon: its configuration, the resolver, its state folder.
     struct Surroundings {
         /// A FIFO would read as an empty file: all settings would go back to their defaults.

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd {
+extension EndToEnd.Serving {
     /// A row that a disk or another program has damaged: everybody else's tasks go on.
     struct UnreadableTasks {
         private let resource = Resource.version(1, size: 5000)

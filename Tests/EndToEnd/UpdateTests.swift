@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd {
+extension EndToEnd.Downloading {
     /// What has ended can be taken up again: `task.update` changes what a task asks for and where its file goes.
     struct Update {
         private static let size = 4 << 20

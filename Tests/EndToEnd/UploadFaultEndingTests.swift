@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd {
+extension EndToEnd.Uploading {
     /// Uploads that are wanted no more: their servers hear of it, however long that takes, and nobody waits for that.
     struct UploadFaultEndingTests {
         private static let begun = 100_000

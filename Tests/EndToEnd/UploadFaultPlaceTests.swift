@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd {
+extension EndToEnd.Uploading {
     /// Uploads that are not where their creation was, and parts that are not what they were.
     struct UploadFaultPlaceTests {
         /// Puts uploads on another origin: `localhost` in place of 127.0.0.1.

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd {
+extension EndToEnd.Uploading {
     /// Sources that change while they are uploaded, in every protocol: what the server gets is one version or a beginning of
     /// it.
     struct UploadFaultSourceTests {

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd {
+extension EndToEnd.Uploading {
     /// Servers that break the rules of uploads in every phase: in the end the server has the very file and the task says
     /// so, or the task says what went wrong; two versions are never mixed, and nothing goes on for ever.
     struct UploadFaultTests {

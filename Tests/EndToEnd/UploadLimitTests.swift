@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd {
+extension EndToEnd.Uploading {
     /// Upload rates that tasks and sessions set.
     struct UploadLimits {
         private let content = Content(seed: 61, size: 4 << 20)

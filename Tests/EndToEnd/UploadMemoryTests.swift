@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd {
+extension EndToEnd.Uploading {
     /// The daemon's memory does not grow with what it sends; with DLD_LONG_TESTS=1, 4 GiB and 100 at a time.
     struct UploadMemory {
         /// What it may grow by, in bytes.

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd.UploadServers {
+extension EndToEnd.Uploading.UploadServers {
     /// Upload sessions with Content-Range, against gcp-storage-emulator.
     ///
     /// Asked about a session without a byte it says `bytes=0-0`, as of one with a byte; so the daemon is killed when the

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd.UploadServers {
+extension EndToEnd.Uploading.UploadServers {
     /// FTP and SFTP: the size of the file at the server says where to go on, if the file is ours and the source still is.
     struct FileServers {
         enum Kind: String, CaseIterable {

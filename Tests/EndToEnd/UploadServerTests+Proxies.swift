@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd.UploadServers {
+extension EndToEnd.Uploading.UploadServers {
     /// The draft's resumable uploads where they have to pass a proxy that never heard of them.
     struct Proxies {
         private let content = Content(seed: 58, size: 8 << 20)

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd.UploadServers {
+extension EndToEnd.Uploading.UploadServers {
     /// Presigned URLs, against moto.
     @Suite(.enabled(if: Requirements.hasPythonServers), SharedServer { try await S3Server.start() })
     struct S3 {

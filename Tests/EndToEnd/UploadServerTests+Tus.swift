@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd.UploadServers {
+extension EndToEnd.Uploading.UploadServers {
     /// tus, against tuspyserver.
     ///
     /// It takes note of a cut PATCH when it reads the end of the connection, so only requests that it answered are in its

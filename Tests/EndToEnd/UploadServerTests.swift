@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd {
+extension EndToEnd.Uploading {
     /// Uploads to web servers that people really run, and from the command line.
     struct UploadServers {
         private let content = Content(seed: 51, size: 8 << 20)

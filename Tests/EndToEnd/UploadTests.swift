@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd {
+extension EndToEnd.Uploading {
     /// Uploads: what the server holds in the end is the file, or the task says why not.
     struct Uploads {
         private let content = Content(seed: 21, size: 8 << 20)

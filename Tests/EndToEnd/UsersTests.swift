@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd {
+extension EndToEnd.Serving {
     /// Promise 6, on one system daemon.
     @Suite(.enabled(if: Requirements.isRoot, "a system daemon and other users need root"))
     struct Users {

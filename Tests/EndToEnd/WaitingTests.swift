@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd {
+extension EndToEnd.Serving {
     /// Promise 7: conditions that clear themselves are waited for.
     struct Waiting {
         @Test(.timeLimit(.minutes(1)))

@@ -13,7 +13,7 @@ import TransferModel
 
     private func pieces(_ content: [UInt8], _ length: Int, _ algorithm: DigestAlgorithm) throws -> PieceDigests {
         let values = stride(from: 0, to: content.count, by: length).map { start in
-            var hasher = FileHasher([algorithm])
+            let hasher = FileHasher([algorithm])
             content[start..<min(start + length, content.count)].withUnsafeBytes { hasher.update($0) }
             return hasher.finish()[algorithm]?.uppercased() ?? ""
         }

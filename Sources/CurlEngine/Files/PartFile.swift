@@ -97,7 +97,12 @@ package final class PartFile: Sendable {
         let folder = directory ?? AT_FDCWD
         if replacing, unlinkat(folder, name, 0) != 0, errno != ENOENT { throw LocalFailure("unlink") }
         let descriptor = openat(folder, name, O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, mode_t(0o666))
-        guard descriptor >= 0 else { throw LocalFailure("open") }
+        guard descriptor >= 0 else {
+            let failure = LocalFailure("open")
+            // The folder is there, so nothing is gone: its file system, as /proc, takes no such file.
+            if failure.errno == ENOENT, let directory, isLinked(directory) { throw LocalFailure("open", errno: EINVAL) }
+            throw failure
+        }
         var status = stat()
         guard fstat(descriptor, &status) == 0 else {
             let failure = LocalFailure("fstat")
@@ -105,6 +110,12 @@ package final class PartFile: Sendable {
             throw failure
         }
         return (descriptor, status)
+    }
+
+    /// A folder that was removed has no link left.
+    private static func isLinked(_ folder: Int32) -> Bool {
+        var status = stat()
+        return fstat(folder, &status) == 0 && status.st_nlink > 0
     }
 
     /// Opens the very file a checkpoint names: regular, one link, same device and inode, at least as long as it says.

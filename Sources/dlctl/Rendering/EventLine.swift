@@ -29,23 +29,34 @@ enum EventLine {
             "\($0["code"]?.stringValue ?? "?"): \(CommandWords.text($0["message"]?.stringValue ?? "", task: event.task))"
         }
         take("code") { $0.stringValue.map(Printable.text) }
+        take("message") { $0.stringValue.map(Printable.text) }
+        take("pieces") { $0.arrayValue.map { $0.count == 1 ? "1 piece" : "\($0.count) pieces" } }
+        take("status") { $0.integerValue.map(String.init) }
+        take("phase") { $0.stringValue.map(Printable.text) }
+        take("fields") { $0.arrayValue.map { Printable.text($0.compactMap(\.stringValue).joined(separator: ", ")) } }
         take("response", response)
         take("attempt") { $0.integerValue.map { "attempt \($0)" } }
         take("state") { $0.stringValue.map(Printable.text) }
         take("offset") { bytes($0).map { "at \($0)" } }
         take("bytesReceived", bytes)
         for name in ["expected", "bytesExpected"] { take(name) { bytes($0).map { "of \($0)" } } }
+        take("bytesSent") { $0.integerValue.flatMap { $0 > 0 ? Figures.bytes(ByteCount($0)) + " sent" : nil } }
+        take("bytesToSend") { $0.integerValue.flatMap { $0 > 0 ? "of " + Figures.bytes(ByteCount($0)) : nil } }
+        take("resumedFrom") { bytes($0).map { "resumed at \($0)" } }
         take("rate") { $0.numberValue.map { Figures.rate(ByteRate(clamping: $0)) } }
         take("eta") { $0.numberValue.map { "ETA " + Figures.duration(Seconds(rawValue: $0)) } }
         take("bytes", bytes)
         take("duration") { $0.numberValue.map { "in " + Figures.took(Seconds(rawValue: $0)) } }
         take("file") { $0.stringValue.map(Printable.text) }
         take("nextAttemptAt") { $0.stringValue.flatMap { Timestamp($0) }.map { "next attempt " + LocalTime.text($0) } }
+        take("verified") { $0.boolValue == true ? "verified" : nil }
         take("url") { $0.stringValue.map(Printable.text) }
         for (name, value) in rest.sorted(by: { $0.key < $1.key }) where value != .null {
             parts.append("\(Printable.text(name))=\(Printable.text(plain(value), limit: 120))")
         }
-        return parts.joined(separator: ", ")
+        // A sentence that goes on has no full stop.
+        let begun = parts.dropLast().map { $0.hasSuffix(".") ? String($0.dropLast()) : $0 }
+        return (begun + parts.suffix(1)).joined(separator: ", ")
     }
 
     /// `200 OK, application/zip, 5.0 MiB`; headers are `show`'s.

@@ -35,6 +35,25 @@ import TransferModel
         #expect(FileManager.default.fileExists(atPath: folder.file("part")))
     }
 
+    /// /proc says ENOENT to each new name, as a removed folder does.
+    @Test func aFolderThatTakesNoFilesIsToldFromOneThatIsGone() throws {
+        func code(creatingIn folder: Int32) -> ErrorCode? {
+            do throws(TransferError) {
+                _ = try PartFile.create(path: "/somewhere/part", directory: folder)
+                return nil
+            } catch { return error.code }
+        }
+        let proc = open("/proc", O_RDONLY | O_DIRECTORY)
+        defer { close(proc) }
+        #expect(code(creatingIn: proc) == .destinationBadPath)
+
+        let folder = try TemporaryFolder()
+        let gone = open(folder.path, O_RDONLY | O_DIRECTORY)
+        defer { close(gone) }
+        try FileManager.default.removeItem(atPath: folder.path)
+        #expect(code(creatingIn: gone) == .diskIO)
+    }
+
     @Test func aPlannedFileIsMadeOnceAndOnlyWhenAsked() throws {
         let bench = try Bench()
         try bench.folder.write("part", [1, 2, 3])

@@ -25,14 +25,14 @@ extension NetworkOptions {
 /// Bytes that repeat nowhere near, so that a shift or splice shows.
 func pattern(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
     var state = seed &* 0x9E37_79B9_7F4A_7C15 | 1
-    var bytes = [UInt8](repeating: 0, count: count)
-    for index in stride(from: 0, to: count, by: 8) {
+    var words: [UInt64] = []
+    for _ in 0..<(count + 7) / 8 {
         state ^= state << 13
         state ^= state >> 7
         state ^= state << 17
-        for byte in 0..<min(8, count - index) { bytes[index + byte] = UInt8(truncatingIfNeeded: state >> (8 * byte)) }
+        words.append(state.littleEndian)
     }
-    return bytes
+    return words.withUnsafeBytes { Array(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
 }
 
 /// Judges with a closure.

@@ -4,7 +4,7 @@ import Testing
 import TransferModel
 import TransferRPC
 
-extension EndToEnd {
+extension EndToEnd.Serving {
     /// Promise 6: every method of the protocol against what is another user's.
     @Suite(.enabled(if: Requirements.isRoot, "a system daemon and other users need root"))
     struct Isolation {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TransferModel
 
-extension EndToEnd {
+extension EndToEnd.Serving {
     /// Promise 6: what a task holds to prove who asks is told to its server and to nobody else.
     struct Secrets {
         @Test(.timeLimit(.minutes(2)))

@@ -160,6 +160,21 @@ import TransferRPC
                 ]
             ])
         #expect(EventLine.details(answered) == "200 OK, a/b\u{FFFD}, 2.0 KiB")
+        let waiting = Sample.eventView(
+            13, .taskWaiting, 7,
+            ["reason": "retry", "error": ["code": "http.status", "message": "503."], "url": "http://a/"])
+        #expect(EventLine.details(waiting) == "retry, http.status: 503, http://a/")
+        let done = Sample.eventView(13, .taskCompleted, 7, ["bytes": 1024, "verified": true, "url": "http://a/"])
+        #expect(EventLine.details(done) == "1.0 KiB, verified, http://a/")
+        let unverified = Sample.eventView(13, .taskCompleted, 7, ["bytes": 1024, "verified": false])
+        #expect(EventLine.details(unverified) == "1.0 KiB")
+        let restarted = Sample.eventView(13, .taskRestarted, 7, ["code": "integrity.piece", "pieces": [1, 4]])
+        #expect(EventLine.details(restarted) == "integrity.piece, 2 pieces")
+        let moved = Sample.eventView(13, .taskRedirected, 7, ["status": 302, "url": "http://b/"])
+        #expect(EventLine.details(moved) == "302, http://b/")
+        let progress = Sample.eventView(
+            0, .taskProgress, 7, ["phase": "receiving", "bytesReceived": 1024, "bytesExpected": -1, "bytesSent": 0])
+        #expect(EventLine.details(progress) == "receiving, 1.0 KiB")
         let other = Sample.eventView(14, .settingsChanged, 7, ["name": "x", "extra": ["a": 1]])
         #expect(EventLine.details(other) == "extra={\"a\":1}, name=x")
     }

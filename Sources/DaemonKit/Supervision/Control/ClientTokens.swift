@@ -1,4 +1,4 @@
-import Crypto
+import FileKit
 import TransferModel
 import TransferRPC
 import TransferStore
@@ -35,10 +35,9 @@ struct ClientTokens: Sendable {
 
     /// Of a specification and the session that it is for.
     static func digest(of spec: TaskSpec, session: String) throws -> [UInt8] {
-        var hash = SHA256()
-        hash.update(data: try JSONCoding.canonical([session]))
-        hash.update(data: try JSONCoding.canonical(spec))
-        return Array(hash.finalize().prefix(ClientTokenUse.digestLength))
+        let digest = FileHasher.digest(
+            .sha256, of: try JSONCoding.canonical([session]), try JSONCoding.canonical(spec))
+        return Array(digest.prefix(ClientTokenUse.digestLength))
     }
 
     /// The task that the token added before; nil if none.

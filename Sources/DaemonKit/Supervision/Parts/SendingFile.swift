@@ -112,11 +112,11 @@ enum PayloadHasher {
     ) throws(TransferError) -> [HeaderField] {
         var fields: [HeaderField] = []
         for digest in exchange.digests {
-            var hasher = FileHasher([digest.algorithm])
+            let hasher = FileHasher([digest.algorithm])
             switch digest.scope {
-            case .payload: try update(&hasher, exchange.payload, sending, isCancelled)
+            case .payload: try update(hasher, exchange.payload, sending, isCancelled)
             case .source:
-                try update(&hasher, from: .zero, sending?.identity.size ?? .zero, sending, isCancelled)
+                try update(hasher, from: .zero, sending?.identity.size ?? .zero, sending, isCancelled)
             }
             guard let value = hasher.finish()[digest.algorithm].flatMap(Hex.decode) else { continue }
             fields.append(digest.field(value))
@@ -125,21 +125,21 @@ enum PayloadHasher {
     }
 
     private static func update(
-        _ hasher: inout FileHasher, _ payload: Payload, _ sending: SendingFile?, _ isCancelled: () -> Bool
+        _ hasher: FileHasher, _ payload: Payload, _ sending: SendingFile?, _ isCancelled: () -> Bool
     ) throws(TransferError) {
         switch payload {
         case .none: break
         case .bytes(let bytes): bytes.withUnsafeBytes { hasher.update($0) }
-        case .source(let offset, let length): try update(&hasher, from: offset, length, sending, isCancelled)
+        case .source(let offset, let length): try update(hasher, from: offset, length, sending, isCancelled)
         case .framed(let head, let offset, let length, let tail):
             head.withUnsafeBytes { hasher.update($0) }
-            try update(&hasher, from: offset, length, sending, isCancelled)
+            try update(hasher, from: offset, length, sending, isCancelled)
             tail.withUnsafeBytes { hasher.update($0) }
         }
     }
 
     private static func update(
-        _ hasher: inout FileHasher, from offset: ByteCount, _ length: ByteCount, _ sending: SendingFile?,
+        _ hasher: FileHasher, from offset: ByteCount, _ length: ByteCount, _ sending: SendingFile?,
         _ isCancelled: () -> Bool
     ) throws(TransferError) {
         guard let sending else { return }

@@ -87,7 +87,7 @@ struct SendingFileTests {
 
     /// Base64 of the digest of bytes in one piece.
     private func digest(_ algorithm: DigestAlgorithm, _ bytes: [UInt8]) -> String {
-        var hasher = FileHasher([algorithm])
+        let hasher = FileHasher([algorithm])
         bytes.withUnsafeBytes { hasher.update($0) }
         let digits = Array(hasher.finish()[algorithm] ?? "")
         let pairs = stride(from: 0, to: digits.count, by: 2).map { String(digits[$0...($0 + 1)]) }
