@@ -9,13 +9,18 @@ package final class FileHasher {
     /// Each algorithm with its context in libcrypto (EVP_DigestInit(3ssl)).
     private let contexts: [(algorithm: DigestAlgorithm, context: OpaquePointer)]
 
-    package init(_ algorithms: Set<DigestAlgorithm>) {
-        contexts = algorithms.map { algorithm in
-            guard let context = EVP_MD_CTX_new(), EVP_DigestInit_ex(context, Algorithms.all[algorithm], nil) == 1 else {
-                fatalError("no memory for a digest")
+    /// - Throws: `internal` if libcrypto lacks one of them.
+    package init(_ algorithms: Set<DigestAlgorithm>) throws(TransferError) {
+        var contexts: [(DigestAlgorithm, OpaquePointer)] = []
+        for algorithm in algorithms {
+            guard let digest = Algorithms.all[algorithm], let context = EVP_MD_CTX_new() else {
+                for each in contexts { EVP_MD_CTX_free(each.1) }
+                throw TransferError(.internal, "OpenSSL cannot compute \(algorithm.rawValue) here.")
             }
-            return (algorithm, context)
+            EVP_DigestInit_ex(context, digest, nil)
+            contexts.append((algorithm, context))
         }
+        self.contexts = contexts
     }
 
     deinit {
@@ -32,8 +37,11 @@ package final class FileHasher {
     }
 
     /// The digest of the pieces, one after the other.
-    package static func digest(_ algorithm: DigestAlgorithm, of pieces: [UInt8]...) -> [UInt8] {
-        let hasher = FileHasher([algorithm])
+    /// - Throws: `internal`.
+    package static func digest(
+        _ algorithm: DigestAlgorithm, of pieces: [UInt8]...
+    ) throws(TransferError) -> [UInt8] {
+        let hasher = try FileHasher([algorithm])
         for piece in pieces { piece.withUnsafeBytes { hasher.update($0) } }
         return value(of: hasher.contexts[0].context)
     }
@@ -56,7 +64,7 @@ package final class FileHasher {
         of file: Int32, path: String, _ algorithms: Set<DigestAlgorithm>, isCancelled: () -> Bool = { false }
     ) throws(TransferError) -> [DigestAlgorithm: String] {
         guard !algorithms.isEmpty else { return [:] }
-        let hasher = FileHasher(algorithms)
+        let hasher = try FileHasher(algorithms)
         try readAll(of: file, path: path, isCancelled: isCancelled) { hasher.update($0) }
         return hasher.finish()
     }
@@ -106,15 +114,8 @@ package func readAll(
 /// 140-3), and servers and users still name these to detect damage.
 private enum Algorithms {
     nonisolated(unsafe) static let all: [DigestAlgorithm: OpaquePointer] = {
-        guard let library = OSSL_LIB_CTX_new(), OSSL_PROVIDER_load(library, "default") != nil else {
-            fatalError("libcrypto has no default provider")
-        }
-        return Dictionary(
-            uniqueKeysWithValues: DigestAlgorithm.allCases.map { algorithm in
-                guard let digest = EVP_MD_fetch(library, algorithm.rawValue, nil) else {
-                    fatalError("libcrypto has no \(algorithm.rawValue)")
-                }
-                return (algorithm, digest)
-            })
+        let library = OSSL_LIB_CTX_new()
+        OSSL_PROVIDER_load(library, "default")
+        return DigestAlgorithm.allCases.reduce(into: [:]) { $0[$1] = EVP_MD_fetch(library, $1.rawValue, nil) }
     }()
 }

@@ -24,7 +24,7 @@ package enum Verification {
     package static func verify(
         bytes: [UInt8], expected: [DigestAlgorithm: String]
     ) throws(TransferError) -> [DigestAlgorithm: String] {
-        let hasher = FileHasher(Set(expected.keys))
+        let hasher = try FileHasher(Set(expected.keys))
         bytes.withUnsafeBytes { hasher.update($0) }
         let found = hasher.finish()
         try compare(found, expected)
@@ -40,7 +40,7 @@ package enum Verification {
         var wrong: [Int] = []
         for (piece, value) in pieces.values.enumerated() {
             let range = map.range(of: piece)
-            let hasher = FileHasher([pieces.algorithm])
+            let hasher = try FileHasher([pieces.algorithm])
             try readAll(
                 of: file, path: path, from: range.start, length: range.count, isCancelled: isCancelled
             ) { hasher.update($0) }

@@ -12,9 +12,11 @@ extension Content {
     }
 
     static func hexDigest(of bytes: ArraySlice<UInt8>) -> String {
-        Hex.encode(FileHasher.digest(.sha256, of: Array(bytes)))
+        Hex.encode(sha256(Array(bytes)))
     }
 
     /// SHA-256 as `Repr-Digest` has it.
-    var base64Digest: String { Base64Text.encode(FileHasher.digest(.sha256, of: bytes)) }
+    var base64Digest: String { Base64Text.encode(Self.sha256(bytes)) }
+
+    private static func sha256(_ bytes: [UInt8]) -> [UInt8] { (try? FileHasher.digest(.sha256, of: bytes)) ?? [] }
 }

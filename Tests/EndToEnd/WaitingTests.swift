@@ -197,12 +197,14 @@ extension EndToEnd.Serving {
         }
 
         @Test(.timeLimit(.minutes(1)))
-        func aFolderThatTakesNoFileIsNotTriedWithoutEnd() async throws {
+        func aFileSystemThatTakesNoFileIsNotTriedAgain() async throws {
             let scene = try await Scene()
             scene.origin.serve("/file", .good(.version(1, size: 4 << 20)))
-            let task = try await waitsForAnAttempt(scene, "/proc/dld-takes-no-file")
-            #expect(task.errorCode == "disk.io")
-            #expect(task["error", "message"]?.stringValue?.contains("No such file or directory") == true, "\(task)")
+            let id = try await scene.probe.add(scene.origin.url("/file"), to: "/proc/dld-takes-no-file")
+            let task = try await scene.probe.wait(for: id, "failed")
+            #expect(task.errorCode == "destination.bad_path")
+            #expect(task["error", "message"]?.stringValue?.contains("choose another destination") == true, "\(task)")
+            #expect(scene.origin.requests("/file").count == 1)
         }
 
         /// A download that its disk refuses, once the disks have been looked at some times.

@@ -12,8 +12,8 @@ import TransferModel
     init() throws { folder = try TemporaryFolder() }
 
     private func pieces(_ content: [UInt8], _ length: Int, _ algorithm: DigestAlgorithm) throws -> PieceDigests {
-        let values = stride(from: 0, to: content.count, by: length).map { start in
-            let hasher = FileHasher([algorithm])
+        let values = try stride(from: 0, to: content.count, by: length).map { start in
+            let hasher = try FileHasher([algorithm])
             content[start..<min(start + length, content.count)].withUnsafeBytes { hasher.update($0) }
             return hasher.finish()[algorithm]?.uppercased() ?? ""
         }

@@ -89,6 +89,7 @@ package final class UploadRelay: UploadHolder {
 
         /// False if the client is gone, or the relay is to end.
         private func awaitRoom(before: Int, forwarded: Int) -> Bool {
+            var turns = 0
             while true {
                 let (gate, isStopping) = state.withLock { ($0.gate, $0.isStopping) }
                 guard !isStopping else { return false }
@@ -99,7 +100,8 @@ package final class UploadRelay: UploadHolder {
                     return LoopbackPeer.isOpen(of: client)
                 }
                 usleep(1000)
-                guard LoopbackPeer.isOpen(of: client) else { return false }
+                turns += 1
+                guard !turns.isMultiple(of: 32) || LoopbackPeer.isOpen(of: client) else { return false }
             }
         }
     }

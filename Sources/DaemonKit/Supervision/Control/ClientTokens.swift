@@ -35,7 +35,7 @@ struct ClientTokens: Sendable {
 
     /// Of a specification and the session that it is for.
     static func digest(of spec: TaskSpec, session: String) throws -> [UInt8] {
-        let digest = FileHasher.digest(
+        let digest = try FileHasher.digest(
             .sha256, of: try JSONCoding.canonical([session]), try JSONCoding.canonical(spec))
         return Array(digest.prefix(ClientTokenUse.digestLength))
     }

@@ -112,7 +112,7 @@ enum PayloadHasher {
     ) throws(TransferError) -> [HeaderField] {
         var fields: [HeaderField] = []
         for digest in exchange.digests {
-            let hasher = FileHasher([digest.algorithm])
+            let hasher = try FileHasher([digest.algorithm])
             switch digest.scope {
             case .payload: try update(hasher, exchange.payload, sending, isCancelled)
             case .source:

@@ -80,18 +80,14 @@ struct SendingFileTests {
         let fields = try PayloadHasher.fields(of: exchange, sending) { false }
         let payload = [1, 2] + bytes[1_500_000..<2_700_000] + [3]
         #expect(fields.map(\.name) == ["Content-Digest", "Repr-Digest", "Upload-Checksum"])
-        #expect(fields[0].value == "sha-256=:\(digest(.sha256, payload)):")
-        #expect(fields[1].value == "sha-512=:\(digest(.sha512, bytes)):")
-        #expect(fields[2].value == "sha1 \(digest(.sha1, payload))")
+        #expect(try fields[0].value == "sha-256=:\(digest(.sha256, payload)):")
+        #expect(try fields[1].value == "sha-512=:\(digest(.sha512, bytes)):")
+        #expect(try fields[2].value == "sha1 \(digest(.sha1, payload))")
     }
 
     /// Base64 of the digest of bytes in one piece.
-    private func digest(_ algorithm: DigestAlgorithm, _ bytes: [UInt8]) -> String {
-        let hasher = FileHasher([algorithm])
-        bytes.withUnsafeBytes { hasher.update($0) }
-        let digits = Array(hasher.finish()[algorithm] ?? "")
-        let pairs = stride(from: 0, to: digits.count, by: 2).map { String(digits[$0...($0 + 1)]) }
-        return Data(pairs.compactMap { UInt8($0, radix: 16) }).base64EncodedString()
+    private func digest(_ algorithm: DigestAlgorithm, _ bytes: [UInt8]) throws -> String {
+        Data(try FileHasher.digest(algorithm, of: bytes)).base64EncodedString()
     }
 
     @Test func strategiesSeeAKeptBodyAsAFile() {

@@ -36,7 +36,7 @@ struct TransferFilesProofTests {
     }
 
     private static func digest(of bytes: [UInt8]) throws -> String {
-        let hasher = FileHasher([.sha256])
+        let hasher = try FileHasher([.sha256])
         bytes.withUnsafeBytes { hasher.update($0) }
         return try #require(hasher.finish()[.sha256])
     }

@@ -68,7 +68,7 @@ struct TransferFilesTests {
         let part = try PartFile.create(path: stage.temporary.file("part"))
         defer { part.close() }
         try part.write(bytes)
-        let hasher = FileHasher([.sha256])
+        let hasher = try FileHasher([.sha256])
         bytes.withUnsafeBytes { hasher.update($0) }
         let digest = try #require(hasher.finish()[.sha256])
         let pieces = PieceDigests(algorithm: .sha256, length: ByteCount(4), values: [digest])
