@@ -63,7 +63,7 @@ package struct Delivery: Sendable {
         }
         guard descriptor >= 0 else { throw .targetAbsent(path, "the part file cannot be opened: \(errorText(code))") }
         let file = Descriptor(descriptor)
-        guard let status = FileKit.status(of: descriptor), status.isRegular, FileIdentity(status) == part else {
+        guard let status = FileKit.status(of: descriptor), isRegular(status), FileIdentity(status) == part else {
             throw .targetAbsent(path, "the part file was replaced")
         }
         return file
@@ -159,7 +159,7 @@ package struct Delivery: Sendable {
         guard let status = FileKit.status(of: file.rawValue) else {
             throw .destination(errno: errno, "deliver", folder.path(of: name))
         }
-        let mark = FileMark(inode: UInt64(status.st_ino), changed: status.st_ctim.nanoseconds)
+        let mark = FileMark(inode: UInt64(status.st_ino), changed: nanoseconds(status.st_ctim))
         return DeliveredFile(
             path: folder.path(of: name), name: name, bytes: ByteCount(Int64(status.st_size)), mark: mark)
     }
@@ -191,7 +191,7 @@ package struct Delivery: Sendable {
         for number in numbers {
             let candidate = ConflictName.numbered(name, number)
             guard let present = try folder.status(of: candidate) else { return nil }
-            if present.isRegular, FileIdentity(present) == part { return (candidate, present) }
+            if isRegular(present), FileIdentity(present) == part { return (candidate, present) }
         }
         return nil
     }

@@ -29,16 +29,14 @@ package struct FileIdentity: Hashable, Sendable, Codable {
     package init(_ checkpoint: Checkpoint) { self.init(device: checkpoint.device, inode: checkpoint.inode) }
 }
 
-extension stat {
-    package var isRegular: Bool { st_mode & S_IFMT == S_IFREG }
-    package var isFolder: Bool { st_mode & S_IFMT == S_IFDIR }
-    package var isLink: Bool { st_mode & S_IFMT == S_IFLNK }
-}
+// Functions, since other targets do not reliably see members that this one adds to types of C.
 
-extension timespec {
-    /// Since 1970, as far as 64 bits go.
-    package var nanoseconds: Int64 { Int64(tv_sec) &* 1_000_000_000 &+ Int64(tv_nsec) }
-}
+package func isRegular(_ status: stat) -> Bool { status.st_mode & S_IFMT == S_IFREG }
+package func isFolder(_ status: stat) -> Bool { status.st_mode & S_IFMT == S_IFDIR }
+package func isLink(_ status: stat) -> Bool { status.st_mode & S_IFMT == S_IFLNK }
+
+/// Since 1970, as far as 64 bits go.
+package func nanoseconds(_ time: timespec) -> Int64 { Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec) }
 
 /// fstat(2); nil with errno set where it fails.
 package func status(of descriptor: Int32) -> stat? {

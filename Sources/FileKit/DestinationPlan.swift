@@ -60,10 +60,10 @@ package struct DestinationPlan: Sendable, Hashable {
     ) throws(TransferError) -> Folder {
         let opened = if let known { known } else { try writableFolder(access, owner: owner) }
         guard let name, let present = try opened.status(of: name) else { return opened }
-        if present.isFolder {
+        if isFolder(present) {
             throw PathRules.bad(opened.path(of: name), "that is a folder; say directory for one")
         }
-        if !present.isRegular, !present.isLink {
+        if !isRegular(present), !isLink(present) {
             throw PathRules.bad(opened.path(of: name), "that is a device, fifo or socket")
         }
         return opened

@@ -215,7 +215,7 @@ package final class OpenedFile: Sendable {
 
     package init(path: String, descriptor: Descriptor) throws(TransferError) {
         guard let status = FileKit.status(of: descriptor.rawValue) else { throw .source(errno: errno, path) }
-        guard status.isRegular else {
+        guard isRegular(status) else {
             throw TransferError(
                 .sourceUnreadable, "\(path) is not a regular file.", details: ["path": .string(path)])
         }

@@ -68,7 +68,7 @@ package struct GatheredDelivery: Sendable {
         }
         let checksum = bytes.withUnsafeBytes { dld_crc32c(0, $0.baseAddress, $0.count) }
         return FileMark(
-            inode: UInt64(status.st_ino), changed: status.st_ctim.nanoseconds, checksum: checksum)
+            inode: UInt64(status.st_ino), changed: nanoseconds(status.st_ctim), checksum: checksum)
     }
 
     // MARK: - Steps
@@ -189,7 +189,7 @@ extension GatheredDelivery {
         for number in policy == .rename ? 0...ConflictName.last : 0...0 {
             let candidate = ConflictName.numbered(name, number)
             guard let present = try folder.status(of: candidate) else { return nil }
-            guard present.isRegular else { continue }
+            guard isRegular(present) else { continue }
             let (opened, code) = retrying {
                 openat(folder.fileDescriptor, candidate, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
             }
@@ -198,13 +198,13 @@ extension GatheredDelivery {
                 continue
             }
             let file = Descriptor(opened)
-            guard let status = FileKit.status(of: opened), status.isRegular,
+            guard let status = FileKit.status(of: opened), isRegular(status),
                 let isProven = DeliveryMark.proof(on: opened, store: store, task: task, size: Int(status.st_size))
             else { continue }
             if durability.isSynced { try folder.sync(besides: opened) }
             let path = folder.path(of: candidate)
             let mark = FileMark(
-                inode: UInt64(status.st_ino), changed: status.st_ctim.nanoseconds,
+                inode: UInt64(status.st_ino), changed: nanoseconds(status.st_ctim),
                 checksum: try FileHasher.checksum(of: opened, path: path))
             return Placed(
                 delivered: DeliveredFile(

@@ -59,13 +59,13 @@ package enum PathsBeneath: String, Sendable, CaseIterable {
         let descriptor = openat(folder, component, flags | O_NOFOLLOW)
         // O_PATH opens a link itself unless a folder is asked for, which then is not one. openat2 says ELOOP to both.
         if descriptor >= 0 {
-            guard flags & DLD_O_PATH != 0, flags & O_DIRECTORY == 0, status(of: descriptor)?.isLink ?? true else {
+            guard flags & DLD_O_PATH != 0, flags & O_DIRECTORY == 0, status(of: descriptor).map(isLink) ?? true else {
                 return descriptor
             }
             close(descriptor)
             errno = ELOOP
         } else if errno == ENOTDIR {
-            errno = status(of: component, in: folder)?.isLink ?? false ? ELOOP : ENOTDIR
+            errno = status(of: component, in: folder).map(isLink) ?? false ? ELOOP : ENOTDIR
         }
         return -1
     }

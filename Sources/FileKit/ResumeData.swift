@@ -104,7 +104,7 @@ extension ResumeData {
         }
         let folder = try access.openFolder(plan.folder, owner: owner, create: false)
         guard let status = try folder.status(of: name) else { return nil }
-        guard status.isRegular, status.st_nlink == 1,
+        guard isRegular(status), status.st_nlink == 1,
             status.st_uid == owner.rawValue || status.st_uid == geteuid()
         else { throw Self.bad("its part is not a regular file of yours with one name") }
         guard FileIdentity(status) == FileIdentity(checkpoint),

@@ -80,7 +80,7 @@ struct PartRemoval: Sendable {
 
     /// A name with this store's and the task's says whose it is; another part's name only with the very file behind it.
     private func isOurs(_ part: LeftPart, _ status: stat, in folder: Folder) -> Bool {
-        guard status.isRegular, PartName.isPartName(part.name) else { return false }
+        guard isRegular(status), PartName.isPartName(part.name) else { return false }
         if PartName.task(of: part.name, store: storeID) == part.task { return true }
         guard let device = part.device, let inode = part.inode else { return false }
         return FileIdentity(status) == FileIdentity(device: device, inode: inode)

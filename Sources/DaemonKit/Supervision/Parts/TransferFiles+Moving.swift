@@ -113,7 +113,7 @@ extension TransferFiles {
         _ checkpoint: Checkpoint, _ name: String, in folder: Folder
     ) throws(TransferError) -> Bool {
         guard let status = try folder.status(of: name) else { return false }
-        return status.isRegular && status.st_nlink == 1 && FileIdentity(status) == FileIdentity(checkpoint)
+        return isRegular(status) && status.st_nlink == 1 && FileIdentity(status) == FileIdentity(checkpoint)
     }
 
     /// - Returns: nil if the part is not what it was.

@@ -13,8 +13,8 @@ struct PartStamp: Sendable, Hashable {
 
     init(_ status: stat) {
         bytes = Int64(status.st_size)
-        modified = status.st_mtim.nanoseconds
-        changed = status.st_ctim.nanoseconds
+        modified = nanoseconds(status.st_mtim)
+        changed = nanoseconds(status.st_ctim)
     }
 }
 

@@ -125,13 +125,13 @@ private struct DeliveredRemoval {
 
     /// Why it is not what was delivered; nil if it is.
     private func difference(_ status: stat, _ name: String, in folder: Folder) throws(TransferError) -> String? {
-        guard status.isRegular else { return "it is no longer a file" }
+        guard isRegular(status) else { return "it is no longer a file" }
         guard ByteCount(Int64(status.st_size)) == result.bytes else { return "its length has changed" }
         guard let mark = result.mark else {
             return "an older version of dld delivered it, and did not note how to know it again"
         }
         guard UInt64(status.st_ino) == mark.inode else { return Self.another }
-        if mark.changed == status.st_ctim.nanoseconds { return nil }
+        if mark.changed == nanoseconds(status.st_ctim) { return nil }
         guard let checksum = mark.checksum else { return Self.changed }
         let (opened, code) = retrying {
             openat(folder.fileDescriptor, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
