@@ -94,7 +94,8 @@ extension EndToEnd.Downloading {
             try await scene.probe.wait(for: ids[0], "completed")
             #expect(resource.content.matches(scene.file()))
             #expect(scene.names == ["file"])
-            #expect(scene.origin.bytesSent("/file") - before <= Int64(Self.size) - held + (2 << 20))
+            // For each gap: what the sockets of a connection hold that is ended at the gap's end.
+            #expect(scene.origin.bytesSent("/file") - before <= Int64(Self.size) - held + 8 * (512 << 10))
             let resumed = try await scene.probe.storedEvents(["tasks": [.integer(ids[0])], "types": ["task.resumed"]])
             #expect(resumed.first?["offset"]?.integerValue == held)
         }
