@@ -60,6 +60,7 @@ public struct SessionConfiguration: Hashable, Sendable {
     public var clientCertificate: ClientCertificate?
     /// False refuses unencrypted transfers.
     public var allowsArbitraryLoads: Bool?
+    /// Means nothing in a `background` session.
     public var waitsForConnectivity: Bool?
     public var isDiscretionary: Bool?
     public var allowsExpensiveNetworkAccess: Bool?

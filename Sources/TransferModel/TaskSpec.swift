@@ -57,6 +57,8 @@ public struct TaskSpec: Hashable, Sendable {
     public var retry: RetryPolicySpec?
     public var durability: Durability?
     public var allowsArbitraryLoads: Bool?
+    /// Means nothing in a `background` session.
+    public var waitsForConnectivity: Bool?
     public var requestCachePolicy: String?
 
     public init() {}
@@ -70,7 +72,7 @@ extension TaskSpec: Codable {
             connections, proxy, username, password, bearer, netrc, httpVersion, preserveTime, description,
             tags, clientToken, resumeData, caFile, clientCertificate, tlsMinimumVersion,
             timeoutIntervalForRequest, timeoutIntervalForResource, retry, durability, allowsArbitraryLoads,
-            requestCachePolicy
+            waitsForConnectivity, requestCachePolicy
     }
 
     public init(from decoder: any Decoder) throws {
@@ -123,6 +125,7 @@ extension TaskSpec: Codable {
             case .retry: retry = try field.value()
             case .durability: durability = try field.value()
             case .allowsArbitraryLoads: allowsArbitraryLoads = try field.value()
+            case .waitsForConnectivity: waitsForConnectivity = try field.value()
             case .requestCachePolicy: requestCachePolicy = try field.value()
             }
         }
@@ -179,6 +182,7 @@ extension TaskSpec: Codable {
         try fields.write(retry, .retry)
         try fields.write(durability, .durability)
         try fields.write(allowsArbitraryLoads, .allowsArbitraryLoads)
+        try fields.write(waitsForConnectivity, .waitsForConnectivity)
         try fields.write(requestCachePolicy, .requestCachePolicy)
     }
 }

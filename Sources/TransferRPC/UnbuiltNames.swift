@@ -53,7 +53,7 @@ extension TaskSpec {
             .connections, .proxy, .username, .password, .bearer, .netrc,
             .httpVersion, .preserveTime, .description, .tags, .clientToken, .resumeData, .caFile, .clientCertificate,
             .tlsMinimumVersion, .timeoutIntervalForRequest, .timeoutIntervalForResource, .retry, .durability,
-            .allowsArbitraryLoads:
+            .allowsArbitraryLoads, .waitsForConnectivity:
             false
         }
     }
@@ -83,7 +83,7 @@ extension SessionConfiguration {
 public enum Feature: String, CaseIterable, Sendable {
     case download, resume, resumeData, segments, mirrors, pieces, checksum, events, durableSubscribers, launchEvents,
         schedule,
-        rateLimits, priorities, proxies, clientCertificates, netrc, relaxed
+        rateLimits, priorities, proxies, clientCertificates, netrc, relaxed, waitsForConnectivity
     case sessionsBackground = "sessions.background"
     case http, https, http2, ftp, ftps, sftp, file, data
     case upload, dataTasks, requestBodies

@@ -6,13 +6,18 @@ import TransferModel
 extension EndToEnd.Serving {
     /// Promise 7: conditions that clear themselves are waited for.
     struct Waiting {
-        @Test(.timeLimit(.minutes(1)))
-        func aServerThatComesBackIsFoundAgain() async throws {
+        /// Background sessions wait whatever task and session say of that.
+        @Test(.timeLimit(.minutes(1)), arguments: [nil, false] as [JSONValue?])
+        func aServerThatComesBackIsFoundAgain(waitsForConnectivity: JSONValue?) async throws {
             let scene = try await Scene()
             let port = try ListeningSocket.freePort()
             let resource = Resource.version(1, size: 1000)
+            var (spec, configuration) = (Scene.quickRetry, [:] as [String: JSONValue])
+            spec["waitsForConnectivity"] = waitsForConnectivity
+            configuration["waitsForConnectivity"] = waitsForConnectivity
+            try await scene.probe.call("session.open", ["id": "s", "configuration": .object(configuration)])
             let id = try await scene.probe.add(
-                "http://127.0.0.1:\(port)/file", to: scene.file(), Scene.quickRetry)
+                "http://127.0.0.1:\(port)/file", to: scene.file(), spec, session: "s")
             let task = try await scene.probe.wait(for: id, "waiting")
             #expect(task.errorCode == "network.connect")
             #expect(task["reason"] == "retry")

@@ -6,13 +6,15 @@ struct TaskPolicies: Sendable {
     let configuration: @Sendable () -> Configuration
 
     func policy(of record: TaskRecord, in session: SessionRecord) -> EffectivePolicy {
-        policy(of: record.spec, session.configuration)
+        policy(of: record.spec, session.configuration, kind: session.kind)
     }
 
-    func policy(of spec: TaskSpec, _ session: SessionConfiguration) -> EffectivePolicy {
+    func policy(of spec: TaskSpec, _ session: SessionConfiguration, kind: SessionKind = .background) -> EffectivePolicy
+    {
         let configuration = configuration()
         // The folder was decided when the task was added.
-        var policy = EffectivePolicy(spec: spec, session: configuration.filled(session, findsDirectory: false))
+        var policy = EffectivePolicy(
+            spec: spec, session: configuration.filled(session, findsDirectory: false), kind: kind)
         policy.network.caFileIsTheDaemons = spec.caFile == nil && session.caFile == nil
         policy.network.knownHostsPath = configuration.knownHosts
         return policy

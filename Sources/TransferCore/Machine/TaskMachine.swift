@@ -109,6 +109,7 @@ extension TaskMachine {
         _ failure: AttemptFailure, _ policy: RetryPolicy, jitter: Double, _ now: ClockReading
     ) -> [TaskEffect] {
         if failure.progressed { status.failuresInRow = 0 }
+        if !policy.waitsForConnectivity, failure.isUnconnected { return fail(failure.error, now) }
         if let end = failure.shortEnd {
             let short = ShortBody(end, after: status.shortBody)
             status.shortBody = short

@@ -17,17 +17,28 @@ package struct EffectivePolicy: Sendable {
     package static let defaultRequestTimeout: Seconds = 60
     package static let defaultResourceTimeout = Seconds(7 * 86_400)
 
-    package init(spec: TaskSpec, session: SessionConfiguration) {
+    /// - Parameter kind: of the session.
+    package init(spec: TaskSpec, session: SessionConfiguration, kind: SessionKind = .background) {
         network = Self.network(spec, session)
         resourceTimeout =
             spec.timeoutIntervalForResource ?? session.timeoutIntervalForResource ?? Self.defaultResourceTimeout
         retry = RetryPolicy(spec.retry, inherited: session.retry)
+        retry.waitsForConnectivity = Self.waitsForConnectivity(spec, session, kind)
         conflictPolicy = spec.conflictPolicy ?? session.conflictPolicy ?? .rename
         durability = spec.durability ?? session.durability ?? .full
         preserveTime = spec.preserveTime ?? false
         rateLimit = spec.rateLimit ?? .unlimited
         sessionHeaders = session.httpAdditionalHeaders ?? []
         connections = (spec.connections ?? session.connectionsPerDownload).map { .fixed($0) } ?? .automatic
+    }
+
+    private static func waitsForConnectivity(
+        _ spec: TaskSpec, _ session: SessionConfiguration, _ kind: SessionKind
+    ) -> Bool {
+        switch kind {
+        case .background: true
+        case .default, .ephemeral: spec.waitsForConnectivity ?? session.waitsForConnectivity ?? false
+        }
     }
 
     private static func network(_ spec: TaskSpec, _ session: SessionConfiguration) -> NetworkOptions {

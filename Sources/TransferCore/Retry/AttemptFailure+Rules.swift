@@ -9,6 +9,16 @@ extension AttemptFailure {
         error.code == .networkDNS && !progressed && (error.details[Self.bytesHeld]?.integerValue ?? 0) == 0
     }
 
+    /// There is no network, no address for the name, or no connection; of mirrors at none of those that were asked.
+    var isUnconnected: Bool {
+        switch disposition {
+        case .network: true
+        case .transient:
+            error.code == .networkDNS || error.code == .networkConnect || TransportFailures.isConnecting(error)
+        case .disk, .permanent: false
+        }
+    }
+
     /// The same failure if no network leads to the host: then it is not the host's fault, unless that has named a time.
     package var withoutNetwork: AttemptFailure {
         guard case .transient(after: nil) = disposition else { return self }

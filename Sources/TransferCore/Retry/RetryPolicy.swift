@@ -8,6 +8,8 @@ package struct RetryPolicy: Sendable, Hashable {
     package var firstDelay: Seconds
     /// Longest wait after any failure.
     package var longestDelay: Seconds
+    /// False: a task fails if there is no network, no address for the name, or no connection.
+    package var waitsForConnectivity = true
 
     package init(_ spec: RetryPolicySpec? = nil) {
         attempts = max(0, spec?.attempts ?? 0)

@@ -36,6 +36,14 @@ enum TransportFailures {
         }
     }
 
+    /// Whether the time ran out before there was a connection: libcurl has one code for this and for a silent server.
+    static func isConnecting(_ error: TransferError) -> Bool {
+        guard error.code == .networkTimeout, error.details["curl"] == 28,
+            let reason = error.details["reason"]?.stringValue
+        else { return false }
+        return ["onnect", "Resolving"].contains { reason.contains($0) }
+    }
+
     private static func connectRefused(_ message: String, _ name: String, isProxy: Bool) -> AttemptFailure {
         let text = message.lowercased()
         if text.contains("unreachable") || text.contains("no route") || text.contains("network is down") {

@@ -89,7 +89,7 @@ extension TaskSpec: WireObject {
             .optional(.oneOf(DigestAlgorithm.self), "Digest to send, if the protocol supports one.")
         case .s3: .optional(.object(S3Upload.self), "`s3Multipart`: presigned URLs; never shown again.")
         case .caFile, .clientCertificate, .tlsMinimumVersion, .timeoutIntervalForRequest, .timeoutIntervalForResource,
-            .retry, .durability, .allowsArbitraryLoads:
+            .retry, .durability, .allowsArbitraryLoads, .waitsForConnectivity:
             inherited(key)
         }
     }
@@ -124,7 +124,7 @@ extension SessionConfiguration: WireObject {
         case .waitsForConnectivity:
             .optional(
                 .boolean,
-                "Without a network tasks wait rather than fail. In `background` sessions they always do, regardless of this."
+                "False: a task fails at once (`network.*`) if there is no network, no address for the name, or no connection. `background` sessions always wait, regardless of this; others do so if this is true. A task's value wins."
             )
         case .sendsLaunchEvents:
             .optional(

@@ -56,6 +56,36 @@ import TransferStore
         await engine.shutdown()
     }
 
+    /// No background session has such tasks; `waitsForConnectivity` is false unless task or session say otherwise.
+    @Test(.timeLimit(.minutes(1)), arguments: [SessionKind.default, .ephemeral])
+    func aTaskThatDoesNotWaitFailsWithoutAConnection(kind: SessionKind) async throws {
+        let home = try ConfigurationFixture()
+        let fixture = try SupervisionFixture()
+        let engine = try SupervisionFixture.engine(in: home)
+        let supervision = try fixture.supervision(in: home, engine: engine)
+        let (key, now) = (SessionKey(owner: peer.uid, identifier: "volatile"), fixture.time.reading().wall)
+        try await fixture.store.write {
+            try $0.insertSession(SessionRecord(key: key, kind: kind, createdAt: now))
+        }
+        var specs = [TaskSpec(), TaskSpec()]
+        for index in specs.indices {
+            specs[index].url = "http://127.0.0.1:\(try ListeningSocket.freePort())/file"
+            specs[index].destination = Destination(path: home.root + "/\(index)")
+        }
+        specs[1].waitsForConnectivity = true
+        try await supervision.recover()
+        let added = try await supervision.adder.add(specs, session: key.identifier, by: peer)
+        try await supervision.start()
+        let (store, ids) = (fixture.store, added.map(\.id))
+        func status(_ id: TaskID) async throws -> TaskStatus? { try await store.read { try $0.task(id)?.status } }
+        #expect(try await eventually { try await status(ids[0])?.state == .failed })
+        #expect(try await eventually { try await status(ids[1])?.state == .waiting })
+        let failed = try await status(ids[0])
+        #expect(failed?.error?.code == .networkConnect && failed?.attempts == 1, "\(failed as Any)")
+        await supervision.stop()
+        await engine.shutdown()
+    }
+
     /// The next claim can share the commit of an end: when that is durable, the slot is free and the run still there.
     @Test(.timeLimit(.minutes(1)))
     func anEndGivesItsSlotBackBeforeItIsDurable() async throws {

@@ -14,13 +14,15 @@ enum StateTable {
         error: TransferError(.networkLost, "The connection broke."), disposition: .transient(after: nil))
 
     static func failed(
-        _ disposition: AttemptFailure.Disposition, _ code: ErrorCode = .networkLost, attempts: Int = 0
+        _ disposition: AttemptFailure.Disposition, _ code: ErrorCode = .networkLost, attempts: Int = 0,
+        waitsForConnectivity: Bool = true
     ) -> TaskEvent {
         var spec = RetryPolicySpec()
         spec.attempts = attempts
+        var policy = RetryPolicy(spec)
+        policy.waitsForConnectivity = waitsForConnectivity
         return .attemptFailed(
-            AttemptFailure(error: TransferError(code, "It failed."), disposition: disposition), RetryPolicy(spec),
-            jitter: 0.5)
+            AttemptFailure(error: TransferError(code, "It failed."), disposition: disposition), policy, jitter: 0.5)
     }
 
     static let rows: [Row] = [
@@ -35,6 +37,9 @@ enum StateTable {
             prepare: { ($0.budgetUsed, $0.unresolvedSince) = (1301, 1000) }),
         Row(name: "attemptFailed, disk", event: failed(.disk, .diskFull)),
         Row(name: "attemptFailed, network", event: failed(.network, .networkConnect)),
+        Row(
+            name: "attemptFailed, no network, name or connection, `waitsForConnectivity` is false",
+            event: failed(.network, waitsForConnectivity: false)),
         Row(name: "attemptFailed, permanent", event: failed(.permanent, .httpStatus)),
         Row(name: "attemptFailed, transient, wrong length", event: failed(.transient(after: nil), .integrityLength)),
         Row(name: "integrityFailed, first time", event: .integrityFailed(TransferError(.integrityChecksum, "Wrong."))),

@@ -54,6 +54,18 @@ struct EffectivePolicyTests {
         #expect(policy.network.tlsMinimumVersion == .v13)
     }
 
+    /// As in URLSession: a background session always waits.
+    @Test(arguments: [nil, true, false] as [Bool?], [nil, true, false] as [Bool?])
+    func onlyOtherThanBackgroundSessionsFailForWantOfConnectivity(task: Bool?, session: Bool?) {
+        var (spec, configuration) = (TaskSpec(), SessionConfiguration())
+        spec.waitsForConnectivity = task
+        configuration.waitsForConnectivity = session
+        for kind in [SessionKind.background, .default, .ephemeral] {
+            let policy = EffectivePolicy(spec: spec, session: configuration, kind: kind)
+            #expect(policy.retry.waitsForConnectivity == (kind == .background || task ?? session ?? false))
+        }
+    }
+
     @Test func theSessionIsInherited() {
         let policy = policy(
             { _ in },

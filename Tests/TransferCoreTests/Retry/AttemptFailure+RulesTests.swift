@@ -20,6 +20,27 @@ struct AttemptFailureRulesTests {
         #expect(failure(.networkLost, told).withoutNetwork.disposition == told)
     }
 
+    /// Every code with every disposition; timeouts by what libcurl says of them.
+    @Test func aFailureIsUnconnectedWithoutNetworkNameOrConnection() {
+        for code in ErrorCode.allCases {
+            #expect(failure(code, .network).isUnconnected)
+            for disposition in [AttemptFailure.Disposition.disk, .permanent] {
+                #expect(!failure(code, disposition).isUnconnected)
+            }
+            for after in [nil, 5] as [Seconds?] {
+                #expect(
+                    failure(code, .transient(after: after)).isUnconnected
+                        == [.networkDNS, .networkConnect].contains(code))
+            }
+        }
+        func timeout(_ reason: String, proxy: String? = nil) -> Bool {
+            TransportFailures.classify(code: 28, message: reason, host: "h", proxy: proxy).isUnconnected
+        }
+        #expect(timeout("Connection timeout after 30000 ms") && timeout("Connection timed out", proxy: "p:1"))
+        #expect(timeout("Resolving timed out after 30000 milliseconds"))
+        #expect(!timeout("Operation timed out after 1000 milliseconds with 0 bytes received"))
+    }
+
     @Test func aDiskThatLooksWellIsTriedAgainLikeAnythingElse() {
         let gone = LocalFailures.classify(errno: 2, operation: "open")
         #expect(gone.disposition == .disk)

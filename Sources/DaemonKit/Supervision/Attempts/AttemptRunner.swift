@@ -51,7 +51,8 @@ final class AttemptRunner: Sendable {
         let policy = policies.policy(of: record, in: session)
         let proxy = policy.network.proxy
         let run = TransferRun(
-            record, startedAt: startedAt, directHost: TaskPolicies.directHost(of: record, proxy: proxy)
+            record, startedAt: startedAt, waitsForConnectivity: policy.retry.waitsForConnectivity,
+            directHost: TaskPolicies.directHost(of: record, proxy: proxy)
         ) { [gates, host = record.host, owner = record.session.owner, id = record.id] in
             gates.hostAnswered(host, owner: owner, task: id, startedAt: startedAt)
         }

@@ -35,6 +35,7 @@ final class TransferRun: Sendable {
     let host: String
     let priority: Double
     let position: Double
+    let waitsForConnectivity: Bool
     /// When it got its slot, in milliseconds of the boot clock.
     let startedAt: Int64
     /// Host the connection goes to, where no proxy stands between.
@@ -50,11 +51,13 @@ final class TransferRun: Sendable {
     ///   - directHost: found out when it is asked for.
     ///   - hostAnswered: called on any thread, for the first good answer.
     init(
-        _ record: TaskRecord, startedAt: Int64 = 0, directHost: @autoclosure @escaping @Sendable () -> String?,
+        _ record: TaskRecord, startedAt: Int64 = 0, waitsForConnectivity: Bool = true,
+        directHost: @autoclosure @escaping @Sendable () -> String?,
         hostAnswered: @escaping @Sendable () -> Void
     ) {
         findDirectHost = directHost
         self.startedAt = startedAt
+        self.waitsForConnectivity = waitsForConnectivity
         tellAnswered = hostAnswered
         task = record.id
         kind = record.spec.kind

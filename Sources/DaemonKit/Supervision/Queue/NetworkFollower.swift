@@ -22,9 +22,7 @@ struct NetworkFollower: Sendable {
             logger.notice("network", metadata: ["state": "\(state.isUp ? "up" : "changed")"])
             for run in runs.all {
                 guard let host = run.directHost, !state.isReachable(host: host) else { continue }
-                let next = time.reading().wall.advanced(by: TaskMachine.recheckDelay)
-                let error = TransferError(.networkLost, "No network leads to \(host) now.")
-                run.requestAbort(.transition(.blocked(.network, error, nextAttemptAt: next)))
+                run.requestAbort(.transition(lost(run, host)))
             }
             do {
                 let known = try await store.read { try $0.sessions(owner: nil) }
@@ -39,6 +37,16 @@ struct NetworkFollower: Sendable {
                 logger.retried("cannot wake tasks that wait for the network", error)
             }
         }
+    }
+
+    /// What becomes of a run to whose host no network leads.
+    private func lost(_ run: TransferRun, _ host: String) -> TaskEvent {
+        let error = TransferError(.networkLost, "No network leads to \(host) now.")
+        guard run.waitsForConnectivity else {
+            return .attemptFailed(AttemptFailure(error: error, disposition: .permanent), RetryPolicy(), jitter: 0)
+        }
+        let next = time.reading().wall.advanced(by: TaskMachine.recheckDelay)
+        return .blocked(.network, error, nextAttemptAt: next)
     }
 
     /// Follows the files that say how names are resolved: tasks whose host had no address are tried at once.
