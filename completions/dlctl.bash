@@ -186,7 +186,7 @@ _dlctl() {
 
 _dlctl_add() {
     repeating_flags=()
-    non_repeating_flags=(-g --globoff -w --wait --preserve-time --paused --password-stdin --netrc --system --json --quiet -q --no-start --version -h --help)
+    non_repeating_flags=(-g --globoff -w --wait --preserve-time --paused --password-stdin --netrc --accept-any-status --system --json --quiet -q --no-start --version -h --help)
     repeating_options=(-i --input --metalink --mirror --tag -H --header)
     non_repeating_options=(-o --output -d --directory --on-conflict --checksum -x --connections --resume-data -s --session --priority --limit --at --deadline --retry --timeout --max-time --description --client-token -A --user-agent --referer -u --user --password-file --bearer-file --bearer-env --netrc-file --proxy --proxy-file --ca-file --cert --key --tls-min --http-version --socket)
     __dlctl_offer_flags_options -1
@@ -324,7 +324,7 @@ _dlctl_add() {
 
 _dlctl_upload() {
     repeating_flags=()
-    non_repeating_flags=(-w --wait --optimistic --paused --password-stdin --netrc --system --json --quiet -q --no-start --version -h --help)
+    non_repeating_flags=(-w --wait --optimistic --paused --password-stdin --netrc --accept-any-status --system --json --quiet -q --no-start --version -h --help)
     repeating_options=(--field --metadata --tag -H --header)
     non_repeating_options=(--protocol -X --method --form --file-name --content-type --interop-version --send-checksum --s3 -s --session --priority --limit --at --deadline --retry --timeout --max-time --description --client-token -A --user-agent --referer -u --user --password-file --bearer-file --bearer-env --netrc-file --proxy --proxy-file --ca-file --cert --key --tls-min --http-version --socket)
     __dlctl_offer_flags_options -1
@@ -470,7 +470,7 @@ _dlctl_upload() {
 
 _dlctl_fetch() {
     repeating_flags=()
-    non_repeating_flags=(-f --fail --paused --password-stdin --netrc --system --json --quiet -q --no-start --version -h --help)
+    non_repeating_flags=(-f --fail --paused --password-stdin --netrc --accept-any-status --system --json --quiet -q --no-start --version -h --help)
     repeating_options=(--tag -H --header)
     non_repeating_options=(-X --method -d --data -o --output -s --session --priority --limit --at --deadline --retry --timeout --max-time --description --client-token -A --user-agent --referer -u --user --password-file --bearer-file --bearer-env --netrc-file --proxy --proxy-file --ca-file --cert --key --tls-min --http-version --socket)
     __dlctl_offer_flags_options 1

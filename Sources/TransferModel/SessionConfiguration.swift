@@ -60,6 +60,8 @@ public struct SessionConfiguration: Hashable, Sendable {
     public var clientCertificate: ClientCertificate?
     /// False refuses unencrypted transfers.
     public var allowsArbitraryLoads: Bool?
+    /// Every final HTTP answer completes a task.
+    public var acceptsAnyStatus: Bool?
     /// Means nothing in a `background` session.
     public var waitsForConnectivity: Bool?
     public var isDiscretionary: Bool?
@@ -93,8 +95,9 @@ extension SessionConfiguration: Codable {
     public enum CodingKeys: String, CodingKey, CaseIterable {
         case timeoutIntervalForRequest, timeoutIntervalForResource, httpMaximumConnectionsPerHost,
             httpAdditionalHeaders, requestCachePolicy, httpCookieAcceptPolicy, httpShouldSetCookies, proxy,
-            tlsMinimumVersion, caFile, clientCertificate, allowsArbitraryLoads, waitsForConnectivity,
-            isDiscretionary, allowsExpensiveNetworkAccess, allowsConstrainedNetworkAccess, sendsLaunchEvents,
+            tlsMinimumVersion, caFile, clientCertificate, allowsArbitraryLoads, acceptsAnyStatus,
+            waitsForConnectivity, isDiscretionary, allowsExpensiveNetworkAccess, allowsConstrainedNetworkAccess,
+            sendsLaunchEvents,
             subscriber, launch, launchInterval, directory, conflictPolicy, maximumConcurrentTasks,
             downloadRateLimit, uploadRateLimit, schedule, retry, connectionsPerDownload, durability
     }
@@ -113,6 +116,7 @@ extension SessionConfiguration: Codable {
         caFile = try fields.value(.caFile)
         clientCertificate = try fields.value(.clientCertificate)
         allowsArbitraryLoads = try fields.value(.allowsArbitraryLoads)
+        acceptsAnyStatus = try fields.value(.acceptsAnyStatus)
         waitsForConnectivity = try fields.value(.waitsForConnectivity)
         isDiscretionary = try fields.value(.isDiscretionary)
         allowsExpensiveNetworkAccess = try fields.value(.allowsExpensiveNetworkAccess)
@@ -147,6 +151,7 @@ extension SessionConfiguration: Codable {
         try container.encodeIfPresent(caFile, forKey: .caFile)
         try container.encodeIfPresent(clientCertificate, forKey: .clientCertificate)
         try container.encodeIfPresent(allowsArbitraryLoads, forKey: .allowsArbitraryLoads)
+        try container.encodeIfPresent(acceptsAnyStatus, forKey: .acceptsAnyStatus)
         try container.encodeIfPresent(waitsForConnectivity, forKey: .waitsForConnectivity)
         try container.encodeIfPresent(isDiscretionary, forKey: .isDiscretionary)
         try container.encodeIfPresent(allowsExpensiveNetworkAccess, forKey: .allowsExpensiveNetworkAccess)
@@ -198,6 +203,7 @@ extension SessionConfiguration {
             case .caFile: take(key, \.caFile)
             case .clientCertificate: take(key, \.clientCertificate)
             case .allowsArbitraryLoads: take(key, \.allowsArbitraryLoads)
+            case .acceptsAnyStatus: take(key, \.acceptsAnyStatus)
             case .waitsForConnectivity: take(key, \.waitsForConnectivity)
             case .isDiscretionary: take(key, \.isDiscretionary)
             case .allowsExpensiveNetworkAccess: take(key, \.allowsExpensiveNetworkAccess)

@@ -59,6 +59,8 @@ public struct TaskSpec: Hashable, Sendable {
     public var allowsArbitraryLoads: Bool?
     /// Means nothing in a `background` session.
     public var waitsForConnectivity: Bool?
+    /// Every final HTTP answer completes the task.
+    public var acceptsAnyStatus: Bool?
     public var requestCachePolicy: String?
 
     public init() {}
@@ -72,7 +74,7 @@ extension TaskSpec: Codable {
             connections, proxy, username, password, bearer, netrc, httpVersion, preserveTime, description,
             tags, clientToken, resumeData, caFile, clientCertificate, tlsMinimumVersion,
             timeoutIntervalForRequest, timeoutIntervalForResource, retry, durability, allowsArbitraryLoads,
-            waitsForConnectivity, requestCachePolicy
+            waitsForConnectivity, acceptsAnyStatus, requestCachePolicy
     }
 
     public init(from decoder: any Decoder) throws {
@@ -126,6 +128,7 @@ extension TaskSpec: Codable {
             case .durability: durability = try field.value()
             case .allowsArbitraryLoads: allowsArbitraryLoads = try field.value()
             case .waitsForConnectivity: waitsForConnectivity = try field.value()
+            case .acceptsAnyStatus: acceptsAnyStatus = try field.value()
             case .requestCachePolicy: requestCachePolicy = try field.value()
             }
         }
@@ -183,6 +186,7 @@ extension TaskSpec: Codable {
         try fields.write(durability, .durability)
         try fields.write(allowsArbitraryLoads, .allowsArbitraryLoads)
         try fields.write(waitsForConnectivity, .waitsForConnectivity)
+        try fields.write(acceptsAnyStatus, .acceptsAnyStatus)
         try fields.write(requestCachePolicy, .requestCachePolicy)
     }
 }

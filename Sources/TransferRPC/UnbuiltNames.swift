@@ -53,7 +53,7 @@ extension TaskSpec {
             .connections, .proxy, .username, .password, .bearer, .netrc,
             .httpVersion, .preserveTime, .description, .tags, .clientToken, .resumeData, .caFile, .clientCertificate,
             .tlsMinimumVersion, .timeoutIntervalForRequest, .timeoutIntervalForResource, .retry, .durability,
-            .allowsArbitraryLoads, .waitsForConnectivity:
+            .allowsArbitraryLoads, .acceptsAnyStatus, .waitsForConnectivity:
             false
         }
     }
@@ -71,7 +71,8 @@ extension SessionConfiguration {
         case .allowsConstrainedNetworkAccess: allowsConstrainedNetworkAccess != nil
         case .timeoutIntervalForRequest, .timeoutIntervalForResource, .httpMaximumConnectionsPerHost,
             .httpAdditionalHeaders, .proxy, .tlsMinimumVersion, .caFile, .clientCertificate, .allowsArbitraryLoads,
-            .waitsForConnectivity, .sendsLaunchEvents, .subscriber, .launch, .launchInterval, .directory,
+            .acceptsAnyStatus, .waitsForConnectivity, .sendsLaunchEvents, .subscriber, .launch, .launchInterval,
+            .directory,
             .conflictPolicy, .maximumConcurrentTasks, .downloadRateLimit, .uploadRateLimit, .schedule, .retry,
             .connectionsPerDownload, .durability:
             false
@@ -83,7 +84,8 @@ extension SessionConfiguration {
 public enum Feature: String, CaseIterable, Sendable {
     case download, resume, resumeData, segments, mirrors, pieces, checksum, events, durableSubscribers, launchEvents,
         schedule,
-        rateLimits, priorities, proxies, clientCertificates, netrc, relaxed, waitsForConnectivity
+        rateLimits, priorities, proxies, clientCertificates, netrc, relaxed, waitsForConnectivity,
+        acceptsAnyStatus
     case sessionsBackground = "sessions.background"
     case http, https, http2, ftp, ftps, sftp, file, data
     case upload, dataTasks, requestBodies

@@ -161,6 +161,7 @@ final class Checker: @unchecked Sendable {
         guard proven[path] != stamp else { return }
         let bytes = try world.content(of: world.folder + path)
         let isServed = resources.contains { resource in
+            if resource == Client.refusal { return bytes.isEmpty }
             let served = world.resources[resource]
             return served.versions.contains { served.content($0) == bytes }
         }

@@ -59,7 +59,7 @@ extension Client {
     /// To another host that has the file, or to another file: of two not one byte may be mixed.
     private func retarget(_ id: TaskID) -> UpdateTask.Parameters {
         let name = tasks[id]?.file ?? ""
-        let known = wanted[name]?.sorted() ?? []
+        let known = wanted[name]?.filter { $0 != Self.refusal }.sorted() ?? []
         let resource =
             world.random.chance(700) && !known.isEmpty
             ? known[world.random.below(known.count)] : world.random.below(world.resources.count)

@@ -29,6 +29,8 @@ final class Client: @unchecked Sendable {
     private(set) var changes = 0
     /// By name of the wanted file: resources that it may be of.
     var wanted: [String: Set<Int>] = [:]
+    /// Stands among them for the empty body of a refusal, which a task may take for its answer.
+    static let refusal = -1
     /// Of files that are sent.
     var sources: [Source] = []
     var made = 0

@@ -126,7 +126,7 @@ final class ScriptedNetwork: ExchangePerforming, @unchecked Sendable {
         let fault = world.hazards.contains(.network) ? world.random.below(100) : 99
         let resource = world.resources[number]
         if world.isDown(resource.host) { return ended(.transport(code: 7, message: "connection refused")) }
-        if resource.isSick, world.hasBadServers { return sick(exchange) }
+        if resource.isSick, world.hasBadServers { return await sick(exchange, part, segment, context) }
         if resource.slowness > 0, world.hasBadServers {
             guard await pass(atMost: resource.slowness * 1000) else { return ended(.aborted) }
         }
@@ -168,17 +168,21 @@ final class ScriptedNetwork: ExchangePerforming, @unchecked Sendable {
     }
 
     /// The server answers 500 for this URL.
-    private func sick(_ exchange: Exchange) -> ExchangeOutcome {
+    private func sick(
+        _ exchange: Exchange, _ part: PartFile, _ segment: Segment?, _ context: TransferContext
+    ) async -> ExchangeOutcome {
         if world.plant == .sick {
             return ExchangeOutcome(
                 end: .transport(code: 7, message: "connection refused"), offset: exchange.startOffset)
         }
         let head = refusal(500, "X", "y", exchange.url)
-        guard case .stop(let reason) = exchange.judge.judge(head) else {
-            world.violate("a 500 was accepted")
-            return ExchangeOutcome(end: .aborted, offset: exchange.startOffset)
+        switch exchange.judge.judge(head) {
+        case .stop(let reason):
+            return ExchangeOutcome(end: .stopped(reason), head: head, offset: exchange.startOffset)
+        case .accept(let acceptance):
+            let way = ScriptedBody(world, self, files, part, segment, acceptance, head, context)
+            return await way.receive([], cutAfter: nil)
         }
-        return ExchangeOutcome(end: .stopped(reason), head: head, offset: exchange.startOffset)
     }
 
     private func refusal(_ status: Int, _ name: String, _ value: String, _ url: String) -> ResponseHead {

@@ -13,6 +13,8 @@ package struct EffectivePolicy: Sendable {
     package var rateLimit: ByteRate
     package var sessionHeaders: [HeaderField]
     package var connections: ConnectionPolicy
+    /// Every final HTTP answer completes the task.
+    package var acceptsAnyStatus: Bool
 
     package static let defaultRequestTimeout: Seconds = 60
     package static let defaultResourceTimeout = Seconds(7 * 86_400)
@@ -29,6 +31,7 @@ package struct EffectivePolicy: Sendable {
         preserveTime = spec.preserveTime ?? false
         rateLimit = spec.rateLimit ?? .unlimited
         sessionHeaders = session.httpAdditionalHeaders ?? []
+        acceptsAnyStatus = spec.acceptsAnyStatus ?? session.acceptsAnyStatus ?? false
         connections = (spec.connections ?? session.connectionsPerDownload).map { .fixed($0) } ?? .automatic
     }
 

@@ -18,6 +18,7 @@ package struct HTTPDownload: TransferStrategy {
     @Boxed private var network: NetworkOptions
     private let now: Timestamp
     private let trustedDigest: Bool
+    private let acceptsAnyStatus: Bool
     /// Bytes held when the attempt began.
     private let startOffset: ByteCount
 
@@ -56,6 +57,7 @@ package struct HTTPDownload: TransferStrategy {
         _network = network == request.network ? request.$network : Boxed(wrappedValue: network)
         now = request.now
         trustedDigest = request.trustedDigest
+        acceptsAnyStatus = request.acceptsAnyStatus
         startOffset = request.checkpoint?.offset ?? 0
         held = request.checkpoint.flatMap { $0.offset > 0 ? HeldBytes($0, trustedDigest: request.trustedDigest) : nil }
         judge = HTTPJudge(held: nil, mayTryBareRange: false, now: request.now)
@@ -116,7 +118,9 @@ package struct HTTPDownload: TransferStrategy {
     private mutating func exchange(conditional: Bool) -> Exchange {
         var range = isSafe ? held?.rangeRequest : nil
         if !conditional { range?.ifRange = nil }
-        judge = HTTPJudge(held: range == nil ? nil : held, mayTryBareRange: range?.ifRange != nil, now: now)
+        judge = HTTPJudge(
+            held: range == nil ? nil : held, mayTryBareRange: range?.ifRange != nil, now: now,
+            acceptsAnyStatus: acceptsAnyStatus)
         var exchange = Exchange(url: url.requestURL, judge: judge, network: $network)
         exchange.method = method
         exchange.payload = payload

@@ -7,6 +7,8 @@ package struct HTTPJudge: ResponseJudge, Hashable {
     /// The request carried If-Range, so a 200 with the held validator deserves one try without.
     var mayTryBareRange: Bool
     var now: Timestamp
+    /// An answer of another status than a success is wanted too.
+    var acceptsAnyStatus = false
 
     package func judge(_ head: ResponseHead) -> Verdict {
         guard let status = head.status else {
@@ -22,8 +24,8 @@ package struct HTTPJudge: ResponseJudge, Hashable {
             case 206: return partial(head, length)
             case 204, 205: return held == nil ? whole(head, 0) : restart("no content")
             case 200..<300: return success(head, length)
-            case 416: return unsatisfied(head)
-            default: return .stop(failure(status, head))
+            case 416: return unsatisfied(head, length)
+            default: return other(status, head, length)
             }
         } catch {
             return .stop(.failure(error, retryAfter: nil))
@@ -87,10 +89,10 @@ package struct HTTPJudge: ResponseJudge, Hashable {
         let isMultipart = MessageFraming.mediaType(head)?.hasPrefix("multipart/byteranges") ?? false
         guard !isMultipart, ranges.count == 1, let text = ranges.first,
             case .range(let first, let last, let total) = ContentRange(text)
-        else { return held == nil ? Self.unasked(head) : restart("a part without a usable Content-Range") }
+        else { return held == nil ? unasked(head, length) : restart("a part without a usable Content-Range") }
         let expected = last - first + 1
         if let length, length != expected {
-            return held == nil ? Self.unasked(head) : restart("a part of another length than its Content-Range says")
+            return held == nil ? unasked(head, length) : restart("a part of another length than its Content-Range says")
         }
         guard let held else { return unaskedPartial(head, first, expected, total) }
         guard first == held.offset else { return restart("a part that starts elsewhere") }
@@ -116,11 +118,12 @@ package struct HTTPJudge: ResponseJudge, Hashable {
     private func unaskedPartial(
         _ head: ResponseHead, _ first: ByteCount, _ expected: ByteCount, _ total: ByteCount?
     ) -> Verdict {
-        guard first == 0, let total, total == expected else { return Self.unasked(head) }
+        guard first == 0, let total, total == expected else { return unasked(head, expected) }
         return whole(head, expected)
     }
 
-    private static func unasked(_ head: ResponseHead) -> Verdict {
+    private func unasked(_ head: ResponseHead, _ length: ByteCount?) -> Verdict {
+        if acceptsAnyStatus { return other(206, head, length) }
         let host = FailureClassifier.host(of: head.url)
         return .stop(
             .failure(
@@ -133,8 +136,8 @@ package struct HTTPJudge: ResponseJudge, Hashable {
 
     // MARK: others
 
-    private func unsatisfied(_ head: ResponseHead) -> Verdict {
-        guard let held else { return .stop(failure(416, head)) }
+    private func unsatisfied(_ head: ResponseHead, _ length: ByteCount?) -> Verdict {
+        guard let held else { return other(416, head, length) }
         // Also where another length was announced: that of the range is of what is really there.
         guard Self.unsatisfiedTotal(head) == held.offset, held.isConfirmed(by: MessageFraming.validators(head))
         else { return restart("no such range") }
@@ -147,6 +150,18 @@ package struct HTTPJudge: ResponseJudge, Hashable {
             case .unsatisfied(let total) = ContentRange(text)
         else { return nil }
         return total
+    }
+
+    /// Not what was asked for: the attempt fails, or this is the answer. As nothing in it is of the file, nothing of it
+    /// is ever continued.
+    private func other(_ status: Int, _ head: ResponseHead, _ length: ByteCount?) -> Verdict {
+        guard acceptsAnyStatus else { return .stop(failure(status, head)) }
+        // The length is of what has not changed (RFC 9110 section 8.6).
+        let length = status == 304 ? 0 : length
+        return .accept(
+            Acceptance(
+                offset: 0, truncate: true, expected: length, total: length,
+                contentCoding: MessageFraming.contentCoding(head)))
     }
 
     private func failure(_ status: Int, _ head: ResponseHead) -> StopReason {

@@ -18,6 +18,8 @@ package struct StrategyRequest: Sendable {
     package var nonce: String?
     /// Longest answer of a data request.
     package var dataLimit = ByteCount(Int64(Bounds.dataAnswer))
+    /// Every final HTTP answer is what the task is for, whatever its status.
+    package var acceptsAnyStatus = false
     /// The mirror that is asked, as a checkpoint names it; nil = the task's own URL.
     package var origin: String?
 
@@ -119,11 +121,12 @@ package enum StrategyRegistry {
 
     /// The strategy for a download of several parts at once, or of one that has gaps; nil if that is not possible or
     /// one stream from one place is all that is wanted.
+    /// One that takes any answer takes the first: parts would be answers too.
     /// - Parameter others: further places that parts may be asked from, under a digest of the whole file.
     package static func segmented(
         for request: StrategyRequest, beside others: OtherOrigins? = nil, _ policy: ConnectionPolicy
     ) throws(TransferError) -> SegmentedDownload? {
-        guard request.spec.kind == .download, request.spec.body == nil,
+        guard request.spec.kind == .download, request.spec.body == nil, !request.acceptsAnyStatus,
             policy.most > 1 || request.checkpoint?.ranges.isEmpty == false || request.spec.mirrors?.isEmpty == false
         else { return nil }
         guard let single = try httpDownload(for: request), single.isSafe else { return nil }
@@ -158,7 +161,10 @@ extension StrategyRegistry {
     ) throws(TransferError) -> any TransferStrategy<UploadResult> {
         switch url.scheme {
         case .http, .https:
-            return try request.spec.kind == .data ? DataRequest(request, url) : httpUpload(request, url)
+            guard request.spec.kind == .upload else { return try DataRequest(request, url) }
+            let strategy = try httpUpload(request, url)
+            return request.acceptsAnyStatus
+                ? AnyStatusUpload(strategy, size: request.source?.size ?? .zero) : strategy
         case .ftp, .ftps, .sftp, .file, .data:
             guard request.spec.kind == .upload else {
                 throw TransferError(

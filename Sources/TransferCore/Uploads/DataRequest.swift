@@ -7,6 +7,7 @@ package struct DataRequest: TransferStrategy {
     private let exchange: Exchange
     private let now: Timestamp
     private let limit: ByteCount
+    private let acceptsAnyStatus: Bool
     private let progressAtStart: UploadProgress
     package private(set) var upload: UploadProgress?
     package var progress: Acceptance? { nil }
@@ -22,6 +23,7 @@ package struct DataRequest: TransferStrategy {
         }
         now = request.now
         limit = request.dataLimit
+        acceptsAnyStatus = request.acceptsAnyStatus
         let headers = RequestHeaders.merge(
             session: request.sessionHeaders, task: request.spec.headers ?? [], owned: RequestHeaders.framing)
         try RequestHeaders.validate(headers)
@@ -57,6 +59,7 @@ package struct DataRequest: TransferStrategy {
         }
         switch status {
         case 200..<300, 304: return answered(outcome)
+        case _ where acceptsAnyStatus: return answered(outcome)
         default: return .failed(settle(FailureClassifier.answered(head, now: now), outcome))
         }
     }
@@ -75,7 +78,8 @@ package struct DataRequest: TransferStrategy {
 
     private mutating func answered(_ outcome: ExchangeOutcome) -> Step<UploadResult> {
         let announced = outcome.head.flatMap { try? MessageFraming.contentLength($0) } ?? 0
-        if outcome.isBodyTruncated || (method != "HEAD" && announced > limit) {
+        let hasBody = method != "HEAD" && outcome.head?.status != 304
+        if outcome.isBodyTruncated || (hasBody && announced > limit) {
             upload = nil
             return .failed(
                 FailureClassifier.permanent(

@@ -89,7 +89,8 @@ extension TaskSpec: WireObject {
             .optional(.oneOf(DigestAlgorithm.self), "Digest to send, if the protocol supports one.")
         case .s3: .optional(.object(S3Upload.self), "`s3Multipart`: presigned URLs; never shown again.")
         case .caFile, .clientCertificate, .tlsMinimumVersion, .timeoutIntervalForRequest, .timeoutIntervalForResource,
-            .retry, .durability, .allowsArbitraryLoads, .waitsForConnectivity:
+            .retry, .durability, .allowsArbitraryLoads, .acceptsAnyStatus,
+            .waitsForConnectivity:
             inherited(key)
         }
     }
@@ -120,6 +121,11 @@ extension SessionConfiguration: WireObject {
             .optional(
                 .boolean,
                 "False: unencrypted transfers fail with `policy.plaintext_refused`; default: true. A task's value wins."
+            )
+        case .acceptsAnyStatus:
+            .optional(
+                .boolean,
+                "True: every final HTTP response completes the task, whatever its status, and is not retried; default: false. Its body is delivered or kept as any other, and compared with `checksum` and `size`. Such a download uses one connection. A task's value wins."
             )
         case .waitsForConnectivity:
             .optional(

@@ -85,7 +85,8 @@ public struct TaskView: Hashable, Sendable {
             bytesExpected = -1
             bytesToSend = max(live?.bytesToSend ?? 0, record.source?.size.rawValue ?? 0)
             bytesSent =
-                status.state == .completed ? bytesToSend : live?.bytesSent ?? record.upload?.offset.rawValue ?? 0
+                status.state == .completed
+                ? record.result?.bytes.rawValue ?? bytesToSend : live?.bytesSent ?? record.upload?.offset.rawValue ?? 0
         case .download, .data:
             bytesReceived =
                 record.result?.bytes.rawValue ?? live?.bytesReceived ?? record.checkpoint?.held.rawValue ?? 0

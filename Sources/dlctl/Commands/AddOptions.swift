@@ -163,6 +163,10 @@ struct RequestOptions: ParsableArguments {
     @Option(help: ArgumentHelp("HTTP version.", valueName: "version"))
     var httpVersion: HTTPVersion?
 
+    @Flag(
+        help: "Take every HTTP status for an answer: a task completes with an error page too, and is not tried again.")
+    var acceptAnyStatus = false
+
     func validate() throws {
         if proxy != nil, proxyFile != nil { throw ValidationError("Use only one of --proxy and --proxy-file.") }
         if key != nil, cert == nil { throw ValidationError("--key needs --cert.") }

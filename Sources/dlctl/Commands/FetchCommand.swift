@@ -94,7 +94,7 @@ struct FetchCommand: DaemonCommand {
         if console.json { try console.value(task) }
         let body = FetchedBody(task: task, output: output, session: session)
         if task.state == .completed {
-            if !console.json || output != nil { try await body.deliver() }
+            if !console.json || output != nil, !fail || !body.isOfError { try await body.deliver() }
             return
         }
         if !console.json { console.complain(reason(task)) }

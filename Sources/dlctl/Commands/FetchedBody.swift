@@ -24,9 +24,12 @@ struct FetchedBody {
         await client.close()
     }
 
+    /// The server answered with another status than a success.
+    var isOfError: Bool { task.response?.status.map { !(200..<300).contains($0) } ?? false }
+
     /// What a server said with an error status, in the same place; nothing if there was no such answer.
     func deliverOfError() throws {
-        guard let response = task.response, let status = response.status, !(200..<300).contains(status) else { return }
+        guard let response = task.response, isOfError else { return }
         try checkCoding()
         let bytes = response.body.map(Self.bytes) ?? []
         if isToFile { try write(bytes) } else { try print(bytes, isFirst: true) }

@@ -92,7 +92,7 @@ extension SessionConfiguration.CodingKeys {
         case .timeoutIntervalForRequest, .timeoutIntervalForResource, .launchInterval: .seconds
         case .httpMaximumConnectionsPerHost, .maximumConcurrentTasks, .connectionsPerDownload: .count
         case .downloadRateLimit, .uploadRateLimit: .rate
-        case .httpShouldSetCookies, .allowsArbitraryLoads, .waitsForConnectivity, .isDiscretionary,
+        case .httpShouldSetCookies, .allowsArbitraryLoads, .acceptsAnyStatus, .waitsForConnectivity, .isDiscretionary,
             .allowsExpensiveNetworkAccess, .allowsConstrainedNetworkAccess, .sendsLaunchEvents:
             .flag
         case .requestCachePolicy, .httpCookieAcceptPolicy, .proxy, .caFile, .subscriber, .directory: .text

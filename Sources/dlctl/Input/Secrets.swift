@@ -21,6 +21,7 @@ struct Secrets {
         }
         spec.tlsMinimumVersion = options.tlsMin
         spec.httpVersion = options.httpVersion
+        if options.acceptAnyStatus { spec.acceptsAnyStatus = true }
     }
 
     /// The fields of `-H`; an empty text is ignored.

@@ -61,6 +61,7 @@ enum CommandWords {
         "url": "URL", "mirrors": "--mirror", "headers": "-H", "username": "--user", "password": "--user",
         "bearer": "--bearer-file", "netrc": "--netrc-file", "proxy": "--proxy", "caFile": "--ca-file",
         "clientCertificate": "--cert", "tlsMinimumVersion": "--tls-min", "httpVersion": "--http-version",
+        "acceptsAnyStatus": "--accept-any-status",
         "checksum": "--checksum", "destination": "-d",
         "destination.path": "-o", "destination.filename": "-o", "destination.directory": "-d",
         "conflictPolicy": "--on-conflict", "preserveTime": "--preserve-time", "connections": "-x",

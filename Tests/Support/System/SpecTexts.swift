@@ -20,7 +20,7 @@ package enum SpecTexts {
         .caFile: #""/c""#, .clientCertificate: #"{"certificate":"/c","key":"/k","password":"p"}"#,
         .tlsMinimumVersion: #""1.2""#, .timeoutIntervalForRequest: "1.5", .timeoutIntervalForResource: "600",
         .retry: #"{"attempts":3,"firstDelay":0.5,"longestDelay":1e2}"#, .durability: #""relaxed""#,
-        .allowsArbitraryLoads: "false", .waitsForConnectivity: "false",
+        .allowsArbitraryLoads: "false", .waitsForConnectivity: "false", .acceptsAnyStatus: "true",
         .requestCachePolicy: #""useProtocolCachePolicy""#,
     ]
 }

@@ -54,6 +54,12 @@ struct EffectivePolicyTests {
         #expect(policy.network.tlsMinimumVersion == .v13)
     }
 
+    @Test(arguments: [nil, true, false] as [Bool?], [nil, true, false] as [Bool?])
+    func anyStatusIsAcceptedByTheTaskElseItsSession(task: Bool?, session: Bool?) {
+        let policy = policy({ $0.acceptsAnyStatus = task }, { $0.acceptsAnyStatus = session })
+        #expect(policy.acceptsAnyStatus == (task ?? session ?? false))
+    }
+
     /// As in URLSession: a background session always waits.
     @Test(arguments: [nil, true, false] as [Bool?], [nil, true, false] as [Bool?])
     func onlyOtherThanBackgroundSessionsFailForWantOfConnectivity(task: Bool?, session: Bool?) {

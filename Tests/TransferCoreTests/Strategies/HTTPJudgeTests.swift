@@ -18,6 +18,47 @@ struct HTTPJudgeTests {
         if case .accept(let acceptance) = verdict { acceptance } else { nil }
     }
 
+    // MARK: Any status
+
+    /// Without held bytes every final status is an answer; only a success may ever be continued.
+    @Test(arguments: 200...599)
+    func whoAcceptsAnyStatusStopsAtNone(status: Int) {
+        let judge = HTTPJudge(held: nil, mayTryBareRange: false, now: reading().wall, acceptsAnyStatus: true)
+        let verdict = judge.judge(
+            head(status, ["Content-Length": "9", "ETag": "\"e\"", "Content-Encoding": "gzip", "Retry-After": "9"]))
+        let length: ByteCount = [204, 205, 304].contains(status) ? 0 : 9
+        let isSuccess = (200..<300).contains(status) && status != 206
+        #expect(
+            accepted(verdict)
+                == Acceptance(
+                    offset: 0, truncate: true, expected: length, total: length,
+                    validators: isSuccess ? Validators(etag: "\"e\"") : Validators(), contentCoding: "gzip"))
+    }
+
+    /// What answers our own range request is judged as ever where it is about the range; all else replaces what is held.
+    @Test(arguments: 200...599)
+    func anyStatusEndsWhatWasHeld(status: Int) {
+        let judge = HTTPJudge(held: strong, mayTryBareRange: true, now: reading().wall, acceptsAnyStatus: true)
+        let verdict = judge.judge(head(status, ["Content-Length": "9", "ETag": "\"b\""]))
+        switch status {
+        case 204, 205, 206, 416: #expect(isRestart(verdict))
+        default: #expect(accepted(verdict)?.truncate == true && accepted(verdict)?.offset == 0)
+        }
+        let same = judge.judge(head(416, ["Content-Range": "bytes */100", "ETag": "\"a\""]))
+        #expect(same == .stop(.complete))
+    }
+
+    @Test func aPartThatNobodyAskedForIsAnAnswerToo() {
+        let judge = HTTPJudge(held: nil, mayTryBareRange: false, now: reading().wall, acceptsAnyStatus: true)
+        for (range, length) in [("bytes 5-9/10", 5), ("bytes 0-4/10", 5), ("bytes 0-4/10", 4), ("x", 5)] {
+            let verdict = judge.judge(
+                head(206, ["Content-Range": range, "Content-Length": "\(length)", "ETag": "\"e\""]))
+            let length = ByteCount(Int64(length))
+            #expect(
+                verdict == .accept(Acceptance(offset: 0, truncate: true, expected: length, total: length)), "\(range)")
+        }
+    }
+
     // MARK: 206
 
     @Test func theRestOfTheSameVersionIsAccepted() {

@@ -4,6 +4,14 @@ import TransferModel
 @testable import TransferCore
 
 struct StrategyRegistryTests {
+    /// Parts would be answers too, and each might be the last.
+    @Test func whoAcceptsAnyStatusAsksForNoParts() throws {
+        var several = request()
+        #expect(try StrategyRegistry.segmented(for: several, .fixed(8)) != nil)
+        several.acceptsAnyStatus = true
+        #expect(try StrategyRegistry.segmented(for: several, .fixed(8)) == nil)
+    }
+
     @Test func plaintextIsRefusedWhereForbidden() {
         for url in ["http://example.org/", "ftp://example.org/f"] {
             var refused = request(url)

@@ -77,6 +77,25 @@ struct DataRequestTests {
         #expect(subject.after(answer(503, ["Retry-After": "2"])).failure?.disposition == .transient(after: 2))
     }
 
+    @Test(arguments: 200...599, ["GET", "POST"])
+    func anyStatusIsAnAnswerIfItIsWanted(status: Int, method: String) throws {
+        var wanted = prepared { $0.method = method }
+        wanted.acceptsAnyStatus = true
+        var subject = try Stepper(wanted)
+        let result = subject.after(answer(status, ["Retry-After": "2"], body: "why")).result
+        #expect(result?.head?.status == status && result?.body == Array("why".utf8))
+        subject = try Stepper(wanted)
+        var cut = answer(status, body: "w")
+        cut.end = .transport(code: 18, message: "")
+        #expect(subject.after(cut).failure?.error.code == .networkLost)
+    }
+
+    /// The length is of what has not changed.
+    @Test func anAnswerWithoutABodyIsNotTooLong() throws {
+        var subject = try Stepper(prepared())
+        #expect(subject.after(answer(304, ["Content-Length": "1001"])).result != nil)
+    }
+
     @Test func onlyIdempotentRequestsAreRepeated() throws {
         for (method, isRepeated) in [("GET", true), ("PUT", true), ("DELETE", true), ("POST", false), ("PATCH", false)]
         {

@@ -137,5 +137,6 @@ extension StrategyRequest {
             sharing: spec, pinned.$network,
             sessionHeaders: policy.sessionHeaders, now: time.reading().wall, source: record.source,
             upload: record.upload)
+        acceptsAnyStatus = policy.acceptsAnyStatus
     }
 }

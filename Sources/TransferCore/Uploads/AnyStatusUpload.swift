@@ -1,0 +1,34 @@
+import TransferModel
+
+/// An upload that any final answer completes: what its strategy would fail of because of a status is the result.
+///
+/// What a protocol itself does about a status (ask for the offset, begin anew, send smaller pieces) it still does.
+struct AnyStatusUpload: TransferStrategy {
+    private var strategy: any TransferStrategy<UploadResult>
+    private let size: ByteCount
+    /// Servers are asked what they can do with it: its answer is not that to the upload.
+    private static let inquiry = "OPTIONS"
+    private var method: String?
+
+    init(_ strategy: any TransferStrategy<UploadResult>, size: ByteCount) {
+        self.strategy = strategy
+        self.size = size
+    }
+
+    var progress: Acceptance? { strategy.progress }
+    var upload: UploadProgress? { strategy.upload }
+
+    mutating func next(after outcome: ExchangeOutcome?) -> Step<UploadResult> {
+        let held = strategy.upload?.offset ?? .zero
+        let step = strategy.next(after: outcome)
+        defer { method = step.exchange?.method }
+        guard case .failed(let failure) = step, let outcome, Self.isOfStatus(failure, outcome), method != Self.inquiry
+        else { return step }
+        return .finished(outcome.uploadResult(total: min(size, held + outcome.sent)))
+    }
+
+    private static func isOfStatus(_ failure: AttemptFailure, _ outcome: ExchangeOutcome) -> Bool {
+        guard case .head(_, let status) = UploadAnswer(outcome), !(200..<300).contains(status) else { return false }
+        return [.httpStatus, .authRequired, .authFailed, .permissionDenied].contains(failure.error.code)
+    }
+}
