@@ -50,6 +50,37 @@ extension EndToEnd.Downloading {
             #expect(scene.names.isEmpty)
         }
 
+        @Test(.timeLimit(.minutes(1)), arguments: [300, 304, 305, 306])
+        func otherStatusesAreNotFollowed(status: Int) async throws {
+            let scene = try await Scene()
+            scene.origin.serve("/file", .redirect(to: "/elsewhere", status: status))
+            let task = try await scene.probe.wait(for: try await scene.add(), "failed")
+            #expect(task.errorCode == "http.status", "\(task)")
+            #expect(task["error", "details", "status"] == .integer(Int64(status)))
+            #expect(scene.origin.requests("/elsewhere").isEmpty && scene.names.isEmpty)
+        }
+
+        @Test(
+            .timeLimit(.minutes(1)),
+            arguments: [
+                (303, "POST", "GET"), (303, "PUT", "GET"), (303, "HEAD", "HEAD"), (302, "POST", "GET"),
+                (302, "HEAD", "HEAD"), (302, "PUT", "PUT"), (307, "POST", "POST"), (308, "HEAD", "HEAD"),
+            ])
+        func aRedirectChoosesTheMethod(status: Int, method: String, followed: String) async throws {
+            let scene = try await Scene()
+            scene.origin.serve("/first", .redirect(to: "/second", status: status))
+            scene.origin.serve("/second", .status(200))
+            var spec: [String: JSONValue] = [
+                "kind": "data", "method": .string(method), "url": .string(scene.origin.url("/first")),
+            ]
+            if method != "HEAD" { spec["body"] = ["text": "x"] }
+            let id = try await scene.probe.add([.object(spec)])[0]
+            try await scene.probe.wait(for: id, "completed")
+            let second = try #require(scene.origin.requests("/second").first)
+            #expect(second.request.method == followed)
+            #expect(second.request.body.count == (["GET", "HEAD"].contains(followed) ? 0 : 1))
+        }
+
         @Test(.timeLimit(.minutes(1)))
         func aLoopEndsAtTheLimit() async throws {
             let scene = try await Scene()

@@ -132,11 +132,13 @@ struct RequestState: Sendable {
             details: ["url": .string(url.shown)])
     }
 
-    /// RFC 9110 sections 15.4.2 to 15.4.4: 301 and 302 turn POST into GET, 303 everything but HEAD.
+    /// RFC 9110 sections 15.4.2 to 15.4.4: 301 and 302 turn POST into GET, 303 everything but HEAD, and no body goes along.
     private mutating func rewriteMethod(_ status: Int) {
         let current = effectiveMethod
         let becomesGet =
-            status == 303 ? current != "HEAD" && current != "GET" : current == "POST" && [301, 302].contains(status)
+            status == 303
+            ? current != "HEAD" && (current != "GET" || sendsPayload)
+            : current == "POST" && [301, 302].contains(status)
         guard becomesGet else { return }
         becameGET = true
         method = nil
