@@ -126,6 +126,9 @@ public struct TaskRecord: Hashable, Sendable {
         self.host = host
         self.position = position
     }
+
+    /// A part file holds bytes that `retry` continues from, or `task.resumeData` hands over.
+    public var keepsPart: Bool { spec.kind == .download && (checkpoint?.held ?? .zero) > .zero }
 }
 
 /// One row of the durable log, or a progress event, which has no sequence number and is never stored.

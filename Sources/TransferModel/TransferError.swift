@@ -157,6 +157,8 @@ public struct TransferError: Error, Hashable, Sendable, CustomStringConvertible 
         didSet { if !code.mayVary { retryable = code.retryable } }
     }
     public var details: [String: JSONValue]
+    /// Of a task that failed: the bytes it received are kept.
+    public var resumable = false
 
     /// - Parameter retryable: counts where errors of this code may differ in it (`ErrorCode.mayVary`).
     public init(
@@ -198,13 +200,14 @@ extension TransferError {
 }
 
 extension TransferError: Codable {
-    public enum CodingKeys: String, CodingKey, CaseIterable { case code, message, retryable, details }
+    public enum CodingKeys: String, CodingKey, CaseIterable { case code, message, retryable, resumable, details }
 
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         code = try container.decode(ErrorCode.self, forKey: .code)
         message = try container.decodeIfPresent(String.self, forKey: .message) ?? code.summary
         retryable = try container.decodeIfPresent(Bool.self, forKey: .retryable) ?? code.retryable
+        resumable = try container.decodeIfPresent(Bool.self, forKey: .resumable) ?? false
         details = try container.decodeIfPresent([String: JSONValue].self, forKey: .details) ?? [:]
     }
 
@@ -213,6 +216,7 @@ extension TransferError: Codable {
         try container.encode(code, forKey: .code)
         try container.encode(message, forKey: .message)
         try container.encode(retryable, forKey: .retryable)
+        if resumable { try container.encode(resumable, forKey: .resumable) }
         try container.encode(JSONValue.object(details), forKey: .details)
     }
 }

@@ -245,6 +245,53 @@ extension EndToEnd.Serving {
         }
 
         @Test(.timeLimit(.minutes(1)))
+        func aFailureSaysWhetherItsPartIsKept() async throws {
+            let scene = try await Scene()
+            scene.origin.serve("/file", .good(resource, cutAfter: 3 << 20), .status(404), .good(resource))
+            let kept = try await scene.add()
+            let task = try await scene.probe.wait(for: kept, "failed")
+            #expect(task["error", "resumable"] == true, "\(task)")
+            let event = try #require(
+                try await scene.probe.storedEvents(["tasks": [.integer(kept)], "types": ["task.failed"]]).first)
+            #expect(event["error"] == task["error"])
+            let listed = try await scene.probe.call("task.list", ["ids": [.integer(kept)]])
+            #expect(listed["tasks"]?.arrayValue?.first?["error"] == task["error"])
+            let blob = try #require(try await scene.probe.call("task.resumeData", ["id": .integer(kept)])["resumeData"])
+            #expect(try await scene.probe.state(kept) == "failed")
+            let new = try await scene.probe.add([["resumeData": blob]])[0]
+            try await scene.probe.wait(for: new, "completed")
+            #expect(resource.content.matches(scene.file()))
+            #expect(scene.origin.requests("/file").last?.rangeStart == 3 << 20)
+
+            // Nothing came, or what came is dropped.
+            scene.origin.serve("/none", .status(404))
+            scene.origin.serve("/wrong", .good(resource))
+            let digest: JSONValue = ["algorithm": "sha-1", "value": .string(String(repeating: "0", count: 40))]
+            for id in [
+                try await scene.add("/none", to: "none"),
+                try await scene.add("/wrong", to: "wrong", ["checksum": digest]),
+            ] {
+                let task = try await scene.probe.wait(for: id, "failed")
+                #expect(task["error", "code"] != nil && task["error", "resumable"] == nil, "\(task)")
+            }
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func aCancelledTaskThatKeepsItsPartHasResumeData() async throws {
+            let scene = try await Scene()
+            scene.origin.serve("/file", .stalling(resource, at: 6 << 20, rate: 4 << 20), .good(resource))
+            let old = try await scene.add()
+            try await scene.probe.wait(for: old, bytes: 2 << 20)
+            #expect(try await scene.probe.control("cancel", old, ["keepPartial": true]))
+            let blob = try #require(try await scene.probe.call("task.resumeData", ["id": .integer(old)])["resumeData"])
+            #expect(try await scene.probe.state(old) == "cancelled")
+            let new = try await scene.probe.add([["resumeData": blob]])[0]
+            try await scene.probe.wait(for: new, "completed")
+            #expect((scene.origin.requests("/file").last?.rangeStart ?? 0) >= 2 << 20)
+            #expect(resource.content.matches(scene.file()))
+        }
+
+        @Test(.timeLimit(.minutes(1)))
         func aPartThatWentWithResumeDataIsNotTheOldTasksAnyMore() async throws {
             let scene = try await Scene()
             scene.origin.serve(

@@ -26,7 +26,9 @@ struct TransferErrorTests {
     }
 
     @Test func errorsSurviveARoundTrip() throws {
-        let error = TransferError(.httpStatus, "Gone.", retryable: true, details: ["status": 503, "a": [1, "b", nil]])
+        var error = TransferError(.httpStatus, "Gone.", retryable: true, details: ["status": 503, "a": [1, "b", nil]])
+        #expect(!String(decoding: try JSONEncoder().encode(error), as: UTF8.self).contains("resumable"))
+        error.resumable = true
         let again = try JSONDecoder().decode(TransferError.self, from: JSONEncoder().encode(error))
         #expect(again == error)
     }

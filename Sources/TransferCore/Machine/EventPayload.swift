@@ -41,9 +41,11 @@ package enum EventPayload {
 extension TransferError {
     /// The error as events and tasks show it; the same members as its Codable form.
     package var jsonValue: JSONValue {
-        .object([
+        var members: [String: JSONValue] = [
             "code": .string(code.rawValue), "message": .string(message), "retryable": .bool(retryable),
             "details": .object(details),
-        ])
+        ]
+        if resumable { members["resumable"] = true }
+        return .object(members)
     }
 }

@@ -316,6 +316,11 @@ extension TransferError: WireObject {
         case .code: .required(.string, "Cause; see Errors.")
         case .message: .required(.string, "What happened and what to do.")
         case .retryable: .required(.boolean, "Whether the same request may succeed later.")
+        case .resumable:
+            .optional(
+                .boolean,
+                "True: the task failed and the bytes it received are kept. `task.retry` continues from them, `task.resumeData` hands them over."
+            )
         case .details: .required(.map(.any), "Depends on the code.")
         }
     }

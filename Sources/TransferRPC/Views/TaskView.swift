@@ -108,6 +108,7 @@ public struct TaskView: Hashable, Sendable {
         verified = record.result?.verified
         response = record.response?.withoutSecrets
         error = status.error
+        if status.state == .failed, record.keepsPart { error?.resumable = true }
     }
 
     /// What a queued task waits for.

@@ -98,6 +98,12 @@ package struct TaskTransitions: Sendable {
         for index in events.indices where Self.tellsIdentity(events[index].type) {
             events[index].payload.merge(EventPayload.identity(of: record.spec)) { own, _ in own }
         }
+        if record.status.state == .failed, record.keepsPart, !step.discardsPart, var error = record.status.error {
+            error.resumable = true
+            for index in events.indices where events[index].type == .taskFailed {
+                events[index].payload["error"] = error.jsonValue
+            }
+        }
         return Decision(outcome: Outcome(record: record, effects: step.effects), change: change, events: events)
     }
 

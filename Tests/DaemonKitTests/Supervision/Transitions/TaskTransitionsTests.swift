@@ -1,6 +1,7 @@
 import Testing
 import TransferCore
 import TransferModel
+import TransferRPC
 import TransferStore
 
 @testable import DaemonKit
@@ -45,6 +46,22 @@ import TransferStore
         _ = try await fixture.apply(.cancel(keepPartial: false), to: task.id)
         #expect(try await fixture.events().suffix(2).map(\.type) == [.sessionDrained, .sessionInvalidated])
         #expect(try await fixture.store.read { try $0.session(key) }?.state == .invalidated)
+    }
+
+    @Test(arguments: [(5, ErrorCode.httpStatus, true), (0, .httpStatus, false), (5, .integrityLength, false)])
+    func aFailureSaysWhetherThePartIsKept(held: Int64, _ code: ErrorCode, isKept: Bool) async throws {
+        let fixture = try SupervisionFixture()
+        let task = try await fixture.add(hosts: ["a"])[0]
+        try await fixture.store.write {
+            try $0.setCheckpoint(task.id, Checkpoint(offset: ByteCount(held), partPath: "/p", device: 1, inode: 2))
+        }
+        _ = try await fixture.apply(.claimed, to: task.id)
+        let failure = AttemptFailure(error: TransferError(code, "No."), disposition: .permanent)
+        _ = try await fixture.apply(.attemptFailed(failure, RetryPolicy(), jitter: 0), to: task.id)
+        let event = try #require(try await fixture.events().last { $0.type == .taskFailed })
+        #expect(event.payload["error"]?["resumable"] == (isKept ? true : nil))
+        let record = try #require(try await fixture.store.read { try $0.task(task.id) })
+        #expect(TaskView(record).error?.resumable == isKept)
     }
 
     @Test func cancelForgetsTheCheckpointUnlessItIsKept() async throws {
