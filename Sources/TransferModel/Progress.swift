@@ -87,6 +87,8 @@ public struct ResponseInfo: Hashable, Sendable, Codable {
     public var statusText: String?
     /// Repeats are comma-joined (RFC 9110 section 5.3); names in the server's spelling, order kept.
     public var headers: [HeaderField]
+    /// True if there are more than `headers` has room for.
+    public var headersTruncated: Bool?
     public var mimeType: String?
     public var textEncoding: String?
     /// -1 if unknown.
@@ -98,7 +100,8 @@ public struct ResponseInfo: Hashable, Sendable, Codable {
     public var body: ResponseBody?
 
     public enum CodingKeys: String, CodingKey, CaseIterable {
-        case url, status, statusText, headers, mimeType, textEncoding, expectedLength, suggestedFilename,
+        case url, status, statusText, headers, headersTruncated, mimeType, textEncoding, expectedLength,
+            suggestedFilename,
             resumedFrom, body
     }
 
@@ -124,12 +127,25 @@ public struct ResponseInfo: Hashable, Sendable, Codable {
         try fields.write(status.map { Int64($0) }, .status)
         try fields.write(statusText, .statusText)
         try fields.write(headers, .headers)
+        try fields.write(headersTruncated, .headersTruncated)
         try fields.write(mimeType, .mimeType)
         try fields.write(textEncoding, .textEncoding)
         try fields.write(expectedLength, .expectedLength)
         try fields.write(suggestedFilename, .suggestedFilename)
         try fields.write(resumedFrom, .resumedFrom)
         try fields.write(body, .body)
+    }
+}
+
+/// The head of an answer as the server sent it: nothing masked, repeats in order. Holds secrets; for the task's owner alone.
+public struct WholeHead: Hashable, Sendable, Codable {
+    /// After redirects, with its query, without user info.
+    public var url: String
+    public var headers: [HeaderField]
+
+    public init(url: String, headers: [HeaderField]) {
+        self.url = url
+        self.headers = headers
     }
 }
 

@@ -21,11 +21,15 @@ struct TaskHandlers {
             let segments = isRunning ? services.reader.segments(record.id) : []
             let queueing = record.status.state == .queued ? await services.reader.queueing(of: record) : nil
             let trouble = isRunning ? await services.reader.silentDisk(of: record) : nil
-            return Self.view(record, services).with(queueing).with(trouble: trouble).with(
+            var view = Self.view(record, services).with(queueing).with(trouble: trouble).with(
                 segments: segments.map {
                     SegmentView($0.range, received: $0.received, active: $0.isActive, url: $0.url)
                 }, of: record
             )
+            if view.response?.headersTruncated == true, let head = try await services.reader.wholeHead(of: record.id) {
+                view.response?.show(head.headers)
+            }
+            return view
         }
         table.add(ListTasks.self, writing: ListedPage.self) { parameters, context in
             let query = try Self.query(parameters, scope: try context.scope(parameters.owner))

@@ -289,6 +289,8 @@ extension ResponseInfo: WireObject {
         case .status: .optional(.integer, "HTTP status.")
         case .statusText: .optional(.string, "The status in words.")
         case .headers: .required(HeaderField.wireType, "[name, value]; repeats are joined with commas.")
+        case .headersTruncated:
+            .optional(.boolean, "True in lists and events: there are more than 16 KiB of headers; `task.get` has all.")
         case .mimeType: .optional(.string, "Media type without parameters.")
         case .textEncoding: .optional(.string, "Its charset.")
         case .expectedLength: .required(.byteCount, "-1 if unknown.")

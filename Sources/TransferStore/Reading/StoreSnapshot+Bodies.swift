@@ -1,6 +1,12 @@
 import TransferModel
 
 extension StoreSnapshot {
+    /// The head of the last answer; nil if what is shown of it is all, or nothing came.
+    package func wholeHead(of id: TaskID) throws -> WholeHead? {
+        try text("SELECT head FROM response WHERE task = ? AND head IS NOT NULL", id.rawValue)
+            .map { try JSONColumn.decode($0) }
+    }
+
     /// Length of a kept body; nil if there is none.
     package func bodyLength(of id: TaskID, _ role: BodyRole) throws -> ByteCount? {
         try integer(

@@ -64,12 +64,15 @@ extension StoreTransaction {
     package func setResponse(_ id: TaskID, _ document: StoredDocument) throws {
         let text = try document.text ?? JSONColumn.encode(document.response)
         let statement = try connection.statement(Self.responseChange)
-        statement.bind(all: id.rawValue, text)
+        statement.bind(all: id.rawValue, text, document.head)
         try statement.runAndClear()
     }
 
     private static let responseChange = SQL(
-        "INSERT INTO response (task, document) VALUES (?, ?) ON CONFLICT (task) DO UPDATE SET document = excluded.document"
+        """
+        INSERT INTO response (task, document, head) VALUES (?, ?, ?) \
+        ON CONFLICT (task) DO UPDATE SET document = excluded.document, head = excluded.head
+        """
     )
 
     /// Stores where the task's file is to go from now on; `setSpec` stores the same in words.

@@ -136,10 +136,13 @@ package struct StoredDocument: Sendable {
     let response: ResponseInfo
     /// nil if it could not be written: who stores it says why.
     let text: String?
+    /// Of the head, if it is more than the response shows.
+    let head: String?
 
-    package init(_ response: ResponseInfo) {
+    package init(_ response: ResponseInfo, whole: WholeHead? = nil) {
         self.response = response
         text = try? JSONColumn.encode(response)
+        head = whole.flatMap { try? JSONColumn.encode($0) }
     }
 }
 

@@ -60,6 +60,7 @@ final class FakeSupervision: TaskAdding, TaskControlling, TaskUpdating, TaskRead
         TaskView.Queueing(reason: .host, explanation: "It does not answer.", nextAttemptAt: Sample.time)
     }
 
+    func wholeHead(of id: TaskID) async throws -> WholeHead? { try await store.read { try $0.wholeHead(of: id) } }
     func silentDisk(of record: TaskRecord) async -> String? { "Its disk does not answer." }
 
     func control(_ action: TaskAction, _ target: ControlTarget) async throws -> ControlResult {

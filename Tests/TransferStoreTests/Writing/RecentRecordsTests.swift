@@ -54,7 +54,7 @@ import TransferModel
 
     /// Whoever changes a row, by whatever statement.
     @Test(arguments: [
-        "UPDATE task SET position = 9", "DELETE FROM task", "INSERT INTO response VALUES (1, '{}')",
+        "UPDATE task SET position = 9", "DELETE FROM task", "INSERT INTO response (task, document) VALUES (1, '{}')",
         "INSERT INTO upload VALUES (1, '{}')", "INSERT INTO source VALUES (1, 1, 1, 1, 1)",
         "INSERT INTO checkpoint (task, part_offset, part_path, device, inode) VALUES (1, 0, '/p', 1, 1)",
     ])

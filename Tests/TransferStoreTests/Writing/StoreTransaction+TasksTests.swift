@@ -197,6 +197,19 @@ import TransferModel
         #expect(task?.response == nil)
     }
 
+    /// A later answer without more than it shows leaves nothing of an earlier one.
+    @Test func theWholeHeadIsOfTheLastAnswer() async throws {
+        let store = try fixture.open()
+        let id = try await store.add(newTask())
+        let whole = WholeHead(
+            url: "u?a=b", headers: [HeaderField("Set-Cookie", "a=1"), HeaderField("Set-Cookie", "b=2")])
+        try await store.write { try $0.setResponse(id, StoredDocument(ResponseInfo(url: "u"), whole: whole)) }
+        #expect(try await store.read { try $0.wholeHead(of: id) } == whole)
+        #expect(try await store.read { try $0.task(id) }?.response == ResponseInfo(url: "u"))
+        try await store.write { try $0.setResponse(id, ResponseInfo(url: "v")) }
+        #expect(try await store.read { try $0.wholeHead(of: id) } == nil)
+    }
+
     @Test func anUpdateFromAnotherStateChangesNothing() async throws {
         let store = try fixture.open()
         let id = try await store.add(newTask())

@@ -88,7 +88,7 @@ final class AttemptTools: Sendable {
         let transitions = transitions
         var notes = PendingNotes(record: record, time: time.reading().wall)
         if let head = answer.head {
-            notes.add(ResponseInfo(head, of: record, body: answer.body, isTruncated: answer.isBodyTruncated))
+            notes.add(ResponseInfo(head, of: record, body: answer.body, isTruncated: answer.isBodyTruncated), of: head)
         }
         let run = CompletedRun(
             record: record, result: result, duration: passed(since: active.startedAt), notes: notes,

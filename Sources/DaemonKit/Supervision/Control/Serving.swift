@@ -124,6 +124,8 @@ package protocol TaskReading: Sendable {
     /// Every running task, for progress events and `daemon.stats`.
     func progressSnapshot() -> [ProgressFigures]
     func throughput() -> Throughput
+    /// The head of the task's last answer; nil if what `task.list` shows of it is all.
+    func wholeHead(of id: TaskID) async throws -> WholeHead?
     /// A piece of a data task's kept response body.
     /// - Throws: `task.not_found`; `task.wrong_state` if none is kept.
     func body(_ id: TaskID, from offset: ByteCount, atMost length: ByteCount, for peer: Peer) async throws -> BodyPiece

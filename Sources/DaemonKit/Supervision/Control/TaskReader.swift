@@ -40,6 +40,8 @@ struct TaskReader: TaskReading {
     func live(_ id: TaskID) -> LiveFigures? { runs[id]?.figures() }
     func segments(_ id: TaskID) -> [SegmentFigures] { runs[id]?.segments ?? [] }
 
+    func wholeHead(of id: TaskID) async throws -> WholeHead? { try await store.read { try $0.wholeHead(of: id) } }
+
     func progressSnapshot() -> [ProgressFigures] {
         runs.all.map { ProgressFigures(task: $0.task, session: $0.session, live: $0.figures()) }
     }

@@ -52,9 +52,10 @@ struct PendingNotes: Sendable {
         mustBeStored = true
     }
 
-    mutating func add(_ response: ResponseInfo) {
+    /// - Parameter head: that `response` is of.
+    mutating func add(_ response: ResponseInfo, of head: ResponseHead) {
         // The event tells what the store keeps, but for a body: one text serves both.
-        let document = StoredDocument(response)
+        let document = StoredDocument(response, whole: WholeHead(head, beyond: response))
         changes.append(.response(document))
         add(
             .taskResponse, ["response": response.jsonValue],
@@ -63,7 +64,7 @@ struct PendingNotes: Sendable {
 
     mutating func add(_ head: ResponseHead, _ verdict: Verdict) {
         let response = ResponseInfo(head, requested: record.spec.url ?? "", verdict: verdict)
-        add(response)
+        add(response, of: head)
         guard case .accept(let acceptance) = verdict, acceptance.offset > .zero else { return }
         add(
             .taskResumed,

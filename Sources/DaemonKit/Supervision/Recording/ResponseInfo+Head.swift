@@ -12,17 +12,17 @@ extension ResponseInfo {
             }
         self.init(
             url: head.redirects > 0 ? URLRules.withoutSecrets(head.url) : URLRules.withoutCredentials(head.url),
-            status: head.status,
-            statusText: head.status.map { HTTPStatus.text($0) }, headers: Self.joined(head.headers),
+            status: head.status, statusText: head.status.map { HTTPStatus.text($0) },
             mimeType: contentType.map { MediaType.essence($0) },
             textEncoding: contentType.flatMap { MediaType.parameter("charset", of: $0) },
             expectedLength: total,
             suggestedFilename: FilenameRules.suggested(head: head, url: requested),
             resumedFrom: begin > .zero ? begin.rawValue : nil)
+        show(head.headers, atMost: Self.keptHeaderBytes)
     }
 
-    /// Most bytes of header fields that are kept of one answer: each attempt of a server that sends more would grow the
-    /// event log by what libcurl lets through, 300 KB.
+    /// Most bytes of header fields in lists and events: each attempt of a server that sends more would grow the event log
+    /// by what libcurl lets through, 300 KiB. `WholeHead` has them all.
     static let keptHeaderBytes = 16 << 10
 
     /// Fields that most answers have, and that tell no secret.
@@ -42,22 +42,26 @@ extension ResponseInfo {
 
     /// Repeats comma-joined (RFC 9110 section 5.3), in the order of first appearance; those that fit. Credentials are
     /// masked here already: the event that tells of an answer is stored as it is.
-    private static func joined(_ headers: [HeaderField]) -> [HeaderField] {
+    mutating func show(_ headers: [HeaderField], atMost limit: Int = .max) {
         var result: [HeaderField] = []
         result.reserveCapacity(headers.count)
-        var room = keptHeaderBytes
-        for header in headers {
+        var room = limit
+        headersTruncated = nil
+        for header in headers where !header.isNamed("set-cookie") {
             let size = header.name.utf8.count + header.value.utf8.count + 4
-            guard size <= room, !header.isNamed("set-cookie") else { continue }
+            guard size <= room else {
+                headersTruncated = true
+                continue
+            }
             room -= size
-            let value = shown(header)
+            let value = Self.shown(header)
             if let place = result.firstIndex(where: { $0.isNamed(header.name) }) {
                 result[place].value += ", " + value
             } else {
                 result.append(HeaderField(header.name, value))
             }
         }
-        return result
+        self.headers = result
     }
 
     /// What of the body remains coded is said by the file's name.
@@ -72,10 +76,19 @@ extension ResponseInfo {
         ]
         members["status"] = status.map { .integer(Int64($0)) }
         members["statusText"] = statusText.map { .string($0) }
+        members["headersTruncated"] = headersTruncated.map { .bool($0) }
         members["mimeType"] = mimeType.map { .string($0) }
         members["textEncoding"] = textEncoding.map { .string($0) }
         members["suggestedFilename"] = suggestedFilename.map { .string($0) }
         members["resumedFrom"] = resumedFrom.map { .integer($0) }
         return .object(members)
+    }
+}
+
+extension WholeHead {
+    /// nil if `response` shows all of it: as nearly all answers, it is stored once then.
+    init?(_ head: ResponseHead, beyond response: ResponseInfo) {
+        guard head.url != response.url || head.headers != response.headers else { return nil }
+        self.init(url: head.url, headers: head.headers)
     }
 }

@@ -46,11 +46,30 @@ import TransferModel
 
     @Test func aFloodOfHeadersIsCut() {
         let flood = (0..<400).map { HeaderField("X-\($0)", String(repeating: "a", count: 1000)) }
-        let kept = info(flood + [HeaderField("ETag", "\"1\"")]).headers
+        var info = info(flood + [HeaderField("ETag", "\"1\"")])
+        let kept = info.headers
         let bytes = kept.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count }
         #expect(bytes <= ResponseInfo.keptHeaderBytes)
         #expect(kept.first == flood.first)
         #expect(kept.contains(HeaderField("ETag", "\"1\"")))
+        #expect(info.headersTruncated == true && info.jsonValue["headersTruncated"] == true)
+        info.show(flood)
+        #expect(info.headers == flood && info.headersTruncated == nil)
+    }
+
+    /// Whatever is masked, joined, left out or cut is in the whole head; all else is not stored twice.
+    @Test(
+        arguments: [
+            ([HeaderField("A", "1"), HeaderField("ETag", "\"1\"")], false),
+            ([HeaderField("Set-Cookie", "a=1")], true), ([HeaderField("X-Auth-Token", "a")], true),
+            ([HeaderField("A", "1"), HeaderField("a", "2")], true), ([HeaderField("Location", "/a?token=b")], true),
+            ([HeaderField("A", String(repeating: "a", count: 20_000))], true),
+        ])
+    func theWholeHeadIsKeptIfMoreIsInIt(headers: [HeaderField], isMore: Bool) {
+        let head = ResponseHead(url: "https://h/f?a=b", status: 200, headers: headers)
+        let response = ResponseInfo(head, requested: head.url, verdict: .accept(Acceptance(offset: 0)))
+        let whole = WholeHead(head, beyond: response)
+        #expect(whole == (isMore ? WholeHead(url: head.url, headers: headers) : nil))
     }
 
     @Test func saysWhereTheBodyBegins() {

@@ -25,7 +25,7 @@ struct UnreadableTaskTests {
     /// One damaged row stands between two others.
     @Test(arguments: [
         "UPDATE task SET spec = '{\"url\":' WHERE id = 2", "UPDATE task SET error = '[' WHERE id = 2",
-        "INSERT INTO upload VALUES (2, '{}')", "INSERT INTO response VALUES (2, 'x')",
+        "INSERT INTO upload VALUES (2, '{}')", "INSERT INTO response (task, document) VALUES (2, 'x')",
     ])
     func theOthersAreClaimedAndItIsSetAside(_ damage: String) async throws {
         let ids = try await fixture.add(hosts: ["a", "b", "c"]).map(\.id)

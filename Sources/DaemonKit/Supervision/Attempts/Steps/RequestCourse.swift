@@ -121,7 +121,9 @@ final class RequestCourse: ExchangeCourse {
         var notes = PendingNotes(record: attempt.record, time: attempt.tools.time.reading().wall)
         if let unstored { notes.add(unstored.progress) }
         if let last, let head = last.head {
-            notes.add(ResponseInfo(head, of: attempt.record, body: last.body, isTruncated: last.isBodyTruncated))
+            let response = ResponseInfo(
+                head, of: attempt.record, body: last.body, isTruncated: last.isBodyTruncated)
+            notes.add(response, of: head)
         }
         return FailedRequest(failure: failure, notes: notes)
     }
