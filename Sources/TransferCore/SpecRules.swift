@@ -124,6 +124,7 @@ extension SpecRules {
             if let method = spec.method?.uppercased(), method == "HEAD" || method == "TRACE" {
                 throw bad("body", "a \(method) request has none (RFC 9110 section 9.3).")
             }
+            if body.size != nil { throw bad("body.size", "only answers have it; leave it out.") }
             let given = [body.text, body.base64, body.file].compactMap { $0 }.count
             guard given == 1 else { throw bad("body", "say exactly one of text, base64 and file.") }
             if let text = body.base64, Data(base64Encoded: text) == nil {

@@ -93,6 +93,8 @@ package enum Bounds {
     package static let subscriptions = 64
     /// Bytes of a data task's answer.
     package static let dataAnswer = 16 << 20
+    /// Of each body that `task.get` shows with `secrets`, and of a request's that is kept once it is sent.
+    package static let shownBody = 1 << 20
 
     /// Whether the digests of pieces are few enough to be named in one task.
     package static func allows(_ pieces: PieceDigests) -> Bool {

@@ -157,14 +157,17 @@ public struct ResponseBody: Hashable, Sendable, Codable {
     public var base64: String?
     /// True if there was more.
     public var truncated: Bool?
+    /// Bytes of a body that is not shown.
+    public var size: ByteCount?
 
     public enum CodingKeys: String, CodingKey, CaseIterable {
-        case text, base64, truncated
+        case text, base64, truncated, size
     }
 
-    public init(text: String? = nil, base64: String? = nil, truncated: Bool? = nil) {
+    public init(text: String? = nil, base64: String? = nil, truncated: Bool? = nil, size: ByteCount? = nil) {
         self.text = text
         self.base64 = base64
         self.truncated = truncated
+        self.size = size
     }
 }

@@ -160,13 +160,15 @@ public struct RequestBody: Hashable, Sendable {
     public var text: String?
     public var base64: String?
     public var file: String?
+    /// Only in answers: bytes of a body that is not shown.
+    public var size: ByteCount?
 
     public init() {}
 }
 
 extension RequestBody: Codable {
     public enum CodingKeys: String, CodingKey, CaseIterable {
-        case text, base64, file
+        case text, base64, file, size
     }
 
     public init(from decoder: any Decoder) throws {
@@ -174,6 +176,7 @@ extension RequestBody: Codable {
         text = try fields.value(.text)
         base64 = try fields.value(.base64)
         file = try fields.value(.file)
+        size = try fields.value(.size)
     }
 }
 

@@ -85,7 +85,7 @@ public enum Feature: String, CaseIterable, Sendable {
     case download, resume, resumeData, segments, mirrors, pieces, checksum, events, durableSubscribers, launchEvents,
         schedule,
         rateLimits, priorities, proxies, clientCertificates, netrc, relaxed, waitsForConnectivity,
-        acceptsAnyStatus, resumableFailures, wholeHeads
+        acceptsAnyStatus, resumableFailures, wholeHeads, taskSecrets
     case sessionsBackground = "sessions.background"
     case http, https, http2, ftp, ftps, sftp, file, data
     case upload, dataTasks, requestBodies

@@ -12,7 +12,8 @@ struct FieldDocumentationTests {
         try expectCoded(Samples.info, encodes: Set(DaemonInfo.Result.fields.map(\.name)))
         try expectCoded(Samples.stats, encodes: Set(DaemonStats.Result.fields.map(\.name)))
         try expectCoded(Samples.response, encodes: Set(ResponseInfo.fields.map(\.name)))
-        try expectCoded(TransferError(.badField, "No."), encodes: Set(TransferError.fields.map(\.name)))
+        try expectCoded(Samples.error, encodes: Set(TransferError.fields.map(\.name)))
+        try expectCoded(GetTask.Parameters(id: TaskID(1), secrets: true), encodes: ["id", "secrets"])
         try expectCoded(Samples.update, encodes: Set(UpdateTask.Parameters.fields.map(\.name)))
         try expectCoded(Samples.list, encodes: Set(ListTasks.Parameters.fields.map(\.name)))
         try expectCoded(Samples.subscribe, encodes: Set(Subscribe.Parameters.fields.map(\.name)))
@@ -59,12 +60,19 @@ enum Samples {
     static let time = Timestamp(milliseconds: 1_700_000_000_123)
     static let key = SessionKey(owner: UserID(1000), identifier: "work")
 
+    static var error: TransferError {
+        var error = TransferError(.badField, "No.")
+        error.resumable = true
+        return error
+    }
+
     static var response: ResponseInfo {
         var response = ResponseInfo(
             url: "https://example.org/f", status: 200, statusText: "OK",
             headers: [HeaderField("Set-Cookie", "id=secret"), HeaderField("ETag", "\"1\"")], mimeType: "text/plain",
             textEncoding: "utf-8", expectedLength: 10, suggestedFilename: "f.txt")
         response.resumedFrom = 5
+        response.headersTruncated = true
         response.body = ResponseBody(text: "hello", base64: nil, truncated: true)
         return response
     }

@@ -17,6 +17,7 @@ struct TaskHandlers {
         }
         table.add(GetTask.self) { parameters, context in
             let record = try await services.reader.record(parameters.id, for: context.peer)
+            let revealed = try await Self.revealed(record, parameters, services, context.peer)
             let isRunning = record.status.state == .running
             let segments = isRunning ? services.reader.segments(record.id) : []
             let queueing = record.status.state == .queued ? await services.reader.queueing(of: record) : nil
@@ -29,7 +30,7 @@ struct TaskHandlers {
             if view.response?.headersTruncated == true, let head = try await services.reader.wholeHead(of: record.id) {
                 view.response?.show(head.headers)
             }
-            return view
+            return revealed?.shown(in: view) ?? view
         }
         table.add(ListTasks.self, writing: ListedPage.self) { parameters, context in
             let query = try Self.query(parameters, scope: try context.scope(parameters.owner))
@@ -63,6 +64,20 @@ struct TaskHandlers {
                 parameters.id, from: ByteCount(parameters.offset ?? 0), atMost: ByteCount(length), for: context.peer)
             return ReadBody.Result(data: piece.bytes.base64, eof: piece.isLast)
         }
+    }
+
+    /// nil if nobody asks for secrets.
+    /// - Throws: `permission.denied` for the task of another user: what an administrator may see ends here.
+    private static func revealed(
+        _ record: TaskRecord, _ parameters: GetTask.Parameters, _ services: Services, _ peer: Peer
+    ) async throws -> RevealedTask? {
+        guard parameters.secrets == true else { return nil }
+        guard record.session.owner == peer.uid else {
+            throw TransferError(
+                .permissionDenied, "secrets: those of task \(record.id) are its owner's alone.",
+                details: ["field": "secrets"])
+        }
+        return RevealedTask(record: record, exchange: try await services.reader.exchange(of: record.id))
     }
 
     static func view(_ record: TaskRecord, _ services: Services) -> TaskView {

@@ -18,11 +18,37 @@ public struct TaskReference: WireObject, Hashable {
 }
 
 public enum GetTask: RPCMethod {
-    public typealias Parameters = TaskReference
     public typealias Result = TaskView
     public static let name = "task.get"
-    public static let summary = "Everything about one task."
-    public static let errors: [ErrorCode] = [.taskNotFound]
+    public static let summary =
+        "Everything about one task; with `secrets` the request and its answer whole, for the task's owner alone."
+    public static let errors: [ErrorCode] = [.taskNotFound, .permissionDenied]
+
+    public struct Parameters: WireObject, Hashable {
+        public var id: TaskID
+        public var secrets: Bool?
+
+        public init(id: TaskID, secrets: Bool? = nil) {
+            self.id = id
+            self.secrets = secrets
+        }
+
+        public enum CodingKeys: String, CodingKey, CaseIterable {
+            case id, secrets
+        }
+
+        public static let wireName = "GetTask"
+        public static func field(_ key: CodingKeys) -> Field {
+            switch key {
+            case .id: .required(.taskID, "The task.")
+            case .secrets:
+                .optional(
+                    .boolean,
+                    "True: nothing is masked or left out: credentials, the URL with user info and query, all headers with repeats in order, both bodies up to 1 MiB. Refused for another's task, to administrators too."
+                )
+            }
+        }
+    }
 }
 
 /// In which order `task.list` answers.

@@ -20,6 +20,7 @@ enum LimitsReference {
                 "a page of task.list, session.list and events.list",
                 "\(ListTasks.largestLimit) entries, and \(size(Bounds.pageBytes)) of stored text, but at least one entry",
             ],
+            ["a body in task.get with `secrets`", size(Bounds.shownBody)],
             ["a piece of task.body", size(Int(ReadBody.largestPiece))],
             ["sessions of one user that have not ended", "\(Bounds.sessions)"],
             ["durable subscribers of one user", "\(Bounds.subscribers)"],

@@ -216,6 +216,7 @@ extension RequestBody: WireObject {
         case .base64: .optional(.string, "Any bytes, in base64.")
         case .file:
             .optional(.string, "Absolute path of a file: copied at once up to 1 MiB, otherwise read when it is sent.")
+        case .size: .optional(.byteCount, "Only in `task.get` with `secrets`: length of a body of more than 1 MiB.")
         }
     }
 }
@@ -288,7 +289,9 @@ extension ResponseInfo: WireObject {
         case .url: .required(.string, "After redirects, without user info.")
         case .status: .optional(.integer, "HTTP status.")
         case .statusText: .optional(.string, "The status in words.")
-        case .headers: .required(HeaderField.wireType, "[name, value]; repeats are joined with commas.")
+        case .headers:
+            .required(
+                HeaderField.wireType, "[name, value]; repeats are joined with commas, but with `secrets` stay apart.")
         case .headersTruncated:
             .optional(.boolean, "True in lists and events: there are more than 16 KiB of headers; `task.get` has all.")
         case .mimeType: .optional(.string, "Media type without parameters.")
@@ -296,7 +299,10 @@ extension ResponseInfo: WireObject {
         case .expectedLength: .required(.byteCount, "-1 if unknown.")
         case .suggestedFilename: .optional(.string, "Name suggested by the answer and the URL.")
         case .resumedFrom: .optional(.byteCount, "Offset in the file at which this answer's body began; absent for 0.")
-        case .body: .optional(.object(ResponseBody.self), "First 64 KiB of the answer to an upload or data task.")
+        case .body:
+            .optional(
+                .object(ResponseBody.self),
+                "First 64 KiB of the answer to an upload or data task; of a data task with `secrets` up to 1 MiB.")
         }
     }
 }
@@ -307,6 +313,10 @@ extension ResponseBody: WireObject {
         case .text: .optional(.string, "The body, if it is UTF-8.")
         case .base64: .optional(.string, "The body, if it is not UTF-8.")
         case .truncated: .optional(.boolean, "True: there was more.")
+        case .size:
+            .optional(
+                .byteCount,
+                "Only in `task.get` with `secrets`: length of a body of more than 1 MiB; `task.body` has its bytes.")
         }
     }
 }

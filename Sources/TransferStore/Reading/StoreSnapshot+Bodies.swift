@@ -1,10 +1,28 @@
 import TransferModel
 
+/// A body that the store keeps.
+package struct KeptBody: Hashable, Sendable {
+    package var size: ByteCount
+    /// nil if it is too long to be shown.
+    package var content: [UInt8]?
+
+    package init(size: ByteCount, content: [UInt8]? = nil) {
+        self.size = size
+        self.content = content
+    }
+}
+
 extension StoreSnapshot {
     /// The head of the last answer; nil if what is shown of it is all, or nothing came.
     package func wholeHead(of id: TaskID) throws -> WholeHead? {
         try text("SELECT head FROM response WHERE task = ? AND head IS NOT NULL", id.rawValue)
             .map { try JSONColumn.decode($0) }
+    }
+
+    /// A kept body of at most `limit` bytes, of a longer one its length; nil if there is none.
+    package func body(of id: TaskID, _ role: BodyRole, showing limit: ByteCount) throws -> KeptBody? {
+        guard let size = try bodyLength(of: id, role) else { return nil }
+        return KeptBody(size: size, content: size > limit ? nil : try body(of: id, role))
     }
 
     /// Length of a kept body; nil if there is none.

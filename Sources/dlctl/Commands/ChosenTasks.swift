@@ -13,7 +13,7 @@ struct ChosenTasks {
     func pages(_ take: ([TaskView]) async throws -> Void) async throws {
         for piece in choice.pieces {
             switch piece {
-            case .task(let id): try await take([try await client.call(GetTask.self, TaskReference(id: id))])
+            case .task(let id): try await take([try await client.call(GetTask.self, .init(id: id))])
             case .range(let range):
                 let found = try await pages(range, take)
                 try Self.report(missing: found.gaps(in: range), in: range, console)

@@ -90,7 +90,7 @@ struct FetchCommand: DaemonCommand {
     /// Gives out how the request ended.
     private func deliver(_ id: TaskID, _ session: CommandSession) async throws {
         let console = session.console
-        let task = try await session.call(GetTask.self, TaskReference(id: id))
+        let task = try await session.call(GetTask.self, .init(id: id))
         if console.json { try console.value(task) }
         let body = FetchedBody(task: task, output: output, session: session)
         if task.state == .completed {

@@ -10,6 +10,10 @@ struct ShowCommand: DaemonCommand {
         help: ArgumentHelp("Tasks by id, or ranges of ids such as 3-7.", valueName: "id"), completion: .tasks)
     var ids: [TaskArgument]
 
+    @Flag(
+        help: "Show credentials, all headers and the request's body unmasked. Only your own tasks have them for you.")
+    var secrets = false
+
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(_ session: CommandSession) async throws {
@@ -17,7 +21,7 @@ struct ShowCommand: DaemonCommand {
         let console = session.console
         var isFirst = true
         try await ChosenTasks(choice: TaskChoice(ids), client: client, console: console).forEach { id in
-            let task = try await client.call(GetTask.self, TaskReference(id: id))
+            let task = try await client.call(GetTask.self, .init(id: id, secrets: secrets ? true : nil))
             if console.json { return try console.value(task) }
             if !isFirst { console.line("") }
             isFirst = false
@@ -66,7 +70,7 @@ struct ExplainCommand: DaemonCommand {
     }
 
     private func explain(_ id: TaskID, _ client: any DaemonCalling, _ console: Console) async throws {
-        let task = try await client.call(GetTask.self, TaskReference(id: id))
+        let task = try await client.call(GetTask.self, .init(id: id))
         let events = try await NewestEvents(query: ListEvents.Parameters(after: .start, tasks: [id]))
             .read(Self.longestStory, client)
         if console.json {

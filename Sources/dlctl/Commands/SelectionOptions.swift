@@ -44,7 +44,7 @@ struct SelectionOptions: ParsableArguments {
             outcome.named = try await client.call(method, parameters(selection))
             if outcome.areNamed {
                 for task in outcome.named.skipped where task.code == .taskWrongState {
-                    outcome.states[task.id] = try? await client.call(GetTask.self, TaskReference(id: task.id)).state
+                    outcome.states[task.id] = try? await client.call(GetTask.self, .init(id: task.id)).state
                 }
             }
         }

@@ -93,7 +93,7 @@ struct Submission<Specs: RandomAccessCollection<TaskSpec>> where Specs.Index == 
         {
             // Nothing more is known of a removed task.
             if added[index].removed == true { continue }
-            known[index] = FollowedTask(try await client.call(GetTask.self, TaskReference(id: known[index].id)))
+            known[index] = FollowedTask(try await client.call(GetTask.self, .init(id: known[index].id)))
         }
         return known
     }

@@ -110,7 +110,7 @@ struct LinkPump {
     private func announceEnd(of task: TaskID, _ client: any DaemonCalling) async throws {
         guard plan.fetchesEnded else { return }
         do {
-            let view = try await client.call(GetTask.self, TaskReference(id: task))
+            let view = try await client.call(GetTask.self, .init(id: task))
             yield(.ended(view))
         } catch let error as TransferError where error.code == .taskNotFound {
             // Removed meanwhile.
@@ -119,7 +119,7 @@ struct LinkPump {
 
     /// An event says little of a task that was not known; ask.
     private func refresh(_ task: TaskID, _ client: any DaemonCalling) async {
-        guard let view = try? await client.call(GetTask.self, TaskReference(id: task)) else { return }
+        guard let view = try? await client.call(GetTask.self, .init(id: task)) else { return }
         yield(.snapshot(FollowedTask(view)))
     }
 
@@ -136,7 +136,7 @@ struct LinkPump {
         guard isFirst ? plan.known.isEmpty : ids.count <= FollowPlan.longestSnapshot else { return }
         for id in ids {
             do {
-                let view = try await client.call(GetTask.self, TaskReference(id: id))
+                let view = try await client.call(GetTask.self, .init(id: id))
                 if view.state.isFinal, plan.fetchesEnded, !overBefore.contains(id) { yield(.ended(view)) }
                 yield(.snapshot(FollowedTask(view)))
             } catch let error as TransferError where error.code == .taskNotFound {

@@ -22,6 +22,8 @@ enum TaskSheet {
         sheet.add("method", spec.method.map(Printable.text))
         sheet.add("protocol", spec.uploadProtocol.map(Printable.text))
         if spec.kind != .upload { sheet.add("body", spec.body?.file.map(Printable.text)) }
+        // The daemon tells it only to whom it may tell.
+        sheet.add("body", spec.body?.text.map(oneLine) ?? spec.body?.base64.map { _ in "binary; see --json" })
         sheet.add("description", spec.description.map(Printable.text))
         sheet.add("tags", spec.tags.map { Printable.text($0.joined(separator: ", ")) })
         sheet.add("answer", task.response?.body?.text.map(Self.oneLine))
@@ -101,9 +103,15 @@ enum TaskSheet {
         sheet.add("owner", "uid \(task.owner)")
     }
 
+    /// Credentials are there only if the daemon was asked for them.
     private static func request(_ spec: TaskSpec, _ sheet: inout Sheet) {
         for header in spec.headers ?? [] { sheet.add("header", Printable.text("\(header.name): \(header.value)")) }
         sheet.add("user", spec.username.map(Printable.text))
+        sheet.add("password", spec.password.map(Printable.text))
+        sheet.add("bearer", spec.bearer.map(Printable.text))
+        for (name, value) in (spec.formFields ?? [:]).sorted(by: { $0.key < $1.key }) {
+            sheet.add("field", Printable.text("\(name)=\(value)"))
+        }
         sheet.add("netrc", spec.netrc.map(Printable.text))
         sheet.add("proxy", spec.proxy.map(Printable.text))
         sheet.add("ca file", spec.caFile.map(Printable.text))

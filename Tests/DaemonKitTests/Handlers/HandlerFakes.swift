@@ -61,6 +61,11 @@ final class FakeSupervision: TaskAdding, TaskControlling, TaskUpdating, TaskRead
     }
 
     func wholeHead(of id: TaskID) async throws -> WholeHead? { try await store.read { try $0.wholeHead(of: id) } }
+    func exchange(of id: TaskID) async throws -> KeptExchange {
+        KeptExchange(
+            head: WholeHead(url: "https://h/f?token=t", headers: [HeaderField("Set-Cookie", "a=1")]),
+            request: KeptBody(size: 3, content: Array("abc".utf8)), response: KeptBody(size: .mebibytes(2)))
+    }
     func silentDisk(of record: TaskRecord) async -> String? { "Its disk does not answer." }
 
     func control(_ action: TaskAction, _ target: ControlTarget) async throws -> ControlResult {

@@ -55,6 +55,31 @@ struct TaskHandlersTests {
         #expect(try await bench.call(GetTask.self, .init(id: id), as: Bench.root).owner == Bench.user.uid)
     }
 
+    @Test func secretsAreForTheOwnerAlone() async throws {
+        let bench = try await Bench()
+        var spec = TaskSpec()
+        spec.url = "https://u:p@example.org/file?a=b"
+        (spec.password, spec.headers) = ("s3cret", [HeaderField("X-Api-Key", "k1"), HeaderField("X-Api-Key", "k2")])
+        spec.body = RequestBody()
+        let id = try await bench.call(AddTasks.self, .init(tasks: [spec])).tasks[0].id
+        try await bench.store.write { try $0.setResponse(id, ResponseInfo(url: "https://h/f", status: 200)) }
+        let view = try await bench.call(GetTask.self, .init(id: id, secrets: true))
+        #expect(view.spec.url == spec.url && view.spec.password == "s3cret" && view.spec.headers == spec.headers)
+        #expect(view.spec.body?.text == "abc" && view.spec.body?.size == nil)
+        #expect(view.response?.url == "https://h/f?token=t" && view.response?.status == 200)
+        #expect(view.response?.headers == [HeaderField("Set-Cookie", "a=1")])
+        #expect(view.response?.body == ResponseBody(size: .mebibytes(2)))
+        for masked in [nil, false] {
+            let view = try await bench.call(GetTask.self, .init(id: id, secrets: masked))
+            #expect(view.spec.password == nil && view.response?.headers == [])
+        }
+        let foreign = await bench.refusal(GetTask.self, .init(id: id, secrets: true), as: Bench.other)
+        #expect(foreign == (await bench.refusal(GetTask.self, .init(id: id), as: Bench.other)))
+        #expect(
+            await bench.refusal(GetTask.self, .init(id: id, secrets: true), as: Bench.root)?.code == .permissionDenied)
+        #expect(try await bench.call(GetTask.self, .init(id: id), as: Bench.root).spec.password == nil)
+    }
+
     @Test func listsPageByPageOnlyOnesOwn() async throws {
         let bench = try await Bench()
         let own = try await bench.add(5)

@@ -72,7 +72,12 @@ extension IsolationAttempt {
                 .likeUnknown { ["session": .string($0.session), "tasks": [["url": "http://localhost:1/x"]]] },
                 .denied { ["tasks": [["url": "http://localhost:1/x", "destination": ["path": .string($0.path)]]]] },
             ]
-        case GetTask.name, TakeResumeData.name: [.likeUnknown { ["id": .integer($0.task)] }]
+        case GetTask.name:
+            [
+                .likeUnknown { ["id": .integer($0.task)] },
+                .likeUnknown { ["id": .integer($0.task), "secrets": true] },
+            ]
+        case TakeResumeData.name: [.likeUnknown { ["id": .integer($0.task)] }]
         case ReadBody.name: [.likeUnknown { ["id": .integer($0.task), "offset": 0, "length": 10] }]
         case UpdateTask.name:
             [

@@ -108,6 +108,11 @@ extension EndToEnd.Serving {
                 let text = answer["resumeData"]?.stringValue.map(decoded) ?? "\(answer)"
                 #expect(text.contains(AnnasThings.mark), "\(method): \(answer)")
             }
+            let refusal = try await #require(throws: RPCFailure.self) {
+                try await admin.call("task.get", ["id": task, "secrets": true])
+            }
+            #expect(refusal.code == "permission.denied" && !refusal.message.contains(AnnasThings.mark), "\(refusal)")
+            #expect(try await anna.probe.call("task.get", ["id": task, "secrets": true])["id"] == task)
             let body = try await admin.call("task.body", ["id": .integer(anna.data)])
             #expect(body["data"]?.stringValue.map(decoded) == "anna-body")
             #expect(try await admin.control("remove", anna.completed))

@@ -58,7 +58,7 @@ final class ScriptedDaemon: DaemonCalling {
         if state.withLock({ $0.isGone }) { throw ClientError.connectionLost("test") }
         let answer: Any
         switch parameters {
-        case let reference as TaskReference:
+        case let reference as GetTask.Parameters:
             guard let view = state.withLock({ $0.tasks[reference.id] }) else {
                 throw TransferError(.taskNotFound, "no task \(reference.id)")
             }

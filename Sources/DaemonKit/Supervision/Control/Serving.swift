@@ -1,5 +1,6 @@
 import TransferModel
 import TransferRPC
+import TransferStore
 
 /// Who is asking, as the kernel says (SO_PEERCRED), and what that identity may do here.
 package struct Peer: Sendable, Hashable {
@@ -110,6 +111,14 @@ package protocol TaskUpdating: Sendable {
     func resumeData(_ id: TaskID, by peer: Peer) async throws -> String
 }
 
+/// What a task's owner alone is told of its request and the answer, besides its record.
+package struct KeptExchange: Sendable, Hashable {
+    /// nil if the record has all of it.
+    package var head: WholeHead?
+    package var request: KeptBody?
+    package var response: KeptBody?
+}
+
 /// What methods need that only look.
 package protocol TaskReading: Sendable {
     /// - Throws: `task.not_found`, also for a task of somebody the peer may not see.
@@ -126,6 +135,8 @@ package protocol TaskReading: Sendable {
     func throughput() -> Throughput
     /// The head of the task's last answer; nil if what `task.list` shows of it is all.
     func wholeHead(of id: TaskID) async throws -> WholeHead?
+    /// What the store keeps of the task's request and answer beyond its record.
+    func exchange(of id: TaskID) async throws -> KeptExchange
     /// A piece of a data task's kept response body.
     /// - Throws: `task.not_found`; `task.wrong_state` if none is kept.
     func body(_ id: TaskID, from offset: ByteCount, atMost length: ByteCount, for peer: Peer) async throws -> BodyPiece

@@ -42,6 +42,15 @@ struct TaskReader: TaskReading {
 
     func wholeHead(of id: TaskID) async throws -> WholeHead? { try await store.read { try $0.wholeHead(of: id) } }
 
+    func exchange(of id: TaskID) async throws -> KeptExchange {
+        try await store.read { snapshot in
+            let limit = ByteCount(Int64(Bounds.shownBody))
+            return KeptExchange(
+                head: try snapshot.wholeHead(of: id), request: try snapshot.body(of: id, .request, showing: limit),
+                response: try snapshot.body(of: id, .response, showing: limit))
+        }
+    }
+
     func progressSnapshot() -> [ProgressFigures] {
         runs.all.map { ProgressFigures(task: $0.task, session: $0.session, live: $0.figures()) }
     }

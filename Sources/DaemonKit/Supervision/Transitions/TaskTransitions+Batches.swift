@@ -88,9 +88,10 @@ extension TaskTransitions {
         try run.notes?.storeRows(in: transaction)
         if run.hasCheckpoint { try transaction.setCheckpoint(id, nil) }
         if run.record.spec.kind != .download || run.record.spec.body != nil {
-            // It was sent and answered; what a later look wants to know of it is its length.
+            // It was sent and answered. Its owner may want to see what it was; of a long one its length has to do.
             try transaction.setUpload(id, nil)
-            try transaction.setBody(id, .request, nil)
+            let isLong = run.record.source.map { $0.size.rawValue > Int64(Bounds.shownBody) } ?? false
+            if isLong { try transaction.setBody(id, .request, nil) }
         }
     }
 }

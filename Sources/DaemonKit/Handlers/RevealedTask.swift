@@ -1,0 +1,52 @@
+import TransferCore
+import TransferModel
+import TransferRPC
+import TransferStore
+
+/// A task with everything that is kept of its request and the answer: `task.get` with `secrets`, and nothing else.
+struct RevealedTask {
+    var record: TaskRecord
+    var exchange: KeptExchange
+
+    /// The view with nothing masked and nothing left out.
+    func shown(in view: TaskView) -> TaskView {
+        var view = view
+        view.spec = spec
+        view.response = response
+        return view
+    }
+
+    private var spec: TaskSpec {
+        var spec = record.spec
+        // No secret, and up to 2 MiB of digits.
+        spec.pieces?.values = []
+        guard spec.body != nil else { return spec }
+        let (text, base64) = exchange.request.map(Self.content) ?? (nil, nil)
+        spec.body?.text = text
+        spec.body?.base64 = base64
+        if text == nil, base64 == nil { spec.body?.size = exchange.request?.size ?? record.source?.size }
+        return spec
+    }
+
+    private var response: ResponseInfo? {
+        guard var response = record.response else { return nil }
+        if let head = exchange.head {
+            (response.url, response.headers, response.headersTruncated) = (head.url, head.headers, nil)
+        }
+        guard let body = exchange.response, body.size > .zero else { return response }
+        let (text, base64) = Self.content(body)
+        response.body = ResponseBody(text: text, base64: base64, size: body.content == nil ? body.size : nil)
+        return response
+    }
+
+    /// Most bytes of JSON that a text may take: an answer has to fit into what waits for a client.
+    private static let longestText = 5 << 19
+
+    /// As text if that is UTF-8 and does not become much longer in JSON (a control character takes six bytes).
+    private static func content(_ body: KeptBody) -> (text: String?, base64: String?) {
+        guard let bytes = body.content else { return (nil, nil) }
+        let length = bytes.reduce(0) { $0 + ($1 < 0x20 ? 6 : $1 == 0x22 || $1 == 0x5C ? 2 : 1) }
+        if length <= longestText, let text = String(validating: bytes, as: UTF8.self) { return (text, nil) }
+        return (nil, bytes.base64)
+    }
+}
