@@ -97,6 +97,8 @@ extension EndToEnd.Serving {
                 origin.url("/later"), to: folder.file("later"),
                 Scene.quickRetry.merging(["startPaused": true, "timeoutIntervalForRequest": 2]) { $1 })
             try await probe.call("settings.set", ["diskPollInterval": 0.5])
+            var readers: [RPCProbe] = []
+            for _ in 0..<4 { readers.append(try await daemon.probe()) }
 
             let crowd = ConnectionCrowd()
             try await crowd.connect(400, to: daemon.socket)
@@ -109,6 +111,13 @@ extension EndToEnd.Serving {
             try await probe.wait(for: queued, "waiting")
             #expect(try await probe.call("daemon.info")["name"] == "dld")
             #expect(try await probe.state(running) == "running")
+            // The store reads with more connections the more is read at once.
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for reader in readers {
+                    group.addTask { for _ in 0..<25 { try await reader.call("events.list") } }
+                }
+                try await group.waitForAll()
+            }
 
             crowd.close()
             gate.withLock { $0 = true }

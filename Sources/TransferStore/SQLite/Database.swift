@@ -1,3 +1,5 @@
+import CSQLite
+import Glibc
 import Threading
 import TransferModel
 
@@ -36,15 +38,30 @@ final class Database: Sendable {
     /// Runs `body` on the last commit; blocks while all readers are busy.
     /// - Throws: what `body` throws; `SQLiteError`.
     func read<Value>(_ body: (Connection) throws -> Value) throws -> Value {
-        guard let path else {
-            return try write { connection in try connection.reading { try body(connection) } }
-        }
+        guard let path else { return try readBesideNobody(body) }
         guard let (known, generation) = take() else { throw TransferError(.shuttingDown, "The store is closed.") }
         var lent: Connection?
         defer { giveBack(lent, generation) }
-        let reader = try known ?? Connection(path, .reading)
-        lent = reader
+        do {
+            lent = try known ?? Self.reader(of: path)
+        } catch let error as SQLiteError where error.primaryCode == SQLITE_CANTOPEN && access(path, F_OK) == 0 {
+            // The process has no descriptor left; those of the connection that writes are there.
+            return try readBesideNobody(body)
+        }
+        guard let reader = lent else { return try readBesideNobody(body) }
         return try reader.reading { try body(reader) }
+    }
+
+    /// With all files open that reading takes: SQLite opens the log at the first look.
+    private static func reader(of path: String) throws -> Connection {
+        let connection = try Connection(path, .reading)
+        try connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1")
+        return connection
+    }
+
+    /// On the connection that writes, after the commit that runs.
+    private func readBesideNobody<Value>(_ body: (Connection) throws -> Value) throws -> Value {
+        try write { connection in try connection.reading { try body(connection) } }
     }
 
     /// - Returns: a connection, or the right to open one; nil once the database is closed.

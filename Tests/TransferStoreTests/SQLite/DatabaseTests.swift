@@ -34,6 +34,23 @@ import TransferModel
         #expect(peak.withLock { $0 } == Database.readers)
     }
 
+    /// A folder is no database, so SQLite says what it says if no descriptor is left (SQLITE_CANTOPEN).
+    @Test func whatCannotBeOpenedAgainIsReadByTheConnectionThatWrites() throws {
+        let folder = try TemporaryFolder()
+        let writer = try Connection(folder.file("a"), .writing)
+        try writer.execute("CREATE TABLE kept (number INTEGER); INSERT INTO kept VALUES (7)")
+        func read(_ database: Database) throws -> [Int64] {
+            try database.read { try $0.rows("SELECT number FROM kept").map { $0[0] as Int64 } }
+        }
+        let database = Database(writer, path: folder.path)
+        #expect(try read(database) == [7])
+        #expect(database.close())
+        // A database that is gone is not read from memory.
+        let orphan = Database(try Connection(folder.file("a"), .writing), path: folder.file("gone"))
+        #expect(throws: SQLiteError.self) { try read(orphan) }
+        #expect(orphan.close())
+    }
+
     @Test func aReadSeesOneCommit() async throws {
         let store = try fixture.open()
         let (first, second) = try store.readHere { snapshot in
