@@ -114,7 +114,7 @@ extension EndToEnd.Serving {
             // The store reads with more connections the more is read at once.
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for reader in readers {
-                    group.addTask { for _ in 0..<25 { try await reader.call("events.list") } }
+                    group.addTask { for _ in 0..<25 { try await reader.call("events.list", ["after": "start"]) } }
                 }
                 try await group.waitForAll()
             }

@@ -47,7 +47,13 @@ final class LoopDevice: Sendable {
         dev_t(7 << 8 | minor & 0xff) | dev_t(minor & ~0xff) << 12
     }
 
-    func attach(_ image: String) async throws { try await Program.require(["losetup", path, image]) }
+    /// A device is detached when the last one has closed it (loop(4)), and others look at all devices, as mount(8) does.
+    func attach(_ image: String) async throws {
+        let isAttached = await eventually(within: 10) {
+            (try? await Program.run(["losetup", path, image]))?.status == 0
+        }
+        guard isAttached else { return try await Program.require(["losetup", path, image]) }
+    }
 
     /// Nothing of the device's cache outlives it.
     func detach() async throws { try await Program.require(["losetup", "--detach", path]) }

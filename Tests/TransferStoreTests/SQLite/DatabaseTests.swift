@@ -1,4 +1,5 @@
 import Dispatch
+import Glibc
 import TestSupport
 import Testing
 import Threading
@@ -34,7 +35,7 @@ import TransferModel
         #expect(peak.withLock { $0 } == Database.readers)
     }
 
-    /// A folder is no database, so SQLite says what it says if no descriptor is left (SQLITE_CANTOPEN).
+    /// Nobody can open a socket by its name, so SQLite says what it says if no descriptor is left (SQLITE_CANTOPEN).
     @Test func whatCannotBeOpenedAgainIsReadByTheConnectionThatWrites() throws {
         let folder = try TemporaryFolder()
         let writer = try Connection(folder.file("a"), .writing)
@@ -42,7 +43,8 @@ import TransferModel
         func read(_ database: Database) throws -> [Int64] {
             try database.read { try $0.rows("SELECT number FROM kept").map { $0[0] as Int64 } }
         }
-        let database = Database(writer, path: folder.path)
+        try #require(mknod(folder.file("socket"), S_IFSOCK | 0o600, 0) == 0)
+        let database = Database(writer, path: folder.file("socket"))
         #expect(try read(database) == [7])
         #expect(database.close())
         // A database that is gone is not read from memory.
