@@ -1,7 +1,7 @@
 import Testing
 
-/// Acceptance tests: the built programs against misbehaving and real servers. Each starts processes and moves real
-/// bytes, and waits most of its time: a few rows, each one at a time, keep the processor busy and no more.
+/// Acceptance tests: the built programs against misbehaving and real servers. A test starts processes, moves real bytes
+/// and mostly waits. So a few rows run side by side, each one test at a time.
 struct EndToEnd {
     @Suite(.serialized) struct Downloading {}
     @Suite(.serialized) struct Uploading {}

@@ -1,7 +1,7 @@
 import Glibc
 
 /// Tells whether the other end of a connection within this machine is still there. The socket itself cannot say so while
-/// it is not read: the end comes behind all that was sent. To ask takes milliseconds of the processor.
+/// it is not read: the end comes behind all that was sent. Asking takes milliseconds of the processor, so ask seldom.
 enum LoopbackPeer {
     static func isOpen(of socket: Int32) -> Bool {
         // An entry may be passed over while others come and go.
