@@ -13,11 +13,13 @@ package final class FileHasher {
     package init(_ algorithms: Set<DigestAlgorithm>) throws(TransferError) {
         var contexts: [(DigestAlgorithm, OpaquePointer)] = []
         for algorithm in algorithms {
-            guard let digest = Algorithms.all[algorithm], let context = EVP_MD_CTX_new() else {
+            let context = EVP_MD_CTX_new()
+            guard let context, let digest = Algorithms.all[algorithm], EVP_DigestInit_ex(context, digest, nil) == 1
+            else {
+                EVP_MD_CTX_free(context)
                 for each in contexts { EVP_MD_CTX_free(each.1) }
                 throw TransferError(.internal, "OpenSSL cannot compute \(algorithm.rawValue) here.")
             }
-            EVP_DigestInit_ex(context, digest, nil)
             contexts.append((algorithm, context))
         }
         self.contexts = contexts
@@ -59,7 +61,7 @@ package final class FileHasher {
     ///   - file: an open descriptor; its position is neither used nor changed.
     ///   - path: for messages.
     ///   - isCancelled: asked once a megabyte.
-    /// - Throws: `cancelled`, `disk.io`.
+    /// - Throws: `cancelled`, `disk.io`, `internal`.
     package static func digests(
         of file: Int32, path: String, _ algorithms: Set<DigestAlgorithm>, isCancelled: () -> Bool = { false }
     ) throws(TransferError) -> [DigestAlgorithm: String] {

@@ -8,7 +8,7 @@ package enum Verification {
     ///   - expected: the user's checksum, or the server's digests; hexadecimal in either case.
     ///   - also: algorithms to compute without a value to compare with.
     /// - Returns: every computed digest.
-    /// - Throws: `integrity.checksum`, `cancelled`, `disk.io`.
+    /// - Throws: `integrity.checksum`, `cancelled`, `disk.io`, `internal`.
     @discardableResult
     package static func verify(
         file: Int32, path: String, expected: [DigestAlgorithm: String], also: Set<DigestAlgorithm> = [],
@@ -33,7 +33,7 @@ package enum Verification {
 
     /// The pieces that hash to something else; blocks.
     /// - Returns: their numbers, from 0.
-    /// - Throws: `cancelled`, `disk.io`.
+    /// - Throws: `cancelled`, `disk.io`, `internal`.
     package static func wrongPieces(
         file: Int32, path: String, _ pieces: PieceDigests, _ map: PieceMap, isCancelled: () -> Bool = { false }
     ) throws(TransferError) -> [Int] {

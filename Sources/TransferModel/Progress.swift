@@ -101,8 +101,7 @@ public struct ResponseInfo: Hashable, Sendable, Codable {
 
     public enum CodingKeys: String, CodingKey, CaseIterable {
         case url, status, statusText, headers, headersTruncated, mimeType, textEncoding, expectedLength,
-            suggestedFilename,
-            resumedFrom, body
+            suggestedFilename, resumedFrom, body
     }
 
     public init(

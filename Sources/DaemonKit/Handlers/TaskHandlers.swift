@@ -27,10 +27,11 @@ struct TaskHandlers {
                     SegmentView($0.range, received: $0.received, active: $0.isActive, url: $0.url)
                 }, of: record
             )
+            if let revealed { return revealed.shown(in: view) }
             if view.response?.headersTruncated == true, let head = try await services.reader.wholeHead(of: record.id) {
                 view.response?.show(head.headers)
             }
-            return revealed?.shown(in: view) ?? view
+            return view
         }
         table.add(ListTasks.self, writing: ListedPage.self) { parameters, context in
             let query = try Self.query(parameters, scope: try context.scope(parameters.owner))

@@ -42,13 +42,14 @@ final class Database: Sendable {
         guard let (known, generation) = take() else { throw TransferError(.shuttingDown, "The store is closed.") }
         var lent: Connection?
         defer { giveBack(lent, generation) }
+        let reader: Connection
         do {
-            lent = try known ?? Self.reader(of: path)
+            reader = try known ?? Self.reader(of: path)
         } catch let error as SQLiteError where error.primaryCode == SQLITE_CANTOPEN && access(path, F_OK) == 0 {
             // The process has no descriptor left; those of the connection that writes are there.
             return try readBesideNobody(body)
         }
-        guard let reader = lent else { return try readBesideNobody(body) }
+        lent = reader
         return try reader.reading { try body(reader) }
     }
 
