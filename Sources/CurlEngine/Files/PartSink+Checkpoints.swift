@@ -22,26 +22,15 @@ extension PartSink {
     /// Starts a checkpoint where one is due; any thread. In a crowd, rounds see to those that are due by time.
     func checkpointIfDue(at now: Int64) {
         if let board { return board.checkpointIfDue(at: now) }
-        enum Due { case nothing, announcement(Int64), sync }
         let isCrowded = services.crowd.isCrowded
-        let due: Due = state.withLock { state in
-            guard state.failure == nil, state.finishing == nil, !state.ended else { return .nothing }
-            if !state.announced, state.written - start >= Self.announceBytes || now - began >= Self.announceDelay {
-                state.announced = true
-                state.syncStarted = now
-                return .announcement(state.durable)
-            }
-            guard !state.syncing, state.written > state.durable,
-                !isCrowded && now - max(state.syncStarted, began) >= Self.checkpointInterval
-                    || state.written - state.durable >= Self.checkpointBytes
-            else { return .nothing }
-            state.syncing = true
-            state.syncStarted = now
-            return .sync
+        let (due, offset): (CheckpointPace.Due, Int64) = state.withLock { state in
+            guard state.failure == nil, state.finishing == nil, !state.ended else { return (.nothing, 0) }
+            let unsynced = state.written - state.durable
+            return (state.pace.step(unsynced: unsynced, at: now, isCrowded: isCrowded), state.durable)
         }
         switch due {
         case .nothing: break
-        case .announcement(let offset):
+        case .announcement:
             context.observer.transferCheckpointed(Self.checkpoint(part, acceptance, offset: offset))
         case .sync: services.lane.sync(self)
         }
@@ -56,11 +45,9 @@ extension PartSink {
 
     func joinRound(at now: Int64) -> SyncShare? {
         let mark: Mark? = state.withLock { state in
-            guard board == nil, state.failure == nil, state.finishing == nil, !state.ended, !state.syncing,
-                state.written > state.durable
+            guard board == nil, state.failure == nil, state.finishing == nil, !state.ended,
+                state.pace.join(unsynced: state.written - state.durable, at: now)
             else { return nil }
-            state.syncing = true
-            state.syncStarted = now
             return Mark(at: now, state)
         }
         guard let mark else { return nil }
@@ -83,14 +70,13 @@ extension PartSink {
             context.observer.transferCheckpointed(Self.checkpoint(part, acceptance, offset: mark.offset))
         }
         let (waited, ends) = state.withLock { state in
-            state.syncing = false
             if let failure {
                 state.failure = failure
+                state.pace.failed()
             } else {
-                state.announced = true
                 state.durable = mark.offset
                 state.crcDurable = mark.crc
-                state.oldestUnsynced = state.written > mark.offset ? mark.began : nil
+                state.pace.synced(began: mark.began, unsynced: state.written - mark.offset)
                 claim(state)
             }
             defer { state.readerWaits = false }
@@ -106,14 +92,13 @@ extension PartSink {
     func finishWriting() {
         if let board { return end(on: board) }
         enum Next { case wait, sync, end }
+        let now = dld_monotonic_nanoseconds()
         let next: Next = state.withLock { state in
-            if state.syncing { return .wait }
+            if state.pace.isSyncing { return .wait }
             let unsynced = state.written - state.durable
             let sound = state.failure?.sparesWritten ?? true
             let wanted = state.syncAtEnd || state.failure != nil || unsynced > Self.smallEnding
-            guard sound, unsynced > 0, wanted else { return .end }
-            state.syncing = true
-            return .sync
+            return sound && wanted && state.pace.join(unsynced: unsynced, at: now) ? .sync : .end
         }
         switch next {
         case .wait: break

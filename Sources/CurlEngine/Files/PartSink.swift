@@ -35,13 +35,9 @@ package final class PartSink: @unchecked Sendable {
         var crcDurable: UInt32 = 0
         /// Bytes went by that nobody saw (copy_file_range): the journal may claim only what is durable.
         var crcUnknown = false
-        var announced = false
-        var syncing = false
-        var syncStarted: Int64 = 0
+        var pace: CheckpointPace
         /// Before this the kernel writes already.
         var writtenBack: Int64
-        /// When the oldest byte that is not durable was written.
-        var oldestUnsynced: Int64?
         var failure: LocalFailure?
         var buffersOutstanding = 0
         var readerWaits = false
@@ -62,22 +58,14 @@ package final class PartSink: @unchecked Sendable {
         /// - Parameter boardSyncs: the sync of all that write to the file, where there are others.
         mutating func takeWriteBack(_ boardSyncs: Bool? = nil) -> (offset: Int64, count: Int64)? {
             let begin = max(writtenBack, durable)
-            guard !(boardSyncs ?? syncing), written - begin >= WriteBack.bytes else { return nil }
+            guard !(boardSyncs ?? pace.isSyncing), written - begin >= WriteBack.bytes else { return nil }
             writtenBack = written
             return (begin, written - begin)
         }
     }
 
-    static let checkpointInterval: Int64 = 1_000_000_000
-    static let checkpointBytes: Int64 = 64 << 20
-    /// With more that is not durable the reading stops until a checkpoint is done: the next takes no longer then.
-    static let unsyncedBytes: Int64 = 2 * checkpointBytes
-    /// A checkpoint later than this stops the reading until it is done.
-    static let checkpointPatience: Int64 = 1_800_000_000
     /// Buffers given to the writer while the next one fills.
     static let buffersInFlight = 1
-    static let announceBytes: Int64 = 256 << 10
-    static let announceDelay: Int64 = 100_000_000
     /// With one buffer more, the most that a file may hold of which the store does not know.
     static let unknownBytes = Int64((1 << 20) - BufferPool.largeSize)
     private static let reserveThreshold: Int64 = 256 << 10
@@ -90,7 +78,6 @@ package final class PartSink: @unchecked Sendable {
     /// Where the file is written in several places at once; nil if this sink has it alone.
     let board: SegmentBoard?
     let start: Int64
-    let began: Int64
     let state: Guarded<State>
     /// The reader may go on, or the file failed; called on any thread.
     let onChange: @Sendable () -> Void
@@ -106,8 +93,8 @@ package final class PartSink: @unchecked Sendable {
         self.board = board
         self.onChange = onChange
         start = acceptance.offset.rawValue
-        began = dld_monotonic_nanoseconds()
-        var initial = State(written: start, durable: start, writtenBack: start)
+        let pace = CheckpointPace(at: dld_monotonic_nanoseconds())
+        var initial = State(written: start, durable: start, pace: pace, writtenBack: start)
         if board == nil {
             initial.identity = JournalEntry.identity(of: Self.checkpoint(part, acceptance, offset: start))
         }
@@ -132,22 +119,12 @@ package final class PartSink: @unchecked Sendable {
     func admits(at now: Int64) -> Bool {
         let boardIsLate = board?.isLate(at: now)
         return state.withLock { state in
-            let late =
-                boardIsLate
-                ?? Self.isLate(since: state.oldestUnsynced, unsynced: state.written - state.durable, at: now)
+            let late = boardIsLate ?? state.pace.isLate(unsynced: state.written - state.durable, at: now)
             let isAhead = !state.isKnown && state.written - start > Self.unknownBytes
             guard state.buffersOutstanding >= Self.buffersInFlight || late || isAhead else { return true }
             state.readerWaits = true
             return false
         }
-    }
-
-    /// Whether a checkpoint is behind: the reading stops until it is done.
-    /// - Parameters:
-    ///   - oldest: when the first byte that is not durable was written.
-    ///   - unsynced: bytes that are not durable.
-    static func isLate(since oldest: Int64?, unsynced: Int64, at now: Int64) -> Bool {
-        unsynced > unsyncedBytes || oldest.map { now - $0 > checkpointPatience } ?? false
     }
 
     package func submit(_ buffer: Buffer) {
@@ -265,11 +242,12 @@ package final class PartSink: @unchecked Sendable {
         let before = state.withLock { $0.crcWritten }
         let crc = bytes.map { dld_crc32c(before, $0, count) } ?? before
         let boardSyncs = board?.isSyncing
+        let now = dld_monotonic_nanoseconds()
         let writeBack = state.withLock { state in
             state.written = end
             state.crcWritten = crc
             if bytes == nil { state.crcUnknown = true }
-            if state.oldestUnsynced == nil { state.oldestUnsynced = dld_monotonic_nanoseconds() }
+            state.pace.wrote(at: now)
             claim(state)
             return state.takeWriteBack(boardSyncs)
         }
@@ -277,7 +255,6 @@ package final class PartSink: @unchecked Sendable {
         if let writeBack {
             services.lane.sync(WriteBack(part: part, offset: writeBack.offset, count: writeBack.count))
         }
-        let now = dld_monotonic_nanoseconds()
         if let board { return board.wrote(at: now) }
         context.counters.setReceived(ByteCount(end))
         checkpointIfDue(at: now)

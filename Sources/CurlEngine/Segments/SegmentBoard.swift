@@ -19,11 +19,7 @@ package final class SegmentBoard: Sendable {
         /// Slots that claim parts of `held`.
         var retired: [(range: ByteRange, slot: OffsetJournal.Slot)] = []
         var isReserved = false
-        var announced = false
-        var syncing = false
-        var syncStarted: Int64 = 0
-        /// When the oldest byte that is not durable was written.
-        var oldestUnsynced: Int64?
+        var pace = CheckpointPace(at: dld_monotonic_nanoseconds())
         /// When the file was ready for this attempt's bytes.
         var opened: Int64 = .max
         var failure: LocalFailure?
@@ -37,7 +33,6 @@ package final class SegmentBoard: Sendable {
     package let part: PartFile
     private let context: TransferContext
     let services: PartSink.Services
-    private let began = dld_monotonic_nanoseconds()
     private let state: Guarded<State>
 
     init(part: PartFile, checkpoint: Checkpoint?, context: TransferContext, services: PartSink.Services) {
@@ -111,7 +106,7 @@ package final class SegmentBoard: Sendable {
     /// A sink wrote something.
     func wrote(at now: Int64) {
         let received = state.withLock { state in
-            if state.oldestUnsynced == nil { state.oldestUnsynced = now }
+            state.pace.wrote(at: now)
             return state.received
         }
         context.counters.setReceived(received)
@@ -120,34 +115,23 @@ package final class SegmentBoard: Sendable {
 
     /// Whether so much that was written is not durable, or for so long, that nothing more should be read.
     func isLate(at now: Int64) -> Bool {
-        state.withLock { PartSink.isLate(since: $0.oldestUnsynced, unsynced: $0.unsynced, at: now) }
+        state.withLock { $0.pace.isLate(unsynced: $0.unsynced, at: now) }
     }
 
-    var isSyncing: Bool { state.withLock { $0.syncing } }
+    var isSyncing: Bool { state.withLock { $0.pace.isSyncing } }
 
     /// Starts a checkpoint where one is due; any thread. In a crowd, rounds see to those that are due by time.
     func checkpointIfDue(at now: Int64) {
         let isCrowded = services.crowd.isCrowded
-        enum Due { case nothing, announcement(Checkpoint?), sync }
-        let due: Due = state.withLock { state in
-            guard state.failure == nil, state.settling == nil, state.oldestUnsynced != nil, !state.syncing else {
-                return .nothing
-            }
-            if !state.announced, now - began >= PartSink.announceDelay {
-                state.announced = true
-                return .announcement(checkpoint(state, state.held))
-            }
-            guard
-                !isCrowded && now - max(state.syncStarted, began) >= PartSink.checkpointInterval
-                    || state.unsynced >= PartSink.checkpointBytes
-            else { return .nothing }
-            state.syncing = true
-            state.syncStarted = now
-            return .sync
+        let (due, held): (CheckpointPace.Due, Checkpoint?) = state.withLock { state in
+            guard state.failure == nil, state.settling == nil else { return (.nothing, nil) }
+            let due = state.pace.step(unsynced: state.unsynced, at: now, isCrowded: isCrowded)
+            return (due, due == .announcement ? checkpoint(state, state.held) : nil)
         }
         switch due {
-        case .nothing, .announcement(nil): break
-        case .announcement(let checkpoint?): context.observer.transferCheckpointed(checkpoint)
+        case .nothing: break
+        case .announcement:
+            if let held { context.observer.transferCheckpointed(held) }
         case .sync: services.lane.sync(self)
         }
     }
@@ -168,9 +152,8 @@ package final class SegmentBoard: Sendable {
         if let checkpoint { context.observer.transferCheckpointed(checkpoint) }
         for mark in marks { mark.sink.becameDurable(mark.extent) }
         state.withLock { state in
-            state.announced = true
             retire(&state)
-            state.oldestUnsynced = state.unsynced > 0 ? now : nil
+            state.pace.synced(began: now, unsynced: state.unsynced)
         }
     }
 
@@ -232,10 +215,10 @@ package final class SegmentBoard: Sendable {
 
     private func settleIfIdle() {
         enum Next { case wait, sync, end(@Sendable () -> Void) }
+        let now = dld_monotonic_nanoseconds()
         let next: Next = state.withLock { state in
-            guard let settled = state.settling, !state.syncing else { return .wait }
-            if state.syncsAtEnd, state.failure == nil, state.unsynced > 0 {
-                state.syncing = true
+            guard let settled = state.settling, !state.pace.isSyncing else { return .wait }
+            if state.syncsAtEnd, state.failure == nil, state.pace.join(unsynced: state.unsynced, at: now) {
                 return .sync
             }
             state.settling = nil
@@ -301,11 +284,9 @@ extension SegmentBoard: RoundMember {
 
     func joinRound(at now: Int64) -> SyncShare? {
         let joined: (marks: Marks, opened: Int64)? = state.withLock { state in
-            guard state.failure == nil, state.settling == nil, state.oldestUnsynced != nil, !state.syncing,
-                state.unsynced > 0
-            else { return nil }
-            state.syncing = true
-            state.syncStarted = now
+            guard state.failure == nil, state.settling == nil, state.pace.join(unsynced: state.unsynced, at: now) else {
+                return nil
+            }
             return (Marks(of: state, at: now), state.opened)
         }
         guard let joined else { return nil }
@@ -319,7 +300,8 @@ extension SegmentBoard: RoundMember {
     private func settle(_ marks: Marks, _ failure: LocalFailure?) {
         if let failure { failed(failure) } else { succeeded(marks.extents, at: marks.began) }
         let sinks = state.withLock { state in
-            state.syncing = false
+            // Only now: an end that comes before all have fallen back would keep what may be lost.
+            if failure != nil { state.pace.failed() }
             return state.sinks
         }
         checkpointIfDue(at: dld_monotonic_nanoseconds())

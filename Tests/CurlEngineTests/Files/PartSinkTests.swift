@@ -131,7 +131,7 @@ import TransferModel
         let part = try bench.part()
         let wakes = Guarded(0)
         let sink = try sink(bench, part) { wakes.withLock { $0 += 1 } }
-        let size = PartSink.unsyncedBytes
+        let size = CheckpointPace.unsyncedBytes
         try part.truncate(to: ByteCount(size))
         sink.wrote(1000, crcOf: nil, 1000)
         let slow = try #require(sink.joinRound(at: dld_monotonic_nanoseconds()))
@@ -149,7 +149,7 @@ import TransferModel
 
     /// Between two checkpoints the kernel is told to write; during one it would only make that one longer.
     @Test func whatIsWrittenGoesToTheDiskBeforeACheckpointNeedsIt() {
-        var state = PartSink.State(written: 0, durable: 0, writtenBack: 0)
+        var state = PartSink.State(written: 0, durable: 0, pace: CheckpointPace(at: 0), writtenBack: 0)
         func taken(_ written: Int64, durable: Int64 = 0) -> [Int64]? {
             state.written = written
             state.durable = durable
@@ -163,7 +163,8 @@ import TransferModel
         // A checkpoint wrote more than was asked for.
         #expect(taken(4 * step, durable: 4 * step - 1) == nil)
         #expect(taken(5 * step, durable: 4 * step) == [4 * step, step])
-        state.syncing = true
+        let syncs = state.pace.join(unsynced: 1, at: 0)
+        #expect(syncs)
         #expect(taken(7 * step) == nil)
     }
 

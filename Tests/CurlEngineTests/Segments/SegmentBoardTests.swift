@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import Testing
 import TransferCore
@@ -100,20 +101,21 @@ import TransferModel
 
     @Test func aRoundSpeaksOfWhatWasWrittenWhenItBegan() throws {
         let table = try Table()
-        #expect(table.board.joinRound(at: 1) == nil)
+        let now = dld_monotonic_nanoseconds()
+        #expect(table.board.joinRound(at: now) == nil)
         let (first, second) = (table.sink(from: 0), table.sink(from: 500_000))
         table.write(10_000, to: first)
         table.write(20_000, to: second)
-        let share = try #require(table.board.joinRound(at: 1))
+        let share = try #require(table.board.joinRound(at: now))
         // Not twice at once.
-        #expect(table.board.joinRound(at: 2) == nil)
+        #expect(table.board.joinRound(at: now) == nil)
         table.write(5000, to: second)
         share.settle()
         let checkpoint = try #require(table.bench.observer.heard.checkpoints.last)
         #expect(checkpoint.offset == 10_000)
         #expect(checkpoint.ranges == [ByteRange(500_000, 520_000)])
         #expect(second.extent.durable == 520_000)
-        #expect(table.board.joinRound(at: 3) != nil)
+        #expect(table.board.joinRound(at: now) != nil)
     }
 
     /// What its end needs are figures; a sink would keep its transfer, and that the board.
