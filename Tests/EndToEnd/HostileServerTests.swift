@@ -84,5 +84,20 @@ extension EndToEnd.Downloading {
             #expect(try scene.daemon.peakMemory() - before < Self.memory)
             #expect(scene.daemon.isRunning)
         }
+
+        /// libcurl takes 100 KiB, and would not take more the next time.
+        @Test(.timeLimit(.minutes(1)))
+        func anOverlongFieldIsNotAskedForAgain() async throws {
+            let scene = try await Scene()
+            let field = "X-Field: \(String(repeating: "v", count: 200_000))\r\n"
+            let overlong = Behaviour { _, reply in
+                try reply.raw(Array("HTTP/1.1 200 OK\r\n\(field)Content-Length: 1\r\n\r\na".utf8)[...])
+            }
+            scene.origin.serve("/file", overlong, .good(Self.resource))
+            let task = try await scene.probe.wait(for: try await scene.add(), "completed", "failed")
+            #expect(task.errorCode == "http.protocol" && task["error", "retryable"] == false, "\(task)")
+            #expect(task["error", "message"]?.stringValue?.contains("longer than libcurl accepts") == true)
+            #expect(scene.origin.requests().count == 1)
+        }
     }
 }

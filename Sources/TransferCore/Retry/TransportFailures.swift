@@ -106,10 +106,10 @@ enum TransportFailures {
         case 25, 70: storeRefused(code, message, host)
         case 37: FailureClassifier.permanent(.sourceUnreadable, "The file cannot be read: \(message)")
         case 8, 61, 84...89: FailureClassifier.permanent(.httpProtocol, "\(host) breaks the protocol: \(message)")
-        // libcurl says this too of a line that is longer than it takes.
-        case 27:
-            FailureClassifier.transient(
-                .httpProtocol, "\(host) sends an overlong line, or no memory is left (\(message)).")
+        // "Out of memory" is what libcurl says of a longer line before 8.6, "too large" since.
+        case 27, 100:
+            FailureClassifier.permanent(
+                .httpProtocol, "\(host) sends a line that is longer than libcurl accepts (100 KiB).")
         case 23, 26: FailureClassifier.transient(.internal, "The transfer could not continue: \(message)")
         default: nil
         }

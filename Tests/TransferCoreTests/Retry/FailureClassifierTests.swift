@@ -58,7 +58,7 @@ struct FailureClassifierTests {
 
     @Test(arguments: [
         (1, "Received HTTP/0.9 when not allowed"), (1, "Unsupported HTTP version (9.9) in response"),
-        (56, "Too large response headers: 307676 > 307200"),
+        (56, "Too large response headers: 307676 > 307200"), (27, "Out of memory"), (100, "too large"),
     ])
     func anAnswerThatIsNoHTTPIsTheServersFault(_ curl: Int, _ message: String) {
         let failure = transport(curl, message)
