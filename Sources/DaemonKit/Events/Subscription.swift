@@ -11,7 +11,7 @@ final class Subscription: Sendable {
         var isBegun = false
         var isEnded = false
         var waiter: CheckedContinuation<Bool, Never>?
-        var lastProgress: [TaskID: LiveFigures] = [:]
+        var lastProgress: [TaskID: TaskView.Live] = [:]
         var nextProgressAt: ContinuousClock.Instant?
     }
 
@@ -124,7 +124,7 @@ final class Subscription: Sendable {
             let (head, ended) = moment()
             guard own.cursor >= head else { return }
             own.nextProgressAt = now + progressInterval
-            var last: [TaskID: LiveFigures] = [:]
+            var last: [TaskID: TaskView.Live] = [:]
             for event in progress where !ended.contains(event.figures.task) && filter.matches(event.event.record) {
                 last[event.figures.task] = event.figures.live
                 if own.lastProgress[event.figures.task] != event.figures.live { send(event.event.text) }
@@ -150,9 +150,9 @@ struct ProgressEvent: Sendable {
         var payload: [String: JSONValue] = [
             "phase": .string(live.phase.rawValue), "bytesReceived": .integer(live.bytesReceived),
             "bytesExpected": .integer(live.bytesExpected), "bytesSent": .integer(live.bytesSent),
-            "bytesToSend": .integer(live.bytesToSend), "rate": .integer(live.rate),
+            "bytesToSend": .integer(live.bytesToSend), "rate": .integer(live.rate.rawValue),
         ]
-        if let eta = live.eta, eta.isFinite { payload["eta"] = .number(eta) }
+        if let eta = live.eta { payload["eta"] = .number(eta.rawValue) }
         if let offset = live.resumedFrom { payload["resumedFrom"] = .integer(offset) }
         event = TailEvent(
             EventRecord(

@@ -23,10 +23,7 @@ struct TaskHandlers {
             let queueing = record.status.state == .queued ? await services.reader.queueing(of: record) : nil
             let trouble = isRunning ? await services.reader.silentDisk(of: record) : nil
             var view = Self.view(record, services).with(queueing).with(trouble: trouble).with(
-                segments: segments.map {
-                    SegmentView($0.range, received: $0.received, active: $0.isActive, url: $0.url)
-                }, of: record
-            )
+                segments: segments, of: record)
             if let revealed { return revealed.shown(in: view) }
             if view.response?.headersTruncated == true, let head = try await services.reader.wholeHead(of: record.id) {
                 view.response?.show(head.headers)
@@ -94,13 +91,7 @@ struct TaskHandlers {
     }
 
     private static func live(_ record: TaskRecord, _ services: Services) -> TaskView.Live? {
-        let live = record.status.state == .running ? services.reader.live(record.id) : nil
-        return live.map {
-            TaskView.Live(
-                phase: $0.phase, bytesReceived: $0.bytesReceived, bytesExpected: $0.bytesExpected,
-                rate: ByteRate($0.rate), eta: $0.eta.flatMap { $0.isFinite ? Seconds($0) : nil },
-                resumedFrom: $0.resumedFrom, bytesSent: $0.bytesSent, bytesToSend: $0.bytesToSend)
-        }
+        record.status.state == .running ? services.reader.live(record.id) : nil
     }
 
     /// - Throws: `request.bad_field`.

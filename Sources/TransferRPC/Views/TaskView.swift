@@ -43,10 +43,14 @@ public struct TaskView: Hashable, Sendable {
         public var bytesReceived: Int64
         /// -1 if unknown.
         public var bytesExpected: Int64
+        /// Over the last second or so.
         public var rate: ByteRate
+        /// To go at that rate, if both are known.
         public var eta: Seconds?
         public var resumedFrom: Int64?
+        /// Offset in the source, or in the body where that is more.
         public var bytesSent: Int64
+        /// 0 if nothing is sent.
         public var bytesToSend: Int64
 
         public init(

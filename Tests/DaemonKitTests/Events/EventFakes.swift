@@ -152,7 +152,7 @@ enum Sample {
     static func figures(_ task: Int64, received: Int64 = 0) -> ProgressFigures {
         ProgressFigures(
             task: TaskID(task), session: session,
-            live: LiveFigures(phase: .transferring, bytesReceived: received, bytesExpected: -1, rate: 0))
+            live: TaskView.Live(phase: .transferring, bytesReceived: received, bytesExpected: -1, rate: 0))
     }
 }
 

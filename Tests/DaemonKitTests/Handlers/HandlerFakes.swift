@@ -14,7 +14,7 @@ import TransferStore
 final class FakeSupervision: TaskAdding, TaskControlling, TaskUpdating, TaskReading, SessionServing {
     private struct State {
         var controls: [(TaskAction, ControlTarget)] = []
-        var live: [TaskID: LiveFigures] = [:]
+        var live: [TaskID: TaskView.Live] = [:]
         var progress: [ProgressFigures] = []
         var updates: [UpdateTask.Parameters] = []
         var removed: Set<TaskID> = []
@@ -26,7 +26,7 @@ final class FakeSupervision: TaskAdding, TaskControlling, TaskUpdating, TaskRead
 
     var controls: [(TaskAction, ControlTarget)] { state.withLock { $0.controls } }
     var updates: [UpdateTask.Parameters] { state.withLock { $0.updates } }
-    func show(_ figures: LiveFigures, of task: TaskID) { state.withLock { $0.live[task] = figures } }
+    func show(_ figures: TaskView.Live, of task: TaskID) { state.withLock { $0.live[task] = figures } }
     /// Between a look and the next.
     func remove(_ id: TaskID) { state.withLock { _ = $0.removed.insert(id) } }
     func setProgress(_ progress: [ProgressFigures]) { state.withLock { $0.progress = progress } }
@@ -54,8 +54,8 @@ final class FakeSupervision: TaskAdding, TaskControlling, TaskUpdating, TaskRead
         return record
     }
 
-    func live(_ id: TaskID) -> LiveFigures? { state.withLock { $0.live[id] } }
-    func segments(_ id: TaskID) -> [SegmentFigures] { [] }
+    func live(_ id: TaskID) -> TaskView.Live? { state.withLock { $0.live[id] } }
+    func segments(_ id: TaskID) -> [SegmentView] { [] }
     func queueing(of record: TaskRecord) async -> TaskView.Queueing? {
         TaskView.Queueing(reason: .host, explanation: "It does not answer.", nextAttemptAt: Sample.time)
     }

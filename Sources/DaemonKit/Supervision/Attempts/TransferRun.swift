@@ -2,6 +2,7 @@ import CurlEngine
 import Threading
 import TransferCore
 import TransferModel
+import TransferRPC
 
 /// What a run waits for.
 protocol Awaited: Sendable {
@@ -21,7 +22,7 @@ final class TransferRun: Sendable {
         var hasAnswered = false
         var isElsewhere = false
         var onSample: (@Sendable () -> Void)?
-        var segments: (@Sendable () -> [SegmentFigures])?
+        var segments: (@Sendable () -> [SegmentView])?
         var work: Task<Void, Never>?
         /// What it waits for while it has no task.
         var awaited: (any Awaited)?
@@ -252,7 +253,7 @@ final class TransferRun: Sendable {
     }
 
     /// Whoever fetches in segments is called at each sample, and asked for them.
-    func watch(samples: (@Sendable () -> Void)?, segments: (@Sendable () -> [SegmentFigures])?) {
+    func watch(samples: (@Sendable () -> Void)?, segments: (@Sendable () -> [SegmentView])?) {
         state.withLock { state in
             state.onSample = samples
             state.segments = segments
@@ -260,21 +261,21 @@ final class TransferRun: Sendable {
     }
 
     /// Parts of the file that are held or being fetched; empty where there is one stream only.
-    var segments: [SegmentFigures] { state.withLock { $0.segments }?() ?? [] }
+    var segments: [SegmentView] { state.withLock { $0.segments }?() ?? [] }
 
     var rate: Int64 { state.withLock { $0.figures.rate } }
 
-    func figures() -> LiveFigures {
+    func figures() -> TaskView.Live {
         let received = counters.bytesReceived.rawValue
         let expected = counters.bytesExpected
         let (sent, toSend) = (counters.bytesSent.rawValue, counters.bytesToSend)
         return state.withLock { state in
             let rate = state.figures.rate
             let (whole, done) = isUpload ? (toSend, sent) : (expected, received)
-            return LiveFigures(
+            return TaskView.Live(
                 phase: state.figures.phase ?? counters.phase,
-                bytesReceived: received, bytesExpected: expected, rate: rate,
-                eta: whole >= 0 && rate > 0 ? Double(max(0, whole - done)) / Double(rate) : nil,
+                bytesReceived: received, bytesExpected: expected, rate: ByteRate(rate),
+                eta: whole >= 0 && rate > 0 ? Seconds(Double(max(0, whole - done)) / Double(rate)) : nil,
                 resumedFrom: state.figures.resumedFrom, bytesSent: sent, bytesToSend: max(0, toSend))
         }
     }

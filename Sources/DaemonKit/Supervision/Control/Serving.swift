@@ -62,23 +62,6 @@ package struct ControlTarget: Sendable, Hashable {
     }
 }
 
-/// What is known of a running task beyond its stored record.
-package struct LiveFigures: Sendable, Hashable {
-    package var phase: TaskPhase
-    package var bytesReceived: Int64
-    /// -1 if unknown.
-    package var bytesExpected: Int64
-    /// Bytes per second over the last second or so.
-    package var rate: Int64
-    /// Seconds to go at that rate, if both are known.
-    package var eta: Double?
-    package var resumedFrom: Int64?
-    /// Offset in the source, or in the body where that is more.
-    package var bytesSent: Int64 = 0
-    /// 0 if nothing is sent.
-    package var bytesToSend: Int64 = 0
-}
-
 /// What moves now (bytes per second), and what moved since the daemon started.
 package struct Throughput: Sendable, Hashable {
     package var downloadRate: Int64 = 0
@@ -91,7 +74,7 @@ package struct Throughput: Sendable, Hashable {
 package struct ProgressFigures: Sendable, Hashable {
     package var task: TaskID
     package var session: SessionKey
-    package var live: LiveFigures
+    package var live: TaskView.Live
 }
 
 /// What `task.add` needs.
@@ -123,13 +106,13 @@ package struct KeptExchange: Sendable, Hashable {
 package protocol TaskReading: Sendable {
     /// - Throws: `task.not_found`, also for a task of somebody the peer may not see.
     func record(_ id: TaskID, for peer: Peer) async throws -> TaskRecord
-    func live(_ id: TaskID) -> LiveFigures?
+    func live(_ id: TaskID) -> TaskView.Live?
     /// What a queued task waits for; nil if its turn comes as soon as the tasks before it have theirs.
     func queueing(of record: TaskRecord) async -> TaskView.Queueing?
     /// A sentence that names the disk of a running task if it does not answer; nil otherwise.
     func silentDisk(of record: TaskRecord) async -> String?
     /// Parts of a running download, in order; empty if there is one stream only.
-    func segments(_ id: TaskID) -> [SegmentFigures]
+    func segments(_ id: TaskID) -> [SegmentView]
     /// Every running task, for progress events and `daemon.stats`.
     func progressSnapshot() -> [ProgressFigures]
     func throughput() -> Throughput

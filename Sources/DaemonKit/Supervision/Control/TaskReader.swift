@@ -37,8 +37,8 @@ struct TaskReader: TaskReading {
         return record
     }
 
-    func live(_ id: TaskID) -> LiveFigures? { runs[id]?.figures() }
-    func segments(_ id: TaskID) -> [SegmentFigures] { runs[id]?.segments ?? [] }
+    func live(_ id: TaskID) -> TaskView.Live? { runs[id]?.figures() }
+    func segments(_ id: TaskID) -> [SegmentView] { runs[id]?.segments ?? [] }
 
     func wholeHead(of id: TaskID) async throws -> WholeHead? { try await store.read { try $0.wholeHead(of: id) } }
 

@@ -2,6 +2,7 @@ import CurlEngine
 import Threading
 import TransferCore
 import TransferModel
+import TransferRPC
 
 /// Carries out what a `SegmentedDownload` decides: runs its exchanges side by side, each with an end that may move, and
 /// tells it what happens, from whichever thread.
@@ -226,32 +227,16 @@ final class SegmentConductor: FileCourse {
     // MARK: Figures
 
     /// The parts of the file that are held or being fetched, in order; empty while there is one stream only.
-    private func figures() -> [SegmentFigures] {
+    private func figures() -> [SegmentView] {
         let (machine, written) = state.withLock { ($0.machine, $0.board.written) }
         let plan = machine.plan
         guard let plan, plan.running.count > 1 || plan.held.ranges.count > 1 else { return [] }
-        let held = plan.held.ranges.map { SegmentFigures($0, received: $0.count, isActive: false) }
+        let held = plan.held.ranges.map { SegmentView($0, received: $0.count, active: false) }
         let running = plan.running.map { id, segment in
             let present = written.ranges.first { $0.start <= segment.range.start && $0.end > segment.range.start }
             let received = present.map { min($0.end, segment.range.end) - segment.range.start } ?? .zero
-            return SegmentFigures(segment.range, received: received, isActive: true, url: machine.url(of: id))
+            return SegmentView(segment.range, received: received, active: true, url: machine.url(of: id))
         }
-        return (held + running).sorted { $0.range.start < $1.range.start }
-    }
-}
-
-/// One part of a file that is held or being fetched.
-package struct SegmentFigures: Sendable, Hashable {
-    package var range: ByteRange
-    package var received: ByteCount
-    package var isActive: Bool
-    /// Where it is asked from, of a file with several places.
-    package var url: String?
-
-    init(_ range: ByteRange, received: ByteCount, isActive: Bool, url: String? = nil) {
-        self.range = range
-        self.received = received
-        self.isActive = isActive
-        self.url = url
+        return (held + running).sorted { $0.start < $1.start }
     }
 }
