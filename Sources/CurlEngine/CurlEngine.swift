@@ -181,7 +181,7 @@ package final class CurlEngine: Sendable {
             reactor.post(.stop { continuation.resume() })
         }
         let ledger = files.ledger
-        await errand { ledger.settle(milliseconds: Self.patience) }
+        await errand { ledger.drain(milliseconds: Self.patience) }
         files.lanes.close()
         errands.close()
     }

@@ -160,7 +160,7 @@ package final class Daemon: Sendable {
         let footprint = Footprint { [weak store] in
             store?.releaseMemory()
             try? await Task.sleep(for: .milliseconds(100))
-            Footprint.settle()
+            Footprint.shrink()
         }
         store.onCommit { events in
             feed.committed(events)
@@ -264,7 +264,7 @@ package final class Daemon: Sendable {
                 "state": "\(settings.current.stateDirectory)", "pid": "\(getpid())",
             ])
         notifier.ready(status: "Serving \(places)")
-        Footprint.settle()
+        Footprint.shrink()
         let heartbeat = Task { await beat() }
         let logging = Task { [log] in
             while !Task.isCancelled {

@@ -49,7 +49,7 @@ package struct Delivery: Sendable {
         if let done = try recognised() { return (done, nil) }
         try folder.requireInPlace()
         let file = try openPart()
-        try settle(file)
+        try stampAndSync(file)
         let final = try move()
         return (try delivered(file, as: final), durability.isSynced ? file : nil)
     }
@@ -69,7 +69,7 @@ package struct Delivery: Sendable {
         return file
     }
 
-    private func settle(_ file: Descriptor) throws(TransferError) {
+    private func stampAndSync(_ file: Descriptor) throws(TransferError) {
         let path = folder.path(of: partName)
         if let modificationTime {
             // A file system without times of that range keeps its own: no reason to lose a download.

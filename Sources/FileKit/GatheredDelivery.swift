@@ -52,7 +52,7 @@ package struct GatheredDelivery: Sendable {
             boot: durability.isSynced ? nil : BootName.current)
         guard let file = try nameless(), mark.set(on: file.rawValue) else { return nil }
         try write(to: file)
-        try settle(file)
+        try stampAndSync(file)
         guard let final = try link(file) else { return nil }
         return Placed(
             delivered: DeliveredFile(
@@ -100,7 +100,7 @@ package struct GatheredDelivery: Sendable {
         }
     }
 
-    private func settle(_ file: Descriptor) throws(TransferError) {
+    private func stampAndSync(_ file: Descriptor) throws(TransferError) {
         if let modificationTime { _ = dld_set_modification_time(file.rawValue, modificationTime) }
         guard durability.isSynced else { return }
         let (result, code) = retrying { fsync(file.rawValue) }

@@ -40,7 +40,7 @@ extension PartSink {
     func synchronize() {
         let mark = state.withLock { Mark(at: dld_monotonic_nanoseconds(), $0) }
         let failure = fdatasync(part.fileDescriptor) == 0 ? nil : LocalFailure("fdatasync")
-        settle(mark, failure)
+        syncEnded(mark, failure)
     }
 
     func joinRound(at now: Int64) -> SyncShare? {
@@ -52,14 +52,14 @@ extension PartSink {
         }
         guard let mark else { return nil }
         return SyncShare(fileDescriptor: part.fileDescriptor, opened: mark.opened) {
-            self.settle(mark, nil)
+            self.syncEnded(mark, nil)
         } syncAlone: {
             self.services.lane.sync(self)
         }
     }
 
     /// What was written up to `mark` is durable, or will never be.
-    func settle(_ mark: Mark, _ failure: LocalFailure?) {
+    func syncEnded(_ mark: Mark, _ failure: LocalFailure?) {
         if failure == nil {
             // A journal that is behind a checkpoint would veto it.
             state.withLock { state in

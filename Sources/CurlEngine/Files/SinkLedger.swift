@@ -25,7 +25,7 @@ final class SinkLedger: Sendable {
     func remove(_ board: SegmentBoard) { state.withLock { $0.boards[ObjectIdentifier(board)] = nil } }
 
     /// Cancels local copies, waits for all ends, and abandons what a disk that does not answer still holds. Blocks.
-    func settle(milliseconds: Int) {
+    func drain(milliseconds: Int) {
         for local in state.withLock({ Array($0.locals.values) }) { local.cancel() }
         for _ in 0..<max(1, milliseconds / 2) {
             if state.withLock({ $0.sinks.isEmpty && $0.locals.isEmpty && $0.boards.isEmpty }) { return }

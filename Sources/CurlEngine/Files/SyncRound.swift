@@ -44,7 +44,7 @@ final class SyncRound: Sendable {
             let isSound = whole(oldest.fileDescriptor) == 0
             let end = dld_monotonic_nanoseconds()
             state.withLock { $0.choice.took(end - now, at: end) }
-            for share in shares { isSound ? share.settle() : share.syncAlone() }
+            for share in shares { isSound ? share.synced() : share.syncAlone() }
         }
     }
 }
@@ -55,7 +55,7 @@ struct SyncShare: Sendable {
     /// When the file was ready for the bytes that are to be synced.
     var opened: Int64
     /// What was written when the file joined is durable.
-    var settle: @Sendable () -> Void
+    var synced: @Sendable () -> Void
     /// The round says nothing of this file: it is synced by itself.
     var syncAlone: @Sendable () -> Void
 }

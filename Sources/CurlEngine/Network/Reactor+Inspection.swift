@@ -8,7 +8,7 @@ extension Reactor {
 
     /// What has to be looked after ten times a second: old bytes in buffers, checkpoints, silence.
     func inspect(_ transfer: Transfer) {
-        transfer.settle(self, age: Self.flushAge)
+        transfer.moveToFileIfOld(self, age: Self.flushAge)
         if now - transfer.began >= Self.tick { transfer.context.observer.transferLingers() }
         if let sink = transfer.sink {
             if !crowd.isCrowded { transfer.flush(sink, now: now, age: Self.flushAge) }

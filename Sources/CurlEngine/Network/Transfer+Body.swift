@@ -255,7 +255,7 @@ extension Transfer {
     }
 
     /// A gathered body that is not whole after `age` goes on in its file.
-    func settle(_ reactor: Reactor, age: Int64) {
+    func moveToFileIfOld(_ reactor: Reactor, age: Int64) {
         guard case .gather = use, let buffer, buffer.count > 0, reactor.now - bufferedSince >= age else { return }
         moveToFile(reactor)
     }

@@ -23,7 +23,7 @@ package final class SegmentBoard: Sendable {
         /// When the file was ready for this attempt's bytes.
         var opened: Int64 = .max
         var failure: LocalFailure?
-        var settling: (@Sendable () -> Void)?
+        var finishing: (@Sendable () -> Void)?
         var syncsAtEnd = false
 
         var received: ByteCount { sinks.reduce(held.count) { $0 + ByteCount($1.extent.written - $1.start) } }
@@ -124,7 +124,7 @@ package final class SegmentBoard: Sendable {
     func checkpointIfDue(at now: Int64) {
         let isCrowded = services.crowd.isCrowded
         let (due, held): (CheckpointPace.Due, Checkpoint?) = state.withLock { state in
-            guard state.failure == nil, state.settling == nil else { return (.nothing, nil) }
+            guard state.failure == nil, state.finishing == nil else { return (.nothing, nil) }
             let due = state.pace.step(unsynced: state.unsynced, at: now, isCrowded: isCrowded)
             return (due, due == .announcement ? checkpoint(state, state.held) : nil)
         }
@@ -200,39 +200,39 @@ package final class SegmentBoard: Sendable {
 
     /// Ends the attempt's dealings with the file, all exchanges being over: with `syncing` what was written is durable,
     /// and checkpointed, when this returns.
-    package func settle(syncing: Bool) async {
-        await withCheckedContinuation { continuation in settle(syncing: syncing) { continuation.resume() } }
+    package func finish(syncing: Bool) async {
+        await withCheckedContinuation { continuation in finish(syncing: syncing) { continuation.resume() } }
     }
 
-    /// As above; calls `settled` once, on any thread, maybe before it returns.
-    package func settle(syncing: Bool, then settled: @escaping @Sendable () -> Void) {
+    /// As above; calls `finished` once, on any thread, maybe before it returns.
+    package func finish(syncing: Bool, then finished: @escaping @Sendable () -> Void) {
         state.withLock { state in
-            state.settling = settled
+            state.finishing = finished
             state.syncsAtEnd = syncing
         }
-        settleIfIdle()
+        finishIfIdle()
     }
 
-    private func settleIfIdle() {
+    private func finishIfIdle() {
         enum Next { case wait, sync, end(@Sendable () -> Void) }
         let now = dld_monotonic_nanoseconds()
         let next: Next = state.withLock { state in
-            guard let settled = state.settling, !state.pace.isSyncing else { return .wait }
+            guard let finished = state.finishing, !state.pace.isSyncing else { return .wait }
             if state.syncsAtEnd, state.failure == nil, state.pace.join(unsynced: state.unsynced, at: now) {
                 return .sync
             }
-            state.settling = nil
-            return .end(settled)
+            state.finishing = nil
+            return .end(finished)
         }
         switch next {
         case .wait: break
         case .sync: services.lane.sync(self)
-        case .end(let settled): end(settled)
+        case .end(let finished): end(finished)
         }
     }
 
     /// The claims stay readable: should the daemon die before the file is delivered, they prove its bytes.
-    private func end(_ settled: @Sendable () -> Void) {
+    private func end(_ finished: @Sendable () -> Void) {
         services.ledger.remove(self)
         let (slots, isSound) = state.withLock { state in
             let slots = slotsHeld(&state)
@@ -244,7 +244,7 @@ package final class SegmentBoard: Sendable {
             return (slots, state.failure == nil)
         }
         for slot in slots { services.journal?.release(slot, task: context.task, keeping: isSound) }
-        settled()
+        finished()
     }
 
     private func slotsHeld(_ state: inout State) -> [OffsetJournal.Slot] {
@@ -254,12 +254,12 @@ package final class SegmentBoard: Sendable {
 
     /// The disk does not answer and the daemon must stop.
     func abandon() {
-        let settled = state.withLock { state in
-            defer { state.settling = nil }
-            return state.settling
+        let finished = state.withLock { state in
+            defer { state.finishing = nil }
+            return state.finishing
         }
         services.ledger.remove(self)
-        settled?()
+        finished?()
     }
 }
 
@@ -279,25 +279,26 @@ extension SegmentBoard: RoundMember {
     func synchronize() {
         let now = dld_monotonic_nanoseconds()
         let marks = state.withLock { Marks(of: $0, at: now) }
-        settle(marks, fdatasync(part.fileDescriptor) == 0 ? nil : LocalFailure("fdatasync"))
+        syncEnded(marks, fdatasync(part.fileDescriptor) == 0 ? nil : LocalFailure("fdatasync"))
     }
 
     func joinRound(at now: Int64) -> SyncShare? {
         let joined: (marks: Marks, opened: Int64)? = state.withLock { state in
-            guard state.failure == nil, state.settling == nil, state.pace.join(unsynced: state.unsynced, at: now) else {
+            guard state.failure == nil, state.finishing == nil, state.pace.join(unsynced: state.unsynced, at: now)
+            else {
                 return nil
             }
             return (Marks(of: state, at: now), state.opened)
         }
         guard let joined else { return nil }
         return SyncShare(fileDescriptor: part.fileDescriptor, opened: joined.opened) {
-            self.settle(joined.marks, nil)
+            self.syncEnded(joined.marks, nil)
         } syncAlone: {
             self.services.lane.sync(self)
         }
     }
 
-    private func settle(_ marks: Marks, _ failure: LocalFailure?) {
+    private func syncEnded(_ marks: Marks, _ failure: LocalFailure?) {
         if let failure { failed(failure) } else { succeeded(marks.extents, at: marks.began) }
         let sinks = state.withLock { state in
             // Only now: an end that comes before all have fallen back would keep what may be lost.
@@ -306,6 +307,6 @@ extension SegmentBoard: RoundMember {
         }
         checkpointIfDue(at: dld_monotonic_nanoseconds())
         for sink in sinks { sink.wakeReader() }
-        settleIfIdle()
+        finishIfIdle()
     }
 }

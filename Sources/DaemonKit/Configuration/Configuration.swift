@@ -44,7 +44,7 @@ package struct Configuration: Hashable, Sendable {
     }
 
     /// What holds for settings whose default is no fixed value.
-    package func settled(_ setting: Setting) -> JSONValue {
+    package func effectiveValue(of setting: Setting) -> JSONValue {
         let value = setting.read(settings)
         guard value == .null else { return value }
         let path: String? =

@@ -10,7 +10,7 @@ enum SettingsList {
     ) -> ListSettings.Result {
         let settings = SettingsTable.all.map { setting in
             let statements = current.statements[setting.name] ?? []
-            let value = current.settled(setting)
+            let value = current.effectiveValue(of: setting)
             let overruled = statements.dropLast().reversed().map { statement($0, of: setting) }
             return ListedSetting(
                 name: setting.name, value: shown(value, of: setting), text: text(value, of: setting),

@@ -28,7 +28,7 @@ package final class Footprint: Sendable {
     package static func prepare() { dld_limit_heaps(8, 256 << 10) }
 
     /// Once it is quiet: free memory goes back, and with it the code that ran and may not run again for long.
-    package static func settle() {
+    package static func shrink() {
         dld_trim_heaps()
         dld_forget_code()
     }

@@ -3,7 +3,7 @@ import TransferModel
 /// Decides which of the given credentials counts: explicit header, bearer, user name (also in the URL), netrc.
 enum Credentials {
     /// Leaves in `network` only what the engine is to use.
-    static func settle(_ network: inout NetworkOptions, url: ParsedURL, headers: [HeaderField]) {
+    static func resolve(_ network: inout NetworkOptions, url: ParsedURL, headers: [HeaderField]) {
         if headers.contains(where: { $0.isNamed("authorization") }) {
             clear(&network)
         } else if network.bearer != nil, url.scheme == .http || url.scheme == .https {

@@ -53,7 +53,7 @@ package struct HTTPDownload: TransferStrategy {
         wantsContinue = UploadRequest.wantsContinue(headers)
         baseHeaders = headers.filter { !$0.isNamed("expect") }
         var network = request.network
-        Credentials.settle(&network, url: url, headers: baseHeaders)
+        Credentials.resolve(&network, url: url, headers: baseHeaders)
         _network = network == request.network ? request.$network : Boxed(wrappedValue: network)
         now = request.now
         trustedDigest = request.trustedDigest
@@ -183,7 +183,7 @@ package struct HTTPDownload: TransferStrategy {
         held = nil
         progress = nil
         guard restarts <= Self.restartLimit, mayRepeat(after: outcome) else {
-            return .failed(settle(AttemptFailure(error: error, disposition: .transient(after: nil)), outcome))
+            return .failed(concluded(AttemptFailure(error: error, disposition: .transient(after: nil)), outcome))
         }
         return .restart(error, then: exchange(conditional: true))
     }
@@ -206,7 +206,7 @@ package struct HTTPDownload: TransferStrategy {
     }
 
     private mutating func failed(_ outcome: ExchangeOutcome, with cause: AttemptFailure) -> Step<Arrival> {
-        var failure = settle(cause, outcome)
+        var failure = concluded(cause, outcome)
         failure.shortEnd = shortEnd(outcome)
         let achieved = outcome.received > 0 && outcome.offset > startOffset
         return .failed(failure.with(progressed: achieved, held: max(startOffset, outcome.offset)))
@@ -230,11 +230,11 @@ package struct HTTPDownload: TransferStrategy {
         FailureClassifier.classify(outcome, url: url.requestURL)
     }
 
-    private mutating func settle(_ failure: AttemptFailure, _ outcome: ExchangeOutcome) -> AttemptFailure {
+    private mutating func concluded(_ failure: AttemptFailure, _ outcome: ExchangeOutcome) -> AttemptFailure {
         // An abort that came after everything was sent leaves the question open.
         if case .aborted = outcome.end, !mayRepeat(after: outcome) { return failure }
         upload = nil
-        return PlainUpload.settled(failure, method: method, payload: payload.length, outcome: outcome)
+        return PlainUpload.finalIfUnrepeatable(failure, method: method, payload: payload.length, outcome: outcome)
     }
 
     /// Requests that are not idempotent are not sent twice once the server may have acted on them (RFC 9110 section 9.2.2).

@@ -31,7 +31,7 @@ struct ProbedDownload: TransferStrategy {
         origin = request.origin
         size = request.spec.size
         var network = request.network
-        Credentials.settle(&network, url: url, headers: [])
+        Credentials.resolve(&network, url: url, headers: [])
         self.network = network
         trustedDigest = request.trustedDigest
         checkpoint = request.checkpoint.flatMap { $0.offset > 0 ? $0 : nil }

@@ -43,7 +43,7 @@ package struct DataRequest: TransferStrategy {
         exchange.responseLimit = limit
         exchange.stopsAtResponseLimit = true
         exchange.network = request.network
-        Credentials.settle(&exchange.network, url: url, headers: headers)
+        Credentials.resolve(&exchange.network, url: url, headers: headers)
         self.exchange = exchange
         upload = request.upload
         progressAtStart = UploadProgress(
@@ -55,12 +55,12 @@ package struct DataRequest: TransferStrategy {
         guard let outcome else { return first() }
         guard let head = outcome.head, let status = head.status, case .head = UploadAnswer(outcome, ofWhole: false)
         else {
-            return .failed(settle(FailureClassifier.classify(outcome, url: url.requestURL), outcome))
+            return .failed(concluded(FailureClassifier.classify(outcome, url: url.requestURL), outcome))
         }
         switch status {
         case 200..<300, 304: return answered(outcome)
         case _ where acceptsAnyStatus: return answered(outcome)
-        default: return .failed(settle(FailureClassifier.answered(head, now: now), outcome))
+        default: return .failed(concluded(FailureClassifier.answered(head, now: now), outcome))
         }
     }
 
@@ -87,17 +87,17 @@ package struct DataRequest: TransferStrategy {
                     "The answer is longer than the \(limit) bytes that are kept of data tasks; download it instead."))
         }
         guard outcome.end == .finished else {
-            return .failed(settle(FailureClassifier.classify(outcome, url: url.requestURL), outcome))
+            return .failed(concluded(FailureClassifier.classify(outcome, url: url.requestURL), outcome))
         }
         return .finished(outcome.uploadResult(total: exchange.payload.sourceLength))
     }
 
-    private mutating func settle(_ failure: AttemptFailure, _ outcome: ExchangeOutcome) -> AttemptFailure {
+    private mutating func concluded(_ failure: AttemptFailure, _ outcome: ExchangeOutcome) -> AttemptFailure {
         let length = exchange.payload.length
         if case .aborted = outcome.end, !RepeatRules.mayRepeat(method, payload: length, after: outcome) {
             return failure
         }
         upload = nil
-        return PlainUpload.settled(failure, method: method, payload: length, outcome: outcome)
+        return PlainUpload.finalIfUnrepeatable(failure, method: method, payload: length, outcome: outcome)
     }
 }

@@ -20,11 +20,11 @@ package struct PlainUpload: TransferStrategy {
     package mutating func next(after outcome: ExchangeOutcome?) -> Step<UploadResult> {
         guard let outcome else { return first() }
         guard case .head(let head, let status) = UploadAnswer(outcome) else {
-            return .failed(settle(outcome.failure(request.url.requestURL), outcome))
+            return .failed(concluded(outcome.failure(request.url.requestURL), outcome))
         }
         switch status {
         case 200..<300: return .finished(outcome.uploadResult(total: request.size))
-        default: return .failed(settle(FailureClassifier.answered(head, now: request.now), outcome))
+        default: return .failed(concluded(FailureClassifier.answered(head, now: request.now), outcome))
         }
     }
 
@@ -68,17 +68,17 @@ package struct PlainUpload: TransferStrategy {
             : [PayloadDigest(name: "Repr-Digest", algorithm: algorithm, scope: .source, form: .structured)]
     }
 
-    private mutating func settle(_ failure: AttemptFailure, _ outcome: ExchangeOutcome) -> AttemptFailure {
+    private mutating func concluded(_ failure: AttemptFailure, _ outcome: ExchangeOutcome) -> AttemptFailure {
         let length = exchange().payload.length
         let mayRepeat = RepeatRules.mayRepeat(method, payload: length, after: outcome)
         // An abort that came after everything was sent leaves the question open.
         if case .aborted = outcome.end, !mayRepeat { return failure }
         upload = nil
-        return Self.settled(failure, method: method, payload: length, outcome: outcome)
+        return Self.finalIfUnrepeatable(failure, method: method, payload: length, outcome: outcome)
     }
 
     /// The failure, made permanent where another try could make the server act twice.
-    static func settled(
+    static func finalIfUnrepeatable(
         _ failure: AttemptFailure, method: String, payload: ByteCount?, outcome: ExchangeOutcome
     ) -> AttemptFailure {
         guard case .transient = failure.disposition,

@@ -37,7 +37,7 @@ package struct RemoteFileUpload: TransferStrategy {
         self.source = source
         now = request.now
         var network = request.network
-        Credentials.settle(&network, url: url, headers: [])
+        Credentials.resolve(&network, url: url, headers: [])
         self.network = network
         upload = request.upload?.uploadProtocol == .file ? request.upload : nil
         isResuming = upload != nil

@@ -165,14 +165,15 @@ package struct ResumableUpload: TransferStrategy {
         }
         if case .aborted = outcome.end, outcome.sent >= request.size { return track.fail(failure) }
         track.upload = nil
-        return track.fail(PlainUpload.settled(failure, method: method, payload: request.size, outcome: outcome))
+        return track.fail(
+            PlainUpload.finalIfUnrepeatable(failure, method: method, payload: request.size, outcome: outcome))
     }
 
     /// A refusal of an optimistic creation; one that a 104 gave a place is continued there.
     private mutating func ended(_ failure: AttemptFailure, _ outcome: ExchangeOutcome) -> AttemptFailure {
         if track.resource != nil { return failure }
         track.upload = nil
-        return PlainUpload.settled(failure, method: method, payload: request.size, outcome: outcome)
+        return PlainUpload.finalIfUnrepeatable(failure, method: method, payload: request.size, outcome: outcome)
     }
 
     private mutating func hear(_ interim: [ResponseHead]) {

@@ -40,7 +40,7 @@ struct UploadRequest: Sendable {
         wantsContinue = Self.wantsContinue(merged)
         headers = merged.filter { !Self.owned.contains($0.name.lowercased()) && !$0.isNamed("expect") }
         var network = request.network
-        Credentials.settle(&network, url: url, headers: headers)
+        Credentials.resolve(&network, url: url, headers: headers)
         self.network = network
     }
 

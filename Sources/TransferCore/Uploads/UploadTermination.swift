@@ -3,7 +3,7 @@ import TransferModel
 /// What comes of the request that ends an upload at its server.
 package enum UploadTermination: Sendable, Hashable {
     /// The server has ended it, does not know it any more, or will never do it.
-    case settled
+    case done
     /// To be asked again, after this long where the server says so.
     case again(after: Seconds?)
     /// The daemon stopped the request.
@@ -17,10 +17,10 @@ package enum UploadTermination: Sendable, Hashable {
             self = .aborted
         } else if let head = outcome.head, let status = head.status {
             let comesAgain = Self.locked.contains(status) || FailureClassifier.transientStatuses.contains(status)
-            self = comesAgain ? .again(after: FailureClassifier.retryAfter(head, now: now)) : .settled
+            self = comesAgain ? .again(after: FailureClassifier.retryAfter(head, now: now)) : .done
         } else {
             switch FailureClassifier.classify(outcome, url: "").disposition {
-            case .permanent: self = .settled
+            case .permanent: self = .done
             case .transient, .disk, .network: self = .again(after: nil)
             }
         }

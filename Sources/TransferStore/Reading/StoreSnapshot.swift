@@ -15,25 +15,25 @@ package class StoreSnapshot {
     }
 
     /// Has rows say what they should before they are read.
-    func settle() throws {}
+    func writeDeferred() throws {}
 
     func rows<each Value: Bindable>(_ sql: String, _ values: repeat each Value) throws -> Rows {
-        try settle()
+        try writeDeferred()
         return try connection.rows(sql, repeat each values)
     }
 
     func rows(_ sql: String, list values: [any Bindable]) throws -> Rows {
-        try settle()
+        try writeDeferred()
         return try connection.rows(sql, list: values)
     }
 
     func integer<each Value: Bindable>(_ sql: String, _ values: repeat each Value) throws -> Int64? {
-        try settle()
+        try writeDeferred()
         return try connection.integer(sql, repeat each values)
     }
 
     func text<each Value: Bindable>(_ sql: String, _ values: repeat each Value) throws -> String? {
-        try settle()
+        try writeDeferred()
         return try connection.text(sql, repeat each values)
     }
 

@@ -17,10 +17,10 @@ package final class StoreTransaction: StoreSnapshot {
     }
 
     /// Writes the counters, so that any statement sees them as they should be.
-    override func settle() throws { try memory.tallies.write(to: connection) }
+    override func writeDeferred() throws { try memory.tallies.write(to: connection) }
 
     func execute<each Value: Bindable>(_ sql: String, _ values: repeat each Value) throws {
-        try settle()
+        try writeDeferred()
         try connection.execute(sql, repeat each values)
     }
 

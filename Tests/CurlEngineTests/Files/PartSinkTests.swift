@@ -140,7 +140,7 @@ import TransferModel
         sink.wrote(size + 1, crcOf: nil, 1)
         #expect(!sink.admits(at: dld_monotonic_nanoseconds()))
         #expect(wakes.withLock { $0 } == 0)
-        slow.settle()
+        slow.synced()
         // The sync of the rest has begun by itself, and here is done when it returns.
         #expect(wakes.withLock { $0 } == 1)
         #expect(sink.admits(at: dld_monotonic_nanoseconds()))

@@ -135,7 +135,7 @@ import TransferModel
         }
         #expect(outcome.end == .finished)
         #expect(outcome.offset == ByteCount(end))
-        await board.settle(syncing: false)
+        await board.finish(syncing: false)
         #expect(
             identical(Array(try bench.folder.read("part").prefix(Int(end))), Array(Self.file(6).prefix(Int(end)))))
         await bench.engine.shutdown()

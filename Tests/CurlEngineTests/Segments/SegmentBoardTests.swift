@@ -73,7 +73,7 @@ import TransferModel
         let second = table.sink(from: 400_000)
         table.write(100_000, to: second)
         _ = await table.end(second)
-        await table.board.settle(syncing: true)
+        await table.board.finish(syncing: true)
         #expect(table.board.written == ByteRangeSet([ByteRange(400_000, 500_000)]))
         let told = table.bench.observer.heard
         #expect(told.files.map(\.offset) == [0])
@@ -110,7 +110,7 @@ import TransferModel
         // Not twice at once.
         #expect(table.board.joinRound(at: now) == nil)
         table.write(5000, to: second)
-        share.settle()
+        share.synced()
         let checkpoint = try #require(table.bench.observer.heard.checkpoints.last)
         #expect(checkpoint.offset == 10_000)
         #expect(checkpoint.ranges == [ByteRange(500_000, 520_000)])
@@ -130,7 +130,7 @@ import TransferModel
                 sink.finish(syncing: false) { continuation.resume(returning: $0) }
             }
         }
-        await table.board.settle(syncing: false)
+        await table.board.finish(syncing: false)
         #expect(table.board.written == ByteRangeSet([ByteRange(0, 10_000)]))
         #expect(table.board.received == 10_000)
         // The writer's thread may hold it for a moment yet.
@@ -214,19 +214,19 @@ import TransferModel
         #expect(sinks[1].failure?.operation == "fdatasync")
         #expect(await table.end(sinks[1]).offset == 350_000)
         #expect(table.board.written.ranges == [ByteRange(0, 50_000), ByteRange(300_000, 350_000)])
-        await table.board.settle(syncing: true)
+        await table.board.finish(syncing: true)
         let last = try #require(table.bench.observer.heard.checkpoints.last)
         #expect(last.offset == 50_000 && last.ranges == [ByteRange(300_000, 350_000)])
     }
 
-    @Test func settlingMakesTheRestDurable() async throws {
+    @Test func finishingMakesTheRestDurable() async throws {
         let table = try Table()
         let sinks = [Int64(0), 300_000].map(table.sink)
         for sink in sinks {
             table.write(50_000, to: sink)
             _ = await table.end(sink)
         }
-        await table.board.settle(syncing: true)
+        await table.board.finish(syncing: true)
         let last = try #require(table.bench.observer.heard.checkpoints.last)
         #expect(last.offset == 50_000 && last.ranges == [ByteRange(300_000, 350_000)])
     }

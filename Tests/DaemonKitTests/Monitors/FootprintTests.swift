@@ -23,7 +23,7 @@ struct FootprintTests {
     }
 
     @Test func codeComesBackAfterItWasForgotten() {
-        for _ in 0..<3 { Footprint.settle() }
+        for _ in 0..<3 { Footprint.shrink() }
         #expect((1...100).map { String($0) }.joined().count == 192)
     }
 }

@@ -4,13 +4,13 @@ import TransferModel
 @testable import TransferCore
 
 struct CredentialsTests {
-    private func settled(
+    private func resolved(
         url: String = "https://u%40x:p%3A@example.org/", headers: [HeaderField] = [],
         _ change: (inout NetworkOptions) -> Void
     ) throws -> NetworkOptions {
         var network = NetworkOptions()
         change(&network)
-        Credentials.settle(&network, url: try URLRules.parse(url), headers: headers)
+        Credentials.resolve(&network, url: try URLRules.parse(url), headers: headers)
         return network
     }
 
@@ -22,18 +22,18 @@ struct CredentialsTests {
     }
 
     @Test func anExplicitHeaderWins() throws {
-        let network = try settled(headers: [HeaderField("authorization", "Basic x")], all)
+        let network = try resolved(headers: [HeaderField("authorization", "Basic x")], all)
         #expect(network == NetworkOptions())
     }
 
     @Test func thenTheBearer() throws {
-        let network = try settled(all)
+        let network = try resolved(all)
         #expect(network.bearer == "b")
         #expect(network.username == nil && network.password == nil && network.netrcPath == nil)
     }
 
     @Test func thenTheUserName() throws {
-        let network = try settled {
+        let network = try resolved {
             all(&$0)
             $0.bearer = nil
         }
@@ -42,15 +42,15 @@ struct CredentialsTests {
     }
 
     @Test func thenTheURLAndLastNetrc() throws {
-        let fromURL = try settled { $0.netrcPath = "/n" }
+        let fromURL = try resolved { $0.netrcPath = "/n" }
         #expect(fromURL.username == "u@x")
         #expect(fromURL.password == "p:")
         #expect(fromURL.netrcPath == nil)
-        #expect(try settled(url: "https://example.org/") { $0.netrcPath = "/n" }.netrcPath == "/n")
+        #expect(try resolved(url: "https://example.org/") { $0.netrcPath = "/n" }.netrcPath == "/n")
     }
 
     @Test func aBearerMeansNothingToFTP() throws {
-        let network = try settled(url: "ftp://example.org/f", all)
+        let network = try resolved(url: "ftp://example.org/f", all)
         #expect(network.bearer == nil)
         #expect(network.username == "u")
     }

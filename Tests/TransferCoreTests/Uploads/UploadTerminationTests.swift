@@ -10,7 +10,7 @@ struct UploadTerminationTests {
 
     @Test(arguments: [200, 204, 404, 410, 499, 308, 401, 403, 405, 501])
     func anAnswerThatWillNotChangeSettlesIt(_ status: Int) {
-        #expect(after(answer(status)) == .settled)
+        #expect(after(answer(status)) == .done)
     }
 
     @Test(arguments: [409, 423, 408, 429, 500, 502, 503, 504])
@@ -22,7 +22,7 @@ struct UploadTerminationTests {
     @Test func aServerThatIsAwayIsAskedAgain() {
         for code in [6, 7, 28, 52, 56] { #expect(after(lost(code)) == .again(after: nil)) }
         // A certificate does not become right by waiting.
-        #expect(after(lost(60)) == .settled)
+        #expect(after(lost(60)) == .done)
     }
 
     @Test func anInterruptionIsNoAnswer() {

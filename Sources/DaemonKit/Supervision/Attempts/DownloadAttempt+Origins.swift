@@ -108,7 +108,7 @@ extension DownloadAttempt {
 
     /// The task with the checkpoint that the store has now.
     func stored(_ recorder: RunRecorder) async throws -> TaskRecord {
-        await recorder.settle()
+        await recorder.drain()
         let id = record.id
         var now = record
         now.checkpoint = try await tools.patience.store.read { try $0.task(id) }?.checkpoint

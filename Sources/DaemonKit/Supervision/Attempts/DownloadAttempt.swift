@@ -104,7 +104,7 @@ final class DownloadAttempt: TransferAttempt {
             }
             throw TransferFiles.damage(of: hand.held.part)
         } catch {
-            await recorder.settle()
+            await recorder.drain()
             throw error
         }
     }
@@ -115,13 +115,13 @@ final class DownloadAttempt: TransferAttempt {
         _ delivered: Result<AttemptEnding?, any Error>?
     ) async throws -> AttemptEnding {
         guard var whole = try await arrival(hand, place, recorder, begun: begun) else {
-            await recorder.settle()
+            await recorder.drain()
             return .aborted
         }
         try whole.arrival.check(record.spec.size)
         if let pieces = record.spec.pieces, whole.arrival.contentCoding == nil {
             guard let repaired = try await repaired(whole, pieces, hand, place, recorder) else {
-                await recorder.settle()
+                await recorder.drain()
                 return .aborted
             }
             whole = repaired

@@ -53,7 +53,7 @@ final class RequestAttempt: TransferAttempt {
 
     private func end(_ begun: Begun) async -> AttemptEnding {
         await .of {
-            await begun.recorder.settle()
+            await begun.recorder.drain()
             guard let answer = try await begun.requests.value(), run.enterCommit() else { return .aborted }
             run.set(phase: .finishing)
             let kept = record.spec.kind == .data ? answer.body : nil

@@ -77,7 +77,7 @@ final class UploadEndings: Sendable {
             let session = try await patience.store.read { try $0.session(ending.session) }
             let policy = policy(ending.spec, session?.configuration ?? SessionConfiguration())
             let outcome = try await request(ending, policy)
-            try await settle(ending, outcome, policy)
+            try await record(ending, outcome, policy)
         } catch {
             logger.warning(
                 "cannot end an upload at its server", metadata: ["task": "\(ending.task)", "error": "\(error)"])
@@ -103,18 +103,18 @@ final class UploadEndings: Sendable {
         return await engine.perform(exchange, into: nil, sending: nil, context: context)
     }
 
-    private func settle(_ ending: UploadEnding, _ outcome: ExchangeOutcome?, _ policy: EffectivePolicy) async throws {
-        let termination = outcome.map { UploadTermination($0, now: time.reading().wall) } ?? .settled
+    private func record(_ ending: UploadEnding, _ outcome: ExchangeOutcome?, _ policy: EffectivePolicy) async throws {
+        let termination = outcome.map { UploadTermination($0, now: time.reading().wall) } ?? .done
         switch termination {
         case .aborted: return
-        case .settled: try await patience.persistently { try $0.remove(ending) }
+        case .done: try await patience.persistently { try $0.remove(ending) }
         case .again(let delay): try await postpone(ending, policy.retry, after: delay)
         }
         logger.info(
             "ending an upload at its server",
             metadata: [
                 "task": "\(ending.task)", "status": "\(outcome?.head?.status.map(String.init) ?? "none")",
-                "settled": "\(termination == .settled)",
+                "done": "\(termination == .done)",
             ])
     }
 

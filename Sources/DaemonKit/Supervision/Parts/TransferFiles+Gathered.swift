@@ -40,7 +40,7 @@ extension TransferFiles {
     ) {
         let folder = delivery.folder
         let pool = delivery.durability.isSynced ? syncing : self.pool
-        pool.settle(in: folder) {
+        pool.runSynced(in: folder) {
             [marks] () throws(TransferError) -> (value: MemoryDelivery, unsynced: Descriptor?) in
             let digests = expected.isEmpty ? [:] : try Verification.verify(bytes: delivery.bytes, expected: expected)
             guard commit() else { return (.stopped, nil) }
@@ -65,18 +65,18 @@ extension TransferFiles {
 extension BlockingPool {
     /// Runs `body`, then waits for a sync of `folder`, shared with others, where `body` returns a file beside its value.
     /// No thread waits for the sync.
-    func settled<T: Sendable>(
+    func runSynced<T: Sendable>(
         in folder: Folder,
         _ body: @escaping @Sendable () throws(TransferError) -> (value: T, unsynced: Descriptor?)
     ) async throws(TransferError) -> T {
         let result: Result<T, TransferError> = await withCheckedContinuation { continuation in
-            settle(in: folder, body) { continuation.resume(returning: $0) }
+            runSynced(in: folder, body) { continuation.resume(returning: $0) }
         }
         return try result.get()
     }
 
-    /// As `settled`; calls `then` once, on any thread.
-    func settle<T: Sendable>(
+    /// As above; calls `then` once, on any thread.
+    func runSynced<T: Sendable>(
         in folder: Folder,
         _ body: @escaping @Sendable () throws(TransferError) -> (value: T, unsynced: Descriptor?),
         then: @escaping @Sendable (Result<T, TransferError>) -> Void

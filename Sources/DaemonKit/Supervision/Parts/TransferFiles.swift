@@ -316,7 +316,7 @@ final class TransferFiles: Sendable {
     func deliver(
         _ part: PartFile, to folder: Folder, name: String, _ policy: EffectivePolicy, modificationTime: Int64?
     ) async throws -> DeliveredFile {
-        try await deliveryPool(policy).settled(in: folder) { () throws(TransferError) in
+        try await deliveryPool(policy).runSynced(in: folder) { () throws(TransferError) in
             let placed = try Delivery(
                 folder: folder, partName: Self.lastComponent(part.path),
                 part: FileIdentity(part), name: name,

@@ -168,7 +168,7 @@ final class RunRecorder: TransferObserver {
     }
 
     /// No more notes come; returns once those that came are stored.
-    func settle() async {
+    func drain() async {
         let rest = await close()
         if !rest.isEmpty { handle(await keep(rest, isLast: true)) }
     }

@@ -145,7 +145,7 @@ import TransferStore
     @Test func aFailedRunStoresItsNotesToo() async throws {
         let stage = try await Stage()
         stage.respond()
-        await stage.recorder.settle()
+        await stage.recorder.drain()
         #expect(try await stage.types.contains(.taskResponse))
     }
 

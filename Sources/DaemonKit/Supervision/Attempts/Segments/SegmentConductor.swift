@@ -108,7 +108,7 @@ final class SegmentConductor: FileCourse {
             case .success(.finished?), .success(.restart?): true
             case .success, .failure: false
             }
-        board.settle(syncing: !isDelivered) { [self] in
+        board.finish(syncing: !isDelivered) { [self] in
             let (then, gathered) = state.withLock { state in
                 defer { state.then = nil }
                 return (state.then, state.gathered)
