@@ -138,12 +138,12 @@ public struct EventRecord: Hashable, Sendable {
     public var type: EventType
     public var session: SessionKey
     public var task: TaskID?
-    /// Members that stand beside the fixed ones on the wire.
-    public var payload: [String: JSONValue]
+    /// Members that stand beside the fixed ones on the wire, none of which has a name of those.
+    public var payload: JSONMembers
 
     public init(
         sequence: SequenceNumber? = nil, time: Timestamp, type: EventType, session: SessionKey, task: TaskID? = nil,
-        payload: [String: JSONValue] = [:]
+        payload: JSONMembers = [:]
     ) {
         self.sequence = sequence
         self.time = time

@@ -14,6 +14,15 @@ enum JSONColumn {
         }
     }
 
+    /// An object whose members go on as they are.
+    static func members(_ text: String) throws -> JSONMembers {
+        do {
+            return try JSONMembers(stored: text)
+        } catch {
+            throw TransferError(.internal, "A stored object cannot be read: \(error).")
+        }
+    }
+
     /// A stored word of a closed vocabulary.
     static func word<Value: RawRepresentable>(_ text: String, as _: Value.Type = Value.self) throws -> Value
     where Value.RawValue == String {

@@ -36,11 +36,11 @@ final class EventLedger {
 
     subscript(_ number: SequenceNumber) -> EventRecord { events[Int(number.rawValue) - 1] }
 
-    /// What follows `"params":{"subscription":"…",`.
+    /// What follows `"params":{"subscription":"…"`.
     func text(of number: SequenceNumber) -> [UInt8] {
         let index = Int(number.rawValue) - 1
         if let text = texts[index] { return text }
-        let text = JSONWriter.members(of: events[index])
+        let text = events[index].wireMembers
         texts[index] = text
         return text
     }
@@ -104,7 +104,7 @@ final class EventLedger {
         }
         for (event, expected) in zip(stored, kept) where event != expected {
             // A whole number comes back without its fraction.
-            guard let number = event.sequence, JSONWriter.members(of: event) == text(of: number) else {
+            guard let number = event.sequence, event.wireMembers == text(of: number) else {
                 throw Violation("event \(event.sequence ?? .zero) has changed since it was durable")
             }
         }

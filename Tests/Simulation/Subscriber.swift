@@ -67,7 +67,7 @@ final class Subscriber: @unchecked Sendable {
         _ subscription: String, after first: SequenceNumber, to last: SequenceNumber, beginsWhereKept: Bool
     ) {
         following?.prefix = Array(
-            #"{"jsonrpc":"2.0","method":"event","params":{"subscription":"\#(subscription)","#.utf8)
+            #"{"jsonrpc":"2.0","method":"event","params":{"subscription":"\#(subscription)""#.utf8)
         following?.place = Place(lowest: first, highest: last, beginsWhereKept: beginsWhereKept)
         // What came before is of no interest to whoever asked for no number.
         if durable == nil, seen == nil, !beginsWhereKept { seen = last }

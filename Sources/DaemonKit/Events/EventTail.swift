@@ -65,29 +65,16 @@ final class TailEvent: Sendable {
 
     init(_ record: EventRecord) {
         self.record = record
-        size = 400 + 2 * JSONValue.object(record.payload).approximateSize
+        size = 400 + 2 * record.payload.object.count
     }
 
-    /// See `JSONWriter.members(of:)`.
+    /// See `EventRecord.wireMembers`.
     var text: [UInt8] {
         encoded.withLock { encoded in
             if let encoded { return encoded }
-            let text = JSONWriter.members(of: record)
+            let text = record.wireMembers
             encoded = text
             return text
-        }
-    }
-}
-
-extension JSONValue {
-    /// Bytes of its text, roughly.
-    fileprivate var approximateSize: Int {
-        switch self {
-        case .null, .bool: 5
-        case .integer, .number: 20
-        case .string(let text): text.utf8.count + 3
-        case .array(let elements): elements.reduce(2) { $0 + $1.approximateSize + 1 }
-        case .object(let members): members.reduce(2) { $0 + $1.key.utf8.count + $1.value.approximateSize + 4 }
         }
     }
 }

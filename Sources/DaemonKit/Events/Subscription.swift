@@ -37,7 +37,7 @@ final class Subscription: Sendable {
         self.subscriber = subscriber
         self.progressInterval = progressInterval
         prefix = Array(
-            "{\"jsonrpc\":\"2.0\",\"method\":\"\(RPCCatalog.eventNotification)\",\"params\":{\"subscription\":\"\(name)\","
+            "{\"jsonrpc\":\"2.0\",\"method\":\"\(RPCCatalog.eventNotification)\",\"params\":{\"subscription\":\"\(name)\""
                 .utf8)
         state = Guarded(State(cursor: cursor))
     }
@@ -108,7 +108,7 @@ final class Subscription: Sendable {
     private func tellGap(after told: SequenceNumber, before first: SequenceNumber) -> SequenceNumber {
         let last = SequenceNumber(first.rawValue - 1)
         guard last > told else { return told }
-        send(JSONWriter.members(of: .lagged(first: first, owner: peer, at: .now())))
+        send(EventRecord.lagged(first: first, owner: peer, at: .now()).wireMembers)
         return last
     }
 
@@ -147,13 +147,15 @@ struct ProgressEvent: Sendable {
     init(_ figures: ProgressFigures, at time: Timestamp) {
         self.figures = figures
         let live = figures.live
-        var payload: [String: JSONValue] = [
-            "phase": .string(live.phase.rawValue), "bytesReceived": .integer(live.bytesReceived),
-            "bytesExpected": .integer(live.bytesExpected), "bytesSent": .integer(live.bytesSent),
-            "bytesToSend": .integer(live.bytesToSend), "rate": .integer(live.rate.rawValue),
-        ]
-        if let eta = live.eta { payload["eta"] = .number(eta.rawValue) }
-        if let offset = live.resumedFrom { payload["resumedFrom"] = .integer(offset) }
+        var payload = JSONMembers(room: 160)
+        payload.add("phase", live.phase.rawValue)
+        payload.add("bytesReceived", live.bytesReceived)
+        payload.add("bytesExpected", live.bytesExpected)
+        payload.add("bytesSent", live.bytesSent)
+        payload.add("bytesToSend", live.bytesToSend)
+        payload.add("rate", live.rate.rawValue)
+        if let eta = live.eta { payload.add("eta", eta.rawValue) }
+        if let offset = live.resumedFrom { payload.add("resumedFrom", offset) }
         event = TailEvent(
             EventRecord(
                 time: time, type: .taskProgress, session: figures.session, task: figures.task, payload: payload))

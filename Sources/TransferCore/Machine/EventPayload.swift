@@ -2,40 +2,47 @@ import TransferModel
 
 /// Members of the events that the machine publishes, as protocol.md names them.
 package enum EventPayload {
-    /// Whose event it is, for subscribers that would have to ask: members of `task.added`, `task.completed` and
+    /// Adds whose event it is, for subscribers that would have to ask: members of `task.added`, `task.completed` and
     /// `task.failed`.
-    package static func identity(of spec: TaskSpec) -> [String: JSONValue] {
-        var payload: [String: JSONValue] = [:]
-        if let url = spec.url { payload["url"] = .string(URLRules.inEvents(url)) }
-        if let token = spec.clientToken { payload["clientToken"] = .string(token) }
-        if let tags = spec.tags, !tags.isEmpty { payload["tags"] = .array(tags.map { .string($0) }) }
+    package static func identify(_ payload: inout JSONMembers, as spec: TaskSpec) {
+        if let url = spec.url { payload.add("url", URLRules.inEvents(url)) }
+        if let token = spec.clientToken { payload.add("clientToken", token) }
+        if let tags = spec.tags, !tags.isEmpty { payload.add("tags", .array(tags.map { .string($0) })) }
+    }
+
+    static func started(attempt: Int) -> JSONMembers {
+        var payload = JSONMembers()
+        payload.add("attempt", Int64(attempt))
         return payload
     }
 
-    static func waiting(_ status: TaskStatus) -> [String: JSONValue] {
-        var payload: [String: JSONValue] = [:]
-        if let reason = status.reason { payload["reason"] = .string(reason.rawValue) }
-        if let next = status.nextAttemptAt { payload["nextAttemptAt"] = .string(next.description) }
-        if let error = status.error { payload["error"] = error.jsonValue }
+    static func waiting(_ status: TaskStatus) -> JSONMembers {
+        var payload = JSONMembers()
+        if let reason = status.reason { payload.add("reason", reason.rawValue) }
+        if let next = status.nextAttemptAt { payload.add("nextAttemptAt", next.description) }
+        if let error = status.error { payload.add("error", error.jsonValue) }
         return payload
     }
 
-    static func queued(_ cause: Displacement) -> [String: JSONValue] {
-        var payload: [String: JSONValue] = ["explanation": .string(cause.explanation)]
-        if let reason = cause.reason { payload["reason"] = .string(reason.rawValue) }
+    static func queued(_ cause: Displacement) -> JSONMembers {
+        var payload = JSONMembers()
+        if let reason = cause.reason { payload.add("reason", reason.rawValue) }
+        payload.add("explanation", cause.explanation)
         return payload
     }
 
-    static func completed(_ result: TaskResult, duration: Seconds) -> [String: JSONValue] {
-        var payload: [String: JSONValue] = [
-            "bytes": .integer(result.bytes.rawValue),
-            "duration": .number(duration.rawValue),
-            "verified": .bool(result.verified),
-        ]
-        if let file = result.file { payload["file"] = .string(file) }
-        if let digest = result.sha256 { payload["sha256"] = .string(digest) }
+    static func completed(_ result: TaskResult, duration: Seconds) -> JSONMembers {
+        // The rest is room for the task's URL and its tags.
+        var payload = JSONMembers(room: 512)
+        payload.add("bytes", result.bytes.rawValue)
+        payload.add("duration", duration.rawValue)
+        payload.add("verified", result.verified)
+        if let file = result.file { payload.add("file", file) }
+        if let digest = result.sha256 { payload.add("sha256", digest) }
         return payload
     }
+
+    package static func failed(_ error: TransferError) -> JSONMembers { ["error": error.jsonValue] }
 }
 
 extension TransferError {

@@ -62,5 +62,5 @@ package enum TaskEffect: Sendable, Hashable {
     /// Remove the part file and its checkpoint.
     case discardPart
     /// Append an event to the durable log.
-    case publish(EventType, [String: JSONValue])
+    case publish(EventType, JSONMembers)
 }

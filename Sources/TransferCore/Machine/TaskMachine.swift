@@ -102,7 +102,7 @@ extension TaskMachine {
         status.attempts += 1
         status.startedAt = status.startedAt ?? now.wall
         status.startBudget(at: now)
-        return [.persist, .publish(.taskStarted, ["attempt": .integer(Int64(status.attempts))])]
+        return [.persist, .publish(.taskStarted, EventPayload.started(attempt: status.attempts))]
     }
 
     private mutating func attemptFailed(
@@ -261,7 +261,7 @@ extension TaskMachine {
         _ error: TransferError, _ now: ClockReading, then others: [TaskEffect] = []
     ) -> [TaskEffect] {
         end(.failed, error, now)
-        return [.persist] + others + [.publish(.taskFailed, ["error": error.jsonValue])]
+        return [.persist] + others + [.publish(.taskFailed, EventPayload.failed(error))]
     }
 
     private mutating func end(_ state: TaskState, _ error: TransferError?, _ now: ClockReading) {

@@ -1,11 +1,11 @@
 /// Members of a JSON object as they stand in its text, to be handed on without being read: a page of a listing is full of
-/// specs that go out as they were stored.
-package struct JSONMembers: Sendable, Hashable {
+/// specs that go out as they were stored, and of an event subscribers get the text that the store keeps.
+public struct JSONMembers: Sendable, Hashable {
     /// The object's text.
-    private let text: [UInt8]
+    private var text: [UInt8]
 
     /// One member's value.
-    package struct Value {
+    package struct MemberValue {
         fileprivate let tape: JSONTape
         fileprivate let index: Int
 
@@ -32,7 +32,7 @@ package struct JSONMembers: Sendable, Hashable {
     /// - Parameter mayPass: whether a member may go out.
     /// - Returns: nil if `text` is not one object without space around it, or has a member that may not pass, is not
     ///   in `names`, is there twice or has its name written with escapes.
-    package init?<Key>(of text: [UInt8], names: JSONNames<Key>, where mayPass: (Key, Value) -> Bool) {
+    package init?<Key>(of text: [UInt8], names: JSONNames<Key>, where mayPass: (Key, MemberValue) -> Bool) {
         guard text.first == UInt8(ascii: "{"), text.last == UInt8(ascii: "}"), let tape = JSONTape(text) else {
             return nil
         }
@@ -41,7 +41,7 @@ package struct JSONMembers: Sendable, Hashable {
         var seen: UInt64 = 0
         while index < entries.count {
             guard entries[index].count == 0, let place = names.place(of: tape.slice(entries[index])), place < 64,
-                seen & 1 << UInt64(place) == 0, mayPass(names.keys[place], Value(tape: tape, index: index + 1))
+                seen & 1 << UInt64(place) == 0, mayPass(names.keys[place], MemberValue(tape: tape, index: index + 1))
             else { return nil }
             seen |= 1 << UInt64(place)
             index = Int(entries[index + 1].next)
@@ -53,10 +53,140 @@ package struct JSONMembers: Sendable, Hashable {
     var bytes: ArraySlice<UInt8> { text[1..<text.count - 1] }
 
     /// With the braces.
-    var object: [UInt8] { text }
+    package var object: [UInt8] { text }
+
+    /// As they follow other members of an object: a comma stands in place of the opening brace. There must be some.
+    package var continuation: [UInt8] {
+        var text = text
+        text[0] = UInt8(ascii: ",")
+        return text
+    }
+
+    public var isEmpty: Bool { text.count == Self.none.count }
+
+    private static let none = Array("{}".utf8)
 
     /// The object itself, for whoever cannot take its text.
     package func value<T: Decodable>(_: T.Type = T.self) throws -> T { try JSONCoding.decode(T.self, from: text) }
+}
+
+// MARK: - Writing
+
+extension JSONMembers: ExpressibleByDictionaryLiteral {
+    /// No members yet.
+    public init() { text = Self.none }
+
+    /// No members yet, and room for so many bytes of them.
+    package init(room: Int) {
+        text = []
+        text.reserveCapacity(room + Self.none.count)
+        text += Self.none
+    }
+
+    /// In the order of their names.
+    public init(_ members: [String: JSONValue]) {
+        self.init()
+        for (name, value) in members.sorted(by: { $0.key < $1.key }) { add(name, value) }
+    }
+
+    /// In the order given.
+    public init(dictionaryLiteral members: (String, JSONValue)...) {
+        self.init()
+        for (name, value) in members { add(name, value) }
+    }
+
+    /// The members of an object that was stored: as it is, if it is compact.
+    /// - Throws: `DecodingError` if it is no object.
+    package init(stored text: String) throws {
+        self.init()
+        let bytes = Array(text.utf8)
+        // On the wire a line break would end the message.
+        if bytes.first == UInt8(ascii: "{"), bytes.last == UInt8(ascii: "}"), !bytes.contains(UInt8(ascii: "\n")),
+            let tape = JSONTape(bytes)
+        {
+            if tape.entries.count > 1 { self.text = bytes }
+        } else {
+            self = JSONMembers(try JSONCoding.decode([String: JSONValue].self, from: bytes))
+        }
+    }
+
+    package mutating func add(_ name: StaticString, _ value: String) {
+        write(name) { JSONEscape.quote(value, into: &$0) }
+    }
+
+    package mutating func add(_ name: StaticString, _ value: Int64) {
+        write(name) { $0.append(contentsOf: String(value).utf8) }
+    }
+
+    package mutating func add(_ name: StaticString, _ value: Bool) { write(name) { $0.append(json: .bool(value)) } }
+
+    package mutating func add(_ name: StaticString, _ value: Double) { write(name) { $0.append(json: .number(value)) } }
+
+    /// - Parameter json: text of a value, compact.
+    package mutating func add(_ name: StaticString, json: [UInt8]) { write(name) { $0 += json } }
+
+    package mutating func add(_ name: String, _ value: JSONValue) {
+        begin()
+        JSONEscape.quote(name, into: &text)
+        text.append(UInt8(ascii: ":"))
+        text.append(json: value)
+        text.append(UInt8(ascii: "}"))
+    }
+
+    package mutating func add(_ others: JSONMembers) {
+        guard !others.isEmpty else { return }
+        begin()
+        text += others.text.dropFirst()
+    }
+
+    /// - Parameter name: needs no escapes.
+    private mutating func write(_ name: StaticString, _ value: (inout [UInt8]) -> Void) {
+        begin()
+        text.append(UInt8(ascii: "\""))
+        text.append(contentsOf: UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))
+        text.append(UInt8(ascii: "\""))
+        text.append(UInt8(ascii: ":"))
+        value(&text)
+        text.append(UInt8(ascii: "}"))
+    }
+
+    /// Makes the closing brace give way to the next member.
+    private mutating func begin() {
+        if isEmpty { text.removeLast() } else { text[text.count - 1] = UInt8(ascii: ",") }
+    }
+}
+
+// MARK: - Reading
+
+extension JSONMembers {
+    /// All of them, read anew at each call.
+    public var values: [String: JSONValue] { (try? value()) ?? [:] }
+
+    public subscript(name: String) -> JSONValue? { values[name] }
+}
+
+extension [UInt8] {
+    /// Appends the text of a value, members in the order of their names. JSON has no number that is not finite: it is null.
+    fileprivate mutating func append(json value: JSONValue) {
+        switch value {
+        case .null: append(contentsOf: "null".utf8)
+        case .bool(let value): append(contentsOf: (value ? "true" : "false").utf8)
+        case .integer(let value): append(contentsOf: String(value).utf8)
+        case .number(let value):
+            // As it is written when it was stored and read again.
+            let text = Int64(exactly: value).map { String($0) } ?? (value.isFinite ? value.description : "null")
+            append(contentsOf: text.utf8)
+        case .string(let value): JSONEscape.quote(value, into: &self)
+        case .array(let values):
+            append(UInt8(ascii: "["))
+            for (index, value) in values.enumerated() {
+                if index > 0 { append(UInt8(ascii: ",")) }
+                append(json: value)
+            }
+            append(UInt8(ascii: "]"))
+        case .object(let members): self += JSONMembers(members).object
+        }
+    }
 }
 
 /// The names of one type's members, made once for all texts that are searched for them.

@@ -23,7 +23,7 @@ public struct EventView: Hashable, Sendable {
         session = record.session.identifier
         owner = record.session.owner
         task = record.task
-        payload = record.payload
+        payload = record.payload.values
     }
 
     public subscript(member: String) -> JSONValue? { payload[member] }

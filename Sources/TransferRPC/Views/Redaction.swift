@@ -143,7 +143,7 @@ extension HeaderField {
 
 /// Whether the text of a member that is a URL, or several, surely has none: its end would be an at sign, be it written as
 /// an escape.
-private func hasNoUserInfo(_ value: JSONMembers.Value) -> Bool {
+private func hasNoUserInfo(_ value: JSONMembers.MemberValue) -> Bool {
     let text = value.text
     return !text.contains(UInt8(ascii: "@")) && !text.contains(UInt8(ascii: "\\"))
 }

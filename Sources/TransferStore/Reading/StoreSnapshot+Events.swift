@@ -83,7 +83,7 @@ extension StoreSnapshot {
             type: try JSONColumn.word(row[2]),
             session: SessionKey(owner: UserID(row[3] as UInt32), identifier: row[4]),
             task: (row[5] as Int64?).map { TaskID($0) },
-            payload: try payload.map { try JSONColumn.decode($0) } ?? [:])
+            payload: try payload.map { try JSONColumn.members($0) } ?? [:])
     }
 }
 

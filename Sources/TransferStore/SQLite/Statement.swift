@@ -45,6 +45,16 @@ final class Statement {
         }
     }
 
+    /// - Parameter text: UTF-8; no empty text.
+    func bind(text: [UInt8], at index: Int32) {
+        text.withUnsafeBytes { bytes in
+            note(
+                sqlite3_bind_text(
+                    handle, index, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(clamping: bytes.count),
+                    Self.copied))
+        }
+    }
+
     func bind(_ bytes: [UInt8], at index: Int32) {
         guard !bytes.isEmpty else { return note(sqlite3_bind_zeroblob(handle, index, 0)) }
         note(sqlite3_bind_blob(handle, index, bytes, Int32(clamping: bytes.count), Self.copied))

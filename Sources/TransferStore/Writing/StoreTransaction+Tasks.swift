@@ -62,9 +62,11 @@ extension StoreTransaction {
     }
 
     package func setResponse(_ id: TaskID, _ document: StoredDocument) throws {
-        let text = try document.text ?? JSONColumn.encode(document.response)
+        let text = try document.text ?? JSONCoding.encode(document.response)
         let statement = try connection.statement(Self.responseChange)
-        statement.bind(all: id.rawValue, text, document.head)
+        statement.bind(id.rawValue, at: 1)
+        statement.bind(text: text, at: 2)
+        document.head.bind(to: statement, at: 3)
         try statement.runAndClear()
     }
 

@@ -72,19 +72,16 @@ package final class StoreTransaction: StoreSnapshot {
     }
 
     /// Stores events with the next sequence numbers, in order.
-    /// - Parameter stored: for each its payload, if the caller has written it already: away from the one thread that
-    ///   writes.
     /// - Returns: the number of the last one, or of the last ever where there are none.
     /// - Throws: `internal` for a progress event, which has no number.
     @discardableResult
-    package func append(_ events: [EventRecord], stored: [StoredPayload?] = []) throws -> SequenceNumber {
+    package func append(_ events: [EventRecord]) throws -> SequenceNumber {
         guard !events.contains(where: { $0.type == .taskProgress }) else {
             throw TransferError(.internal, "Progress is never stored.")
         }
         guard !events.isEmpty else { return try eventHead() }
         let last = try take(events.count, .event)
         let first = last - Int64(events.count) + 1
-        var payload = SharedText()
         try Self.eventRows.run(events.count, in: connection) { row, index in
             let event = events[index]
             row.set(1, first + Int64(index))
@@ -93,11 +90,7 @@ package final class StoreTransaction: StoreSnapshot {
             row.set(4, Int64(event.session.owner.rawValue))
             row.set(5, event.session.identifier)
             row.set(6, event.task?.rawValue)
-            if index < stored.count, let text = stored[index] {
-                row.set(7, text.text)
-            } else {
-                row.set(7, try payload.text(of: event.payload))
-            }
+            if !event.payload.isEmpty { row.set(7, text: event.payload.object) }
         }
         var counts: [UserID: Int] = [:]
         for event in events { counts[event.session.owner, default: 0] += 1 }
@@ -115,48 +108,31 @@ package final class StoreTransaction: StoreSnapshot {
         into: "event", ["sequence", "time", "type", "owner", "session", "task", "payload"])
 }
 
-/// An event's payload as the store keeps it.
-package struct StoredPayload: Sendable {
-    /// nil if it is empty.
-    let text: String?
-
-    package init(_ payload: [String: JSONValue]) throws {
-        text = payload.isEmpty ? nil : try JSONColumn.encode(payload)
-    }
-
-    /// Of one member, nil if there is no text of it.
-    package init?(_ name: StaticString, _ document: StoredDocument) {
-        guard let text = document.text else { return nil }
-        self.text = "{\"\(name)\":\(text)}"
-    }
-}
-
 /// A server's answer as the store keeps it, written away from the one thread that writes to the store.
 package struct StoredDocument: Sendable {
     let response: ResponseInfo
     /// nil if it could not be written: who stores it says why.
-    let text: String?
+    let text: [UInt8]?
     /// Of the head, if it is more than the response shows.
     let head: String?
 
     package init(_ response: ResponseInfo, whole: WholeHead? = nil) {
         self.response = response
-        text = try? JSONColumn.encode(response)
+        text = try? JSONCoding.encode(response)
         head = whole.flatMap { try? JSONColumn.encode($0) }
     }
-}
 
-/// The text of a payload; a thousand tasks added together have a thousand equal ones.
-private struct SharedText {
-    private var last: [String: JSONValue] = [:]
-    private var lastText: String?
-
-    /// nil if the payload is empty.
-    mutating func text(of payload: [String: JSONValue]) throws -> String? {
-        if payload != last {
-            lastText = payload.isEmpty ? nil : try JSONColumn.encode(payload)
-            last = payload
+    /// Members of the event that tells of it: the same text, but for a body.
+    package var told: JSONMembers {
+        var shown = text
+        if response.body != nil {
+            var response = response
+            response.body = nil
+            shown = try? JSONCoding.encode(response)
         }
-        return lastText
+        guard let shown else { return [:] }
+        var payload = JSONMembers(room: shown.count + 16)
+        payload.add("response", json: shown)
+        return payload
     }
 }

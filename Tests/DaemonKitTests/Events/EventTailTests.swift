@@ -38,12 +38,12 @@ struct EventTailTests {
     @Test func largeEventsAreKeptInMemoryOnlySoFar() {
         var tail = EventTail(head: .zero, limit: 10, byteLimit: 50_000)
         var large = events(1...6)
-        for index in large.indices { large[index].payload["text"] = .string(String(repeating: "x", count: 8000)) }
+        for index in large.indices { large[index].payload.add("text", String(repeating: "x", count: 8000)) }
         tail.append(large)
         #expect(tail.page(after: SequenceNumber(2), count: 9) == nil)
         #expect(numbers(tail.page(after: SequenceNumber(4), count: 9)) == [5, 6])
         var huge = events(7...7)
-        huge[0].payload["text"] = .string(String(repeating: "x", count: 80_000))
+        huge[0].payload.add("text", String(repeating: "x", count: 80_000))
         tail.append(huge)
         #expect(numbers(tail.page(after: SequenceNumber(6), count: 9)) == [7])
     }

@@ -105,7 +105,7 @@ struct TaskMachineTests {
                 .persist,
                 .publish(
                     .taskCompleted,
-                    ["file": "/d/f", "bytes": 7, "sha256": "ab", "verified": true, "duration": 2.5]),
+                    ["bytes": 7, "duration": 2.5, "verified": true, "file": "/d/f", "sha256": "ab"]),
             ])
         #expect(machine.status.finishedAt == reading(9).wall)
     }

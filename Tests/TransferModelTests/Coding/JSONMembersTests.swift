@@ -88,3 +88,67 @@ struct JSONMembersTests {
         #expect(parsed(text) { _, value in !value.contains("x") } == nil)
     }
 }
+
+// MARK: - Writing and reading
+
+extension JSONMembersTests {
+    private static let values: [JSONValue] = [
+        nil, true, 0, -5, 9_223_372_036_854_775_807, 1.5, 1e-7, 1e300, "",
+        "a\"b\\c\u{0}\u{1F}\u{7F}é😀", [], [1, "a", nil], [:],
+        ["a": ["b": [["c": 1]]], "d": []],
+    ]
+
+    @Test(arguments: values)
+    func aDecoderReadsWhatIsWritten(_ value: JSONValue) throws {
+        let members: JSONMembers = ["a": value, "\"b\"": value]
+        #expect(members.values == ["a": value, "\"b\"": value])
+        #expect(members["a"] == value && members["c"] == nil)
+    }
+
+    @Test func membersStandInTheOrderInWhichTheyAreAdded() {
+        var members = JSONMembers()
+        #expect(members.isEmpty && members.object == Array("{}".utf8))
+        members.add("text", "a\"b" as String)
+        members.add("number", Int64(-1))
+        members.add("double", 2.5 as Double)
+        members.add("whole", 2 as Double)
+        members.add("truth", false as Bool)
+        members.add("json", json: Array("[1]".utf8))
+        members.add(["b": 1, "a": 2] as JSONMembers)
+        members.add([:] as JSONMembers)
+        let rest = #""text":"a\"b","number":-1,"double":2.5,"whole":2,"truth":false,"json":[1],"b":1,"a":2}"#
+        #expect(String(decoding: members.object, as: UTF8.self) == "{" + rest)
+        #expect(String(decoding: members.continuation, as: UTF8.self) == "," + rest)
+        #expect(String(decoding: JSONMembers(["b": 1, "a": 2]).object, as: UTF8.self) == #"{"a":2,"b":1}"#)
+    }
+
+    /// Else an event would be told in one way when it happens and in another one from the log.
+    @Test(arguments: [0, 2, -3, 86_400, 1.5, 0.001, 1e300])
+    func aNumberIsWrittenAsAfterItWasRead(_ number: Double) throws {
+        let members: JSONMembers = ["a": .number(number)]
+        #expect(JSONMembers(members.values) == members)
+    }
+
+    @Test func numbersThatJSONDoesNotHaveAreNull() {
+        #expect(JSONMembers(["a": .number(.infinity)]) == ["a": nil])
+        #expect(JSONMembers(["a": .number(.nan)]) == ["a": nil])
+    }
+
+    @Test(arguments: [#"{"b":1,"a":[{}]}"#, "{}"])
+    func whatWasStoredStaysAsItIs(_ text: String) throws {
+        let members = try JSONMembers(stored: text)
+        #expect(members.object == Array(text.utf8))
+        #expect(members.isEmpty == (text == "{}"))
+    }
+
+    /// A line break would end the message on the wire.
+    @Test(arguments: ["{\"a\":\n1}", " {\"a\":1}", "{\"a\":1}\n"])
+    func whatAnotherProgramStoredIsWrittenAnew(_ text: String) throws {
+        #expect(try JSONMembers(stored: text) == ["a": 1])
+    }
+
+    @Test(arguments: ["", "[]", "{", "{\"a\"}", "{\"a\":1}}", "1"])
+    func whatIsNoObjectIsRefused(_ text: String) {
+        #expect(throws: (any Error).self) { try JSONMembers(stored: text) }
+    }
+}

@@ -1,13 +1,13 @@
 import Testing
 import TransferModel
-import TransferRPC
+
+@testable import TransferRPC
 
 struct EventViewTests {
     private let record = EventRecord(
         sequence: SequenceNumber(5), time: Samples.time, type: .taskCompleted, session: Samples.key, task: TaskID(7),
         payload: [
             "file": "/a \"b\"\n\u{1}ü", "bytes": 10, "duration": 1.5, "list": [1, nil, true, ["a": -0.001]],
-            "type": "not this one",
         ])
 
     @Test func payloadStandsBesideTheFixedMembers() throws {
@@ -17,23 +17,30 @@ struct EventViewTests {
     }
 
     @Test func survivesTheWire() throws {
-        var expected = EventView(record, subscription: "s1")
-        expected.payload["type"] = nil
+        let expected = EventView(record, subscription: "s1")
         let read = try WireCoding.decode(
             EventView.self, from: try WireCoding.encode(EventView(record, subscription: "s1")))
         #expect(read == expected)
     }
 
     @Test func theQuickWriterSaysTheSame() throws {
-        let text = Array("{\"subscription\":\"s1\",".utf8) + JSONWriter.members(of: record)
+        let text = Array("{\"subscription\":\"s1\"".utf8) + record.wireMembers
         #expect(
             try WireCoding.decode(JSONValue.self, from: text)
                 == WireCoding.decode(JSONValue.self, from: WireCoding.encode(EventView(record, subscription: "s1"))))
     }
 
+    /// A payload goes out as it is, beside the fixed members.
+    @Test(arguments: EventType.allCases)
+    func noEventNamesAMemberOfItsOwnLikeAFixedOne(_ type: EventType) {
+        let names = EventReference.members(type).split(separator: "`").enumerated().filter { $0.offset % 2 == 1 }
+        let fixed = Set(EventView.CodingKeys.allCases.map(\.stringValue))
+        #expect(names.allSatisfy { !fixed.contains(String($0.element)) })
+    }
+
     @Test func progressHasNoSequence() throws {
         let progress = EventRecord(time: Samples.time, type: .taskProgress, session: Samples.key, task: TaskID(7))
-        let text = [UInt8(ascii: "{")] + JSONWriter.members(of: progress)
+        let text = [UInt8(ascii: "{")] + progress.wireMembers.dropFirst()
         #expect(try WireCoding.decode(EventView.self, from: text).sequence == nil)
     }
 }

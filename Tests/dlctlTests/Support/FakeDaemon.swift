@@ -68,7 +68,7 @@ final class FakeDaemon: RequestHandler {
             }
             let record = EventRecord(
                 sequence: SequenceNumber(Int64(state.events.count + 1)), time: .now(), type: type,
-                session: .shared(of: UserID(0)), task: task, payload: payload)
+                session: .shared(of: UserID(0)), task: task, payload: JSONMembers(payload))
             state.events.append(record)
             return (record, state.subscriptions)
         }

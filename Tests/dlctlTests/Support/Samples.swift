@@ -90,7 +90,7 @@ enum Sample {
         EventView(
             EventRecord(
                 sequence: SequenceNumber(sequence), time: now, type: type, session: .shared(of: UserID(1000)),
-                task: TaskID(task), payload: payload))
+                task: TaskID(task), payload: JSONMembers(payload)))
     }
 }
 

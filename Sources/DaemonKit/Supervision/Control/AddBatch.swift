@@ -32,8 +32,6 @@ struct AddBatch: Sendable {
     private var callPlaces: [Int] = []
     /// In order.
     private var events: [EventRecord] = []
-    /// For each event its payload as it is stored; nil if it could not be written.
-    private var payloads: [StoredPayload?] = []
     /// For each event the index of its task.
     private var authors: [Int] = []
     /// nil if each of `tasks` is new and stands where the call has it.
@@ -53,7 +51,6 @@ struct AddBatch: Sendable {
         tasks.reserveCapacity(admitted.count)
         events.reserveCapacity(admitted.count)
         authors.reserveCapacity(admitted.count)
-        payloads.reserveCapacity(admitted.count)
         var births = Births(batch: self)
         let isSought = Self.areSought(admitted)
         for task in admitted { append(task, births.birth(of: task.spec), isSought: isSought) }
@@ -75,9 +72,8 @@ struct AddBatch: Sendable {
         callPlaces.append(task.index)
         for var event in birth.events {
             if TaskTransitions.tellsIdentity(event.type) {
-                event.payload.merge(EventPayload.identity(of: task.spec)) { own, _ in own }
+                EventPayload.identify(&event.payload, as: task.spec)
             }
-            payloads.append(try? StoredPayload(event.payload))
             events.append(event)
             authors.append(tasks.count)
         }
@@ -110,7 +106,7 @@ struct AddBatch: Sendable {
         }
         let ids = try transaction.insert(batch.tasks)
         for index in batch.events.indices { batch.events[index].task = ids[batch.authors[index]] }
-        try transaction.append(batch.events, stored: batch.payloads)
+        try transaction.append(batch.events)
         func added(_ index: Int) -> AddTasks.Added {
             AddTasks.Added(id: ids[index], state: batch.tasks[index].status.state)
         }
@@ -159,7 +155,6 @@ struct AddBatch: Sendable {
         tasks = kept.map { tasks[$0] }
         callPlaces = kept.map { callPlaces[$0] }
         events = told.map { events[$0] }
-        payloads = told.map { payloads[$0] }
         authors = told.compactMap { moved[authors[$0]] }
     }
 

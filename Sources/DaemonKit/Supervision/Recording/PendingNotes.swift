@@ -16,8 +16,6 @@ struct PendingNotes: Sendable {
     private var changes: [Change] = []
     /// In order; to be appended with what the notes store.
     private(set) var events: [EventRecord] = []
-    /// For each event its payload as it is stored, where that is written already.
-    private(set) var payloads: [StoredPayload?] = []
     /// Somebody waits for these to be durable.
     private(set) var mustBeStored = false
     private(set) var lastCheckpoint: Checkpoint?
@@ -29,9 +27,8 @@ struct PendingNotes: Sendable {
 
     var isEmpty: Bool { changes.isEmpty && events.isEmpty }
 
-    mutating func add(_ type: EventType, _ payload: [String: JSONValue], stored: StoredPayload? = nil) {
+    mutating func add(_ type: EventType, _ payload: JSONMembers) {
         guard let time else { return }
-        payloads.append(stored)
         events.append(
             EventRecord(time: time, type: type, session: record.session, task: record.id, payload: payload))
     }
@@ -54,12 +51,9 @@ struct PendingNotes: Sendable {
 
     /// - Parameter head: that `response` is of.
     mutating func add(_ response: ResponseInfo, of head: ResponseHead) {
-        // The event tells what the store keeps, but for a body: one text serves both.
         let document = StoredDocument(response, whole: WholeHead(head, beyond: response))
         changes.append(.response(document))
-        add(
-            .taskResponse, ["response": response.jsonValue],
-            stored: response.body == nil ? StoredPayload("response", document) : nil)
+        add(.taskResponse, document.told)
     }
 
     mutating func add(_ head: ResponseHead, _ verdict: Verdict) {
@@ -88,7 +82,7 @@ struct PendingNotes: Sendable {
 
     func store(in transaction: StoreTransaction) throws {
         try storeRows(in: transaction)
-        if !events.isEmpty { try transaction.append(events, stored: payloads) }
+        if !events.isEmpty { try transaction.append(events) }
     }
 
     /// As `store`, without the events.

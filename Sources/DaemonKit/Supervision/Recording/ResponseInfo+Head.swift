@@ -68,21 +68,6 @@ extension ResponseInfo {
     var contentCoding: String? {
         ContentCodingRules.coding(of: ResponseHead(url: url, headers: headers))
     }
-
-    var jsonValue: JSONValue {
-        var members: [String: JSONValue] = [
-            "url": .string(url), "expectedLength": .integer(expectedLength),
-            "headers": .array(headers.map { .array([.string($0.name), .string($0.value)]) }),
-        ]
-        members["status"] = status.map { .integer(Int64($0)) }
-        members["statusText"] = statusText.map { .string($0) }
-        members["headersTruncated"] = headersTruncated.map { .bool($0) }
-        members["mimeType"] = mimeType.map { .string($0) }
-        members["textEncoding"] = textEncoding.map { .string($0) }
-        members["suggestedFilename"] = suggestedFilename.map { .string($0) }
-        members["resumedFrom"] = resumedFrom.map { .integer($0) }
-        return .object(members)
-    }
 }
 
 extension WholeHead {

@@ -37,13 +37,8 @@ extension TaskTransitions {
 
     private func store(_ decisions: [Decision], in transaction: StoreTransaction) throws {
         try transaction.update(decisions.compactMap(\.change))
-        var (events, payloads) = ([EventRecord](), [StoredPayload?]())
-        for decision in decisions {
-            payloads += decision.payloads
-            events += decision.events
-            payloads += repeatElement(nil, count: events.count - payloads.count)
-        }
-        if !events.isEmpty { try transaction.append(events, stored: payloads) }
+        let events = decisions.flatMap(\.events)
+        if !events.isEmpty { try transaction.append(events) }
     }
 
     /// Stores the ends of runs. Of what is stored of a task only its status is read.
@@ -70,7 +65,6 @@ extension TaskTransitions {
             var decision = try decide(
                 .completed(run.result, duration: run.duration), of: record, in: transaction, leaving: run.result)
             decision.events = (run.notes?.events ?? []) + decision.events
-            decision.payloads = run.notes?.payloads ?? []
             decisions.append(decision)
             ended.append(run)
             if !sessions.contains(record.session) { sessions.append(record.session) }

@@ -23,8 +23,8 @@ extension TaskTransitions {
         guard let task = try transaction.setAside(id, because: error, at: now) else { return }
         unreadable(id, cause)
         guard !task.state.isFinal else { return }
-        var payload: [String: JSONValue] = ["error": error.jsonValue]
-        if !task.url.isEmpty { payload["url"] = .string(URLRules.inEvents(task.url)) }
+        var payload = EventPayload.failed(error)
+        if !task.url.isEmpty { payload.add("url", URLRules.inEvents(task.url)) }
         _ = try transaction.append(
             EventRecord(time: now, type: .taskFailed, session: task.session, task: id, payload: payload))
         try sessionMayHaveDrained(task.session, at: now, in: transaction)

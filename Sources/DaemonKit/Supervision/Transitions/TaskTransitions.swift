@@ -70,8 +70,6 @@ package struct TaskTransitions: Sendable {
         var change: StatusChange?
         /// To be appended in the transaction that stores the change.
         var events: [EventRecord]
-        /// Of the first of them, if they are written already.
-        var payloads: [StoredPayload?] = []
     }
 
     /// What `event` makes of a task, whose status must have been read in `transaction`.
@@ -95,14 +93,14 @@ package struct TaskTransitions: Sendable {
                 of: record.spec, record.status, session, in: record.session, at: now)
         }
         var events = step.events
-        for index in events.indices where Self.tellsIdentity(events[index].type) {
-            events[index].payload.merge(EventPayload.identity(of: record.spec)) { own, _ in own }
-        }
         if record.status.state == .failed, record.keepsPart, !step.discardsPart, var error = record.status.error {
             error.resumable = true
             for index in events.indices where events[index].type == .taskFailed {
-                events[index].payload["error"] = error.jsonValue
+                events[index].payload = EventPayload.failed(error)
             }
+        }
+        for index in events.indices where Self.tellsIdentity(events[index].type) {
+            EventPayload.identify(&events[index].payload, as: record.spec)
         }
         return Decision(outcome: Outcome(record: record, effects: step.effects), change: change, events: events)
     }
