@@ -121,7 +121,7 @@ final class Subscriber: @unchecked Sendable {
 
     private func toldUnnumbered(_ text: [UInt8]) -> Told? {
         let ledger = world.ledger
-        let json = Data([UInt8(ascii: "{")] + text)
+        let json = Data([UInt8(ascii: "{")] + text.dropFirst())
         guard let place = following?.place, let event = try? JSONDecoder().decode(Unnumbered.self, from: json) else {
             return wrong("what is no event")
         }
@@ -184,7 +184,7 @@ final class Subscriber: @unchecked Sendable {
 
     /// The number that an event begins with; nil if it has none.
     private static func sequence(_ text: [UInt8]) -> SequenceNumber? {
-        let name = Array(#""sequence":"#.utf8)
+        let name = Array(#","sequence":"#.utf8)
         guard text.starts(with: name) else { return nil }
         let digits = text.dropFirst(name.count).prefix { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
         return Int64(String(decoding: digits, as: UTF8.self)).map { SequenceNumber($0) }
