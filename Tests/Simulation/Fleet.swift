@@ -2,13 +2,14 @@ import ArgumentParser
 import CSimulation
 import TestSupport
 
-/// Several processes that share a run's worlds, some dozens at a time: nothing of a world is freed before its process ends.
+/// Processes that share a run's worlds, some dozens at a time: nothing of a world is freed before its process ends.
 struct Fleet {
     var workers: Int
     /// What every process is told beside its seeds.
     var options: [String]
 
-    private static let chunk = 50
+    /// Worlds of one process: more would run out of descriptors in the end.
+    static let chunk = 50
     /// Seconds.
     private static let patience = 3600.0
 

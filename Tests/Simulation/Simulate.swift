@@ -25,7 +25,7 @@ struct Simulate: AsyncParsableCommand {
 
     func run() async throws {
         removeLeftovers()
-        if workers > 1, seed == nil, plant == nil {
+        if workers > 1 || seeds > Fleet.chunk, seed == nil, plant == nil {
             try await Fleet(workers: workers, options: ["--steps", "\(steps)", "--folder", folder] + withoutOption)
                 .run(first: first, count: seeds)
         } else {
