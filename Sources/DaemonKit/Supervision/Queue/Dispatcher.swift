@@ -159,7 +159,7 @@ actor Dispatcher {
             }
             let decision = decide(candidates.tasks, active, SlotLimits(settings, sessions), now)
             preempt(decision, among: active)
-            if !decision.start.isEmpty { return try await start(decision.start, sessions, now) }
+            if !decision.start.isEmpty { return try await start(decision.start, sessions, now) != nil }
             // A look further sees other tasks, and other turns.
             turnEnd.withLock { $0 = [$0, decision.nextLook].compactMap(\.self).min() }
             guard decision.preempt.isEmpty, candidates.hasMoreLanes, !candidates.tasks.isEmpty,
@@ -201,7 +201,7 @@ actor Dispatcher {
         }
     }
 
-    /// Fills slots with tasks that were read before; nil if the store must be asked.
+    /// Fills slots with tasks that were read before, or knows that there is none to fill; nil if the store must be asked.
     /// - Parameter free: slots that nothing holds.
     private func startFromAhead(
         _ query: CandidateQuery, _ free: Int, _ active: [TransferRun], _ now: ClockReading
@@ -214,8 +214,16 @@ actor Dispatcher {
         let sessions = ahead.sessions
         guard !sessions.values.contains(where: { closedUntil($0, now.wall) != nil }) else { return nil }
         let decision = decide(candidates, active, ahead.limits, now)
-        guard decision.preempt.isEmpty, !decision.start.isEmpty else { return nil }
-        return try await start(decision.start, sessions, now)
+        guard decision.preempt.isEmpty else { return nil }
+        if !decision.start.isEmpty {
+            guard let claimed = try await start(decision.start, sessions, now) else { return false }
+            // One owner waits for no turn: without a free slot another round starts nothing.
+            return claimed < free || Set(sessions.keys.map(\.owner)).count > 1
+        }
+        // All slots are taken and every owner has one. The store knows no more, and nothing changes before one gets free.
+        guard free <= 0, !decision.leavesOwnerWithout else { return nil }
+        turnEnd.withLock { $0 = decision.nextLook }
+        return false
     }
 
     private func decide(
@@ -227,13 +235,13 @@ actor Dispatcher {
             gates: gates.snapshot, turns: turns, policy: slots.scheduling, at: now)
     }
 
-    /// False if none of `ids` may be claimed just now.
+    /// - Returns: how many of `ids` were claimed; nil if none may be just now.
     private func start(
         _ ids: [TaskID], _ sessions: [SessionKey: SessionRecord], _ now: ClockReading
-    ) async throws -> Bool {
+    ) async throws -> Int? {
         ahead.remove(ids)
         let wanted = runs.claims.enter(ids)
-        guard !wanted.isEmpty else { return false }
+        guard !wanted.isEmpty else { return nil }
         defer { runs.claims.leave(wanted) }
         let claimed = try await claim(wanted, sessions)
         gates.attemptsStarted(claimed, at: now)
@@ -242,7 +250,7 @@ actor Dispatcher {
             claimed.map { record in
                 (record, sessions[record.session] ?? SessionRecord(key: record.session, createdAt: now.wall))
             })
-        return true
+        return claimed.count
     }
 
     /// Asks the store; the answer may serve later rounds too.

@@ -308,6 +308,21 @@ import TransferStore
         #expect(stage.startedIDs == [tasks[0].id, tasks[1].id])
     }
 
+    /// The end of each small file rings: if nothing is free then, what was read before says so.
+    @Test func whereNoSlotIsFreeTheStoreIsNotAsked() async throws {
+        let fixture = try SupervisionFixture()
+        _ = try await fixture.add(hosts: Array(repeating: "a", count: 20))
+        let stage = DispatcherStage(fixture)
+        stage.settings.withLock { $0.global.maximumConcurrentTasks = 2 }
+        await stage.dispatcher.fillSlots()
+        #expect(stage.startedIDs.count == 2)
+        fixture.store.close()
+        await stage.dispatcher.fillSlots(isChange: false)
+        #expect(stage.dispatcher.nextLook() == nil, "it would look again after a store that fails")
+        await stage.dispatcher.fillSlots()
+        #expect(stage.dispatcher.nextLook() != nil)
+    }
+
     @Test func aTaskWhoseRunStillWindsDownIsNotStartedTwice() async throws {
         let fixture = try SupervisionFixture()
         let task = try await fixture.add(hosts: ["a"])[0]
