@@ -56,9 +56,16 @@ extension StoreSnapshot {
         \(TaskRow.joins) ORDER BY wanted.key
         """
 
+    /// A stretch of the index for each session and kind.
+    static let runningSQL = """
+        SELECT task.id FROM session CROSS JOIN task INDEXED BY task_by_id ON task.session = session.id \
+        AND task.state = 'running' AND task.kind IN (\(TaskKind.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", "))) \
+        ORDER BY task.id
+        """
+
     /// Every task that is `running`, in order.
     package func runningIDs() throws -> [TaskID] {
-        try taskIDs("SELECT id FROM task WHERE state = 'running' ORDER BY id")
+        try taskIDs(Self.runningSQL)
     }
 
     /// Tasks that wait for `reason`, by id from `after` (exclusive). Those that cannot be read are left out.

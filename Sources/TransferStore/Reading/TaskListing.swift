@@ -129,7 +129,7 @@ struct TaskListing {
         var values: [any Bindable] = []
         if let pattern { values = [pattern, pattern, pattern] }
         values += [cell.session, cell.state.rawValue, cell.kind.rawValue]
-        let sql = Self.sql(order, isFinal: cell.state.isFinal, condition, matches: pattern != nil)
+        let sql = Self.sql(order, of: cell.state, condition, matches: pattern != nil)
         let rows = try snapshot.rows(sql, list: values + arguments + [limit])
         var keys: [(key: ListKey, matches: Bool)] = []
         while let row = try rows.next() {
@@ -143,20 +143,28 @@ struct TaskListing {
     }
 
     /// The text of one piece; `condition` says from where.
-    static func sql(_ order: KeyOrder, isFinal: Bool, _ condition: String, matches: Bool) -> String {
+    static func sql(_ order: KeyOrder, of state: TaskState, _ condition: String, matches: Bool) -> String {
+        let rank = rankIndex(of: state)
         let (index, keys, ordering) =
             switch order {
             case .oldest: ("task_by_id", "0.0, 0.0", "id")
             case .newest: ("task_by_id", "0.0, 0.0", "id DESC")
-            case .queue: ("task_by_rank", "priority, position", "priority DESC, position, id")
-            case .finished where isFinal: ("task_by_end", "finished_at, 0.0", "finished_at DESC, id DESC")
+            case .queue: (rank.index, "priority, position", "priority DESC, position, id")
+            case .finished where state.isFinal: ("task_by_end", "finished_at, 0.0", "finished_at DESC, id DESC")
             case .finished: ("task_by_id", "-1.0, 0.0", "id DESC")
             }
         let found = matches ? textSQL : "1"
         return """
             SELECT id, \(keys), \(found) FROM task INDEXED BY \(index) \
-            WHERE session = ? AND state = ? AND kind = ?\(condition) ORDER BY \(ordering) LIMIT ?
+            WHERE session = ? AND state = ? AND kind = ?\(order == .queue ? rank.condition : "")\(condition) \
+            ORDER BY \(ordering) LIMIT ?
             """
+    }
+
+    /// What leads to tasks of a state by their rank, and what has to be said for that. Running tasks have no such index: they
+    /// are no more than slots, and a claim would have to write it.
+    static func rankIndex(of state: TaskState) -> (index: String, condition: String) {
+        state == .running ? ("task_by_id", "") : ("task_by_rank", " AND state <> 'running'")
     }
 
     /// The ranges of a cell's index behind a key, in order. Two where one condition would not be one range of it.

@@ -117,12 +117,13 @@ extension StoreTransaction {
             let row = try rows("SELECT session, priority FROM task WHERE id = ?", id.rawValue).next()
         else { throw TransferError(.taskNotFound, "There is no task \(id).") }
         let (session, priority): (Int64, Double) = (row[0], row[1])
-        let outermost = """
-            SELECT \(isLast ? "max" : "min")(position) FROM task INDEXED BY task_by_rank \
-            WHERE session = ? AND state = ? AND kind = ? AND priority = ?
-            """
         var position = isLast ? Double(now.rawValue) : -Double(now.rawValue)
         for state in TaskState.allCases where !state.isFinal {
+            let rank = TaskListing.rankIndex(of: state)
+            let outermost = """
+                SELECT \(isLast ? "max" : "min")(position) FROM task INDEXED BY \(rank.index) \
+                WHERE session = ? AND state = ? AND kind = ? AND priority = ?\(rank.condition)
+                """
             for kind in TaskKind.allCases {
                 let found = try rows(outermost, session, state.rawValue, kind.rawValue, priority).next()
                     .flatMap { $0[0] as Double? }

@@ -250,7 +250,7 @@ extension StoreSnapshot {
         let cell = TaskListing.Cell(session: 1, state: state, kind: .download)
         for key in [nil, ListKey(id: TaskID(5), major: 0.5, minor: 5), ListKey(id: TaskID(5), major: -1)] {
             for range in TaskListing.ranges(order, of: cell, after: key) {
-                let sql = TaskListing.sql(order, isFinal: state.isFinal, range.condition, matches: false)
+                let sql = TaskListing.sql(order, of: state, range.condition, matches: false)
                 let values: [any Bindable] =
                     [cell.session, cell.state.rawValue, cell.kind.rawValue] + range.arguments + [7]
                 let plan = try store.database.read { database in
@@ -262,6 +262,21 @@ extension StoreSnapshot {
                 #expect(!plan.contains("TEMP B-TREE"), "\(plan)")
             }
         }
+    }
+
+    /// Claims and ends would write the index by rank.
+    @Test func runningTasksAreSortedAsTheyAreListed() async throws {
+        let store = try fixture.open()
+        let running = TaskListing.Cell(session: 1, state: .running, kind: .download)
+        let sql = TaskListing.sql(.queue, of: running.state, " AND priority < ?", matches: false)
+        let (plan, started) = try store.database.read { database in
+            (
+                try database.plan(sql, [1, "running", "download", 2.0, 7]).joined(separator: "\n"),
+                try database.plan(StoreSnapshot.runningSQL).joined(separator: "\n")
+            )
+        }
+        #expect(plan.contains("USING INDEX task_by_id (session=? AND state=? AND kind=?)"), "\(plan)")
+        #expect(started.contains("INDEX task_by_id (session=? AND state=? AND kind=?)"), "\(started)")
     }
 
     @Test func aSearchLooksAtSoManyTasksAPage() async throws {
