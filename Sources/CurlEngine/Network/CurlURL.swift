@@ -1,5 +1,7 @@
 import CCurl
+import Threading
 import TransferCore
+import TransferModel
 
 /// A URL as libcurl itself reads it, so that what is checked is what will be requested (curl_url_get(3)).
 struct CurlURL: Hashable, Sendable {
@@ -13,7 +15,17 @@ struct CurlURL: Hashable, Sendable {
     var password: String?
 
     /// nil if libcurl cannot read it.
-    init?(_ text: String) { self.init(base: nil, reference: text) }
+    init?(_ text: String) {
+        let length = Self.plainPath(in: text) ?? 0
+        let (origin, path) = (String(Substring(text.utf8.prefix(length))), Substring(text.utf8.dropFirst(length)))
+        if length > 0, let known = Self.known.withLock({ $0[origin] }) {
+            self = known
+            self.text += path
+        } else {
+            self.init(base: nil, reference: text)
+            if length > 0 { Self.remember(self, of: origin, path) }
+        }
+    }
 
     /// `reference` as a Location field gives it, seen from this URL (RFC 3986 section 5).
     func resolving(_ reference: String) -> CurlURL? { CurlURL(base: text, reference: reference) }
@@ -38,6 +50,47 @@ struct CurlURL: Hashable, Sendable {
         self.host = host.lowercased()
         // DEFAULT_PORT 1<<0.
         port = Self.part(handle, CURLUPART_PORT, flags: 1) ?? ""
+    }
+
+    /// What libcurl makes of the origins that it has read, as they were written, with no path: its reading of a URL costs ten
+    /// times as much as the look for plain paths.
+    private static let known = Guarded<[String: CurlURL]>([:])
+    private static let mostKnown = 256
+
+    private static func remember(_ url: CurlURL, of origin: String, _ path: Substring) {
+        guard url.text.hasSuffix(path) else { return }
+        var url = url
+        url.text.removeLast(path.count)
+        known.withLock { [url] known in
+            if known.count >= mostKnown { known = [:] }
+            known[origin] = url
+        }
+    }
+
+    /// Where the path begins, if libcurl leaves it as it is and the rest is an origin: nothing is to be encoded, no segment
+    /// begins with a dot, and there is no user info, which belongs to one URL alone.
+    private static func plainPath(in text: String) -> Int? {
+        text.bytes { bytes in
+            guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), bytes[colon...].starts(with: "://".utf8),
+                let path = bytes[(colon + 3)...].firstIndex(of: UInt8(ascii: "/")),
+                !bytes[..<path].contains(UInt8(ascii: "@"))
+            else { return nil }
+            var last: UInt8 = 0
+            for byte in bytes[path...] {
+                guard isPlain(byte), byte != UInt8(ascii: ".") || last != UInt8(ascii: "/") else { return nil }
+                last = byte
+            }
+            return path
+        }
+    }
+
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-")...UInt8(ascii: "/"), UInt8(ascii: "_"):
+            true
+        default: false
+        }
     }
 
     private static func part(

@@ -21,6 +21,20 @@ import Testing
         #expect(try #require(CurlURL("http://[::1]:8080/x")).port == "8080")
     }
 
+    /// What is known of an origin says of no URL anything else than libcurl does.
+    @Test(arguments: [
+        "/a/b.c-d_e", "/", "//a//", "/a/../b", "/a/./b", "/.a", "/a.", "/a..b/c", "/%2e%2e/b", "/a?b=c", "/a#b", "", "?q",
+        "/a b", "/ä",
+    ])
+    func whatIsBeneathAKnownOriginIsReadAsLibcurlReadsIt(path: String) throws {
+        let other = try #require(CurlURL("https://other.example/"))
+        for origin in ["http://H.example", "HTTP://h.example:80", "http://[::1]:8080", "http://127.1", "ftp://u:p@h"] {
+            for text in [origin + "/known", origin + path, origin + "/known/", origin + path] {
+                #expect(CurlURL(text) == other.resolving(text), "\(text)")
+            }
+        }
+    }
+
     @Test(arguments: ["", "http://", "no scheme", "http://a b/", "http://h:99999/", "http://h\n/"])
     func refusesWhatLibcurlRefuses(text: String) {
         #expect(CurlURL(text) == nil)
