@@ -56,7 +56,7 @@ package protocol TransferObserver: Sendable {
     /// Until `proceed` is called, from any thread, at most 1 MiB is written: a file that no store speaks of would be
     /// lost with the daemon.
     func transferReachedFile(_ checkpoint: Checkpoint, proceed: @escaping @Sendable () -> Void)
-    /// The exchange has lasted for a tenth of a second and goes on; called again now and then.
+    /// The exchange has lasted for a second and goes on; called again now and then.
     func transferLingers()
     /// Bytes before the checkpoint's offset are synced: soon after the first bytes, every 1 s or 64 MiB while bytes
     /// flow, and at the end of the exchange.

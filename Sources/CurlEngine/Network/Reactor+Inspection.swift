@@ -5,11 +5,13 @@ import TransferModel
 extension Reactor {
     private static let flushAge: Int64 = 90_000_000
     private static let discardTime: Int64 = 2_000_000_000
+    /// What is over sooner is told with its end.
+    private static let lingerTime: Int64 = 1_000_000_000
 
     /// What has to be looked after ten times a second: old bytes in buffers, checkpoints, silence.
     func inspect(_ transfer: Transfer) {
         transfer.moveToFileIfOld(self, age: Self.flushAge)
-        if now - transfer.began >= Self.tick { transfer.context.observer.transferLingers() }
+        if now - transfer.began >= Self.lingerTime { transfer.context.observer.transferLingers() }
         if let sink = transfer.sink {
             if !crowd.isCrowded { transfer.flush(sink, now: now, age: Self.flushAge) }
             sink.checkpointIfDue(at: now)
