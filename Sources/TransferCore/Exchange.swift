@@ -128,7 +128,7 @@ package struct ResponseHead: Sendable, Hashable {
 
     /// Values of a field, in order.
     package func values(_ name: String) -> [String] {
-        headers.compactMap { $0.isNamed(name) ? $0.value : nil }
+        headers.values(named: name)
     }
 }
 

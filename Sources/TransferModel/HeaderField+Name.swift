@@ -22,3 +22,21 @@ extension HeaderField {
         byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z") ? byte | 0x20 : byte
     }
 }
+
+extension [HeaderField] {
+    /// Values of the fields of this name, in order. The others are looked at where they are: a loop over them would count
+    /// references to the texts of each.
+    package func values(named name: String) -> [String] {
+        let fields = span
+        var values: [String] = []
+        for index in fields.indices where fields[index].isNamed(name) { values.append(fields[index].value) }
+        return values
+    }
+
+    /// Where the first field of this name is; nil if there is none.
+    package func firstIndex(named name: String) -> Int? {
+        let fields = span
+        for index in fields.indices where fields[index].isNamed(name) { return index }
+        return nil
+    }
+}

@@ -26,6 +26,12 @@ import Testing
         #expect(wrong.isEmpty)
     }
 
+    @Test func fieldsAreFoundByName() {
+        let fields = [HeaderField("a", "1"), HeaderField("B", "2"), HeaderField("b", "3")]
+        #expect(fields.values(named: "b") == ["2", "3"] && fields.values(named: "c").isEmpty)
+        #expect(fields.firstIndex(named: "b") == 1 && fields.firstIndex(named: "c") == nil)
+    }
+
     @Test func onlyLettersHaveACase() {
         #expect(!HeaderField("a[b", "x").isNamed("a{b"))
         #expect(!HeaderField("É", "x").isNamed("é"))

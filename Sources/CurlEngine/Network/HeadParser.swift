@@ -157,7 +157,7 @@ package struct HeadParser {
         String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
     }
 
-    func values(_ name: String) -> [String] { headers.compactMap { $0.isNamed(name) ? $0.value : nil } }
+    func values(_ name: String) -> [String] { headers.values(named: name) }
 
     /// The only Content-Length, if nothing else says how the body ends.
     var plainLength: Int64? {

@@ -23,16 +23,9 @@ enum MessageFraming {
 
     /// The only Content-Length, if nothing beside it says how the body ends.
     private static func plainLength(_ head: ResponseHead) -> ByteCount? {
-        var found: String?
-        for field in head.headers {
-            if field.isNamed("content-length") {
-                guard found == nil else { return nil }
-                found = field.value
-            } else if field.isNamed("transfer-encoding") {
-                return nil
-            }
-        }
-        return found.flatMap { ContentRange.number($0) }
+        let lengths = head.values("content-length")
+        guard lengths.count == 1, head.values("transfer-encoding").isEmpty else { return nil }
+        return ContentRange.number(lengths[0])
     }
 
     private static func bad(_ what: String, _ values: [String]) -> TransferError {

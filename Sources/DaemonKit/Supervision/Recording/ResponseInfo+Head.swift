@@ -55,7 +55,7 @@ extension ResponseInfo {
             }
             room -= size
             let value = Self.shown(header)
-            if let place = result.firstIndex(where: { $0.isNamed(header.name) }) {
+            if let place = result.firstIndex(named: header.name) {
                 result[place].value += ", " + value
             } else {
                 result.append(HeaderField(header.name, value))
