@@ -24,7 +24,7 @@ package final class Guarded<Value>: @unchecked Sendable {
     }
 
     /// Runs `body` with exclusive access; keep it short.
-    @inlinable package func withLock<Result, Failure: Error>(
+    @inlinable @inline(__always) package func withLock<Result, Failure: Error>(
         _ body: (inout Value) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         pthread_mutex_lock(mutex)

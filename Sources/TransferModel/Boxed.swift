@@ -2,10 +2,10 @@
 /// dozens of such copies each. It is copied where a copy is changed.
 @propertyWrapper
 public struct Boxed<Value: Sendable>: Sendable {
-    /// Changed only while one box alone refers to it.
+    /// Changed only while one box alone refers to it, so that no access has to be checked.
     @usableFromInline
     final class Storage: @unchecked Sendable {
-        @usableFromInline var value: Value
+        @exclusivity(unchecked) @usableFromInline var value: Value
 
         @usableFromInline
         init(_ value: Value) { self.value = value }

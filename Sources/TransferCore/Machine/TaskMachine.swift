@@ -88,7 +88,7 @@ package struct TaskMachine: Sendable {
 // MARK: - One function per event that does more than move
 
 extension TaskMachine {
-    private func require(_ states: Set<TaskState>, _ event: TaskEvent) throws(TransferError) {
+    private func require(_ states: [TaskState], _ event: TaskEvent) throws(TransferError) {
         guard states.contains(status.state) else {
             throw TransferError(
                 .taskWrongState, "The task is \(status.state.rawValue); \(event.name) is not possible then.",

@@ -13,6 +13,7 @@ extension URLRules {
     /// A URL that the client gave, for events and answers: no user info, of its query no value whose name says that it is a
     /// credential, such as a signature, and nothing of its fragment: no server gets that, and some keep keys there.
     package static func withoutCredentials(_ text: String) -> String {
+        if isBare(text) { return text }
         let whole = withoutUserInfo(text)
         let end = whole.utf8.firstIndex(of: UInt8(ascii: "#")) ?? whole.endIndex
         let (url, fragment) = (whole[..<end], end < whole.endIndex ? "#" + mask : "")
@@ -63,6 +64,18 @@ extension URLRules {
         return isHidden(name, value) ? field[...equals] + mask : field
     }
 
+    /// Whether it has neither user info nor a query nor a fragment, as most.
+    private static func isBare(_ text: String) -> Bool {
+        text.bytes { bytes in
+            !bytes.contains { byte in
+                switch byte {
+                case UInt8(ascii: "@"), UInt8(ascii: "?"), UInt8(ascii: "#"): true
+                default: false
+                }
+            }
+        }
+    }
+
     private static let mask: Substring = "***"
 
     /// Bytes of a URL that an event repeats.
@@ -71,17 +84,10 @@ extension URLRules {
     /// The URL of a task for its events, which are kept: without credentials, no data, and not longer than 2048 bytes
     /// (an ellipsis stands for the rest).
     package static func inEvents(_ text: String) -> String {
-        let isPlain = text.bytes { bytes in
-            bytes.count <= longestInEvents && bytes.first.map { $0 | 0x20 } != UInt8(ascii: "d")
-                && !bytes.contains { byte in
-                    switch byte {
-                    case UInt8(ascii: "@"), UInt8(ascii: "?"), UInt8(ascii: "#"): true
-                    default: false
-                    }
-                }
-        }
         // Nearly always: a million of them are added at a time.
-        if isPlain { return text }
+        if text.utf8.count <= longestInEvents, text.utf8.first.map({ $0 | 0x20 }) != UInt8(ascii: "d"), isBare(text) {
+            return text
+        }
         if text.prefix(5).lowercased() == "data:" { return "data:…" }
         let url = withoutCredentials(text)
         guard url.utf8.count > longestInEvents else { return url }

@@ -18,6 +18,11 @@ final class JSONTextWriter {
         case nothing, scalar, array, object
     }
 
+    /// Most texts fit in it: to grow to that costs four copies.
+    private static let room = 512
+
+    init() { bytes.reserveCapacity(Self.room) }
+
     func write<T: Encodable>(_ value: T) throws {
         if T.self == String.self, let text = value as? String { return string(text) }
         if T.self == HeaderField.self, let field = value as? HeaderField {
