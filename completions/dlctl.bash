@@ -173,13 +173,13 @@ _dlctl() {
     unset 'unparsed_words[0]'
     unparsed_words=("${unparsed_words[@]}")
     case "${subcommand}" in
-    add|upload|fetch|update|list|show|explain|watch|wait|events|pause|resume|cancel|retry|remove|session|limit|settings|stats|info|start|stop|help)
+    add|upload|fetch|update|list|show|explain|watch|wait|events|decisions|pause|resume|cancel|retry|remove|answer|session|limit|settings|stats|info|start|stop|help)
         # Offer subcommand argument completions
         "_dlctl_${subcommand}"
         ;;
     *)
         # Offer subcommand completions
-        COMPREPLY+=($(compgen -W 'add upload fetch update list show explain watch wait events pause resume cancel retry remove session limit settings stats info start stop help' -- "${cur}"))
+        COMPREPLY+=($(compgen -W 'add upload fetch update list show explain watch wait events decisions pause resume cancel retry remove answer session limit settings stats info start stop help' -- "${cur}"))
         ;;
     esac
 }
@@ -847,7 +847,7 @@ _dlctl_events() {
         return
         ;;
     '--type')
-        __dlctl_add_completions -W 'task.added'$'\n''task.started'$'\n''task.redirected'$'\n''task.response'$'\n''task.resumed'$'\n''task.restarted'$'\n''task.progress'$'\n''task.waiting'$'\n''task.paused'$'\n''task.queued'$'\n''task.updated'$'\n''task.completed'$'\n''task.failed'$'\n''task.cancelled'$'\n''task.removed'$'\n''session.opened'$'\n''session.paused'$'\n''session.resumed'$'\n''session.drained'$'\n''session.invalidated'$'\n''settings.changed'$'\n''events.lagged'
+        __dlctl_add_completions -W 'task.added'$'\n''task.started'$'\n''task.redirected'$'\n''task.response'$'\n''task.resumed'$'\n''task.restarted'$'\n''task.progress'$'\n''task.waiting'$'\n''task.decision'$'\n''task.paused'$'\n''task.queued'$'\n''task.updated'$'\n''task.completed'$'\n''task.failed'$'\n''task.cancelled'$'\n''task.removed'$'\n''session.opened'$'\n''session.paused'$'\n''session.resumed'$'\n''session.drained'$'\n''session.invalidated'$'\n''settings.changed'$'\n''events.lagged'
         return
         ;;
     '--task')
@@ -859,6 +859,29 @@ _dlctl_events() {
         return
         ;;
     '-n'|'--limit')
+        return
+        ;;
+    '--owner')
+        return
+        ;;
+    '--socket')
+        __dlctl_add_completions -f
+        return
+        ;;
+    esac
+}
+
+_dlctl_decisions() {
+    repeating_flags=()
+    non_repeating_flags=(--system --json --quiet -q --no-start --version -h --help)
+    repeating_options=()
+    non_repeating_options=(-s --session --owner --socket)
+    __dlctl_offer_flags_options 0
+
+    # Offer option value completions
+    case "${prev}" in
+    '-s'|'--session')
+        __dlctl_add_completions -W "$(__dlctl_custom_complete ---completion decisions -- --session "${COMP_CWORD}" "$(__dlctl_cursor_index_in_current_word)")"
         return
         ;;
     '--owner')
@@ -1045,6 +1068,37 @@ _dlctl_remove() {
     case "${positional_number}" in
     *)
         __dlctl_add_completions -W "$(__dlctl_custom_complete ---completion remove -- positional@0 "${COMP_CWORD}" "$(__dlctl_cursor_index_in_current_word)")"
+        return
+        ;;
+    esac
+}
+
+_dlctl_answer() {
+    repeating_flags=()
+    non_repeating_flags=(--password-stdin --system --json --quiet -q --no-start --version -h --help)
+    repeating_options=()
+    non_repeating_options=(-u --user --password-file --socket)
+    __dlctl_offer_flags_options 2
+
+    # Offer option value completions
+    case "${prev}" in
+    '-u'|'--user')
+        return
+        ;;
+    '--password-file')
+        __dlctl_add_completions -f
+        return
+        ;;
+    '--socket')
+        __dlctl_add_completions -f
+        return
+        ;;
+    esac
+
+    # Offer positional completions
+    case "${positional_number}" in
+    2)
+        __dlctl_add_completions -W 'useCredential'$'\n''performDefaultHandling'$'\n''rejectProtectionSpace'$'\n''cancel'
         return
         ;;
     esac

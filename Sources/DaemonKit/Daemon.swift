@@ -172,7 +172,8 @@ package final class Daemon: Sendable {
         let listening = Guarded<[String]>([])
         let services = Services(
             adder: supervision.adder, controller: supervision.controller, updater: supervision.updater,
-            reader: supervision.reader, sessions: supervision.sessions, store: store, feed: feed,
+            reader: supervision.reader, sessions: supervision.sessions, decisions: supervision.decisions,
+            store: store, feed: feed,
             settings: SettingsService(registry: settings, store: store, time: time, pool: pool, logger: logger) {
                 supervision.settingsChanged()
             },

@@ -64,6 +64,11 @@ package struct NetworkOptions: Sendable, Hashable {
     package var password: String?
     package var bearer: String?
     package var netrcPath: String?
+    /// Given by clients in answers to challenges; each is for its origin alone, wherever redirects lead, and goes before
+    /// all others there.
+    package var answered: [OriginCredential] = []
+    /// The same for the proxy.
+    package var proxyCredential: OriginCredential?
     /// The paths that task or session name; what they hold is in `certificates`.
     package var caFile: String?
     /// The daemon's own configuration names it, not whoever the task is of.
@@ -79,6 +84,20 @@ package struct NetworkOptions: Sendable, Hashable {
     package var redirectLimit = 20
 
     package init() {}
+
+    /// A user name and a password for one scheme, host and port.
+    package struct OriginCredential: Sendable, Hashable {
+        /// As `https://example.org:443`.
+        package var origin: String
+        package var username: String
+        package var password: String
+
+        package init(origin: String, username: String, password: String) {
+            self.origin = origin
+            self.username = username
+            self.password = password
+        }
+    }
 }
 
 /// What `caFile` and `clientCertificate` held when the attempt began: all that the engine sees of them.

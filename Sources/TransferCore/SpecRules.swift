@@ -64,6 +64,9 @@ package struct SpecRules: Sendable {
             throw bad("launchInterval", "\(Bounds.words(Bounds.launchInterval)) seconds.")
         }
         try checkTimeouts(configuration.timeoutIntervalForRequest, configuration.timeoutIntervalForResource)
+        if let asks = configuration.asks, Set(asks).count != asks.count {
+            throw bad("asks", "name each kind once.")
+        }
         if let launch = configuration.launch {
             guard (launch.unit == nil) != (launch.argv == nil) else {
                 throw bad("launch", "say either unit or argv.")
@@ -223,14 +226,23 @@ extension SpecRules {
         {
             throw bad("tags", "at most \(Bounds.tags) tags of 1 to \(Bounds.name) bytes.")
         }
-        for (field, value) in [("username", spec.username), ("password", spec.password), ("bearer", spec.bearer)] {
+        try checkSecrets([("username", spec.username), ("password", spec.password), ("bearer", spec.bearer)])
+    }
+
+    /// - Throws: `request.bad_field`.
+    package func check(_ credential: DecisionCredential) throws(TransferError) {
+        try checkSecrets([("username", credential.username), ("password", credential.password)])
+    }
+
+    private func checkSecrets(_ secrets: [(field: String, value: String?)]) throws(TransferError) {
+        for (field, value) in secrets {
             if let value, value.utf8.contains(where: { $0 == 0 || $0 == 10 || $0 == 13 }) {
                 throw bad(field, "must not contain CR, LF or NUL.")
             }
             if let value, value.utf8.count > Bounds.secret { throw bad(field, "at most \(Bounds.secret) bytes.") }
-        }
-        if spec.username?.utf8.contains(58) == true {
-            throw bad("username", "must not contain \":\" (RFC 7617 section 2).")
+            if field == "username", value?.utf8.contains(58) == true {
+                throw bad("username", "must not contain \":\" (RFC 7617 section 2).")
+            }
         }
     }
 

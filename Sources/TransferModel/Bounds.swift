@@ -74,6 +74,19 @@ package enum Bounds {
     /// Durable names of one owner.
     package static let subscribers = 1000
 
+    // MARK: Decisions
+
+    /// Unicode scalars of a realm that is told.
+    package static let realm = 256
+    /// Questions that one task asks.
+    package static let decisions = 100
+    /// Servers and proxies that one task remembers credentials for.
+    package static let decisionSpaces = 8
+    /// Credentials that one server may refuse before nobody is asked for another.
+    package static let credentialFailures = 20
+    /// Questions of one answer of `decision.list`.
+    package static let listedDecisions = 1000
+
     // MARK: The wire
 
     /// Bytes of one line.

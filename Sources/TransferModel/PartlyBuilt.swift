@@ -15,3 +15,7 @@ extension SessionConfiguration.CodingKeys: PartlyBuilt {
         ].contains(self)
     }
 }
+
+extension DecisionKind: PartlyBuilt {
+    public var isBuilt: Bool { self == .challenge }
+}

@@ -68,6 +68,8 @@ public struct SessionConfiguration: Hashable, Sendable {
     public var allowsExpensiveNetworkAccess: Bool?
     public var allowsConstrainedNetworkAccess: Bool?
     public var sendsLaunchEvents: Bool?
+    /// Decisions that are put to clients; others follow their defaults.
+    public var asks: [DecisionKind]?
     /// Durable name that acknowledges for this session.
     public var subscriber: String?
     public var launch: LaunchSpec?
@@ -97,7 +99,7 @@ extension SessionConfiguration: Codable {
             httpAdditionalHeaders, requestCachePolicy, httpCookieAcceptPolicy, httpShouldSetCookies, proxy,
             tlsMinimumVersion, caFile, clientCertificate, allowsArbitraryLoads, acceptsAnyStatus,
             waitsForConnectivity, isDiscretionary, allowsExpensiveNetworkAccess, allowsConstrainedNetworkAccess,
-            sendsLaunchEvents,
+            sendsLaunchEvents, asks,
             subscriber, launch, launchInterval, directory, conflictPolicy, maximumConcurrentTasks,
             downloadRateLimit, uploadRateLimit, schedule, retry, connectionsPerDownload, durability
     }
@@ -122,6 +124,7 @@ extension SessionConfiguration: Codable {
         allowsExpensiveNetworkAccess = try fields.value(.allowsExpensiveNetworkAccess)
         allowsConstrainedNetworkAccess = try fields.value(.allowsConstrainedNetworkAccess)
         sendsLaunchEvents = try fields.value(.sendsLaunchEvents)
+        asks = try fields.value(.asks)
         subscriber = try fields.value(.subscriber)
         launch = try fields.value(.launch)
         launchInterval = try fields.value(.launchInterval)
@@ -157,6 +160,7 @@ extension SessionConfiguration: Codable {
         try container.encodeIfPresent(allowsExpensiveNetworkAccess, forKey: .allowsExpensiveNetworkAccess)
         try container.encodeIfPresent(allowsConstrainedNetworkAccess, forKey: .allowsConstrainedNetworkAccess)
         try container.encodeIfPresent(sendsLaunchEvents, forKey: .sendsLaunchEvents)
+        try container.encodeIfPresent(asks, forKey: .asks)
         try container.encodeIfPresent(subscriber, forKey: .subscriber)
         try container.encodeIfPresent(launch, forKey: .launch)
         try container.encodeIfPresent(launchInterval, forKey: .launchInterval)
@@ -209,6 +213,7 @@ extension SessionConfiguration {
             case .allowsExpensiveNetworkAccess: take(key, \.allowsExpensiveNetworkAccess)
             case .allowsConstrainedNetworkAccess: take(key, \.allowsConstrainedNetworkAccess)
             case .sendsLaunchEvents: take(key, \.sendsLaunchEvents)
+            case .asks: take(key, \.asks)
             case .subscriber: take(key, \.subscriber)
             case .launch: take(key, \.launch)
             case .launchInterval: take(key, \.launchInterval)

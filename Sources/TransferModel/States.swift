@@ -88,6 +88,7 @@ public enum EventType: String, Word {
     case taskRestarted = "task.restarted"
     case taskProgress = "task.progress"
     case taskWaiting = "task.waiting"
+    case taskDecision = "task.decision"
     case taskPaused = "task.paused"
     case taskQueued = "task.queued"
     case taskUpdated = "task.updated"

@@ -110,6 +110,8 @@ public struct TaskRecord: Hashable, Sendable {
     @BoxedOptional public var source: SourceIdentity?
     @BoxedOptional public var response: ResponseInfo?
     @BoxedOptional public var result: TaskResult?
+    /// What its questions have settled; only in the record of a task that was claimed.
+    @BoxedOptional public var settled: SettledDecisions?
 
     public init(id: TaskID, session: SessionKey, spec: TaskSpec, status: TaskStatus, host: String, position: Double) {
         let spec = Boxed(wrappedValue: spec)

@@ -13,6 +13,7 @@ public enum ErrorCode: String, Codable, Sendable, CaseIterable {
     case sessionInvalidated = "session.invalidated"
     case taskNotFound = "task.not_found"
     case taskWrongState = "task.wrong_state"
+    case decisionGone = "decision.gone"
     case permissionDenied = "permission.denied"
     case destinationExists = "destination.exists"
     case destinationNotWritable = "destination.not_writable"
@@ -55,8 +56,9 @@ extension ErrorCode {
             true
         case .badURL, .badField, .unknownField, .tooLarge, .unsupported, .tokenReused, .sessionNotFound,
             .sessionInvalidated,
-            .taskNotFound, .taskWrongState, .permissionDenied, .destinationExists, .destinationNotWritable,
-            .destinationBadPath, .sourceUnreadable, .sourceChanged, .tlsUntrusted, .tlsFailed, .httpStatus,
+            .taskNotFound, .taskWrongState, .decisionGone, .permissionDenied, .destinationExists,
+            .destinationNotWritable, .destinationBadPath, .sourceUnreadable, .sourceChanged, .tlsUntrusted, .tlsFailed,
+            .httpStatus,
             .httpRedirectLimit, .httpProtocol, .authRequired, .authFailed, .integrityChecksum, .rpcMalformed,
             .rpcUnknownMethod, .deadlineExceeded, .cancelled, .plaintextRefused, .internal:
             false
@@ -72,7 +74,7 @@ extension ErrorCode {
             .networkTimeout, .tlsFailed, .integrityLength, .diskIO, .limitReached, .internal:
             true
         case .badURL, .badField, .unknownField, .tooLarge, .unsupported, .tokenReused, .sessionNotFound,
-            .sessionInvalidated, .taskNotFound, .taskWrongState, .permissionDenied, .destinationExists,
+            .sessionInvalidated, .taskNotFound, .taskWrongState, .decisionGone, .permissionDenied, .destinationExists,
             .destinationNotWritable, .destinationBadPath, .sourceChanged, .diskFull, .diskQuota, .tlsUntrusted,
             .httpRedirectLimit, .authRequired, .authFailed, .validatorChanged,
             .integrityChecksum, .rpcMalformed, .rpcUnknownMethod, .deadlineExceeded, .cancelled, .plaintextRefused,
@@ -94,6 +96,7 @@ extension ErrorCode {
         case .sessionInvalidated: "the session accepts no more tasks"
         case .taskNotFound: "the owner has no such task"
         case .taskWrongState: "the task's state does not allow this"
+        case .decisionGone: "the owner has no such question, or it was answered otherwise or closed"
         case .permissionDenied: "the peer may not do this, or not with this file"
         case .destinationExists: "a file already has the final name, and the policy is `fail`"
         case .destinationNotWritable: "the folder is not writable"
@@ -138,7 +141,7 @@ extension ErrorCode {
         case .badURL, .badField, .unknownField: -32602
         case .internal: -32603
         case .tooLarge, .unsupported, .tokenReused, .sessionNotFound, .sessionInvalidated, .taskNotFound,
-            .taskWrongState,
+            .taskWrongState, .decisionGone,
             .permissionDenied, .destinationExists, .destinationNotWritable, .destinationBadPath, .sourceUnreadable,
             .sourceChanged, .diskFull, .diskQuota, .diskIO, .networkDNS, .networkConnect, .networkLost,
             .networkTimeout, .tlsUntrusted, .tlsFailed, .httpStatus, .httpRedirectLimit, .httpProtocol, .authRequired,

@@ -8,6 +8,7 @@ public let allMethods: [any RPCMethod.Type] = [
     AddTasks.self, GetTask.self, ListTasks.self,
     PauseTasks.self, ResumeTasks.self, CancelTasks.self, RetryTasks.self, RemoveTasks.self,
     UpdateTask.self, TakeResumeData.self, ReadBody.self,
+    ListDecisions.self, AnswerDecision.self,
     Subscribe.self, Unsubscribe.self, AcknowledgeEvents.self, ForgetSubscriber.self, ListEvents.self,
 ]
 

@@ -24,6 +24,9 @@ public enum UnbuiltNames {
         for key in session where configuration.has(key) {
             throw unsupported(path, key.stringValue, "this is not built yet")
         }
+        if let kind = configuration.asks?.first(where: { !$0.isBuilt }) {
+            throw unsupported(path, "asks", "`\(kind.rawValue)` is not built yet")
+        }
     }
 
     /// - Throws: `request.unsupported` that names the field.
@@ -71,7 +74,7 @@ extension SessionConfiguration {
         case .allowsConstrainedNetworkAccess: allowsConstrainedNetworkAccess != nil
         case .timeoutIntervalForRequest, .timeoutIntervalForResource, .httpMaximumConnectionsPerHost,
             .httpAdditionalHeaders, .proxy, .tlsMinimumVersion, .caFile, .clientCertificate, .allowsArbitraryLoads,
-            .acceptsAnyStatus, .waitsForConnectivity, .sendsLaunchEvents, .subscriber, .launch, .launchInterval,
+            .acceptsAnyStatus, .waitsForConnectivity, .sendsLaunchEvents, .asks, .subscriber, .launch, .launchInterval,
             .directory,
             .conflictPolicy, .maximumConcurrentTasks, .downloadRateLimit, .uploadRateLimit, .schedule, .retry,
             .connectionsPerDownload, .durability:
@@ -86,6 +89,7 @@ public enum Feature: String, CaseIterable, Sendable {
         schedule,
         rateLimits, priorities, proxies, clientCertificates, netrc, relaxed, waitsForConnectivity,
         acceptsAnyStatus, resumableFailures, wholeHeads, taskSecrets
+    case decisionsChallenge = "decisions.challenge"
     case sessionsBackground = "sessions.background"
     case http, https, http2, ftp, ftps, sftp, file, data
     case upload, dataTasks, requestBodies

@@ -37,12 +37,13 @@ struct Dlctl: AsyncParsableCommand {
                 name: "Look",
                 subcommands: [
                     ListCommand.self, ShowCommand.self, ExplainCommand.self, WatchCommand.self, WaitCommand.self,
-                    EventsCommand.self,
+                    EventsCommand.self, DecisionsCommand.self,
                 ]),
             CommandGroup(
                 name: "Control",
                 subcommands: [
                     PauseCommand.self, ResumeCommand.self, CancelCommand.self, RetryCommand.self, RemoveCommand.self,
+                    AnswerCommand.self,
                 ]),
             CommandGroup(
                 name: "Daemon",

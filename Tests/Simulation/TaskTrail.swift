@@ -120,7 +120,7 @@ struct TaskTrail {
         case .taskFailed: return (.failed, open)
         case .taskCancelled: return (.cancelled, open)
         case .taskRemoved: return (nil, [.completed, .failed, .cancelled])
-        case .taskRedirected, .taskResponse, .taskResumed, .taskRestarted, .taskProgress, .taskUpdated,
+        case .taskRedirected, .taskResponse, .taskResumed, .taskRestarted, .taskProgress, .taskUpdated, .taskDecision,
             .sessionOpened, .sessionPaused, .sessionResumed, .sessionDrained, .sessionInvalidated, .settingsChanged,
             .eventsLagged:
             return nil

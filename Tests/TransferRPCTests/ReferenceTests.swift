@@ -23,7 +23,8 @@ struct ReferenceTests {
                 "session.get", "session.list", "session.pause", "session.resume", "session.finish",
                 "session.invalidate", "task.add", "task.get",
                 "task.list", "task.pause", "task.resume", "task.cancel", "task.retry", "task.remove", "task.update",
-                "task.resumeData", "task.body", "events.subscribe", "events.ack", "events.list", "events.forget",
+                "task.resumeData", "task.body", "decision.list", "decision.answer",
+                "events.subscribe", "events.ack", "events.list", "events.forget",
                 "events.unsubscribe",
             ])
     }

@@ -127,6 +127,10 @@ struct EasySetup {
         // libcurl would look for six variables in vain.
         if let proxy = network.proxy ?? (Self.environmentHasProxies ? nil : "") { set(CURLOPT_PROXY, proxy) }
         set(CURLOPT_PROXYAUTH, DLD_AUTH_BASIC_DIGEST)
+        if let credential = network.proxyCredential {
+            set(CURLOPT_PROXYUSERNAME, credential.username)
+            set(CURLOPT_PROXYPASSWORD, credential.password)
+        }
     }
 
     private mutating func tls(_ transfer: Transfer) {

@@ -26,6 +26,7 @@ struct RequestState: Sendable {
     private(set) var redirects = 0
     /// A redirect took the request as done, and a GET followed.
     private(set) var becameGET = false
+    private let answered: [NetworkOptions.OriginCredential]
     private let redirectLimit: Int
     private let allowsPlaintext: Bool
     private let isReplayable: Bool
@@ -42,6 +43,8 @@ struct RequestState: Sendable {
         isReplayable = exchange.isReplayable
         redirectLimit = network.redirectLimit
         allowsPlaintext = network.allowsPlaintext
+        answered = network.answered
+        if takeAnswered() { return }
         let authorized = exchange.headers.contains { $0.isNamed("authorization") }
         if url.isHTTP, authorized { return }
         if url.isHTTP, let bearer = network.bearer {
@@ -102,6 +105,18 @@ struct RequestState: Sendable {
         url = target
         url.user = nil
         url.password = nil
+        _ = takeAnswered()
+    }
+
+    /// What a client has answered for this origin goes before everything else.
+    private mutating func takeAnswered() -> Bool {
+        guard url.isHTTP, !answered.isEmpty,
+            let known = answered.first(where: { CurlURL($0.origin)?.hasSameOrigin(as: url) == true })
+        else { return false }
+        headers.removeAll { $0.isNamed("authorization") }
+        credentials = Credentials(user: known.username, password: known.password)
+        netrcPath = nil
+        return true
     }
 
     private func target(of location: String) throws(TransferError) -> CurlURL {

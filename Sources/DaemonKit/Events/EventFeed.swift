@@ -222,6 +222,7 @@ extension EventFeed {
         case .taskWaiting, .taskPaused, .taskQueued, .taskCompleted, .taskFailed, .taskCancelled, .taskRemoved:
             ended.insert(task)
         case .taskAdded, .taskRedirected, .taskResponse, .taskResumed, .taskRestarted, .taskProgress, .taskUpdated,
+            .taskDecision,
             .sessionOpened, .sessionPaused, .sessionResumed, .sessionDrained, .sessionInvalidated, .settingsChanged,
             .eventsLagged:
             break

@@ -10,6 +10,7 @@ package struct Services: Sendable {
     package var updater: any TaskUpdating
     package var reader: any TaskReading
     package var sessions: any SessionServing
+    package var decisions: any DecisionServing
     package var store: TransferStore
     package var feed: EventFeed
     package var settings: any SettingsServing
@@ -19,7 +20,7 @@ package struct Services: Sendable {
 
     package init(
         adder: any TaskAdding, controller: any TaskControlling, updater: any TaskUpdating, reader: any TaskReading,
-        sessions: any SessionServing, store: TransferStore, feed: EventFeed,
+        sessions: any SessionServing, decisions: any DecisionServing, store: TransferStore, feed: EventFeed,
         settings: any SettingsServing, facts: DaemonFacts,
         userFolder: @escaping @Sendable (UserID) async -> String? = { _ in nil }
     ) {
@@ -28,6 +29,7 @@ package struct Services: Sendable {
         self.updater = updater
         self.reader = reader
         self.sessions = sessions
+        self.decisions = decisions
         self.store = store
         self.feed = feed
         self.settings = settings

@@ -24,6 +24,7 @@ struct FollowUp: Sendable {
     /// What need not be waited for.
     func note(_ outcome: TaskTransitions.Outcome) {
         log(outcome)
-        if outcome.record.status.state.isFinal { launches.look(at: outcome.record.session) }
+        let status = outcome.record.status
+        if status.state.isFinal || status.awaitsAnswer { launches.look(at: outcome.record.session) }
     }
 }

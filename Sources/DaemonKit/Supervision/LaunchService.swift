@@ -5,13 +5,14 @@ import TransferStore
 
 /// What supervision asks of launches.
 package protocol LaunchServing: Sendable {
-    /// A task of the session is over, or the session has changed: its program may have to be started. Returns at once.
+    /// A task of the session is over or asks something, or the session has changed: its program may have to be started.
+    /// Returns at once.
     func look(at session: SessionKey)
     /// - Throws: `request.bad_field`, `permission.denied`.
     func check(_ configuration: SessionConfiguration) throws(TransferError)
 }
 
-/// Starts a session's program when its subscriber has unseen final events and no connection
+/// Starts a session's program when its subscriber has unseen final events, or open questions, and no connection
 /// (`sendsLaunchEvents`), and looks again as long as that holds.
 ///
 /// When the program was started, and which process it is, is stored before the process becomes the program: another daemon
@@ -44,7 +45,7 @@ package actor LaunchService: LaunchServing {
 
     /// - Parameters:
     ///   - defaults: what a session that does not say its `launchInterval` has.
-    ///   - unseen: how many final events the subscriber has not acknowledged; nil: as the store says.
+    ///   - unseen: how many final events, or open questions, the subscriber has not acknowledged; nil: as the store says.
     package init(
         store: TransferStore, programs: any ProgramStarting, time: any TimeSource, logger: Logger,
         isConnected: @escaping @Sendable (_ subscriber: String, _ owner: UserID) -> Bool,
@@ -62,7 +63,10 @@ package actor LaunchService: LaunchServing {
             self.unseen = unseen
         } else {
             self.unseen = { key, subscriber in
-                try await store.read { try $0.unacknowledgedFinalEvents(key, subscriber: subscriber) }
+                try await store.read { snapshot in
+                    let ended = try snapshot.unacknowledgedFinalEvents(key, subscriber: subscriber)
+                    return try ended > 0 ? ended : snapshot.unacknowledgedQuestions(key, subscriber: subscriber)
+                }
             }
         }
         self.sleep = sleep

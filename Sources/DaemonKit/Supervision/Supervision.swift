@@ -16,6 +16,7 @@ package struct Supervision: Sendable {
     package let updater: any TaskUpdating
     package let reader: any TaskReading
     package let sessions: any SessionServing
+    package let decisions: any DecisionServing
 
     private let patience: StorePatience
     let store: TransferStore
@@ -105,6 +106,9 @@ package struct Supervision: Sendable {
         sessionController = SessionController(
             store: store, files: files, runs: runs, stops: stops, transitions: transitions, tasks: tasks,
             schedules: schedules, rates: rates, launches: launches, time: time, signal: signal, logger: logger)
+        decisions = DecisionService(
+            store: store, stops: stops, transitions: transitions, leftParts: leftParts, followUp: followUp,
+            signal: signal, logger: logger)
         (controller, self.reader, sessions) = (tasks, reader, sessionController)
 
         clock = ClockKeeper(store: store, schedules: schedules, time: time, logger: logger)

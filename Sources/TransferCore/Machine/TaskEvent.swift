@@ -26,6 +26,8 @@ package enum TaskEvent: Sendable {
     case conditionCleared
     /// The task cannot run now, through no fault of an attempt.
     case blocked(WaitReason, TransferError?, nextAttemptAt: Timestamp?)
+    /// A client is to decide. The question is stored, and told with its id in `payload`, in the same transaction.
+    case asked(WaitReason, TransferError?, payload: JSONMembers)
     /// `deadlineAt` has passed.
     case deadlinePassed
     /// The budget of `timeoutIntervalForResource` is used up.
@@ -49,6 +51,7 @@ extension TaskEvent {
         case .daemonRestarted: "daemonRestarted"
         case .conditionCleared: "conditionCleared"
         case .blocked: "blocked"
+        case .asked: "asked"
         case .deadlinePassed: "deadlinePassed"
         case .resourceTimeoutPassed: "resourceTimeoutPassed"
         }

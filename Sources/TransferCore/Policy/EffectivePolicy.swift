@@ -15,6 +15,8 @@ package struct EffectivePolicy: Sendable {
     package var connections: ConnectionPolicy
     /// Every final HTTP answer completes the task.
     package var acceptsAnyStatus: Bool
+    /// Decisions that are put to clients.
+    package var asks: Set<DecisionKind>
 
     package static let defaultRequestTimeout: Seconds = 60
     package static let defaultResourceTimeout = Seconds(7 * 86_400)
@@ -32,6 +34,7 @@ package struct EffectivePolicy: Sendable {
         rateLimit = spec.rateLimit ?? .unlimited
         sessionHeaders = session.httpAdditionalHeaders ?? []
         acceptsAnyStatus = spec.acceptsAnyStatus ?? session.acceptsAnyStatus ?? false
+        asks = Set(session.asks ?? [])
         connections = (spec.connections ?? session.connectionsPerDownload).map { .fixed($0) } ?? .automatic
     }
 

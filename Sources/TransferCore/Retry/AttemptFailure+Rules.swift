@@ -29,7 +29,8 @@ extension AttemptFailure {
             return copy
         case .badURL, .badField, .unknownField, .tooLarge, .unsupported, .tokenReused, .sessionNotFound,
             .sessionInvalidated,
-            .taskNotFound, .taskWrongState, .permissionDenied, .destinationExists, .destinationNotWritable,
+            .taskNotFound, .taskWrongState, .decisionGone, .permissionDenied, .destinationExists,
+            .destinationNotWritable,
             .destinationBadPath, .sourceUnreadable, .sourceChanged, .diskFull, .diskQuota, .diskIO, .tlsUntrusted,
             .httpStatus, .httpRedirectLimit, .httpProtocol, .authRequired, .authFailed, .validatorChanged,
             .integrityChecksum, .integrityLength, .rpcMalformed, .rpcUnknownMethod, .deadlineExceeded, .cancelled,

@@ -23,7 +23,8 @@ extension HostGates.Report {
             return .answered
         case .badURL, .badField, .unknownField, .tooLarge, .unsupported, .tokenReused, .sessionNotFound,
             .sessionInvalidated,
-            .taskNotFound, .taskWrongState, .permissionDenied, .destinationExists, .destinationNotWritable,
+            .taskNotFound, .taskWrongState, .decisionGone, .permissionDenied, .destinationExists,
+            .destinationNotWritable,
             .destinationBadPath, .sourceUnreadable, .sourceChanged, .diskFull, .diskQuota, .diskIO, .rpcMalformed,
             .rpcUnknownMethod, .deadlineExceeded, .cancelled, .plaintextRefused, .limitReached, .shuttingDown,
             .internal:

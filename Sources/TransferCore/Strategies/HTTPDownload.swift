@@ -19,6 +19,7 @@ package struct HTTPDownload: TransferStrategy {
     private let now: Timestamp
     private let trustedDigest: Bool
     private let acceptsAnyStatus: Bool
+    private let asksChallenges: Bool
     /// Bytes held when the attempt began.
     private let startOffset: ByteCount
 
@@ -58,6 +59,7 @@ package struct HTTPDownload: TransferStrategy {
         now = request.now
         trustedDigest = request.trustedDigest
         acceptsAnyStatus = request.acceptsAnyStatus
+        asksChallenges = request.asksChallenges
         startOffset = request.checkpoint?.offset ?? 0
         held = request.checkpoint.flatMap { $0.offset > 0 ? HeldBytes($0, trustedDigest: request.trustedDigest) : nil }
         judge = HTTPJudge(held: nil, mayTryBareRange: false, now: request.now)
@@ -120,7 +122,7 @@ package struct HTTPDownload: TransferStrategy {
         if !conditional { range?.ifRange = nil }
         judge = HTTPJudge(
             held: range == nil ? nil : held, mayTryBareRange: range?.ifRange != nil, now: now,
-            acceptsAnyStatus: acceptsAnyStatus)
+            acceptsAnyStatus: acceptsAnyStatus, asksChallenges: asksChallenges)
         var exchange = Exchange(url: url.requestURL, judge: judge, network: $network)
         exchange.method = method
         exchange.payload = payload

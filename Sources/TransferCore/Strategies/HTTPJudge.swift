@@ -9,6 +9,7 @@ package struct HTTPJudge: ResponseJudge, Hashable {
     var now: Timestamp
     /// An answer of another status than a success is wanted too.
     var acceptsAnyStatus = false
+    var asksChallenges = false
 
     package func judge(_ head: ResponseHead) -> Verdict {
         guard let status = head.status else {
@@ -155,7 +156,9 @@ package struct HTTPJudge: ResponseJudge, Hashable {
     /// Not what was asked for: the attempt fails, or this is the answer. As nothing in it is of the file, nothing of it
     /// is ever continued.
     private func other(_ status: Int, _ head: ResponseHead, _ length: ByteCount?) -> Verdict {
-        guard acceptsAnyStatus else { return .stop(failure(status, head)) }
+        guard acceptsAnyStatus, !(asksChallenges && ProtectionSpace.isAskedFor(head)) else {
+            return .stop(failure(status, head))
+        }
         // The length is of what has not changed (RFC 9110 section 8.6).
         let length = status == 304 ? 0 : length
         return .accept(

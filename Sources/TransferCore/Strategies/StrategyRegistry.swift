@@ -20,6 +20,8 @@ package struct StrategyRequest: Sendable {
     package var dataLimit = ByteCount(Int64(Bounds.dataAnswer))
     /// Every final HTTP answer is what the task is for, whatever its status.
     package var acceptsAnyStatus = false
+    /// A 401 or 407 that can be answered with credentials is no answer of the task: a client is asked.
+    package var asksChallenges = false
     /// The mirror that is asked, as a checkpoint names it; nil = the task's own URL.
     package var origin: String?
 
@@ -164,7 +166,9 @@ extension StrategyRegistry {
             guard request.spec.kind == .upload else { return try DataRequest(request, url) }
             let strategy = try httpUpload(request, url)
             return request.acceptsAnyStatus
-                ? AnyStatusUpload(strategy, size: request.source?.size ?? .zero) : strategy
+                ? AnyStatusUpload(
+                    strategy, size: request.source?.size ?? .zero, asksChallenges: request.asksChallenges)
+                : strategy
         case .ftp, .ftps, .sftp, .file, .data:
             guard request.spec.kind == .upload else {
                 throw TransferError(

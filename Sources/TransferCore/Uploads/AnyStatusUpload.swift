@@ -6,13 +6,15 @@ import TransferModel
 struct AnyStatusUpload: TransferStrategy {
     private var strategy: any TransferStrategy<UploadResult>
     private let size: ByteCount
+    private let asksChallenges: Bool
     /// Servers are asked what they can do with it: its answer is not that to the upload.
     private static let inquiry = "OPTIONS"
     private var method: String?
 
-    init(_ strategy: any TransferStrategy<UploadResult>, size: ByteCount) {
+    init(_ strategy: any TransferStrategy<UploadResult>, size: ByteCount, asksChallenges: Bool = false) {
         self.strategy = strategy
         self.size = size
+        self.asksChallenges = asksChallenges
     }
 
     var progress: Acceptance? { strategy.progress }
@@ -24,6 +26,7 @@ struct AnyStatusUpload: TransferStrategy {
         defer { method = step.exchange?.method }
         guard case .failed(let failure) = step, let outcome, Self.isOfStatus(failure, outcome), method != Self.inquiry
         else { return step }
+        if asksChallenges, let head = outcome.head, ProtectionSpace.isAskedFor(head) { return step }
         return .finished(outcome.uploadResult(total: min(size, held + outcome.sent)))
     }
 

@@ -8,6 +8,7 @@ package struct DataRequest: TransferStrategy {
     private let now: Timestamp
     private let limit: ByteCount
     private let acceptsAnyStatus: Bool
+    private let asksChallenges: Bool
     private let progressAtStart: UploadProgress
     package private(set) var upload: UploadProgress?
     package var progress: Acceptance? { nil }
@@ -24,6 +25,7 @@ package struct DataRequest: TransferStrategy {
         now = request.now
         limit = request.dataLimit
         acceptsAnyStatus = request.acceptsAnyStatus
+        asksChallenges = request.asksChallenges
         let headers = RequestHeaders.merge(
             session: request.sessionHeaders, task: request.spec.headers ?? [], owned: RequestHeaders.framing)
         try RequestHeaders.validate(headers)
@@ -59,7 +61,7 @@ package struct DataRequest: TransferStrategy {
         }
         switch status {
         case 200..<300, 304: return answered(outcome)
-        case _ where acceptsAnyStatus: return answered(outcome)
+        case _ where acceptsAnyStatus && !(asksChallenges && ProtectionSpace.isAskedFor(head)): return answered(outcome)
         default: return .failed(concluded(FailureClassifier.answered(head, now: now), outcome))
         }
     }

@@ -21,6 +21,14 @@ enum LimitsReference {
                 "\(ListTasks.largestLimit) entries, and \(size(Bounds.pageBytes)) of stored text, but at least one entry",
             ],
             ["a body in task.get with `secrets`", size(Bounds.shownBody)],
+            [
+                "questions of one task; credentials that one server may refuse; realm of a protection space",
+                "\(Bounds.decisions); \(Bounds.credentialFailures); \(Bounds.realm) characters",
+            ],
+            [
+                "servers and proxies that one task remembers credentials for; answer of decision.list",
+                "\(Bounds.decisionSpaces); \(Bounds.listedDecisions) questions",
+            ],
             ["a piece of task.body", size(Int(ReadBody.largestPiece))],
             ["sessions of one user that have not ended", "\(Bounds.sessions)"],
             ["durable subscribers of one user", "\(Bounds.subscribers)"],

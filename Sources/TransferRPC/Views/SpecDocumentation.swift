@@ -135,7 +135,12 @@ extension SessionConfiguration: WireObject {
         case .sendsLaunchEvents:
             .optional(
                 .boolean,
-                "True: `launch` is started for final events that `subscriber` has not acknowledged. See [services.md](services.md)."
+                "True: `launch` is started for final events, and for open questions, that `subscriber` has not acknowledged. See [services.md](services.md)."
+            )
+        case .asks:
+            .optional(
+                .list(.choice(DecisionKind.allCases.filter(\.isBuilt).map(\.rawValue))),
+                "Decisions that are put to a client (`task.decision`, `decision.answer`); others follow their defaults. See `daemon.info.features`: `decisions.*`."
             )
         case .subscriber:
             .optional(

@@ -109,6 +109,19 @@ extension StoreSnapshot {
         return Int(count ?? 0)
     }
 
+    /// Open questions of the session's tasks that the subscriber has not acknowledged.
+    package func unacknowledgedQuestions(_ session: SessionKey, subscriber: String) throws -> Int {
+        guard let row = try sessionRow(session) else { return 0 }
+        let acknowledged = try self.subscriber(subscriber, owner: session.owner) ?? .zero
+        let count = try integer(
+            """
+            SELECT count(*) FROM decision JOIN task ON task.id = decision.task \
+            WHERE decision.state = 'open' AND task.session = ? AND EXISTS (SELECT 1 FROM event \
+            WHERE event.task = decision.task AND type = 'task.decision' AND sequence > ?)
+            """, row, acknowledged.rawValue)
+        return Int(count ?? 0)
+    }
+
     func sessionRow(_ key: SessionKey) throws -> Int64? {
         try connection.integer(
             "SELECT id FROM session WHERE owner = ? AND identifier = ?", key.owner.rawValue, key.identifier)

@@ -26,9 +26,19 @@ struct ShowCommand: DaemonCommand {
             if !isFirst { console.line("") }
             isFirst = false
             let events = try await Self.beginning(of: task, client)
-            TaskSheet.render(task, events: events, now: .now(), width: console.width).forEach(console.line)
+            let question = try await Self.question(of: task, client)
+            TaskSheet.render(task, events: events, asking: question, now: .now(), width: console.width)
+                .forEach(console.line)
         }
         await client.close()
+    }
+
+    /// What it waits to be told.
+    static func question(of task: TaskView, _ client: any DaemonCalling) async throws -> DecisionView? {
+        guard task.state == .waiting, task.reason == .authentication || task.reason == .decision else { return nil }
+        // An administrator may look at another's task.
+        let query = ListDecisions.Parameters(tasks: [task.id], owner: .user(task.owner))
+        return try await client.call(ListDecisions.self, query).decisions.first
     }
 
     /// The event that tells since when the task is in its state.
@@ -55,6 +65,7 @@ struct ExplainCommand: DaemonCommand {
     struct Answer: Encodable {
         var task: TaskView
         var advice: String?
+        var decision: DecisionView?
         var events: [EventView]
     }
 
@@ -73,9 +84,12 @@ struct ExplainCommand: DaemonCommand {
         let task = try await client.call(GetTask.self, .init(id: id))
         let events = try await NewestEvents(query: ListEvents.Parameters(after: .start, tasks: [id]))
             .read(Self.longestStory, client)
+        let question = try await ShowCommand.question(of: task, client)
         if console.json {
-            return try console.value(Answer(task: task, advice: Explanation.advice(task)?.text, events: events))
+            let advice = Explanation.advice(task)?.text
+            return try console.value(Answer(task: task, advice: advice, decision: question, events: events))
         }
-        Explanation.render(task, events: events, now: .now(), width: console.width).forEach(console.line)
+        Explanation.render(task, events: events, asking: question, now: .now(), width: console.width)
+            .forEach(console.line)
     }
 }

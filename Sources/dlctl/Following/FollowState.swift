@@ -105,6 +105,7 @@ struct FollowState: Sendable {
         switch event.type {
         case .taskStarted, .taskProgress, .taskWaiting, .taskCompleted, .taskFailed, .taskResumed, .taskRestarted: break
         case .taskAdded, .taskRedirected, .taskResponse, .taskPaused, .taskQueued, .taskUpdated, .taskCancelled,
+            .taskDecision,
             .taskRemoved, .sessionOpened, .sessionPaused, .sessionResumed, .sessionDrained, .sessionInvalidated,
             .settingsChanged, .eventsLagged:
             return nil
@@ -171,7 +172,8 @@ extension FollowedTask {
             resumedFrom = 0
             return [.restarted(self, code: event.payload["code"]?.stringValue ?? ErrorCode.validatorChanged.rawValue)]
         case .taskRedirected: return [.redirected(self, url: event.payload["url"]?.stringValue ?? "")]
-        case .taskUpdated, .sessionOpened, .sessionPaused, .sessionResumed, .sessionDrained, .sessionInvalidated,
+        case .taskDecision, .taskUpdated, .sessionOpened, .sessionPaused, .sessionResumed, .sessionDrained,
+            .sessionInvalidated,
             .settingsChanged, .eventsLagged:
             return []
         }

@@ -100,3 +100,4 @@ extension ConflictPolicy: ExpressibleByArgument {}
 extension TLSVersion: ExpressibleByArgument {}
 extension HTTPVersion: ExpressibleByArgument {}
 extension EventType: ExpressibleByArgument {}
+extension DecisionAction: ExpressibleByArgument {}

@@ -99,7 +99,7 @@ extension SessionConfiguration.CodingKeys {
         case .tlsMinimumVersion: .words(TLSVersion.allCases.map(\.rawValue))
         case .conflictPolicy: .words(ConflictPolicy.allCases.map(\.rawValue))
         case .durability: .words(Durability.allCases.map(\.rawValue))
-        case .httpAdditionalHeaders, .clientCertificate, .launch, .schedule, .retry: .json
+        case .httpAdditionalHeaders, .clientCertificate, .launch, .schedule, .retry, .asks: .json
         }
     }
 

@@ -49,18 +49,8 @@ struct Secrets {
 
     func apply(_ options: CredentialOptions, to spec: inout TaskSpec) throws {
         if let user = options.user {
-            // curl's habit; it shows the password to every user of the machine, so it is taken but never asked for.
-            let parts = user.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-            spec.username = String(parts[0])
-            if parts.count == 2 {
-                spec.password = String(parts[1])
-            } else if options.passwordStdin {
-                spec.password = try firstLine("-")
-            } else if let path = options.passwordFile {
-                spec.password = try firstLine(path)
-            } else {
-                spec.password = try PasswordPrompt.ask("Password of \(Printable.text(user, limit: 60)): ")
-            }
+            let given = try login(user, fromStdin: options.passwordStdin, fromFile: options.passwordFile)
+            (spec.username, spec.password) = (given.user, given.password)
         }
         if let path = options.bearerFile { spec.bearer = try firstLine(path) }
         if let name = options.bearerEnv {
@@ -74,6 +64,17 @@ struct Secrets {
             spec.netrc = session.environment["NETRC"] ?? home + "/.netrc"
         }
         if let path = options.netrcFile { spec.netrc = session.absolute(path) }
+    }
+
+    /// - Parameter fromStdin: its first line is the password; without that and `fromFile` the user is asked.
+    func login(
+        _ user: String, fromStdin: Bool, fromFile path: String?
+    ) throws -> (user: String, password: String) {
+        // curl's habit; it shows the password to every user of the machine, so it is taken but never asked for.
+        let parts = user.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        if parts.count == 2 { return (parts[0], parts[1]) }
+        if let path = fromStdin ? "-" : path { return (user, try firstLine(path)) }
+        return (user, try PasswordPrompt.ask("Password of \(Printable.text(user, limit: 60)): "))
     }
 
     private func text(of path: String) throws -> String {

@@ -55,6 +55,7 @@ extension Advice {
             Advice("Open the session first:", "dlctl session open NAME")
         case .taskNotFound: Advice("To list all tasks:", "dlctl list --all")
         case .taskWrongState: Advice("To see the task's state:", "dlctl show \(task)")
+        case .decisionGone: Advice("To list the questions that are open:", "dlctl decisions")
         case .permissionDenied:
             Advice(
                 "Choose a folder that this user may read and write, and try again:", "dlctl update \(task) -d DIR",
@@ -152,8 +153,8 @@ extension Advice {
             Advice("Nothing. It resumes by itself when the network is back. To try now:", retry)
         case .schedule: Advice("Nothing. It starts when its time comes. To start it now:", retry)
         case .disk: Advice("Free some space, or mount the disk. The task then resumes by itself.")
-        case .authentication: Advice("Give a user name:", "dlctl update \(task) --user NAME")
-        case .decision: Advice("A client must answer the question that the task asked.")
+        case .authentication, .decision:
+            Advice("To see what it asks, and how to answer:", "dlctl decisions")
         case .metered: Advice("Nothing. It resumes by itself on an unmetered network.")
         }
     }

@@ -42,6 +42,7 @@ enum CommandWords {
         switch name {
         case "task.retry": "dlctl retry \(id)"
         case "task.add": "dlctl add"
+        case "decision.list": "dlctl decisions"
         case "task.resumeData": "dlctl cancel --resume-data"
         case "session.open": "dlctl session open"
         case "settings.set": "dlctl settings"

@@ -79,7 +79,7 @@ enum EventLine {
         switch type {
         case .taskCompleted: .good
         case .taskFailed, .taskCancelled: .bad
-        case .taskWaiting, .taskRestarted, .eventsLagged: .warning
+        case .taskWaiting, .taskDecision, .taskRestarted, .eventsLagged: .warning
         case .taskStarted, .taskResumed: .accent
         case .taskAdded, .taskRedirected, .taskResponse, .taskProgress, .taskPaused, .taskQueued, .taskUpdated,
             .taskRemoved, .sessionOpened, .sessionPaused, .sessionResumed, .sessionDrained, .sessionInvalidated,

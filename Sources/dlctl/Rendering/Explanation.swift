@@ -3,8 +3,10 @@ import TransferRPC
 
 /// Answers "why is it not running?": the summary of the task, then what happened so far.
 enum Explanation {
-    static func render(_ task: TaskView, events: [EventView], now: Timestamp, width: Int? = nil) -> [StyledText] {
-        var lines = TaskSummary(task, events: events, now: now).render(width: width)
+    static func render(
+        _ task: TaskView, events: [EventView], asking question: DecisionView? = nil, now: Timestamp, width: Int? = nil
+    ) -> [StyledText] {
+        var lines = TaskSummary(task, events: events, asking: question, now: now).render(width: width)
         if !events.isEmpty {
             lines += ["", StyledText("So far:", .faint)]
             lines +=
@@ -56,7 +58,8 @@ enum Explanation {
                     "Check the destination, or choose another. To try now:", "dlctl update \(task.id) -d DIR",
                     "dlctl retry \(task.id)")
             case .retry?, .network?, .schedule?, .metered?: task.reason.map { Advice.on($0, task: task.id) }
-            case .disk?, .decision?, .authentication?, nil:
+            case .decision?, .authentication?: task.reason.map { Advice.on($0, task: task.id) }
+            case .disk?, nil:
                 task.error.map { Advice.on($0, task: task.id) }
                     ?? task.reason.map { Advice.on($0, task: task.id) }
             }

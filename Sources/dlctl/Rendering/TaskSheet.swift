@@ -3,7 +3,9 @@ import TransferRPC
 
 /// All that is known of one task, in the order of use: `show`. What a user asks first comes first, the server's header last.
 enum TaskSheet {
-    static func render(_ task: TaskView, events: [EventView], now: Timestamp, width: Int? = nil) -> [StyledText] {
+    static func render(
+        _ task: TaskView, events: [EventView], asking question: DecisionView? = nil, now: Timestamp, width: Int? = nil
+    ) -> [StyledText] {
         var sheet = Sheet()
         content(task, &sheet)
         figures(task, &sheet)
@@ -11,7 +13,8 @@ enum TaskSheet {
         times(task, &sheet, now: now)
         request(task.spec, &sheet)
         response(task, &sheet)
-        return TaskSummary(task, events: events, now: now).render(width: width) + [""] + sheet.render(width: width)
+        return TaskSummary(task, events: events, asking: question, now: now).render(width: width) + [""]
+            + sheet.render(width: width)
     }
 
     /// What is fetched or sent.

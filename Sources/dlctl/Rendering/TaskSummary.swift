@@ -7,14 +7,17 @@ struct TaskSummary {
     var task: TaskView
     /// When its state began; nil if the event log does not say any more.
     var since: Timestamp?
+    /// What it asks.
+    var question: DecisionView?
     var now: Timestamp
 
     /// Events after which a task that has not ended is in another state; the newest tells since when.
     static let beginnings: [EventType] = [.taskAdded, .taskQueued, .taskStarted, .taskWaiting, .taskPaused]
 
     /// - Parameter events: of the task, oldest first.
-    init(_ task: TaskView, events: [EventView], now: Timestamp) {
+    init(_ task: TaskView, events: [EventView], asking question: DecisionView? = nil, now: Timestamp) {
         self.task = task
+        self.question = question
         self.now = now
         since = task.state.isFinal ? task.finishedAt : events.last { Self.beginnings.contains($0.type) }?.time
     }
@@ -30,7 +33,13 @@ struct TaskSummary {
                 StyledText("\(error.code.rawValue): ", .bad)
                     + StyledText(CommandWords.text(error.message, task: task.id)))
         }
-        if let advice = Explanation.advice(task) {
+        if let question {
+            sheet.add("Asks:", StyledText(DecisionLines.sentence(question.question)))
+            sheet.add("Do:", StyledText("Answer question \(question.decision):"))
+            for command in DecisionLines.commands(question) {
+                sheet.add("", StyledText("  " + command, .accent), isVerbatim: true)
+            }
+        } else if let advice = Explanation.advice(task) {
             sheet.add("Do:", StyledText(advice.sentence))
             for command in advice.commands { sheet.add("", StyledText("  " + command, .accent), isVerbatim: true) }
         }

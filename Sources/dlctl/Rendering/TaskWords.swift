@@ -28,6 +28,7 @@ enum TaskWords {
     static func waiting(_ task: FollowedTask, now: Timestamp) -> String {
         var text = "waiting"
         if let reason = task.reason { text += " for " + article(reason) }
+        if task.reason == .authentication || task.reason == .decision { return text + "; to answer: dlctl decisions" }
         if let next = task.nextAttemptAt {
             text += next > now ? " in \(Figures.duration(next.since(now)))" : " now"
         }

@@ -37,6 +37,27 @@ import TransferModel
         #expect(state.credentials?.user == "u")
     }
 
+    /// What a client answered to one origin goes to no other, and before the task's own.
+    @Test func anAnsweredCredentialIsForItsOrigin() throws {
+        func known(_ origin: String) -> NetworkOptions.OriginCredential {
+            NetworkOptions.OriginCredential(origin: origin, username: "answered", password: "p")
+        }
+        var state = try request {
+            $0.network.answered = [known("https://b.example:443")]
+            $0.network.username = "own"
+        }
+        #expect(state.credentials?.user == "own")
+        try state.follow(status: 302, location: "https://b.example/x")
+        #expect(state.credentials?.user == "answered")
+        try state.follow(status: 302, location: "https://c.example/x")
+        #expect(state.credentials == nil)
+        let own = try request {
+            $0.network.answered = [known("https://a.example:443")]
+            $0.headers.append(HeaderField("Authorization", "Bearer t"))
+        }
+        #expect(own.credentials?.user == "answered" && !names(own).contains("Authorization"))
+    }
+
     @Test(arguments: ["https://b.example/", "http://a.example/", "https://a.example:8443/", "https://sub.a.example/"])
     func dropsWhatIdentifiesAcrossOrigins(target: String) throws {
         var state = try request {

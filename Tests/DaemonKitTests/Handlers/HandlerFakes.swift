@@ -186,7 +186,8 @@ final class Bench {
         router = RequestRouter(
             services: Services(
                 adder: supervision, controller: supervision, updater: supervision, reader: supervision,
-                sessions: supervision, store: store, feed: feed, settings: FakeSettings(),
+                sessions: supervision, decisions: supervision, store: store, feed: feed,
+                settings: FakeSettings(),
                 facts: facts),
             peers: PeerDirectory(adminGroup: nil), logger: logger)
     }

@@ -38,6 +38,21 @@ extension IsolationAttempt {
         case DaemonInfo.name, DaemonStats.name, GetSettings.name, ListSettings.name, Discover.name: [.own { _ in [:] }]
         case SetSettings.name:
             SettingName.allCases.map { name in .denied { _ in .object([name.rawValue: 1]) } }
+        case ListDecisions.name:
+            [
+                .likeUnknown { ["tasks": [.integer($0.task)]] }, .likeUnknown { ["session": .string($0.session)] },
+                .own { _ in [:] }, .denied { ["owner": .integer(Int64($0.uid))] }, .denied { _ in ["owner": "*"] },
+            ]
+        case AnswerDecision.name:
+            [
+                .likeUnknown { ["id": .integer($0.decision), "action": "cancel"] },
+                .likeUnknown {
+                    [
+                        "id": .integer($0.decision), "action": "useCredential",
+                        "credential": ["username": "u", "password": "p"],
+                    ]
+                },
+            ]
         default: sessions(method.name) ?? tasks(method.name) ?? controls(method.name) ?? events(method.name)
         }
     }

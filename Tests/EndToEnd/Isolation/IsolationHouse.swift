@@ -48,6 +48,7 @@ struct IsolationHouse {
 struct IsolationTarget: Sendable {
     var uid: UInt32
     var task: Int64
+    var decision: Int64
     var session: String
     var subscriber: String
     var subscription: String
@@ -57,7 +58,8 @@ struct IsolationTarget: Sendable {
 
     static func nobodys(home: String) -> IsolationTarget {
         IsolationTarget(
-            uid: 40999, task: 987_654_321, session: "nobody-photos", subscriber: "nobody-sub", subscription: "none",
+            uid: 40999, task: 987_654_321, decision: 876_543_210, session: "nobody-photos", subscriber: "nobody-sub",
+            subscription: "none",
             cursor: "", text: "nobody-text", path: home + "/nobody-file")
     }
 
@@ -66,6 +68,7 @@ struct IsolationTarget: Sendable {
         let names = [
             (other.path, path), (other.session, session), (other.subscriber, subscriber), (other.text, text),
             ("named \(other.subscription)", "named \(subscription)"), (String(other.task), String(task)),
+            (String(other.decision), String(decision)),
             (String(other.uid), String(uid)),
         ]
         return names.reduce(answer) { $0.replacing($1.0, with: $1.1) }
@@ -97,7 +100,9 @@ struct AnnasThings {
             "session.open",
             [
                 "id": "anna-photos",
-                "configuration": ["subscriber": "anna-sub", "directory": .string(home + "/anna-folder")],
+                "configuration": [
+                    "subscriber": "anna-sub", "directory": .string(home + "/anna-folder"), "asks": ["challenge"],
+                ],
             ])
         let paused = try await house.add(
             probe, uid, "/anna-file", to: "anna-file",
@@ -109,6 +114,10 @@ struct AnnasThings {
         let failed = try await house.add(probe, uid, "/anna-missing", to: "anna-failed")
         let cancelled = try await house.add(probe, uid, "/anna-gone", to: "anna-gone", ["startPaused": true])
         data = try await probe.add([["kind": "data", "url": .string(house.origin.url("/anna-data"))]])[0]
+        house.origin.serve("/anna-asks", .status(401, [("WWW-Authenticate", "Basic realm=\"anna-realm\"")]))
+        let asking = try await house.add(probe, uid, "/anna-asks", to: "anna-asked", session: "anna-photos")
+        try await probe.wait(for: asking, "waiting")
+        let decision = try await probe.call("decision.list")["decisions"]?.arrayValue?.first?["decision"]?.integerValue
         let half = try await house.add(probe, uid, "/anna-half", to: "anna-half")
         try await probe.wait(for: half, bytes: 200_000)
         let blob = try await probe.call("task.resumeData", ["id": .integer(half)])["resumeData"]?.stringValue
@@ -118,12 +127,12 @@ struct AnnasThings {
         try await probe.wait(for: completed, "completed")
         try await probe.wait(for: data, "completed")
         try await probe.wait(for: failed, "failed")
-        tasks = [paused, completed, failed, cancelled, data, half]
+        tasks = [paused, completed, failed, cancelled, data, half, asking]
         let subscription = try await probe.call("events.subscribe", ["after": "now", "subscriber": "anna-sub"])
         try await probe.call("events.ack", ["subscriber": "anna-sub", "sequence": 3])
         let page = try await probe.call("task.list", ["limit": 1])
         target = IsolationTarget(
-            uid: uid, task: paused, session: "anna-photos", subscriber: "anna-sub",
+            uid: uid, task: paused, decision: decision ?? 0, session: "anna-photos", subscriber: "anna-sub",
             subscription: subscription["subscription"]?.stringValue ?? "",
             cursor: page["nextCursor"]?.stringValue ?? "",
             text: "anna-text", path: home + "/anna-file")
@@ -134,6 +143,7 @@ struct AnnasThings {
         var all: [JSONValue] = []
         for (method, parameters) in [
             ("session.list", [:]), ("task.list", ["limit": 1000]), ("events.list", ["after": "start", "limit": 1000]),
+            ("decision.list", [:]),
         ] as [(String, JSONValue)] {
             var members = try await probe.call(method, parameters).members
             members["head"] = nil

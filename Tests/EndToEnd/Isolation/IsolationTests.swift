@@ -100,9 +100,19 @@ extension EndToEnd.Serving {
                 ("task.get", ["id": task]), ("task.list", ["owner": owner]), ("task.list", ["owner": "*"]),
                 ("session.get", ["id": session, "owner": owner]), ("session.list", ["owner": "*"]),
                 ("events.list", ["after": "start", "owner": owner]), ("events.list", ["after": "start", "owner": "*"]),
+                ("decision.list", ["owner": "*"]),
                 ("task.update", ["id": task, "description": "anna-text"]), ("task.resumeData", ["id": task]),
                 ("session.invalidate", ["id": session, "owner": owner]),
             ]
+            let password = try await #require(throws: RPCFailure.self) {
+                try await admin.call(
+                    "decision.answer",
+                    [
+                        "id": .integer(anna.target.decision), "action": "useCredential",
+                        "credential": ["username": "u", "password": "p"],
+                    ])
+            }
+            #expect(password.code == "permission.denied", "\(password)")
             for (method, parameters) in seeing {
                 let answer = try await admin.call(method, parameters)
                 let text = answer["resumeData"]?.stringValue.map(decoded) ?? "\(answer)"

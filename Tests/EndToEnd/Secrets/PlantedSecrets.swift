@@ -8,7 +8,7 @@ struct PlantedSecrets {
         case urlPassword, username, password, bearer, authorization, cookie, apiKey, customToken, proxy, netrc,
             formField,
             bodyText, sessionHeader, sessionProxy, s3Query, setCookie, redirectQuery, locationUser,
-            certificatePassword, answerToken, locationQuery
+            certificatePassword, answerToken, locationQuery, decidedPassword
     }
 
     static func text(_ kind: Kind) -> String { "Zq7" + kind.rawValue + "7qZ" }

@@ -27,6 +27,7 @@ extension EndToEnd.Serving {
             let ids = try await scene.probe.add(specs)
             let inSession = try await scene.probe.add(scene.origin.url("/s"), to: scene.file("s"), session: "s")
             try await settled(ids + [inSession], scene)
+            try await decide(scene)
             // They are in use, else nothing is proven.
             let sent = "\(scene.origin.requests().map { $0.request.headers })"
             let coded = Base64Text.encode(Array("user:\(PlantedSecrets.text(.password))".utf8))
@@ -50,6 +51,30 @@ extension EndToEnd.Serving {
             }
             search(scene.daemon.log, "log")
             #expect(scene.daemon.log.contains(" debug "), "the log is not at its most talkative")
+        }
+
+        /// A password that a client gives in an answer, is refused, and gives again.
+        private func decide(_ scene: Scene) async throws {
+            try await scene.probe.call("session.open", ["id": "asking", "configuration": ["asks": ["challenge"]]])
+            let id = try await scene.add("/denied", to: "decided", session: "asking")
+            for count in 0..<2 {
+                var asked = JSONValue.null
+                let isAsked = try await eventually {
+                    let list = try await scene.probe.call("decision.list", ["tasks": [.integer(id)]])
+                    asked = list["decisions"]?.arrayValue?.first ?? .null
+                    return asked["previousFailureCount"] == .integer(Int64(count))
+                }
+                #expect(isAsked, "\(asked)")
+                search(try await scene.probe.line("decision.list", [:]), "decision.list")
+                let answer: JSONValue = [
+                    "id": asked["decision"] ?? .null, "action": "useCredential",
+                    "credential": ["username": "user", "password": PlantedSecrets.value(.decidedPassword)],
+                ]
+                search(try await scene.probe.line("decision.answer", answer), "decision.answer")
+            }
+            let login = Base64Text.encode(Array("user:\(PlantedSecrets.text(.decidedPassword))".utf8))
+            #expect(await eventually { "\(scene.origin.requests("/denied").map(\.request.headers))".contains(login) })
+            search(try await scene.probe.line("task.get", ["id": .integer(id)]), "task.get")
         }
 
         /// Waits until each has ended, waits for its next attempt, or hangs halfway.

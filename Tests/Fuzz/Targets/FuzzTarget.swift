@@ -26,6 +26,7 @@ package struct FuzzTarget: Sendable {
     package static let all: [FuzzTarget] = [
         FramingProbe.target, ParametersProbe.target, ListedTaskProbe.target,
         ContentDispositionProbe.target, ContentRangeProbe.target, RetryAfterProbe.target, LinkProbe.target,
+        ChallengeProbe.target,
         HeadProbe.target, URLProbe.target, UploadProbe.target,
         MetalinkProbe.target, ResumeDataProbe.target, PageCursorProbe.target, ConfigurationProbe.target,
         ListFileProbe.target,

@@ -31,7 +31,8 @@ struct StateDocumentTests {
             .claimed, StateTable.failed(.disk), .integrityFailed(StateTable.transient.error),
             .completed(TaskResult(bytes: 0, verified: true), duration: 0), .pause, .resume(notBefore: nil),
             .cancel(keepPartial: false), .retry, .retargeted, .preempted(), .daemonRestarted, .conditionCleared,
-            .blocked(.retry, nil, nextAttemptAt: nil), .deadlinePassed, .resourceTimeoutPassed,
+            .blocked(.retry, nil, nextAttemptAt: nil),
+            .asked(.authentication, nil, payload: [:]), .deadlinePassed, .resourceTimeoutPassed,
         ]
         #expect(Set(events.map(\.name)) == Set(StateTable.rows.map(\.event.name)))
     }

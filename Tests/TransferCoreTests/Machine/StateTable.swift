@@ -63,6 +63,8 @@ enum StateTable {
         Row(name: "daemonRestarted", event: .daemonRestarted),
         Row(name: "conditionCleared", event: .conditionCleared),
         Row(name: "blocked", event: .blocked(.schedule, nil, nextAttemptAt: nil)),
+        Row(
+            name: "asked", event: .asked(.authentication, TransferError(.authRequired, "It asks."), payload: [:])),
         Row(name: "deadlinePassed", event: .deadlinePassed),
         Row(name: "resourceTimeoutPassed", event: .resourceTimeoutPassed),
     ]

@@ -48,7 +48,8 @@ final class AttemptRunner: Sendable {
     }
 
     private func begin(_ record: TaskRecord, _ session: SessionRecord, at startedAt: Int64) {
-        let policy = policies.policy(of: record, in: session)
+        var policy = policies.policy(of: record, in: session)
+        if let settled = record.settled { policy.apply(settled) }
         let proxy = policy.network.proxy
         let run = TransferRun(
             record, startedAt: startedAt, waitsForConnectivity: policy.retry.waitsForConnectivity,
@@ -145,7 +146,7 @@ final class AttemptRunner: Sendable {
             event = .attemptFailed(seen, policy.retry, jitter: Double.random(in: 0..<1))
         }
         let outcome = try await tools.transitions.endRun(
-            of: record.id, event, with: notes, patience: tools.patience)
+            of: record.id, event, with: notes, asking: policy.asks.isEmpty ? nil : policy, patience: tools.patience)
         // Not before the task is stored as waiting: a look at the disks in between would find nobody, and be the last.
         if ending.waitsForDisk { conditions.set(needsPolling: true) }
         return outcome

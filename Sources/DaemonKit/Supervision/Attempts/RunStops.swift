@@ -53,10 +53,13 @@ struct RunStops: Sendable {
 
 extension TaskTransitions {
     /// Stores how a run ended, however long the store is out of space.
-    /// - Parameter notes: what is to be stored in the same commit.
+    /// - Parameters:
+    ///   - notes: what is to be stored in the same commit.
+    ///   - policy: under which it ran, if its client may be asked in place of `event`.
     /// - Returns: nil if the task does not run any more: a client's request came first.
     func endRun(
-        of id: TaskID, _ event: TaskEvent, with notes: PendingNotes? = nil, patience: StorePatience
+        of id: TaskID, _ event: TaskEvent, with notes: PendingNotes? = nil, asking policy: EffectivePolicy? = nil,
+        patience: StorePatience
     ) async throws -> Outcome? {
         do {
             return try await patience.persistently { transaction in
@@ -65,7 +68,8 @@ extension TaskTransitions {
                     try notes.store(in: transaction)
                     now = try transaction.task(id) ?? now
                 }
-                return try apply(event, to: now, in: transaction)
+                let asked = try policy.flatMap { try question(inPlaceOf: event, of: now, $0, in: transaction) }
+                return try apply(asked ?? event, to: now, in: transaction)
             }
         } catch let error as TransferError where error.code == .taskWrongState || error.code == .taskNotFound {
             return nil

@@ -136,6 +136,17 @@ package struct BodyPiece: Sendable, Hashable {
     package var isLast: Bool
 }
 
+/// What decision.list and decision.answer need.
+package protocol DecisionServing: Sendable {
+    /// Open questions, as many as one answer takes; and whether there are more.
+    /// - Parameter owner: nil for everybody's.
+    func list(
+        owner: UserID?, session: String?, tasks: [TaskID]?
+    ) async throws -> (decisions: [DecisionView], isCut: Bool)
+    /// - Throws: `decision.gone`, also for a task of somebody the peer may not see; `request.*`; `permission.denied`.
+    func answer(_ parameters: AnswerDecision.Parameters, by peer: Peer) async throws -> AnswerDecision.Result
+}
+
 /// What the session methods need.
 package protocol SessionServing: Sendable {
     /// Creates the session, or attaches to it and, with `configuration`, changes it.

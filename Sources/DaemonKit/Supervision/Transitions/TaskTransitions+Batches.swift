@@ -25,9 +25,10 @@ extension TaskTransitions {
         let paused = try transaction.pausedSessions()
         for id in ids {
             // Others were paused, cancelled or removed since they were read.
-            guard let record = try readable(id, in: transaction), record.status.state == .queued,
+            guard var record = try readable(id, in: transaction), record.status.state == .queued,
                 !paused.contains(record.session)
             else { continue }
+            if record.status.attempts > 0 { record.settled = try transaction.decision(of: id)?.settled }
             decisions.append(
                 try decide(.claimed, of: record, in: transaction, session: sessions[record.session]?.configuration))
         }

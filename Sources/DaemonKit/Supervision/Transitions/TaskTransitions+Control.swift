@@ -95,6 +95,8 @@ private struct ControlChanges {
         }
         if let source = try sources[head.id]?.get() { try replaceSource(of: head, with: source, in: transaction) }
         if let change = step.change { moves.append(change) }
+        try transitions.followQuestion(
+            of: head.id, event, from: head.status, to: step.head.status, in: transaction)
         if step.discardsPart {
             if head.hasCheckpoint { discarded.append(head.id) }
             try endUpload(of: head, in: transaction)

@@ -52,6 +52,8 @@ package struct TaskTransitions: Sendable {
                 throw TransferError(.taskWrongState, "Task \(record.id) changed meanwhile; look at it again.")
             }
         }
+        try followQuestion(
+            of: record.id, event, from: record.status, to: decision.outcome.record.status, in: transaction)
         if decision.outcome.discardsPart {
             try transaction.setCheckpoint(record.id, nil)
             try transaction.endUpload(of: record, at: time.reading().wall)
@@ -110,7 +112,8 @@ package struct TaskTransitions: Sendable {
         switch type {
         case .taskAdded, .taskCompleted, .taskFailed: true
         case .taskStarted, .taskRedirected, .taskResponse, .taskResumed, .taskRestarted, .taskProgress, .taskWaiting,
-            .taskPaused, .taskQueued, .taskUpdated, .taskCancelled, .taskRemoved, .sessionOpened, .sessionPaused,
+            .taskDecision, .taskPaused, .taskQueued, .taskUpdated, .taskCancelled, .taskRemoved, .sessionOpened,
+            .sessionPaused,
             .sessionResumed, .sessionDrained, .sessionInvalidated, .settingsChanged, .eventsLagged:
             false
         }

@@ -140,5 +140,6 @@ extension StrategyRequest {
             sessionHeaders: policy.sessionHeaders, now: time.reading().wall, source: record.source,
             upload: record.upload)
         acceptsAnyStatus = policy.acceptsAnyStatus
+        asksChallenges = policy.asks.contains(.challenge)
     }
 }

@@ -1,0 +1,151 @@
+import TransferModel
+
+/// One challenge of a WWW-Authenticate or Proxy-Authenticate field (RFC 9110 section 11.6.1).
+package struct AuthenticationChallenge: Hashable, Sendable {
+    /// Lower case.
+    package var scheme: String
+    package var realm: String?
+
+    /// The challenges of a field value, in order. What cannot be read is left out: a server says what it likes.
+    package static func parse(_ value: String) -> [AuthenticationChallenge] {
+        var reader = Reader(value)
+        var found: [AuthenticationChallenge] = []
+        while found.count < mostChallenges, let part = reader.next() {
+            switch part {
+            case .scheme(let name): found.append(AuthenticationChallenge(scheme: name))
+            case .parameter("realm", let value):
+                if let last = found.indices.last, found[last].realm == nil { found[last].realm = value }
+            case .parameter: break
+            }
+        }
+        return found
+    }
+
+    private static let mostChallenges = 16
+
+    private enum Part {
+        case scheme(String)
+        /// - Parameter name: in lower case.
+        case parameter(name: String, value: String)
+    }
+
+    private struct Reader {
+        private var rest: Substring.UTF8View
+        /// A scheme was read, and nothing behind it.
+        private var followsScheme = false
+
+        init(_ value: String) { rest = value[...].utf8 }
+
+        mutating func next() -> Part? {
+            while true {
+                if skip(where: { $0 == UInt8(ascii: ",") || $0 == 32 || $0 == 9 }).contains(UInt8(ascii: ",")) {
+                    followsScheme = false
+                }
+                guard let first = rest.first else { return nil }
+                let name = take { !" \t,=\"".utf8.contains($0) }
+                if name.isEmpty {
+                    // No name begins so.
+                    if first == UInt8(ascii: "\"") { _ = quoted() } else { rest.removeFirst() }
+                    continue
+                }
+                _ = skip { $0 == 32 || $0 == 9 }
+                if rest.first == UInt8(ascii: "=") {
+                    rest.removeFirst()
+                    followsScheme = false
+                    return .parameter(name: name.lowercased(), value: value())
+                }
+                if followsScheme {
+                    // A token68 (RFC 9110 section 11.2).
+                    followsScheme = false
+                    continue
+                }
+                followsScheme = true
+                return .scheme(name.lowercased())
+            }
+        }
+
+        private mutating func value() -> String {
+            _ = skip { $0 == 32 || $0 == 9 }
+            return rest.first == UInt8(ascii: "\"") ? quoted() : take { !", \t".utf8.contains($0) }
+        }
+
+        /// RFC 9110 section 5.6.4.
+        private mutating func quoted() -> String {
+            rest.removeFirst()
+            var bytes: [UInt8] = []
+            while let byte = rest.popFirst(), byte != UInt8(ascii: "\"") {
+                if byte == UInt8(ascii: "\\"), let next = rest.popFirst() {
+                    bytes.append(next)
+                } else {
+                    bytes.append(byte)
+                }
+            }
+            return String(decoding: bytes, as: UTF8.self)
+        }
+
+        private mutating func take(while condition: (UInt8) -> Bool) -> String {
+            let end = rest.firstIndex { !condition($0) } ?? rest.endIndex
+            defer { rest = rest[end...] }
+            return String(decoding: rest[..<end], as: UTF8.self)
+        }
+
+        private mutating func skip(where condition: (UInt8) -> Bool) -> Substring.UTF8View {
+            let end = rest.firstIndex { !condition($0) } ?? rest.endIndex
+            defer { rest = rest[end...] }
+            return rest[..<end]
+        }
+    }
+}
+
+extension ProtectionSpace {
+    /// What the head of a 401 or 407 asks for, if it is something that libcurl can answer with a user name and a
+    /// password: Digest, which libcurl prefers, or Basic.
+    /// - Parameters:
+    ///   - url: that answered.
+    ///   - proxy: URL of the proxy; nil if none is known.
+    package init?(status: Int, headers: [HeaderField], url: String, proxy: String?) {
+        let isProxy = status == 407
+        guard status == 401 || isProxy,
+            let place = isProxy ? proxy.flatMap(Self.place(ofProxy:)) : try? URLRules.parse(url),
+            place.scheme == .http || place.scheme == .https, let port = place.port,
+            let (method, realm) = Self.wanted(headers, isProxy: isProxy)
+        else { return nil }
+        self.init(
+            host: place.host, port: port, protocol: place.scheme.rawValue, realm: realm.map(Self.shown),
+            method: method, isProxy: isProxy)
+    }
+
+    /// Whether a question may follow this answer.
+    static func isAskedFor(_ head: ResponseHead) -> Bool {
+        guard let status = head.status, status == 401 || status == 407 else { return false }
+        return wanted(head.headers, isProxy: status == 407) != nil
+    }
+
+    private static func wanted(
+        _ headers: [HeaderField], isProxy: Bool
+    ) -> (method: AuthenticationMethod, realm: String?)? {
+        let name = isProxy ? "proxy-authenticate" : "www-authenticate"
+        let challenges = headers.lazy.filter { $0.isNamed(name) }.flatMap { AuthenticationChallenge.parse($0.value) }
+        if let digest = challenges.first(where: { $0.scheme == "digest" }) { return (.httpDigest, digest.realm) }
+        return challenges.first { $0.scheme == "basic" }.map { (.httpBasic, $0.realm) }
+    }
+
+    /// A proxy that speaks HTTP, with the port that libcurl takes.
+    static func place(ofProxy proxy: String) -> ParsedURL? {
+        guard let scheme = proxy.firstRange(of: "://").map({ proxy[..<$0.lowerBound].lowercased() }),
+            let address = ProxyRules.address(proxy)
+        else { return nil }
+        return try? URLRules.parse("\(scheme)://\(address)")
+    }
+
+    private static func shown(_ realm: String) -> String {
+        let scalars = realm.unicodeScalars.prefix(Bounds.realm).map { scalar -> Unicode.Scalar in
+            switch scalar.properties.generalCategory {
+            // Bidirectional marks among them: what is shown is to be read as it is.
+            case .control, .format, .lineSeparator, .paragraphSeparator: "\u{FFFD}"
+            default: scalar
+            }
+        }
+        return String(String.UnicodeScalarView(scalars))
+    }
+}

@@ -1,0 +1,66 @@
+import TransferModel
+
+extension SettledDecisions {
+    /// A server, or a proxy, wants credentials: what it was given, if anything was, is refused and forgotten.
+    /// - Parameter ownUser: user name of the task's own credentials, if they went to this place.
+    /// - Returns: the question; nil if the client is not asked again.
+    package mutating func challenged(
+        _ space: ProtectionSpace, ownUser: String?, response: ResponseInfo?
+    ) -> Question? {
+        guard !declinesChallenges, asked < Bounds.decisions else { return nil }
+        var place = take(space)
+        let refused = place.username ?? ownUser
+        if place.username != nil {
+            place.failures += 1
+        } else if ownUser != nil {
+            place.failures = max(place.failures, 1)
+        }
+        (place.username, place.password) = (nil, nil)
+        spaces.append(place)
+        if spaces.count > Bounds.decisionSpaces { spaces.removeFirst() }
+        guard place.failures < Bounds.credentialFailures else { return nil }
+        asked += 1
+        var question = Question(.challenge, default: .wait)
+        question.protectionSpace = space
+        question.previousFailureCount = place.failures
+        question.proposedUser = refused
+        question.response = response
+        return question
+    }
+
+    /// A client's answer to a challenge.
+    package mutating func answered(_ space: ProtectionSpace, with answer: DecisionAnswer) {
+        guard answer.action == .useCredential, let credential = answer.credential else {
+            declinesChallenges = true
+            return
+        }
+        var place = take(space)
+        place.username = credential.username
+        place.password = credential.password
+        spaces.append(place)
+    }
+
+    /// What is known of a place; those used last stand at the end.
+    private mutating func take(_ space: ProtectionSpace) -> Space {
+        let known = spaces.firstIndex { $0.origin == space.origin && $0.isProxy == space.isProxy }
+        return known.map { spaces.remove(at: $0) } ?? Space(origin: space.origin, isProxy: space.isProxy)
+    }
+}
+
+extension EffectivePolicy {
+    /// With the credentials that clients have given in answers.
+    package mutating func apply(_ settled: SettledDecisions) {
+        if settled.declinesChallenges { asks.remove(.challenge) }
+        let known = settled.spaces.filter { $0.username != nil }
+        let servers = known.filter { !$0.isProxy }.map {
+            NetworkOptions.OriginCredential(origin: $0.origin, username: $0.username ?? "", password: $0.password ?? "")
+        }
+        if !servers.isEmpty { network.answered = servers }
+        guard let proxy = network.proxy, let parsed = ProtectionSpace.place(ofProxy: proxy) else { return }
+        for place in known where place.isProxy && place.origin == parsed.hostKey {
+            network.proxy = URLRules.withoutUserInfo(proxy)
+            network.proxyCredential = NetworkOptions.OriginCredential(
+                origin: place.origin, username: place.username ?? "", password: place.password ?? "")
+        }
+    }
+}

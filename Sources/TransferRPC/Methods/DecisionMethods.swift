@@ -1,0 +1,122 @@
+import TransferModel
+
+/// What tasks ask of their owner.
+public enum ListDecisions: RPCMethod {
+    public static let name = "decision.list"
+    public static let summary = "Questions that tasks ask and nobody has answered, the oldest first."
+    public static let errors: [ErrorCode] = [.badField, .permissionDenied]
+
+    public struct Parameters: WireObject, Hashable {
+        public var session: String?
+        public var tasks: [TaskID]?
+        public var owner: OwnerScope?
+
+        public init(session: String? = nil, tasks: [TaskID]? = nil, owner: OwnerScope? = nil) {
+            self.session = session
+            self.tasks = tasks
+            self.owner = owner
+        }
+
+        public enum CodingKeys: String, CodingKey, CaseIterable {
+            case session, tasks, owner
+        }
+
+        public static let wireName = "ListDecisions"
+        public static func field(_ key: CodingKeys) -> Field {
+            switch key {
+            case .session: .optional(.string, "Only of tasks of this session.")
+            case .tasks: .optional(.list(.taskID), "Only of these tasks, up to \(ListTasks.largestSelection).")
+            case .owner: OwnerScope.field
+            }
+        }
+    }
+
+    public struct Result: WireObject, Hashable {
+        public var decisions: [DecisionView]
+        public var truncated: Bool?
+
+        public init(decisions: [DecisionView], truncated: Bool? = nil) {
+            self.decisions = decisions
+            self.truncated = truncated
+        }
+
+        public enum CodingKeys: String, CodingKey, CaseIterable {
+            case decisions, truncated
+        }
+
+        public static let wireName = "Decisions"
+        public static func field(_ key: CodingKeys) -> Field {
+            switch key {
+            case .decisions: .required(.list(.object(DecisionView.self)), "One of each task at most.")
+            case .truncated:
+                .optional(.boolean, "True: there are more than \(Bounds.listedDecisions); answer these first.")
+            }
+        }
+    }
+}
+
+/// Tells a task what its owner decided.
+public enum AnswerDecision: RPCMethod {
+    public static let name = "decision.answer"
+    public static let summary =
+        """
+        Answers a question; durable when it returns. The first answer counts. The same answer again is fine, until the task \
+        asks its next question; another one is refused with `decision.gone`, as is an answer to a question that was closed. \
+        Administrators may answer for others, but give no credential.
+        """
+    public static let errors: [ErrorCode] = [.decisionGone, .badField, .unsupported, .permissionDenied]
+
+    public struct Parameters: WireObject, Hashable {
+        public var id: DecisionID
+        public var action: DecisionAction
+        public var credential: DecisionCredential?
+
+        public init(id: DecisionID, action: DecisionAction, credential: DecisionCredential? = nil) {
+            self.id = id
+            self.action = action
+            self.credential = credential
+        }
+
+        public enum CodingKeys: String, CodingKey, CaseIterable {
+            case id, action, credential
+        }
+
+        public static let wireName = "AnswerDecision"
+        public static func field(_ key: CodingKeys) -> Field {
+            switch key {
+            case .id: .required(.integer, "`decision` of the question.")
+            case .action:
+                .required(
+                    .oneOf(DecisionAction.self),
+                    "`challenge`: `useCredential`; `performDefaultHandling` or `rejectProtectionSpace` (the request is made once more with what the task itself has, and its answer is final); `cancel` (the task)."
+                )
+            case .credential: .optional(.object(DecisionCredential.self), "With `useCredential`, from the owner alone.")
+            }
+        }
+    }
+
+    public struct Result: WireObject, Hashable {
+        public var decision: DecisionID
+        public var task: TaskID
+        public var action: DecisionAction
+
+        public init(decision: DecisionID, task: TaskID, action: DecisionAction) {
+            self.decision = decision
+            self.task = task
+            self.action = action
+        }
+
+        public enum CodingKeys: String, CodingKey, CaseIterable {
+            case decision, task, action
+        }
+
+        public static let wireName = "AnsweredDecision"
+        public static func field(_ key: CodingKeys) -> Field {
+            switch key {
+            case .decision: .required(.integer, "The question.")
+            case .task: .required(.taskID, "The task that asked.")
+            case .action: .required(.oneOf(DecisionAction.self), "What it was answered.")
+            }
+        }
+    }
+}

@@ -1,0 +1,109 @@
+import TransferModel
+
+/// An open question as clients see it.
+public struct DecisionView: Hashable, Sendable {
+    public var decision: DecisionID
+    public var task: TaskID
+    public var session: String
+    public var owner: UserID
+    public var time: Timestamp
+    public var question: Question
+
+    public init(_ record: DecisionRecord) {
+        decision = record.id
+        task = record.task
+        session = record.session.identifier
+        owner = record.session.owner
+        time = record.askedAt
+        question = record.question
+    }
+}
+
+extension DecisionView: WireObject {
+    public enum CodingKeys: String, CodingKey, CaseIterable {
+        case decision, task, session, owner, time
+        case kind, `default`, protectionSpace, previousFailureCount, proposedUser, response
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let fields = try decoder.container(keyedBy: CodingKeys.self)
+        decision = try fields.decode(DecisionID.self, forKey: .decision)
+        task = try fields.decode(TaskID.self, forKey: .task)
+        session = try fields.decode(String.self, forKey: .session)
+        owner = try fields.decode(UserID.self, forKey: .owner)
+        time = try fields.decode(Timestamp.self, forKey: .time)
+        question = try Question(from: decoder)
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var fields = encoder.container(keyedBy: CodingKeys.self)
+        try fields.encode(decision, forKey: .decision)
+        try fields.encode(task, forKey: .task)
+        try fields.encode(session, forKey: .session)
+        try fields.encode(owner, forKey: .owner)
+        try fields.encode(time, forKey: .time)
+        try fields.encode(question.kind, forKey: .kind)
+        try fields.encode(question.default, forKey: .default)
+        try fields.encodeIfPresent(question.protectionSpace, forKey: .protectionSpace)
+        try fields.encodeIfPresent(question.previousFailureCount, forKey: .previousFailureCount)
+        try fields.encodeIfPresent(question.proposedUser, forKey: .proposedUser)
+        try fields.encodeIfPresent(question.response, forKey: .response)
+    }
+
+    public static let wireName = "Decision"
+    public static func field(_ key: CodingKeys) -> Field {
+        switch key {
+        case .decision: .required(.integer, "Its id, also after a restart of the daemon; `decision.answer` takes it.")
+        case .task: .required(.taskID, "The task that asks.")
+        case .session: .required(.string, "Identifier of its session.")
+        case .owner: .required(.userID, "Owner of the session.")
+        case .time: .required(.time, "When it was asked.")
+        case .kind: .required(.choice(DecisionKind.allCases.filter(\.isBuilt).map(\.rawValue)), "What it is about.")
+        case .default:
+            .required(
+                .oneOf(DecisionDefault.self),
+                "What happens if nobody answers: the task waits until its `timeoutIntervalForResource` is over (`wait`)."
+            )
+        case .protectionSpace: .optional(.object(ProtectionSpace.self), "`challenge`: whom credentials are for.")
+        case .previousFailureCount:
+            .optional(
+                .integer,
+                "`challenge`: credentials that this server or proxy has refused. After \(Bounds.credentialFailures) the task fails with `auth.required`."
+            )
+        case .proposedUser: .optional(.string, "`challenge`: the user name that was refused last.")
+        case .response:
+            .optional(.object(ResponseInfo.self), "`challenge`: the head of the 401 or 407, masked as in events.")
+        }
+    }
+}
+
+extension ProtectionSpace: WireObject {
+    public static func field(_ key: CodingKeys) -> Field {
+        switch key {
+        case .host: .required(.string, "Host name or address, lower case.")
+        case .port: .required(.integer, "Its port.")
+        case .protocol: .required(.choice(["http", "https"]), "Scheme of the URL, or of the proxy's.")
+        case .realm:
+            .optional(
+                .string,
+                "What the server calls it: up to \(Bounds.realm) characters, without control characters. A server may say anything."
+            )
+        case .method: .required(.oneOf(AuthenticationMethod.self), "How the credentials are sent.")
+        case .isProxy: .required(.boolean, "True: a proxy asks (407).")
+        }
+    }
+}
+
+extension DecisionCredential: WireObject {
+    public static let wireName = "Credential"
+    public static func field(_ key: CodingKeys) -> Field {
+        switch key {
+        case .username: .required(.string, "User name.")
+        case .password: .required(.string, "Password; never shown again.")
+        case .persistence:
+            .optional(
+                .oneOf(CredentialPersistence.self),
+                "How long it is kept. Built: `none` (default), for this task and this scheme, host and port alone.")
+        }
+    }
+}

@@ -1,0 +1,93 @@
+import ArgumentParser
+import TransferModel
+import TransferRPC
+
+struct DecisionsCommand: DaemonCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "decisions", abstract: "List what tasks ask, and how to answer.",
+        discussion: """
+            Tasks of a session with 'asks' put questions to their owner, such as a server's demand for a user name, and \
+            wait for the answer.
+
+            EXAMPLES:
+              dlctl session open work 'asks=["challenge"]'
+              dlctl add -s work URL
+              dlctl decisions
+              dlctl answer 3 useCredential --user anna
+            """)
+
+    @Option(
+        name: [.customShort("s", allowingJoined: true), .long],
+        help: ArgumentHelp("Only of this session.", valueName: "session"), completion: .sessions)
+    var session: String?
+
+    @OptionGroup var owner: OwnerOptions
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func run(_ session: CommandSession) async throws {
+        let client = try await session.connect()
+        if let name = self.session, owner.scope == nil { try await client.requireSession(name) }
+        let result = try await client.call(
+            ListDecisions.self, ListDecisions.Parameters(session: self.session, owner: owner.scope))
+        await client.close()
+        if session.console.json { return try session.console.value(result) }
+        for decision in result.decisions {
+            DecisionLines.render(decision).forEach(session.console.line)
+        }
+        if result.decisions.isEmpty { session.console.remark("no task asks anything") }
+        if result.truncated == true { session.console.remark("there are more; answer these first") }
+    }
+}
+
+struct AnswerCommand: DaemonCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "answer", abstract: "Answer a question that a task asks.",
+        discussion: """
+            ACTIONS of a server or proxy that wants credentials:
+              useCredential           send the user name of --user and a password
+              performDefaultHandling  go on with what the task itself has
+              rejectProtectionSpace   give none; the server's refusal is final
+              cancel                  cancel the task
+            """)
+
+    @Argument(help: ArgumentHelp("The question; 'decisions' lists them.", valueName: "id"))
+    var id: Int64
+
+    @Argument(help: ArgumentHelp("What to do.", valueName: "action"))
+    var action: DecisionAction
+
+    @Option(
+        name: [.customShort("u", allowingJoined: true), .long],
+        help: ArgumentHelp("User name; dlctl asks for the password, or see below.", valueName: "name"))
+    var user: String?
+
+    @Flag(help: "Read the password from standard input.")
+    var passwordStdin = false
+
+    @Option(help: ArgumentHelp("Read the password from a file.", valueName: "file"), completion: .file())
+    var passwordFile: String?
+
+    @OptionGroup(title: "Global options") var global: GlobalOptions
+
+    func validate() throws {
+        guard (user != nil) == (action == .useCredential) else {
+            throw ValidationError(
+                user == nil ? "useCredential needs --user." : "--user goes with useCredential.")
+        }
+        if user == nil, passwordStdin || passwordFile != nil { throw ValidationError("A password needs --user.") }
+        if passwordStdin, passwordFile != nil {
+            throw ValidationError("Use only one of --password-stdin and --password-file.")
+        }
+    }
+
+    func run(_ session: CommandSession) async throws {
+        var parameters = AnswerDecision.Parameters(id: DecisionID(id), action: action)
+        if let user {
+            let given = try Secrets(session: session).login(user, fromStdin: passwordStdin, fromFile: passwordFile)
+            parameters.credential = DecisionCredential(username: given.user, password: given.password)
+        }
+        let result = try await session.call(AnswerDecision.self, parameters)
+        if session.console.json { return try session.console.value(result) }
+        if !session.console.quiet { session.console.line("answered \(result.decision); task \(result.task) goes on") }
+    }
+}

@@ -1,0 +1,42 @@
+import TransferCore
+import TransferModel
+
+/// WWW-Authenticate fields: a bounded list of schemes comes out of them, and a realm that can be shown as it is.
+struct ChallengeProbe: Probe {
+    var space: @Sendable ([HeaderField]) -> ProtectionSpace?
+
+    static let target = FuzzTarget(
+        "challenge",
+        words: [
+            "Basic ", "Digest ", "NTLM ", "Negotiate ", "realm=", "\"a, b\"", "nonce=\"n\"", "TlRMTVNTUAAC==", ", ",
+            "=",
+            "\"", "\\", "\u{202E}", "realm = \"x\"", "BASIC", ",,",
+        ],
+        ChallengeProbe {
+            ProtectionSpace(status: 401, headers: $0, url: "https://example.org/a", proxy: nil)
+        },
+        // A realm is told as it is.
+        planted: ChallengeProbe { fields in
+            var space = ProtectionSpace(status: 401, headers: fields, url: "https://example.org/a", proxy: nil)
+            if let realm = space?.realm { space?.realm = realm + "\u{202E}" }
+            return space
+        })
+
+    func check(_ input: [UInt8]) throws {
+        let fields = input.split(separator: 10).map { HeaderField("WWW-Authenticate", fieldValue(Array($0))) }
+        for field in fields {
+            let challenges = AuthenticationChallenge.parse(field.value)
+            try hold(challenges.count <= 16, "\(challenges.count) challenges")
+            try hold(
+                challenges.allSatisfy { !$0.scheme.isEmpty && !$0.scheme.contains { " ,=\"".contains($0) } },
+                "\(shown(field.value)) has a scheme that is no token")
+        }
+        guard let space = self.space(fields) else { return }
+        try hold(space.origin == "https://example.org:443" && !space.isProxy, "another origin: \(space.origin)")
+        let realm = (space.realm ?? "").unicodeScalars
+        try hold(realm.count <= 256, "a realm of \(realm.count)")
+        try hold(
+            !realm.contains { $0.value < 0x20 || $0.value == 0x7F || (0x202A...0x202E).contains($0.value) },
+            "\(shown(String(realm))) is not to be shown")
+    }
+}

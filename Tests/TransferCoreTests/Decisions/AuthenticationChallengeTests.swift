@@ -1,0 +1,64 @@
+import Testing
+import TransferModel
+
+@testable import TransferCore
+
+@Suite struct AuthenticationChallengeTests {
+    private func schemes(_ value: String) -> [String] { AuthenticationChallenge.parse(value).map(\.scheme) }
+
+    /// RFC 9110 section 11.6.1.
+    @Test func severalChallengesStandInOneField() {
+        let value = #"Newauth realm="apps", type=1, title="Login to \"apps\"", Basic realm="simple""#
+        #expect(
+            AuthenticationChallenge.parse(value)
+                == [.init(scheme: "newauth", realm: "apps"), .init(scheme: "basic", realm: "simple")])
+    }
+
+    @Test(arguments: [
+        ("Basic", ["basic"]), ("Negotiate, NTLM", ["negotiate", "ntlm"]),
+        ("NTLM TlRMTVNTUAACAAAA, Basic realm=x", ["ntlm", "basic"]),
+        (
+            "Negotiate abc==, Digest nonce=\"a, b\"",
+            ["negotiate", "digest"]
+        ),
+        ("", []), (",,,", []), ("=", []), ("\"Basic\"", []), ("Basic realm", ["basic"]),
+    ])
+    func tokensAreNoSchemes(value: String, expected: [String]) { #expect(schemes(value) == expected) }
+
+    @Test func noServerMakesAListWithoutEnd() {
+        #expect(schemes(String(repeating: "Basic, ", count: 10_000)).count == 16)
+    }
+
+    private func space(
+        _ headers: [(String, String)], status: Int = 401, url: String = "https://A.example/x", proxy: String? = nil
+    ) -> ProtectionSpace? {
+        ProtectionSpace(status: status, headers: headers.map { HeaderField($0.0, $0.1) }, url: url, proxy: proxy)
+    }
+
+    @Test func digestGoesBeforeBasic() {
+        let found = space([("WWW-Authenticate", "Basic realm=b"), ("www-authenticate", "Digest realm=\"d\"")])
+        #expect(found?.method == .httpDigest && found?.realm == "d")
+        #expect(found?.origin == "https://a.example:443" && found?.isProxy == false)
+    }
+
+    @Test func whatCannotBeAnsweredIsNotAsked() {
+        #expect(space([("WWW-Authenticate", "Bearer realm=b")]) == nil)
+        #expect(space([]) == nil)
+        #expect(space([("WWW-Authenticate", "Basic")], status: 403) == nil)
+        #expect(space([("Proxy-Authenticate", "Basic")], status: 407) == nil)
+        #expect(space([("Proxy-Authenticate", "Basic")], status: 407, proxy: "socks5://h:1") == nil)
+        #expect(space([("WWW-Authenticate", "Basic")], url: "ftp://h/x") == nil)
+    }
+
+    /// libcurl's port of a proxy without one.
+    @Test func aProxyIsAPlaceOfItsOwn() {
+        let found = space([("Proxy-Authenticate", "Basic realm=p")], status: 407, proxy: "http://u:p@P.example")
+        #expect(found?.origin == "http://p.example:1080" && found?.isProxy == true)
+    }
+
+    @Test func aRealmIsShortAndHasNoControlCharacters() {
+        let realm = "a\u{1B}\u{202E}" + String(repeating: "é", count: 4000)
+        let told = space([("WWW-Authenticate", "Basic realm=\"\(realm)\"")])?.realm ?? ""
+        #expect(told.hasPrefix("a\u{FFFD}\u{FFFD}é") && told.unicodeScalars.count == Bounds.realm)
+    }
+}

@@ -1,0 +1,78 @@
+import Testing
+import TransferModel
+
+@testable import TransferCore
+
+@Suite struct SettledDecisionsTests {
+    private func space(_ host: String, isProxy: Bool = false) -> ProtectionSpace {
+        ProtectionSpace(host: host, port: 443, protocol: "https", realm: "r", method: .httpBasic, isProxy: isProxy)
+    }
+
+    private func use(_ user: String) -> DecisionAnswer {
+        DecisionAnswer(.useCredential, credential: DecisionCredential(username: user, password: "p"))
+    }
+
+    private func policy(_ settled: SettledDecisions, proxy: String? = nil) -> EffectivePolicy {
+        var session = SessionConfiguration()
+        session.asks = [.challenge]
+        session.proxy = proxy
+        var policy = EffectivePolicy(spec: TaskSpec(), session: session)
+        policy.apply(settled)
+        return policy
+    }
+
+    @Test func aRefusedCredentialIsCountedAndForgotten() {
+        var settled = SettledDecisions()
+        let first = settled.challenged(space("a"), ownUser: nil, response: nil)
+        #expect(first?.previousFailureCount == 0)
+        settled.answered(space("a"), with: use("anna"))
+        #expect(policy(settled).network.answered.map(\.username) == ["anna"])
+        let again = settled.challenged(space("a"), ownUser: nil, response: nil)
+        #expect(again?.previousFailureCount == 1 && again?.proposedUser == "anna")
+        #expect(policy(settled).network.answered.isEmpty)
+    }
+
+    @Test func theTasksOwnCredentialCountsOnce() {
+        var settled = SettledDecisions()
+        for _ in 0..<2 {
+            let asked = settled.challenged(space("a"), ownUser: "own", response: nil)
+            #expect(asked?.previousFailureCount == 1 && asked?.proposedUser == "own")
+        }
+    }
+
+    @Test func eachPlaceHasItsOwn() {
+        var settled = SettledDecisions()
+        settled.answered(space("a"), with: use("anna"))
+        let other = settled.challenged(space("b"), ownUser: nil, response: nil)
+        #expect(other?.previousFailureCount == 0)
+        settled.answered(space("b"), with: use("bert"))
+        settled.answered(space("a", isProxy: true), with: use("proxy"))
+        let network = policy(settled, proxy: "https://old:word@a:443").network
+        #expect(network.answered.map(\.origin) == ["https://a:443", "https://b:443"])
+        #expect(network.proxyCredential?.username == "proxy" && network.proxy?.contains("old") == false)
+        #expect(policy(settled, proxy: "https://other:443").network.proxyCredential == nil)
+    }
+
+    @Test func nobodyIsAskedWithoutEnd() {
+        var settled = SettledDecisions()
+        var asked = 0
+        while settled.challenged(space("a"), ownUser: nil, response: nil) != nil {
+            asked += 1
+            settled.answered(space("a"), with: use("x"))
+        }
+        #expect(asked == Bounds.credentialFailures)
+        var hosts = SettledDecisions()
+        var places = 0
+        while hosts.challenged(space("h\(places)"), ownUser: nil, response: nil) != nil { places += 1 }
+        #expect(places == Bounds.decisions && hosts.spaces.count == Bounds.decisionSpaces)
+    }
+
+    @Test(arguments: [DecisionAction.rejectProtectionSpace, .performDefaultHandling])
+    func whoDeclinesIsNotAskedAgain(action: DecisionAction) {
+        var settled = SettledDecisions()
+        settled.answered(space("a"), with: DecisionAnswer(action))
+        let asked = settled.challenged(space("a"), ownUser: nil, response: nil)
+        #expect(asked == nil)
+        #expect(policy(settled).asks.isEmpty)
+    }
+}
