@@ -179,6 +179,39 @@ extension EndToEnd.Serving {
             #expect(try await scene.probe.call("task.list", ["limit": 1])["tasks"]?.arrayValue?.count == 1)
         }
 
+        /// 2,000 pages of half a megabyte: without turns, and room to send them, they would all be in memory at once.
+        @Test(.timeLimit(.minutes(3)))
+        func pagesThatNobodyReadsCostLittleAndHinderNobody() async throws {
+            let scene = try await Scene()
+            let specs = (0..<1000).map { number -> JSONValue in
+                [
+                    "url": .string(scene.origin.url("/\(number)")), "startPaused": true,
+                    "destination": ["path": .string(scene.file("\(number)"))],
+                ]
+            }
+            _ = try await scene.probe.add(specs)
+            let before = try scene.daemon.residentMemory()
+            var crowd: [RPCProbe] = []
+            for _ in 0..<40 {
+                let probe = try await scene.daemon.probe()
+                for id in 0..<50 {
+                    try await probe.send(
+                        line: [
+                            "jsonrpc": "2.0", "id": .integer(Int64(id)), "method": "task.list",
+                            "params": ["limit": 1000],
+                        ])
+                }
+                crowd.append(probe)
+            }
+            for _ in 0..<20 {
+                #expect(try await scene.probe.call("task.list", ["limit": 1])["tasks"]?.arrayValue?.count == 1)
+            }
+            #expect(try scene.daemon.peakMemory() - before < 160 << 20)
+            // Who reads gets all answers all the same.
+            var answered: Set<JSONValue> = []
+            while answered.count < 50 { answered.insert(try await crowd[0].nextMessage()["id"] ?? .null) }
+        }
+
         /// Nobody has to be quick: only the connection and the beginning of a line are held.
         @Test(.timeLimit(.minutes(1)))
         func aRequestMayComeByteByByte() async throws {

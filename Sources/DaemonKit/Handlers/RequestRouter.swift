@@ -14,6 +14,7 @@ package final class RequestRouter: RequestHandler {
     private let peers: PeerDirectory
     private let logger: Logger
     private let connections = Guarded(0)
+    private let turns = LookTurns()
 
     package init(services: Services, peers: PeerDirectory, logger: Logger) {
         var table = HandlerTable()
@@ -83,8 +84,17 @@ package final class RequestRouter: RequestHandler {
         guard parameters.first == UInt8(ascii: "{") else {
             throw TransferError(.badField, "params: name the parameters in an object.")
         }
-        return try await handler(parameters, context)
+        guard Self.looks.contains(method) else { return try await handler(parameters, context) }
+        return try await turns.answer(context.peer.uid, on: context.connection) {
+            try await handler(parameters, context)
+        }
     }
+
+    /// Methods that change nothing and may have much to say.
+    private static let looks: Set<String> = [
+        ListTasks.name, GetTask.name, ReadBody.name, ListSessions.name, GetSession.name, ListEvents.name,
+        ListSettings.name, DaemonStats.name, Discover.name,
+    ]
 
     private func refusal(_ error: any Error, of request: RPCRequest) -> RPCError {
         guard let error = error as? TransferError else {

@@ -1,7 +1,7 @@
 import DequeModule
 import Threading
 
-/// A turnstile for each file system: what hangs on one delays only its own tasks.
+/// A turnstile for each file system, or each user: what is slow there delays only its own.
 final class Turnstiles: Sendable {
     private let width: Int
     private let known = Guarded<[UInt64: Turnstile]>([:])
