@@ -259,6 +259,8 @@ package struct ExchangeOutcome: Sendable {
     package var isSentWhole = true
     /// A redirect took the request as done and a GET followed (301, 302, 303).
     package var becameGET = false
+    /// Scheme, name and port of the server that was asked last, if redirects led to another than the URL's.
+    package var redirectedTo: String?
 
     package init(
         end: End, head: ResponseHead? = nil, trailers: [HeaderField] = [], offset: ByteCount = 0,

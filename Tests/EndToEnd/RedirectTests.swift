@@ -60,6 +60,20 @@ extension EndToEnd.Downloading {
             #expect(scene.origin.requests("/elsewhere").isEmpty && scene.names.isEmpty)
         }
 
+        @Test(.timeLimit(.minutes(1)))
+        func aFailureThereNamesTheServerThatFailed() async throws {
+            let scene = try await Scene()
+            let port = try ListeningSocket.freePort()
+            scene.origin.serve("/file", .redirect(to: "http://127.0.0.1:\(port)/there"))
+            let task = try await scene.probe.wait(for: try await scene.add(), "waiting")
+            #expect(
+                task["error", "message"]
+                    == .string(
+                        "127.0.0.1 does not accept connections. "
+                            + "127.0.0.1 redirected the request to http://127.0.0.1:\(port)."))
+            #expect(task["error", "details", "redirectedTo"] == .string("http://127.0.0.1:\(port)"))
+        }
+
         @Test(
             .timeLimit(.minutes(1)),
             arguments: [

@@ -234,6 +234,7 @@ final class Transfer: @unchecked Sendable {
         outcome.wasSent = hasBegun || !request.url.isHTTP
         outcome.isSentWhole = !isSending || sent >= feed?.length ?? 0
         outcome.becameGET = request.becameGET
+        if request.isForeign { outcome.redirectedTo = request.origin }
         if case .gather = use {
             if isWhole(end) { return conclude(gathered: outcome, recycling: buffers) }
             if let reactor, (buffer?.count ?? 0) > 0 { moveToFile(reactor) }

@@ -3,6 +3,8 @@ import TransferModel
 extension AttemptFailure {
     /// Member of an error's details that says how many bytes of the file are held already.
     static let bytesHeld = "bytesHeld"
+    /// Member of an error's details that names the server at fault, if a redirect led there.
+    static let redirectedTo = "redirectedTo"
 
     /// The name did not resolve and the task never got a byte: most likely a typing error.
     package var isUnresolvedName: Bool {

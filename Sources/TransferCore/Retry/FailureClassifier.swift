@@ -9,6 +9,18 @@ package enum FailureClassifier {
 
     /// - Parameter url: for the sentences; shown without user info and query values.
     package static func classify(_ outcome: ExchangeOutcome, url: String) -> AttemptFailure {
+        let server = outcome.redirectedTo ?? url
+        var failure = classify(outcome, server: server)
+        switch outcome.end {
+        case .transport where server != url, .stalled where server != url, .finished where server != url:
+            failure.error.message += " \(host(of: url)) redirected the request to \(server)."
+            failure.error.details[AttemptFailure.redirectedTo] = .string(server)
+        case .transport, .stalled, .finished, .stopped, .local, .overrun, .refusedRedirect, .aborted: break
+        }
+        return failure
+    }
+
+    private static func classify(_ outcome: ExchangeOutcome, server url: String) -> AttemptFailure {
         switch outcome.end {
         case .stopped(let reason): return stopped(reason)
         case .transport(let code, let message):
@@ -51,7 +63,7 @@ package enum FailureClassifier {
         case 401:
             return TransferError(
                 .authRequired,
-                "\(host) wants credentials (401); give username and password, bearer or netrc (task.update), "
+                "\(host) wants credentials (401); give a user name and password, a bearer token or a netrc file (task.update), "
                     + "then task.retry.",
                 details: details)
         case 407:

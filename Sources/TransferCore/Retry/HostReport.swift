@@ -17,7 +17,9 @@ extension HostGates.Report {
             if status == 429 || status == 503 && retryAfter != nil { return .throttled(retryAfter: retryAfter) }
             return status >= 500 ? .refused : .answered
         case .networkDNS, .networkConnect, .networkLost, .networkTimeout, .tlsFailed:
-            return failure.progressed ? .answered : .failed
+            // A host that redirects has answered, whatever becomes of the place it names.
+            let isElsewhere = failure.error.details[AttemptFailure.redirectedTo] != nil
+            return failure.progressed || isElsewhere ? .answered : .failed
         case .authRequired, .authFailed, .httpRedirectLimit, .httpProtocol, .validatorChanged, .integrityChecksum,
             .integrityLength, .tlsUntrusted:
             return .answered

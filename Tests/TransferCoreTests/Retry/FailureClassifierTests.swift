@@ -17,6 +17,18 @@ struct FailureClassifierTests {
         classify(.transport(code: code, message: message))
     }
 
+    @Test func aFailureAfterARedirectNamesTheServerThatFailed() {
+        var outcome = ExchangeOutcome(end: .transport(code: 6, message: "text"))
+        outcome.redirectedTo = "http://elsewhere:81"
+        let error = FailureClassifier.classify(outcome, url: "https://example.org/f").error
+        #expect(
+            error.message == "The name elsewhere does not resolve; check the URL. "
+                + "example.org redirected the request to http://elsewhere:81.")
+        #expect(error.details["redirectedTo"] == "http://elsewhere:81")
+        outcome.end = .stopped(.failure(TransferError(.httpStatus, "404"), retryAfter: nil))
+        #expect(FailureClassifier.classify(outcome, url: "https://example.org/f").error.message == "404")
+    }
+
     @Test(arguments: [
         (5, ErrorCode.networkDNS), (6, .networkDNS), (7, .networkConnect), (16, .networkLost), (18, .networkLost),
         (28, .networkTimeout), (42, .networkTimeout), (35, .tlsFailed), (52, .networkLost), (55, .networkLost),

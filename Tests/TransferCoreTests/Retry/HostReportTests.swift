@@ -31,6 +31,12 @@ struct HostReportTests {
         #expect(report(.httpStatus, status: 408, .transient(after: 7)) == .answered)
     }
 
+    /// It has answered: what its redirect leads to is not its fault.
+    @Test func aPlaceThatARedirectNamesIsAnothers() {
+        let error = TransferError(.networkConnect, "x", details: ["redirectedTo": "http://elsewhere:80"])
+        #expect(HostGates.Report(AttemptFailure(error: error, disposition: .transient(after: nil))) == .answered)
+    }
+
     @Test func onlySilenceCountsAgainstAHost() {
         let silence: Set<ErrorCode> = [.networkDNS, .networkConnect, .networkLost, .networkTimeout, .tlsFailed]
         let answers: Set<ErrorCode> = [
