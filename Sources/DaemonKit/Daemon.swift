@@ -136,7 +136,12 @@ package final class Daemon: Sendable {
 
         let access = FileAccess(
             mode: isSystem ? .system(root: first.stateDirectory + "/files") : .user, stateFolder: first.stateDirectory)
-        if isSystem { Self.report(PathsBeneath.available, to: logger) }
+        if isSystem {
+            Self.report(PathsBeneath.available, to: logger)
+            if geteuid() == 0 {
+                logger.warning("the system daemon runs as root: give it a user of its own, as dld.service does")
+            }
+        }
         let pool = BlockingPool()
         let runner = LaunchRunner(
             mode: isSystem ? .system(allowedUnits: Set(first.settings.allowedUnits)) : .user,

@@ -35,7 +35,8 @@ package struct DestinationPlan: Sendable, Hashable {
     private static func split(_ path: String) throws(TransferError) -> (folder: String, name: String) {
         try PathRules.requireAbsolute(path)
         guard path.utf8.last != UInt8(ascii: "/") else {
-            throw PathRules.bad(path, "that names a folder; say directory for one, or add the file's name")
+            throw PathRules.bad(
+                path, "that names a folder; give it as directory (dlctl add -d), or add the file's name")
         }
         let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) ?? path.startIndex
         let name = String(path[path.utf8.index(after: slash)...])
@@ -61,7 +62,8 @@ package struct DestinationPlan: Sendable, Hashable {
         let opened = if let known { known } else { try writableFolder(access, owner: owner) }
         guard let name, let present = try opened.status(of: name) else { return opened }
         if isFolder(present) {
-            throw PathRules.bad(opened.path(of: name), "that is a folder; say directory for one")
+            throw PathRules.bad(
+                opened.path(of: name), "that is a folder; give it as directory (dlctl add -d), or add the file's name")
         }
         if !isRegular(present), !isLink(present) {
             throw PathRules.bad(opened.path(of: name), "that is a device, fifo or socket")

@@ -87,7 +87,7 @@ package final class UploadSource: Sendable {
     package func changed() -> TransferError {
         TransferError(
             .sourceChanged,
-            "\(path) changed since its upload began: nothing of the new version was sent; task.retry with sourceChanged sends it as it is now.",
+            "\(path) changed since its upload began: nothing of the new version was sent; task.retry sourceChanged sends it as it is now.",
             details: ["path": .string(path)])
     }
 

@@ -99,6 +99,7 @@ struct SchedulingOptions: ParsableArguments {
 
     func validate() throws {
         if let retry, retry < 0 { throw ValidationError("--retry: use 0 or more.") }
+        if let deadline, deadline.timestamp <= .now() { throw ValidationError("--deadline: that time has passed.") }
     }
 
     func apply(to spec: inout TaskSpec) {

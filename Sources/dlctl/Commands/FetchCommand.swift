@@ -156,7 +156,7 @@ struct FetchCommand: DaemonCommand {
         let isText = text != nil && asText <= asBase64
         guard min(text == nil ? .max : asText, asBase64) <= mostInline else {
             throw CommandFailure.usage(
-                "the body has \(Figures.bytes(ByteCount(Int64(bytes.count)))), too many for one request; "
+                "the body has \(Figures.bytes(ByteCount(Int64(bytes.count)))), too much for one request (8 MiB, encoded as JSON); "
                     + "save it to a file and send that: -d @FILE")
         }
         var body = RequestBody()

@@ -24,7 +24,8 @@ struct SelectionOptions: ParsableArguments {
 
     func validate() throws {
         let ways = [!ids.isEmpty, session != nil, all].count { $0 }
-        if ways != 1 { throw ValidationError("Name task ids, a session with -s, or --all.") }
+        if ways == 0 { throw ValidationError("Name task ids, a session with -s, or --all.") }
+        if ways > 1 { throw ValidationError("Use only one of task ids, -s and --all.") }
     }
 
     var choice: TaskChoice { TaskChoice(ids) }

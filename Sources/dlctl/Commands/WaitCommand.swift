@@ -28,7 +28,8 @@ struct WaitCommand: DaemonCommand {
 
     func validate() throws {
         let ways = [!ids.isEmpty, all, session != nil].count { $0 }
-        if ways != 1 { throw ValidationError("Name task ids, a session with -s, or --all.") }
+        if ways == 0 { throw ValidationError("Name task ids, a session with -s, or --all.") }
+        if ways > 1 { throw ValidationError("Use only one of task ids, -s and --all.") }
     }
 
     func run(_ session: CommandSession) async throws {

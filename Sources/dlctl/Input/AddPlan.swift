@@ -46,7 +46,7 @@ struct AddPlan {
         let patterns = try urls.map(pattern)
         let specs = AddSpecs(plan: self, patterns: patterns)
         guard !specs.isEmpty else {
-            throw CommandFailure.usage("nothing to add: name a URL, a list with -i, or a --metalink")
+            throw CommandFailure.usage("nothing to add: name a URL, a list with -i that is not empty, or a --metalink")
         }
         guard specs.count <= Self.mostTasks else {
             let count = specs.count == .max ? "too many" : "\(specs.count)"

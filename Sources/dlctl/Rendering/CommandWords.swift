@@ -41,6 +41,8 @@ enum CommandWords {
     private static func command(_ name: Substring, _ id: String) -> String? {
         switch name {
         case "task.retry": "dlctl retry \(id)"
+        case "sourceChanged": "--source-changed"
+        case "events.subscribe": "dlctl events --subscriber"
         case "task.add": "dlctl add"
         case "decision.list": "dlctl decisions"
         case "task.resumeData": "dlctl cancel --resume-data"

@@ -70,7 +70,7 @@ struct SendingFile: Sendable {
         throw TransferError(
             .sourceChanged,
             "\(path) is not what it was when the task was added (\(recorded.change(to: file.identity))); "
-                + "nothing of the new version was sent; task.retry with sourceChanged sends it as it is now.",
+                + "nothing of the new version was sent; task.retry sourceChanged sends it as it is now.",
             details: ["path": .string(path)])
     }
 }
