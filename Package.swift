@@ -22,7 +22,7 @@ let package = Package(
         // 0: words
         .target(
             name: "CCurl",
-            linkerSettings: [.linkedLibrary("curl")]
+            linkerSettings: [.linkedLibrary("curl"), .linkedLibrary("ssl"), .linkedLibrary("crypto")]
         ),
         .target(name: "CLinux", linkerSettings: [.linkedLibrary("z")]),
         .systemLibrary(name: "CCrypto"),

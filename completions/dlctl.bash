@@ -730,7 +730,7 @@ _dlctl_list() {
 
 _dlctl_show() {
     repeating_flags=()
-    non_repeating_flags=(--secrets --system --json --quiet -q --no-start --version -h --help)
+    non_repeating_flags=(--secrets --timing --system --json --quiet -q --no-start --version -h --help)
     repeating_options=()
     non_repeating_options=(--socket)
     __dlctl_offer_flags_options -1

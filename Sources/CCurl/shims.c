@@ -1,6 +1,9 @@
 #define _GNU_SOURCE
 #include "CCurl.h"
 
+#include <openssl/crypto.h>
+#include <openssl/ssl.h>
+#include <string.h>
 #include <sys/socket.h>
 
 // Error 0xFFFFFFFF came in 7.87.0 (CURL_WRITEFUNC_ERROR); any short count does the same on all versions.
@@ -116,6 +119,83 @@ CURLcode dld_easy_get_offset(CURL *easy, CURLINFO info, curl_off_t *value) {
 
 CURLcode dld_easy_get_pointer(CURL *easy, void **value) {
     return curl_easy_getinfo(easy, CURLINFO_PRIVATE, (char **)value);
+}
+
+static int64_t moment(CURL *easy, CURLINFO info) {
+    curl_off_t value = 0;
+    curl_easy_getinfo(easy, info, &value);
+    return value;
+}
+
+dld_steps dld_easy_get_steps(CURL *easy) {
+    long connects = 0;
+    curl_easy_getinfo(easy, CURLINFO_NUM_CONNECTS, &connects);
+    return (dld_steps){
+#if LIBCURL_VERSION_NUM >= 0x080600
+        .queued = moment(easy, CURLINFO_QUEUE_TIME_T),
+#endif
+        .looked_up = moment(easy, CURLINFO_NAMELOOKUP_TIME_T),
+        .connected = moment(easy, CURLINFO_CONNECT_TIME_T),
+        .secured = moment(easy, CURLINFO_APPCONNECT_TIME_T),
+        .ready = moment(easy, CURLINFO_PRETRANSFER_TIME_T),
+        .answered = moment(easy, CURLINFO_STARTTRANSFER_TIME_T),
+        .connects = connects,
+    };
+}
+
+int64_t dld_easy_get_sent(CURL *easy) {
+#if LIBCURL_VERSION_NUM >= 0x080a00
+    return moment(easy, CURLINFO_POSTTRANSFER_TIME_T);
+#else
+    (void)easy;
+    return 0;
+#endif
+}
+
+const char *dld_easy_get_endpoint(CURL *easy, bool is_remote, long *port) {
+    char *address = NULL;
+    *port = 0;
+    curl_easy_getinfo(easy, is_remote ? CURLINFO_PRIMARY_IP : CURLINFO_LOCAL_IP, &address);
+    curl_easy_getinfo(easy, is_remote ? CURLINFO_PRIMARY_PORT : CURLINFO_LOCAL_PORT, port);
+    return address ? address : "";
+}
+
+void dld_easy_get_volume(CURL *easy, int64_t *requested, int64_t *received) {
+    long bytes = 0;
+    curl_easy_getinfo(easy, CURLINFO_REQUEST_SIZE, &bytes);
+    *requested = bytes;
+    *received = moment(easy, CURLINFO_SIZE_DOWNLOAD_T);
+}
+
+int dld_easy_uses_proxy(CURL *easy) {
+#if LIBCURL_VERSION_NUM >= 0x080700
+    long used = 0;
+    if (curl_easy_getinfo(easy, CURLINFO_USED_PROXY, &used) == CURLE_OK) return used != 0;
+#else
+    (void)easy;
+#endif
+    return -1;
+}
+
+// What the pointer points to is the business of one version of OpenSSL.
+static bool shares_openssl(void) {
+    static const char prefix[] = "OpenSSL/";
+    const char *theirs = curl_version_info(CURLVERSION_NOW)->ssl_version;
+    return theirs && strncmp(theirs, prefix, sizeof prefix - 1) == 0
+        && strcmp(theirs + sizeof prefix - 1, OpenSSL_version(OPENSSL_VERSION_STRING)) == 0;
+}
+
+bool dld_easy_get_tls(CURL *easy, const char **version, const char **cipher) {
+    static _Atomic int is_shared = -1;
+    if (is_shared < 0) is_shared = shares_openssl();
+    struct curl_tlssessioninfo *session = NULL;
+    if (!is_shared || curl_easy_getinfo(easy, CURLINFO_TLS_SSL_PTR, &session) != CURLE_OK || !session) return false;
+    if (session->backend != CURLSSLBACKEND_OPENSSL || !session->internals) return false;
+    const SSL *ssl = session->internals;
+    if (!SSL_get_current_cipher(ssl)) return false;
+    *version = SSL_get_version(ssl);
+    *cipher = SSL_get_cipher_name(ssl);
+    return true;
 }
 
 CURLMcode dld_multi_set_long(CURLM *multi, CURLMoption option, long value) {

@@ -66,10 +66,13 @@ package protocol TransferObserver: Sendable {
     func transferRestarting(_ checkpoint: Checkpoint, proceed: @escaping @Sendable () -> Void)
     /// An interim answer told what is worth storing at once (the upload resource of a 104).
     func transferProgressed(_ progress: UploadProgress)
+    /// A request and its answer are over, of which the exchange may have several: redirects, repetitions, challenges.
+    func transferMeasured(_ metrics: ExchangeMetrics)
 }
 
 extension TransferObserver {
     package func transferProgressed(_ progress: UploadProgress) {}
+    package func transferMeasured(_ metrics: ExchangeMetrics) {}
     package func transferReachedFile(_ checkpoint: Checkpoint, proceed: @escaping @Sendable () -> Void) { proceed() }
 
     /// For those who keep nothing back until then.

@@ -106,6 +106,8 @@ package enum Bounds {
     package static let subscriptions = 64
     /// Bytes of a data task's answer.
     package static let dataAnswer = 16 << 20
+    /// Exchanges of a task whose metrics are kept, the newest.
+    package static let metrics = 100
     /// Of each body that `task.get` shows with `secrets`, and of a request's that is kept once it is sent.
     package static let shownBody = 1 << 20
 

@@ -9,6 +9,7 @@ import Testing
         "Sources/DaemonKit/Supervision/Time/TimeSource.swift": "what supervision is handed",
         "Sources/DaemonKit/Events/EventFeed.swift": "progress events, which nobody stores",
         "Sources/DaemonKit/Events/Subscription.swift": "events.lagged, likewise",
+        "Sources/CurlEngine/Network/Transfer+Metrics.swift": "when an exchange began, which is only told",
         "Sources/TransferStore/StoreOpening.swift": "when a store was made, for people",
     ]
 

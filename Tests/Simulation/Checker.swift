@@ -106,6 +106,7 @@ final class Checker: @unchecked Sendable {
         }
         let records = try world.read { try $0.tasks(try $0.select(TaskSelector(), after: nil, limit: 1000)) }
         try checkTokens(records)
+        for record in records { try world.read { try world.metrics.check(record.id, $0) } }
         for record in records where world.client.tasks[record.id]?.isRemoved == false {
             guard record.status.state == .completed, record.spec.kind == .download else { continue }
             let file = record.result?.file ?? ""

@@ -68,6 +68,7 @@ final class ScriptedNetwork: ExchangePerforming, @unchecked Sendable {
             world.note("exchange of \(context.task): \(outcome.end), offset \(outcome.offset)")
         }
         noteHost(of: exchange, outcome, context.session.owner)
+        context.observer.transferMeasured(ExchangeMetrics(fetchStart: world.metrics.add(context.task)))
         segment?.bound.close()
         active[context.task, default: 0] -= 1
         if active[context.task] == 0 { active[context.task] = nil }

@@ -33,6 +33,7 @@ final class World: @unchecked Sendable {
     private(set) lazy var subscribers = Subscribers(self)
     private(set) lazy var checker = Checker(self)
     private(set) lazy var fairness = FairnessChecker(self)
+    var metrics = MetricsChecker()
     private(set) lazy var odds = Odds(&random)
     private(set) lazy var configuration = Result { try SimulatedDaemon.configuration(of: self) }
     private var violation: Violation?

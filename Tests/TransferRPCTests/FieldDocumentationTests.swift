@@ -7,7 +7,11 @@ import TransferRPC
 struct FieldDocumentationTests {
     @Test func documentedFieldsAreTheCodedOnes() throws {
         try expectCoded(
-            Samples.taskView, encodes: ["id", "state", "bytesReceived", "rate", "error", "response", "file"])
+            Samples.taskView,
+            encodes: [
+                "id", "state", "bytesReceived", "rate", "error", "response", "file", "metrics", "metricsDropped",
+            ])
+        try expectCoded(ExchangeView(Samples.exchange), encodes: Set(ExchangeView.fields.map(\.name)))
         try expectCoded(Samples.sessionView, encodes: Set(SessionView.fields.map(\.name)))
         try expectCoded(Samples.info, encodes: Set(DaemonInfo.Result.fields.map(\.name)))
         try expectCoded(Samples.stats, encodes: Set(DaemonStats.Result.fields.map(\.name)))
@@ -113,7 +117,19 @@ enum Samples {
         return record
     }
 
-    static var taskView: TaskView { TaskView(record) }
+    static var taskView: TaskView { TaskView(record).with(TaskMetrics([exchange], dropped: 1)) }
+
+    /// With everything that there may be.
+    static var exchange: ExchangeMetrics {
+        var exchange = ExchangeMetrics(fetchStart: time.rawValue * 1000)
+        let step = ExchangeMetrics.Interval(1000, 2999)
+        (exchange.domainLookup, exchange.connect, exchange.secureConnection) = (step, step, step)
+        (exchange.request, exchange.response) = (step, step)
+        (exchange.transferProtocol, exchange.proxy) = (.http2, "proxy:3128")
+        (exchange.remote, exchange.local) = (.init("::1", 443), .init("::1", 50_000))
+        exchange.tls = .init(version: "TLSv1.3", cipher: "TLS_AES_256_GCM_SHA384")
+        return exchange
+    }
 
     static var sessionView: SessionView {
         var record = SessionRecord(key: key, createdAt: time)

@@ -5,6 +5,8 @@
 // Manual: curl_easy_setopt(3), curl_easy_getinfo(3), curl_multi_setopt(3).
 
 #include <curl/curl.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 typedef size_t (*dld_body_callback)(char *bytes, size_t size, size_t count, void *context);
 typedef int (*dld_seek_callback)(void *context, curl_off_t offset, int origin);
@@ -54,6 +56,41 @@ CURLcode dld_easy_set_private_sockets(CURL *easy);
 CURLcode dld_easy_get_long(CURL *easy, CURLINFO info, long *value);
 CURLcode dld_easy_get_offset(CURL *easy, CURLINFO info, curl_off_t *value);
 CURLcode dld_easy_get_pointer(CURL *easy, void **value);
+
+/// How far a request came: microseconds since libcurl began it, 0 for what did not happen. A repetition of libcurl's own
+/// adds its times to those of the request before (CURLINFO_NAMELOOKUP_TIME_T(3) and its like).
+typedef struct {
+    /// 0 before libcurl 8.6.
+    int64_t queued;
+    int64_t looked_up;
+    int64_t connected;
+    int64_t secured;
+    /// Right before the transfer itself, and when its first byte came.
+    int64_t ready;
+    int64_t answered;
+    /// Connections made.
+    int64_t connects;
+} dld_steps;
+
+dld_steps dld_easy_get_steps(CURL *easy);
+
+/// When the last request was sent whole, as in `dld_steps`; 0 before libcurl 8.10.
+int64_t dld_easy_get_sent(CURL *easy);
+
+/// One end of the connection that is or was used: its address, as text that stays until the handle is used again, and port.
+/// Empty if there is none.
+const char *dld_easy_get_endpoint(CURL *easy, bool is_remote, long *port);
+
+/// Bytes of all requests that libcurl sent for the handle, without bodies that callbacks brought; and bytes of the body
+/// that it read, as they came.
+void dld_easy_get_volume(CURL *easy, int64_t *requested, int64_t *received);
+
+/// 1 if the transfer goes through a proxy, 0 if not, -1 if this libcurl does not tell (before 8.7).
+int dld_easy_uses_proxy(CURL *easy);
+
+/// TLS version and cipher of the connection that carries the transfer now, as OpenSSL names them; both texts stay for
+/// ever. False if there is no TLS, or libcurl has another TLS library than this program.
+bool dld_easy_get_tls(CURL *easy, const char **version, const char **cipher);
 
 CURLMcode dld_multi_set_long(CURLM *multi, CURLMoption option, long value);
 CURLMcode dld_multi_set_callbacks(

@@ -74,6 +74,7 @@ extension Reactor {
     /// The transfer is over.
     func closeOwnSocket(_ transfer: Transfer) {
         guard transfer.readsItself else { return }
+        transfer.marks.ended = now
         readers[transfer.socket] = nil
         dld_epoll_forget(epoll, transfer.socket)
         close(transfer.socket)
@@ -144,6 +145,7 @@ extension Transfer {
                     message: "transfer closed with \(left) bytes remaining to read"))
         }
         lastActivity = reactor.now
+        marks.ownBytes += Int64(count)
         if buffer.count == 0 { bufferedSince = reactor.now }
         let own = permitted(count)
         buffer.count += own

@@ -265,6 +265,7 @@ final class Reactor: @unchecked Sendable {
         transfer.easy = easy
         transfer.isHandleClean = false
         transfer.lastActivity = now
+        transfer.beginMeasuring(at: now)
         guard code == CURLE_OK else { return conclude(transfer, failure(code, transfer)) }
         guard curl_multi_add_handle(multi, easy) == CURLM_OK else {
             return conclude(transfer, failure(CURLE_FAILED_INIT, transfer))
@@ -287,6 +288,7 @@ final class Reactor: @unchecked Sendable {
     func takeHandle(_ transfer: Transfer) {
         transfer.measureSending(atEnd: true)
         guard let easy = transfer.easy else { return }
+        transfer.noteEnd(easy, at: now)
         transfer.easy = nil
         curl_multi_remove_handle(multi, easy)
         transfer.socket = -1
@@ -367,6 +369,7 @@ final class Reactor: @unchecked Sendable {
             return conclude(transfer, failure(CURLE_WEIRD_SERVER_REPLY, transfer))
         }
         takeHandle(transfer)
+        transfer.reportMetrics()
         do {
             try transfer.request.follow(status: status, location: location)
         } catch {

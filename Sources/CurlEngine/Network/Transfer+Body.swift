@@ -10,6 +10,7 @@ extension Transfer {
     func headerLine(_ bytes: UnsafeRawPointer, _ count: Int, reactor: Reactor) -> Int {
         // A line of a head is no progress, its end is: a server that drips lines would hold its slot for ever.
         if !request.url.isHTTP { lastActivity = reactor.now }
+        if marks.answered == 0 { noteAnswer(reactor) }
         let line = UnsafeRawBufferPointer(start: bytes, count: count)
         headLength += count
         guard headLength <= Self.longestHead else {
@@ -27,11 +28,13 @@ extension Transfer {
         case .none: return count
         case .interimEnded:
             interimCount += 1
+            marks.answered = 0
             if interimCount <= Self.patientInterims { lastActivity = reactor.now }
             interimEnded()
             return count
         case .headEnded:
             lastActivity = reactor.now
+            marks.headEnded = reactor.now
             return headEnded(reactor) ? count : 0
         }
     }

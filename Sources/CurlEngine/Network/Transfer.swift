@@ -103,6 +103,8 @@ final class Transfer: @unchecked Sendable {
     /// Bytes of the answer that the limits were charged for and that have not passed yet, and when they may (rate clock).
     var charged = 0
     var dueAt: Int64 = 0
+    /// What is noted of the current request for the task's metrics.
+    var marks = RequestMarks(began: 0, wall: 0)
     /// When the exchange began, and when anything last moved.
     var began: Int64 = 0
     var lastActivity: Int64 = 0
@@ -167,6 +169,7 @@ final class Transfer: @unchecked Sendable {
 
     /// Forgets the last response before the next request of a redirect chain.
     func prepareNextRequest() {
+        reportMetrics()
         use = .undecided
         discardingSince = nil
         requestsBegun = 0
@@ -220,6 +223,7 @@ final class Transfer: @unchecked Sendable {
     func conclude(_ end: ExchangeOutcome.End, connectCode: Int, recycling buffers: BufferPool) {
         feed?.end()
         segment?.bound.close()
+        reportMetrics(after: end)
         var outcome = ExchangeOutcome(
             end: end, head: head, trailers: parser.trailers, offset: exchange.startOffset,
             received: ByteCount(received), delimited: isDelimited,

@@ -20,7 +20,10 @@ extension Transfer {
         guard allowance > 0 else { return pauseSending(.sendRate) }
         switch feed.read(into: target, sendLimits.isEmpty ? room : min(room, Self.limitedPiece, allowance)) {
         case .bytes(let count):
-            if count > 0 { bodyBegins(reactor) }
+            if count > 0 {
+                marks.sent = reactor.now
+                bodyBegins(reactor)
+            }
             reactor.spend(count, of: sendLimits)
             return count
         case .wait:
@@ -84,6 +87,7 @@ extension Transfer {
                     message: "the connection died before an answer, and the request may have been acted on")
                 return false
             }
+            reportRepetition()
             resetForRequest()
         }
         requestsBegun += 1
@@ -160,6 +164,7 @@ extension Transfer {
         guard isSending else { return true }
         var bytes: curl_off_t = 0
         if let easy { dld_easy_get_offset(easy, CURLINFO_SIZE_UPLOAD_T, &bytes) }
+        marks.bodySent = Int64(bytes)
         continueRefused = expectsContinue && bytes == 0 && (parser.status ?? 0) >= 300
         // libcurl stops sending at an error, but a pause would keep the transfer from ending.
         if isSendPaused { reactor.post(.sendingChanged(self)) }
@@ -205,8 +210,12 @@ let seekBody: dld_seek_callback = { context, offset, origin in
 }
 
 /// CURLOPT_PREREQFUNCTION(3).
-let beginRequest: dld_begin_callback = { context, _, _, _, _ in
+let beginRequest: dld_begin_callback = { context, remote, local, remotePort, localPort in
     guard let context else { return CURL_PREREQFUNC_ABORT }
     let transfer = Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
-    return transfer.beginRequest() ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+    guard transfer.beginRequest() else { return CURL_PREREQFUNC_ABORT }
+    transfer.noteRequest(
+        remote: ExchangeMetrics.Endpoint(remote, Int(remotePort)),
+        local: ExchangeMetrics.Endpoint(local, Int(localPort)))
+    return CURL_PREREQFUNC_OK
 }

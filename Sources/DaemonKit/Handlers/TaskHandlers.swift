@@ -23,7 +23,8 @@ struct TaskHandlers {
             let queueing = record.status.state == .queued ? await services.reader.queueing(of: record) : nil
             let trouble = isRunning ? await services.reader.silentDisk(of: record) : nil
             var view = Self.view(record, services).with(queueing).with(trouble: trouble).with(
-                segments: segments, of: record)
+                segments: segments, of: record
+            ).with(try await services.reader.metrics(of: record))
             if let revealed { return revealed.shown(in: view) }
             if view.response?.headersTruncated == true, let head = try await services.reader.wholeHead(of: record.id) {
                 view.response?.show(head.headers)

@@ -34,14 +34,19 @@ package enum ProxyRules {
     package static func address(
         inEnvironment variable: (String) -> String?, scheme: String, concerning message: String
     ) -> String? {
+        guard let address = address(inEnvironment: variable, scheme: scheme), let colon = address.lastIndex(of: ":"),
+            message.contains(address[..<colon])
+        else { return nil }
+        return address
+    }
+
+    /// The proxy that the environment names for a scheme, whatever its exceptions say.
+    package static func address(inEnvironment variable: (String) -> String?, scheme: String) -> String? {
         let names =
             ["\(scheme)_proxy"] + (scheme == "http" ? [] : ["\(scheme)_proxy".uppercased()]) + [
                 "all_proxy", "ALL_PROXY",
             ]
-        guard let named = names.lazy.compactMap(variable).first(where: { !$0.isEmpty }), let address = address(named),
-            let colon = address.lastIndex(of: ":"), message.contains(address[..<colon])
-        else { return nil }
-        return address
+        return names.lazy.compactMap(variable).first { !$0.isEmpty }.flatMap { address($0) }
     }
 
     private static let schemes: Set = ["http", "https", "socks5", "socks5h"]

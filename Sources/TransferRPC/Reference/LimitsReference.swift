@@ -29,6 +29,7 @@ enum LimitsReference {
                 "servers and proxies that one task remembers credentials for; answer of decision.list",
                 "\(Bounds.decisionSpaces); \(Bounds.listedDecisions) questions",
             ],
+            ["`metrics` of a task; older entries go, and `metricsDropped` counts them", "\(Bounds.metrics)"],
             ["a piece of task.body", size(Int(ReadBody.largestPiece))],
             ["sessions of one user that have not ended", "\(Bounds.sessions)"],
             ["durable subscribers of one user", "\(Bounds.subscribers)"],

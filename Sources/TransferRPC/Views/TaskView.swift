@@ -36,6 +36,9 @@ public struct TaskView: Hashable, Sendable {
     public var error: TransferError?
     /// `task.get` only, and only where there are several.
     public var segments: [SegmentView]?
+    /// `task.get` only: the newest exchanges, in the order in which they ended.
+    public var metrics: [ExchangeView]?
+    public var metricsDropped: Int?
 
     /// What only memory knows of a running task.
     public struct Live: Hashable, Sendable {
@@ -154,6 +157,14 @@ public struct TaskView: Hashable, Sendable {
         return view
     }
 
+    public func with(_ metrics: TaskMetrics) -> TaskView {
+        guard !metrics.isEmpty else { return self }
+        var view = self
+        view.metrics = metrics.entries.map(ExchangeView.init)
+        view.metricsDropped = metrics.dropped > 0 ? metrics.dropped : nil
+        return view
+    }
+
     private static func expected(_ record: TaskRecord, live: Live?) -> Int64 {
         if let live, live.bytesExpected >= 0 { return live.bytesExpected }
         return record.checkpoint?.total?.rawValue ?? record.response?.expectedLength ?? -1
@@ -167,7 +178,7 @@ extension TaskView: WireObject {
             bytesToSend,
             resumedFrom,
             rate, eta, attempts, nextAttemptAt, createdAt, startedAt, finishedAt, position, file, sha256, verified,
-            response, error, segments
+            response, error, segments, metrics, metricsDropped
     }
 
     public init(from decoder: any Decoder) throws {
@@ -202,6 +213,8 @@ extension TaskView: WireObject {
         response = try fields.decodeIfPresent(ResponseInfo.self, forKey: .response)
         error = try fields.decodeIfPresent(TransferError.self, forKey: .error)
         segments = try fields.decodeIfPresent([SegmentView].self, forKey: .segments)
+        metrics = try fields.decodeIfPresent([ExchangeView].self, forKey: .metrics)
+        metricsDropped = try fields.decodeIfPresent(Int.self, forKey: .metricsDropped)
     }
 
     public func encode(to encoder: any Encoder) throws {
@@ -243,6 +256,8 @@ extension TaskView: WireObject {
         }
         try fields.write(error, .error)
         try fields.write(segments, .segments)
+        try fields.write(metrics, .metrics)
+        try fields.write(metricsDropped.map { Int64($0) }, .metricsDropped)
     }
 
     public static let wireName = "Task"
@@ -287,6 +302,12 @@ extension TaskView: WireObject {
             .optional(
                 .list(.object(SegmentView.self)),
                 "In `task.get`, if a download has several: the parts that are held or being fetched, in order.")
+        case .metrics:
+            .optional(
+                .list(.object(ExchangeView.self)),
+                "In `task.get`: what each request and its answer took, in the order in which they ended; the newest \(Bounds.metrics). Of every attempt, redirect, repetition and segment; an exchange that still runs, and `file` and `data` URLs, have none. They name no URL and no header, so administrators see them too."
+            )
+        case .metricsDropped: .optional(.integer, "Entries that are not in `metrics` because newer ones came.")
         }
     }
 }

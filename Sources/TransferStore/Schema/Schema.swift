@@ -29,6 +29,7 @@ enum Schema {
         Migration(identifier: Migration0019.identifier, sql: Migration0019.sql),
         Migration(identifier: Migration0020.identifier, sql: Migration0020.sql),
         Migration(identifier: Migration0021.identifier, sql: Migration0021.sql),
+        Migration(identifier: Migration0022.identifier, sql: Migration0022.sql),
         Migration(identifier: Migration0023.identifier, sql: Migration0023.sql),
     ]
 

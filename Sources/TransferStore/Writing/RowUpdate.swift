@@ -9,6 +9,8 @@ package struct StatusChange: Sendable {
     package var resourceTimeoutAt: Timestamp?
     /// What the task left; nil keeps what is stored.
     package var result: TaskResult?
+    /// What the exchanges of the run that ends took; nil keeps what is stored.
+    package var metrics: StoredMetrics?
 
     package init(
         _ id: TaskID, from: TaskState, to status: TaskStatus, resourceTimeoutAt: Timestamp?, result: TaskResult? = nil
@@ -34,7 +36,7 @@ extension StoreTransaction {
     /// Writes the columns that change, if what is stored is known: each index that has one of them costs as much as the row.
     /// - Parameter keepsExpiry: what is stored of the time for the resource stays, while time counts.
     /// - Returns: false if the task does not exist or is in another state; nothing is changed then.
-    func update(_ change: StatusChange, keepsExpiry: Bool = false) throws -> Bool {
+    package func update(_ change: StatusChange, keepsExpiry: Bool = false) throws -> Bool {
         let stored = memory.stored(change.id)
         guard let place = try stored?.place ?? place(of: change.id)?.place else { return false }
         var columns = StatusColumns.changed(from: stored?.status, to: change.status)
@@ -45,6 +47,12 @@ extension StoreTransaction {
             columns.insert(.expiry)
         }
         if change.result != nil { columns.formUnion(.result) }
+        var change = change
+        if let metrics = change.metrics {
+            columns.formUnion(.metrics)
+            // Of a first attempt nothing is stored before its end.
+            if change.status.attempts > 1 { change.metrics = metrics.appended(to: try storedMetrics(of: change.id)) }
+        }
         let statement = try connection.statement(columns.update)
         let isMet = try memory.changing(change, expiry: expiry) {
             let next = try columns.bind(change, expiry, to: statement)

@@ -22,15 +22,18 @@ struct StatusColumns: OptionSet, Hashable {
     /// What the task left: seven columns that are written together.
     static let result = StatusColumns(rawValue: 1 << 14)
 
+    static let metrics = StatusColumns(rawValue: 1 << 15)
+
     /// Those of the status.
     private static let status = StatusColumns(rawValue: 1 << 13 - 1)
 
-    /// Names by bit; the last one has several.
+    /// Names by bit; that of the result has several.
     private static let names = [
         "state", "reason", "next_attempt_at", "error", "attempts", "failures_in_row", "integrity_restarts",
         "started_at", "finished_at", "budget_used", "budget_mark", "unresolved_since", "short_body", "expires_at",
         "result_file = ?, result_bytes = ?, result_sha256 = ?, result_verified = ?, result_inode = ?, "
             + "result_changed_ns = ?, result_crc32c",
+        "metrics",
     ]
 
     /// - Parameter old: nil if it is not known. The state is always written: there is something to write then.
@@ -87,6 +90,7 @@ struct StatusColumns: OptionSet, Hashable {
         if contains(.shortBody) { values.add(try status.shortBody.map { try JSONColumn.encode($0) }) }
         if contains(.expiry) { values.add(expiry?.rawValue) }
         if contains(.result), let result = change.result { values.add(result) }
+        if contains(.metrics), let metrics = change.metrics { values.add(metrics.bytes) }
         return values.next
     }
 }
@@ -108,6 +112,11 @@ private struct Values {
 
     mutating func add(_ text: String?) {
         if let text { statement.bind(text, at: next) } else { statement.bindNull(at: next) }
+        next += 1
+    }
+
+    mutating func add(_ bytes: [UInt8]) {
+        statement.bind(bytes, at: next)
         next += 1
     }
 

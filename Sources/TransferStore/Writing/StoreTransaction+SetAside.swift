@@ -40,7 +40,7 @@ extension StoreTransaction {
             try connection.execute(
                 """
                 UPDATE task SET spec = ?, error = ?, state = ?, reason = NULL, next_attempt_at = NULL, short_body = NULL, \
-                budget_mark = NULL, expires_at = NULL, deadline_at = NULL, \
+                budget_mark = NULL, expires_at = NULL, deadline_at = NULL, metrics = NULL, \
                 finished_at = coalesce(finished_at, ?) WHERE id = ?
                 """, text, reason, (task.state.isFinal ? task.state : .failed).rawValue, now.rawValue, id.rawValue)
         }

@@ -14,6 +14,10 @@ struct ShowCommand: DaemonCommand {
         help: "Show credentials, all headers and the request's body unmasked. Only your own tasks have them for you.")
     var secrets = false
 
+    @Flag(
+        help: "Draw how long each request took, step by step; numbers where the output is no terminal.")
+    var timing = false
+
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
     func run(_ session: CommandSession) async throws {
@@ -26,6 +30,10 @@ struct ShowCommand: DaemonCommand {
             if !isFirst { console.line("") }
             isFirst = false
             let events = try await Self.beginning(of: task, client)
+            if timing {
+                let lines = TaskSummary(task, events: events, now: .now()).render(width: console.width) + [""]
+                return (lines + Waterfall.render(task, width: console.width)).forEach(console.line)
+            }
             let question = try await Self.question(of: task, client)
             TaskSheet.render(task, events: events, asking: question, now: .now(), width: console.width)
                 .forEach(console.line)

@@ -67,6 +67,7 @@ final class Observer: TransferObserver {
         var restarts: [Checkpoint] = []
         var progress: [UploadProgress] = []
         var files: [Checkpoint] = []
+        var metrics: [ExchangeMetrics] = []
         var pendingProceed: (@Sendable () -> Void)?
     }
     private let state = Guarded(Heard())
@@ -96,6 +97,7 @@ final class Observer: TransferObserver {
         state.withLock { $0.redirects.append("\(status) \(url)") }
     }
     func transferResponded(_ head: ResponseHead, verdict: Verdict) { state.withLock { $0.heads.append(head) } }
+    func transferMeasured(_ metrics: ExchangeMetrics) { state.withLock { $0.metrics.append(metrics) } }
     func transferCheckpointed(_ checkpoint: Checkpoint) { state.withLock { $0.checkpoints.append(checkpoint) } }
     func transferReachedFile(_ checkpoint: Checkpoint, proceed: @escaping @Sendable () -> Void) {
         let holds = state.withLock { state in

@@ -66,6 +66,11 @@ final class FakeSupervision: TaskAdding, TaskControlling, TaskUpdating, TaskRead
             head: WholeHead(url: "https://h/f?token=t", headers: [HeaderField("Set-Cookie", "a=1")]),
             request: KeptBody(size: 3, content: Array("abc".utf8)), response: KeptBody(size: .mebibytes(2)))
     }
+    func metrics(of record: TaskRecord) async throws -> TaskMetrics {
+        var entry = ExchangeMetrics(fetchStart: Sample.time.rawValue * 1000)
+        entry.remote = ExchangeMetrics.Endpoint("::1", 80)
+        return TaskMetrics([entry], dropped: 3)
+    }
     func silentDisk(of record: TaskRecord) async -> String? { "Its disk does not answer." }
 
     func control(_ action: TaskAction, _ target: ControlTarget) async throws -> ControlResult {

@@ -44,6 +44,16 @@ struct TaskHandlersTests {
         #expect(refusal?.code == .unsupported && refusal?.details["field"] == "tasks[1].requestCachePolicy")
     }
 
+    /// Times are in milliseconds, addresses as in URLs; administrators see them too.
+    @Test(arguments: [Bench.user, Bench.root])
+    func aTaskTellsWhatItsExchangesTook(peer: Peer) async throws {
+        let bench = try await Bench()
+        let view = try await bench.call(GetTask.self, .init(id: try await bench.add(1)[0]), as: peer)
+        #expect(view.metrics?.first?.fetchStart == Sample.time && view.metricsDropped == 3)
+        #expect(view.metrics?.first?.remote == "[::1]:80" && view.metrics?.first?.connect == nil)
+        #expect(try await bench.call(ListTasks.self, .init(), as: Bench.user).tasks.allSatisfy { $0.metrics == nil })
+    }
+
     @Test func anothersTaskDoesNotExist() async throws {
         let bench = try await Bench()
         let id = try await bench.add(1)[0]

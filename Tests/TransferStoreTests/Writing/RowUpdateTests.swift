@@ -38,6 +38,33 @@ import TransferModel
         }
     }
 
+    /// Of each attempt, those of the earlier ones before it; a change without any leaves them alone.
+    @Test func metricsOfAttemptsFollowEachOther() async throws {
+        let store = try fixture.open()
+        let ids = try await add(2, to: store)
+        func end(_ attempt: Int, _ starts: [Int64]) async throws {
+            var begun = change(ids[0], .running)
+            begun.status.attempts = attempt
+            var ended = change(ids[0], .queued, from: .running)
+            ended.status.attempts = attempt
+            ended.metrics = StoredMetrics(TaskMetrics(starts.map { ExchangeMetrics(fetchStart: $0) }))
+            try await store.write { [begun, ended] transaction in
+                try transaction.update([begun])
+                try transaction.update([ended])
+            }
+        }
+        try await end(1, [1, 2])
+        try await end(2, [])
+        try await end(3, [3])
+        try await store.write { transaction in
+            try transaction.add(#require(StoredMetrics(TaskMetrics([ExchangeMetrics(fetchStart: 4)]))), to: ids[0])
+        }
+        #expect(try await store.read { try $0.metrics(of: ids[0]) }.entries.map(\.fetchStart) == [1, 2, 3, 4])
+        #expect(try await store.read { try $0.metrics(of: ids[1]) }.isEmpty)
+        try await store.write { try $0.execute("UPDATE task SET metrics = x'01ff'") }
+        #expect(try await store.read { try $0.metrics(of: ids[0]) }.isEmpty)
+    }
+
     @Test func keepsTheExpiryWhileTimeCounts() async throws {
         let store = try fixture.open()
         let ids = try await add(2, to: store)

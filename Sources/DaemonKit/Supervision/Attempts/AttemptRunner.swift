@@ -134,7 +134,9 @@ final class AttemptRunner: Sendable {
         case .aborted:
             switch run.takeAbortPlan() {
             case .transition(let wanted): event = wanted
-            case .leftToCaller: return nil
+            case .leftToCaller:
+                try await keepMetrics(of: run)
+                return nil
             case nil: event = .preempted()
             }
         case .integrityFailed(let error): event = .integrityFailed(error, places: Origins(record.spec).count)
@@ -146,10 +148,18 @@ final class AttemptRunner: Sendable {
             event = .attemptFailed(seen, policy.retry, jitter: Double.random(in: 0..<1))
         }
         let outcome = try await tools.transitions.endRun(
-            of: record.id, event, with: notes, asking: policy.asks.isEmpty ? nil : policy, patience: tools.patience)
+            of: record.id, event, with: notes, run.metrics, asking: policy.asks.isEmpty ? nil : policy,
+            patience: tools.patience)
         // Not before the task is stored as waiting: a look at the disks in between would find nobody, and be the last.
         if ending.waitsForDisk { conditions.set(needsPolling: true) }
         return outcome
+    }
+
+    /// The caller who stopped the run waits for its end, and knows nothing of its exchanges.
+    private func keepMetrics(of run: TransferRun) async throws {
+        guard let metrics = StoredMetrics(run.metrics) else { return }
+        let id = run.task
+        try await tools.patience.persistently { try $0.add(metrics, to: id) }
     }
 
     /// If no monitor speaks first, a blocked task is looked at again at this time.

@@ -59,7 +59,7 @@ final class AttemptTools: Sendable {
         notes?.dropCheckpoints()
         let run = CompletedRun(
             record: record, result: result, duration: passed(since: active.startedAt), notes: notes,
-            hasCheckpoint: hasCheckpoint)
+            metrics: StoredMetrics(active.metrics), hasCheckpoint: hasCheckpoint)
         freeSlot(active)
         completions.store(run) { outcome in then(outcome.map { .completed($0) }) }
     }
@@ -92,7 +92,7 @@ final class AttemptTools: Sendable {
         }
         let run = CompletedRun(
             record: record, result: result, duration: passed(since: active.startedAt), notes: notes,
-            hasCheckpoint: false)
+            metrics: StoredMetrics(active.metrics), hasCheckpoint: false)
         freeSlot(active)
         let outcome = try await patience.persistently { transaction in
             if let body { try transaction.setBody(record.id, .response, body) }

@@ -55,12 +55,15 @@ extension TaskTransitions {
     /// Stores how a run ended, however long the store is out of space.
     /// - Parameters:
     ///   - notes: what is to be stored in the same commit.
+    ///   - metrics: of the run's exchanges.
     ///   - policy: under which it ran, if its client may be asked in place of `event`.
     /// - Returns: nil if the task does not run any more: a client's request came first.
     func endRun(
-        of id: TaskID, _ event: TaskEvent, with notes: PendingNotes? = nil, asking policy: EffectivePolicy? = nil,
+        of id: TaskID, _ event: TaskEvent, with notes: PendingNotes? = nil, _ metrics: TaskMetrics = TaskMetrics(),
+        asking policy: EffectivePolicy? = nil,
         patience: StorePatience
     ) async throws -> Outcome? {
+        let metrics = StoredMetrics(metrics)
         do {
             return try await patience.persistently { transaction in
                 guard var now = try transaction.task(id), now.status.state == .running else { return nil }
@@ -69,7 +72,7 @@ extension TaskTransitions {
                     now = try transaction.task(id) ?? now
                 }
                 let asked = try policy.flatMap { try question(inPlaceOf: event, of: now, $0, in: transaction) }
-                return try apply(asked ?? event, to: now, in: transaction)
+                return try apply(asked ?? event, to: now, adding: metrics, in: transaction)
             }
         } catch let error as TransferError where error.code == .taskWrongState || error.code == .taskNotFound {
             return nil

@@ -19,6 +19,7 @@ final class TransferRun: Sendable {
     fileprivate struct State {
         var life = RunLife()
         var figures = RunFigures()
+        var metrics = TaskMetrics()
         var hasAnswered = false
         var isElsewhere = false
         var onSample: (@Sendable () -> Void)?
@@ -238,6 +239,12 @@ final class TransferRun: Sendable {
         case .download, .data: false
         }
     }
+
+    /// An exchange is over.
+    func measured(_ entry: ExchangeMetrics) { state.withLock { $0.metrics.add(entry) } }
+
+    /// The exchanges of this run that are over.
+    var metrics: TaskMetrics { state.withLock { $0.metrics } }
 
     /// Takes a sample for the rate; called twice a second.
     /// - Returns: whether the host sent bytes of late. What an upload sends may only have gone into a buffer.

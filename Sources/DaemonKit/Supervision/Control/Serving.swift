@@ -118,6 +118,8 @@ package protocol TaskReading: Sendable {
     func throughput() -> Throughput
     /// The head of the task's last answer; nil if what `task.list` shows of it is all.
     func wholeHead(of id: TaskID) async throws -> WholeHead?
+    /// What the exchanges of the task took that are over.
+    func metrics(of record: TaskRecord) async throws -> TaskMetrics
     /// What the store keeps of the task's request and answer beyond its record.
     func exchange(of id: TaskID) async throws -> KeptExchange
     /// A piece of a data task's kept response body.

@@ -42,6 +42,18 @@ struct TaskReader: TaskReading {
 
     func wholeHead(of id: TaskID) async throws -> WholeHead? { try await store.read { try $0.wholeHead(of: id) } }
 
+    func metrics(of record: TaskRecord) async throws -> TaskMetrics {
+        // Taken first: once the run's end is stored, the store has them.
+        let live = runs[record.id]?.metrics
+        let (status, stored) = try await store.read {
+            (try $0.status(of: record.id), try $0.metrics(of: record.id))
+        }
+        guard let live, status?.state == .running, status?.attempts == record.status.attempts else { return stored }
+        var all = stored
+        all.add(live)
+        return all
+    }
+
     func exchange(of id: TaskID) async throws -> KeptExchange {
         try await store.read { snapshot in
             let limit = ByteCount(Int64(Bounds.shownBody))

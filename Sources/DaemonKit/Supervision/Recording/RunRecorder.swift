@@ -96,6 +96,8 @@ final class RunRecorder: TransferObserver {
         handle(.observed(.responded(head, verdict)))
     }
 
+    func transferMeasured(_ metrics: ExchangeMetrics) { run.measured(metrics) }
+
     func transferReachedFile(_ checkpoint: Checkpoint, proceed: @escaping @Sendable () -> Void) {
         handle(.observed(.reachedFile(checkpoint, proceed), isUrgent: true))
     }

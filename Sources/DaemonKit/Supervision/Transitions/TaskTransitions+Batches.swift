@@ -10,6 +10,7 @@ struct CompletedRun: Sendable {
     var result: TaskResult
     var duration: Seconds
     var notes: PendingNotes?
+    var metrics: StoredMetrics?
     /// The store may have a checkpoint of the task.
     var hasCheckpoint = true
 }
@@ -65,6 +66,7 @@ extension TaskTransitions {
             record.status = status
             var decision = try decide(
                 .completed(run.result, duration: run.duration), of: record, in: transaction, leaving: run.result)
+            decision.change?.metrics = run.metrics
             decision.events = (run.notes?.events ?? []) + decision.events
             decisions.append(decision)
             ended.append(run)

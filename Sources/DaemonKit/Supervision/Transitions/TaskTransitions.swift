@@ -39,16 +39,15 @@ package struct TaskTransitions: Sendable {
     }
 
     /// `record` must have been read in `transaction`.
+    /// - Parameter metrics: what the run's exchanges took, if one ends.
     package func apply(
-        _ event: TaskEvent, to record: TaskRecord, in transaction: StoreTransaction
+        _ event: TaskEvent, to record: TaskRecord, adding metrics: StoredMetrics? = nil,
+        in transaction: StoreTransaction
     ) throws -> Outcome {
         let decision = try decide(event, of: record, in: transaction)
-        if let change = decision.change {
-            guard
-                try transaction.update(
-                    change.id, from: change.from, to: change.status,
-                    resourceTimeoutAt: .some(change.resourceTimeoutAt))
-            else {
+        if var change = decision.change {
+            change.metrics = metrics
+            guard try transaction.update(change) else {
                 throw TransferError(.taskWrongState, "Task \(record.id) changed meanwhile; look at it again.")
             }
         }

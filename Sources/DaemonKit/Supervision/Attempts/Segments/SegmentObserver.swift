@@ -40,6 +40,8 @@ final class SegmentObserver: TransferObserver {
 
     func begins(_ exchange: Exchange) { recorder.begins(exchange) }
 
+    func transferMeasured(_ metrics: ExchangeMetrics) { recorder.transferMeasured(metrics) }
+
     func transferLingers() { recorder.transferLingers() }
 
     func transferCheckpointed(_ checkpoint: Checkpoint) { recorder.transferCheckpointed(checkpoint) }

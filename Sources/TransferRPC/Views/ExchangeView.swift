@@ -1,0 +1,148 @@
+import TransferModel
+
+/// What one request and its answer took, as `task.get` tells it.
+public struct ExchangeView: WireObject, Hashable {
+    public var fetchStart: Timestamp
+    public var domainLookup: PeriodView?
+    public var connect: PeriodView?
+    public var secureConnection: PeriodView?
+    public var request: PeriodView?
+    public var response: PeriodView?
+    public var `protocol`: String?
+    public var reused: Bool
+    public var proxy: String?
+    public var remote: String?
+    public var local: String?
+    public var tls: TLSView?
+    public var requestHeaderBytes: Int64
+    public var requestBodyBytes: Int64
+    public var responseHeaderBytes: Int64
+    public var responseBodyBytes: Int64
+    public var fetchType: FetchType
+
+    public init(_ metrics: ExchangeMetrics) {
+        func period(_ interval: ExchangeMetrics.Interval?) -> PeriodView? {
+            interval.map { PeriodView(start: Self.time(metrics, $0.start), end: Self.time(metrics, $0.end)) }
+        }
+        fetchStart = Self.time(metrics, 0)
+        domainLookup = period(metrics.domainLookup)
+        connect = period(metrics.connect)
+        secureConnection = period(metrics.secureConnection)
+        request = period(metrics.request)
+        response = period(metrics.response)
+        `protocol` = metrics.transferProtocol?.rawValue
+        reused = metrics.isReused
+        proxy = metrics.proxy
+        remote = metrics.remote?.text
+        local = metrics.local?.text
+        tls = metrics.tls.map { TLSView(version: $0.version, cipher: $0.cipher) }
+        requestHeaderBytes = metrics.requestHeaderBytes
+        requestBodyBytes = metrics.requestBodyBytes
+        responseHeaderBytes = metrics.responseHeaderBytes
+        responseBodyBytes = metrics.responseBodyBytes
+        fetchType = .networkLoad
+    }
+
+    /// Numbers from a store that is damaged may be as large as they like.
+    private static func time(_ metrics: ExchangeMetrics, _ offset: Int64) -> Timestamp {
+        let (sum, overflows) = metrics.fetchStart.addingReportingOverflow(offset)
+        return Timestamp(milliseconds: (overflows ? .max : sum) / 1000)
+    }
+
+    public enum CodingKeys: String, CodingKey, CaseIterable {
+        case fetchStart, domainLookup, connect, secureConnection, request, response, `protocol`, reused, proxy, remote,
+            local, tls, requestHeaderBytes, requestBodyBytes, responseHeaderBytes, responseBodyBytes, fetchType
+    }
+
+    public static let wireName = "Exchange"
+    public static func field(_ key: CodingKeys) -> Field {
+        switch key {
+        case .fetchStart: .required(.time, "When the request was handed to the network side.")
+        case .domainLookup:
+            .optional(
+                .object(PeriodView.self),
+                "The lookup of the host's or proxy's name, if a connection was made: next to nothing for an address.")
+        case .connect:
+            .optional(
+                .object(PeriodView.self),
+                "The making of the connection, if one was made or tried; libcurl 7.88 counts a TLS handshake that fails to it."
+            )
+        case .secureConnection:
+            .optional(.object(PeriodView.self), "The agreement on TLS (sftp: SSH), with a proxy's tunnel before it.")
+        case .request:
+            .optional(
+                .object(PeriodView.self),
+                "The sending. It ends when the last byte was handed to the system. ftp, sftp: the commands before the file."
+            )
+        case .response: .optional(.object(PeriodView.self), "From the answer's first byte to its end.")
+        case .protocol:
+            .optional(
+                .choice(ExchangeMetrics.TransferProtocol.allCases.map(\.rawValue)),
+                "The protocol that the server answered in.")
+        case .reused: .required(.boolean, "The request went over a connection that had served another.")
+        case .proxy: .optional(.string, "Host and port of the proxy, without credentials.")
+        case .remote:
+            .optional(.string, "Address and port at the other end: the proxy's, if there is one. IPv6 in brackets.")
+        case .local: .optional(.string, "Address and port at this end.")
+        case .tls: .optional(.object(TLSView.self), "What TLS agreed on.")
+        case .requestHeaderBytes: .required(.byteCount, "Request line and fields; in HTTP/2 as HTTP/1 writes them.")
+        case .requestBodyBytes: .required(.byteCount, "Bytes of the request's body that were sent.")
+        case .responseHeaderBytes:
+            .required(
+                .byteCount, "Status line, fields and trailers, interim answers too; in HTTP/2 as HTTP/1 writes them.")
+        case .responseBodyBytes: .required(.byteCount, "Bytes of the answer's body that arrived, before decoding.")
+        case .fetchType: .required(.oneOf(FetchType.self), "Where the answer came from.")
+        }
+    }
+}
+
+/// Where an answer comes from.
+public enum FetchType: String, Word {
+    case networkLoad
+}
+
+/// A stretch of time.
+public struct PeriodView: WireObject, Hashable {
+    public var start: Timestamp
+    public var end: Timestamp
+
+    public init(start: Timestamp, end: Timestamp) {
+        self.start = start
+        self.end = end
+    }
+
+    public enum CodingKeys: String, CodingKey, CaseIterable {
+        case start, end
+    }
+
+    public static let wireName = "Period"
+    public static func field(_ key: CodingKeys) -> Field {
+        switch key {
+        case .start: .required(.time, "When it began.")
+        case .end: .required(.time, "When it ended, or when the exchange did.")
+        }
+    }
+}
+
+/// TLS of a connection.
+public struct TLSView: WireObject, Hashable {
+    public var version: String
+    public var cipher: String
+
+    public init(version: String, cipher: String) {
+        self.version = version
+        self.cipher = cipher
+    }
+
+    public enum CodingKeys: String, CodingKey, CaseIterable {
+        case version, cipher
+    }
+
+    public static let wireName = "TLS"
+    public static func field(_ key: CodingKeys) -> Field {
+        switch key {
+        case .version: .required(.string, "As OpenSSL names it: `TLSv1.3`.")
+        case .cipher: .required(.string, "Likewise: `TLS_AES_256_GCM_SHA384`.")
+        }
+    }
+}

@@ -1,0 +1,19 @@
+import TransferModel
+
+extension StoreSnapshot {
+    /// What the exchanges of the task's earlier runs took; empty if nothing is stored that can be read.
+    package func metrics(of id: TaskID) throws -> TaskMetrics { try storedMetrics(of: id)?.metrics ?? TaskMetrics() }
+
+    func storedMetrics(of id: TaskID) throws -> StoredMetrics? {
+        try rows("SELECT metrics FROM task WHERE id = ?", id.rawValue).next()
+            .flatMap { $0[0] as [UInt8]? }.map { StoredMetrics(bytes: $0) }
+    }
+}
+
+extension StoreTransaction {
+    /// Appends what a run's exchanges took, if its end is stored apart from it.
+    package func add(_ metrics: StoredMetrics, to id: TaskID) throws {
+        let all = metrics.appended(to: try storedMetrics(of: id))
+        try execute("UPDATE task SET metrics = ? WHERE id = ?", all.bytes, id.rawValue)
+    }
+}

@@ -1,0 +1,6 @@
+/// What the exchanges of a task took. Frozen: a change of the schema is a further migration, never an edit of this text.
+enum Migration0022 {
+    static let identifier = "0022"
+
+    static let sql = "ALTER TABLE task ADD COLUMN metrics BLOB;"
+}

@@ -1,0 +1,31 @@
+import TransferModel
+import TransferStore
+
+/// Holds what the store keeps of exchanges against those that there were: each once, in order, with its own task.
+struct MetricsChecker {
+    /// The task of each exchange, by its number, which is its entry's time.
+    private var tasks: [TaskID] = []
+
+    /// An exchange is over.
+    /// - Returns: its number.
+    mutating func add(_ task: TaskID) -> Int64 {
+        tasks.append(task)
+        return Int64(tasks.count - 1)
+    }
+
+    /// Those of attempts that died with a daemon are lost.
+    func check(_ task: TaskID, _ snapshot: StoreSnapshot) throws {
+        let metrics = try snapshot.metrics(of: task)
+        let numbers = metrics.entries.map(\.fetchStart)
+        for number in numbers where tasks[Int(number)] != task {
+            throw Violation("task \(task) has the metrics of an exchange of task \(tasks[Int(number)])")
+        }
+        for (number, next) in zip(numbers, numbers.dropFirst()) where next <= number {
+            throw Violation("task \(task) has the metrics of an exchange twice, or in another order")
+        }
+        let count = tasks.count { $0 == task }
+        if numbers.count + metrics.dropped > count {
+            throw Violation("task \(task) has more metrics than the \(count) exchanges that there were")
+        }
+    }
+}
