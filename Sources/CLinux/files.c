@@ -14,7 +14,6 @@
 #include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <unistd.h>
-#include <zlib.h>
 
 int dld_syncfs(int descriptor) { return syncfs(descriptor); }
 
@@ -107,51 +106,4 @@ int dld_route_drain(int descriptor) {
             return -1;
         }
     }
-}
-
-struct dld_inflater {
-    z_stream stream;
-};
-
-dld_inflater *dld_inflater_create(int is_gzip, const uint8_t *first, size_t first_length) {
-    dld_inflater *inflater = calloc(1, sizeof *inflater);
-    if (inflater == NULL) return NULL;
-    // RFC 1950: low nibble of the first byte is 8 and the two bytes are a multiple of 31.
-    int is_zlib = first_length >= 2 && (first[0] & 0x0f) == 8 && ((first[0] << 8) | first[1]) % 31 == 0;
-    int window = is_gzip ? 15 + 16 : is_zlib ? 15 : -15;
-    if (inflateInit2(&inflater->stream, window) != Z_OK) {
-        free(inflater);
-        return NULL;
-    }
-    return inflater;
-}
-
-int dld_inflater_step(dld_inflater *inflater, const uint8_t *input, size_t *input_length, uint8_t *output,
-                      size_t *output_length) {
-    z_stream *stream = &inflater->stream;
-    size_t in = *input_length, out = *output_length;
-    stream->next_in = (Bytef *)input;
-    stream->avail_in = (uInt)in;
-    stream->next_out = output;
-    stream->avail_out = (uInt)out;
-    int result = inflate(stream, Z_NO_FLUSH);
-    *input_length = in - stream->avail_in;
-    *output_length = out - stream->avail_out;
-    switch (result) {
-    case Z_OK:
-    case Z_BUF_ERROR: return DLD_INFLATE_MORE;
-    case Z_STREAM_END: return DLD_INFLATE_END;
-    case Z_MEM_ERROR: return DLD_INFLATE_MEMORY;
-    default: return DLD_INFLATE_BAD;
-    }
-}
-
-int dld_inflater_reset(dld_inflater *inflater) {
-    return inflateReset(&inflater->stream) == Z_OK ? DLD_INFLATE_MORE : DLD_INFLATE_BAD;
-}
-
-void dld_inflater_destroy(dld_inflater *inflater) {
-    if (inflater == NULL) return;
-    inflateEnd(&inflater->stream);
-    free(inflater);
 }

@@ -3,81 +3,175 @@ import Glibc
 import TransferCore
 import TransferModel
 
-/// Undoes the codings of a body that came coded in spite of `Accept-Encoding: identity`.
+/// Undoes the content codings of a body: of a download's at its delivery, of a data task's answer once all of it is there.
+///
+/// The errors of both: `http.protocol` if the body is not of that coding (retryable), if it is a bomb
+/// (`ContentCodingRules.mostDecoded`), or if this machine lacks the coding's library; `integrity.length` if the coded
+/// data ends early.
 package struct ContentDecoding: Sendable {
     /// The outermost first.
     package let codings: [ContentCodingRules.Undoable]
 
     package init(_ codings: [ContentCodingRules.Undoable]) { self.codings = codings }
 
+    /// The codings that this machine can undo, in the order in which they are asked for.
+    package static let possible = ContentCodingRules.Undoable.allCases.filter { dld_can_decode($0.number) != 0 }
+
     /// Decodes `coded` into `plain`, which is truncated first. Blocks; run it in a `BlockingPool`.
     /// - Returns: bytes written.
-    /// - Throws: `integrity.length` if the coded data ends early, `http.protocol` if it is not of that coding,
-    ///   `cancelled`, `disk.*`. If the file system has no room, `plain` is emptied at once, and the error's details say how
-    ///   much is needed (`neededMember`).
+    /// - Throws: as above; `cancelled`, `disk.*`. If the file system has no room, `plain` is emptied at once, and the
+    ///   error's details say how much is needed (`neededMember`).
     package func decode(
         coded: Int32, into plain: Int32, path: String, isCancelled: @escaping () -> Bool = { false }
     ) throws(TransferError) -> ByteCount {
         if ftruncate(plain, 0) != 0 { throw .destination(errno: errno, "write", path) }
-        let layers = DecodingLayers(codings, into: DecodedSink(file: plain, path: path, isCancelled: isCancelled))
+        guard let size = status(of: coded)?.st_size else { throw .destination(errno: errno, "look at", path) }
+        let sink = DecodedFile(plain, path: path, isCancelled: isCancelled)
+        let layers = DecodingLayers(codings, of: ByteCount(Int64(size))) { (bytes) throws(TransferError) in
+            try sink.write(bytes)
+        }
         try readAll(of: coded, path: path, isCancelled: isCancelled) { (bytes) throws(TransferError) in
             try layers.take(bytes)
         }
-        guard layers.isComplete else {
-            throw TransferError(.integrityLength, "The coded body ends before its end mark.")
+        try layers.end()
+        if let refusal = sink.refusal { throw refusal }
+        return sink.written
+    }
+
+    /// Decodes a body in memory.
+    /// - Returns: nil if it is longer than `limit`.
+    /// - Throws: as above.
+    package func decode(_ coded: [UInt8], atMost limit: ByteCount) throws(TransferError) -> [UInt8]? {
+        let sink = DecodedBytes(atMost: limit)
+        let layers = DecodingLayers(codings, of: ByteCount(Int64(coded.count))) { (bytes) throws(TransferError) in
+            try sink.take(bytes)
         }
-        if let refusal = layers.sink.refusal { throw refusal }
-        return layers.sink.written
+        do throws(TransferError) {
+            try coded.span.withUnsafeBytes { (bytes) throws(TransferError) in try layers.take(bytes) }
+            try layers.end()
+        } catch {
+            if sink.isOver { return nil }
+            throw error
+        }
+        return sink.bytes
     }
 
     /// Member of an error's details: bytes that must be free before another attempt at the decoding makes sense.
     package static let neededMember = "unfolded"
 }
 
-/// What one layer decodes goes to the next at once: of content that was packed twice nothing lies anywhere but the end.
-private final class DecodingLayers {
-    private let codings: [ContentCodingRules.Undoable]
-    private var inflaters: [Inflater] = []
-    private(set) var sink: DecodedSink
-
-    init(_ codings: [ContentCodingRules.Undoable], into sink: DecodedSink) {
-        self.codings = codings
-        self.sink = sink
+extension ContentCodingRules.Undoable {
+    /// As CLinux counts them.
+    fileprivate var number: Int32 {
+        switch self {
+        case .gzip: Int32(DLD_CODING_GZIP)
+        case .deflate: Int32(DLD_CODING_DEFLATE)
+        case .br: Int32(DLD_CODING_BROTLI)
+        case .zstd: Int32(DLD_CODING_ZSTD)
+        }
     }
 
-    var isComplete: Bool { inflaters.count == codings.count && inflaters.allSatisfy(\.isComplete) }
-
-    /// - Parameter layer: counted from the outermost.
-    func take(_ bytes: UnsafeRawBufferPointer, at layer: Int = 0) throws(TransferError) {
-        guard layer < codings.count else { return try sink.write(bytes) }
-        if inflaters.count == layer {
-            inflaters.append(try Inflater(isGzip: codings[layer] == .gzip, first: bytes))
-        }
-        try inflaters[layer].decode(bytes) { (decoded) throws(TransferError) in
-            try take(decoded, at: layer + 1)
+    fileprivate var library: String {
+        switch self {
+        case .gzip, .deflate: "zlib"
+        case .br: "libbrotlidec"
+        case .zstd: "libzstd"
         }
     }
 }
 
-private struct DecodedSink {
-    let file: Int32
-    let path: String
+/// What one layer decodes goes to the next at once: of content that was packed twice nothing lies anywhere but the end.
+private final class DecodingLayers {
+    typealias Sink = (UnsafeRawBufferPointer) throws(TransferError) -> Void
+
+    private let codings: [ContentCodingRules.Undoable]
+    private let coded: ByteCount
+    private let most: ByteCount
+    private let sink: Sink
+    private var decoders: [Decoder] = []
+    /// Bytes that each layer gave.
+    private var given: [ByteCount]
+    private var isEmpty = true
+
+    /// - Parameter coded: bytes of the whole coded body.
+    init(_ codings: [ContentCodingRules.Undoable], of coded: ByteCount, into sink: @escaping Sink) {
+        self.codings = codings
+        self.coded = coded
+        self.sink = sink
+        most = ContentCodingRules.mostDecoded(of: coded)
+        given = Array(repeating: .zero, count: codings.count)
+    }
+
+    func take(_ bytes: UnsafeRawBufferPointer) throws(TransferError) {
+        isEmpty = isEmpty && bytes.isEmpty
+        if !bytes.isEmpty { try take(bytes, at: 0) }
+    }
+
+    /// A body without a byte is empty in any coding: servers say one of answers that have none.
+    func end() throws(TransferError) {
+        guard isEmpty || decoders.count == codings.count && decoders.allSatisfy(\.isComplete) else {
+            throw TransferError(.integrityLength, "The coded body ends before its end mark.")
+        }
+    }
+
+    /// - Parameter layer: counted from the outermost.
+    private func take(_ bytes: UnsafeRawBufferPointer, at layer: Int) throws(TransferError) {
+        guard layer < codings.count else { return try sink(bytes) }
+        if decoders.count == layer { decoders.append(try Decoder(codings[layer], first: bytes)) }
+        try decoders[layer].decode(bytes) { (decoded) throws(TransferError) in
+            given[layer] += ByteCount(Int64(decoded.count))
+            guard given[layer] <= most else { throw bomb }
+            try take(decoded, at: layer + 1)
+        }
+    }
+
+    private var bomb: TransferError {
+        let names = codings.map(\.rawValue).reversed().joined(separator: ", ")
+        return TransferError(
+            .httpProtocol,
+            "The body, coded with \(names), has more than \(most) bytes in \(coded) and was taken for a decompression "
+                + "bomb. If it is none, keep it coded: give the file the ending of its coding, such as .gz.",
+            retryable: false, details: ["coded": .integer(coded.rawValue), "limit": .integer(most.rawValue)])
+    }
+}
+
+/// Collects what is decoded.
+private final class DecodedBytes {
+    private let limit: Int
+    private(set) var bytes: [UInt8] = []
+    private(set) var isOver = false
+
+    init(atMost limit: ByteCount) { self.limit = Int(clamping: limit.rawValue) }
+
+    func take(_ more: UnsafeRawBufferPointer) throws(TransferError) {
+        guard more.count <= limit - bytes.count else {
+            isOver = true
+            throw TransferError(.tooLarge, "The decoded body is longer than \(limit) bytes.")
+        }
+        bytes.append(contentsOf: more)
+    }
+}
+
+/// Writes what is decoded.
+private final class DecodedFile {
+    private let file: Int32
+    private let path: String
     /// A few bytes may become very many: the one who waits for them may have had enough.
-    let isCancelled: () -> Bool
-    var written: ByteCount = 0
+    private let isCancelled: () -> Bool
+    private(set) var written: ByteCount = 0
     /// The room ended, and after how many bytes: what follows is only counted.
     private var full: (errno: Int32, at: ByteCount)?
 
     /// What is counted beyond the room: some tens of seconds of work.
     private static let longestCount = ByteCount(64 << 30)
 
-    init(file: Int32, path: String, isCancelled: @escaping () -> Bool) {
+    init(_ file: Int32, path: String, isCancelled: @escaping () -> Bool) {
         self.file = file
         self.path = path
         self.isCancelled = isCancelled
     }
 
-    mutating func write(_ bytes: UnsafeRawBufferPointer) throws(TransferError) {
+    func write(_ bytes: UnsafeRawBufferPointer) throws(TransferError) {
         if isCancelled() { throw TransferError(.cancelled, "The decoding was stopped.") }
         var rest = bytes
         while !rest.isEmpty {
@@ -110,55 +204,79 @@ private struct DecodedSink {
     }
 }
 
-/// zlib's inflate over a stream of buffers (RFC 1950, 1951, 1952).
-private final class Inflater {
+/// One coding's library over a stream of buffers.
+private final class Decoder {
     private let state: OpaquePointer
-    private let isGzip: Bool
-    /// The end mark was read. Zeros may follow (padding), and further members where it is gzip.
+    private let coding: ContentCodingRules.Undoable
+    private let output: UnsafeMutableRawBufferPointer
+    /// The end mark was read. Zeros may follow (padding), and further gzip members or zstd frames.
     private(set) var isComplete = false
 
-    init(isGzip: Bool, first: UnsafeRawBufferPointer) throws(TransferError) {
-        self.isGzip = isGzip
-        let start = first.bindMemory(to: UInt8.self)
-        guard let state = dld_inflater_create(isGzip ? 1 : 0, start.baseAddress, start.count) else {
-            throw TransferError(.internal, "No memory to decode the body.")
+    init(_ coding: ContentCodingRules.Undoable, first: UnsafeRawBufferPointer) throws(TransferError) {
+        guard dld_can_decode(coding.number) != 0 else {
+            throw TransferError(
+                .httpProtocol,
+                "The body is coded with \(coding.rawValue), and \(coding.library) is not installed here. Install it, or give "
+                    + "the file the ending of its coding to keep it coded.", retryable: false)
         }
+        let start = first.bindMemory(to: UInt8.self)
+        guard let state = dld_decoder_create(coding.number, start.baseAddress, start.count) else {
+            throw Self.noMemory
+        }
+        self.coding = coding
         self.state = state
+        output = .allocate(byteCount: 1 << 18, alignment: 16)
     }
 
-    deinit { dld_inflater_destroy(state) }
+    deinit {
+        dld_decoder_destroy(state)
+        output.deallocate()
+    }
 
     func decode(
         _ bytes: UnsafeRawBufferPointer, _ sink: (UnsafeRawBufferPointer) throws(TransferError) -> Void
     ) throws(TransferError) {
-        let capacity = 1 << 18
-        let output = UnsafeMutableRawBufferPointer.allocate(byteCount: capacity, alignment: 16)
-        defer { output.deallocate() }
         var rest = bytes
         while true {
             if isComplete, try !beginMember(rest) { return }
             var used = rest.count
-            var produced = capacity
-            let result = dld_inflater_step(
+            var produced = output.count
+            let result = dld_decoder_step(
                 state, rest.bindMemory(to: UInt8.self).baseAddress, &used,
                 output.bindMemory(to: UInt8.self).baseAddress, &produced)
             if produced > 0 { try sink(UnsafeRawBufferPointer(rebasing: output[..<produced])) }
             rest = UnsafeRawBufferPointer(rebasing: rest[used...])
             switch Int(result) {
-            case DLD_INFLATE_END: isComplete = true
-            case DLD_INFLATE_MORE: if rest.isEmpty, produced < capacity { return }
-            default: throw TransferError(.httpProtocol, "The body is not of the coding that the server said.")
+            case DLD_DECODE_END: isComplete = true
+            case DLD_DECODE_MORE where rest.isEmpty && produced < output.count: return
+            case DLD_DECODE_MORE where used > 0 || produced > 0: continue
+            case DLD_DECODE_MEMORY: throw Self.noMemory
+            default:
+                throw TransferError(
+                    .httpProtocol, "The body is not of the coding that the server said (\(coding.rawValue)).",
+                    retryable: true)
             }
         }
     }
 
-    /// True if another gzip member begins; anything else after the end mark is ignored, as gzip(1) does.
+    /// True if another member or frame begins; anything else after the end mark is ignored, as gzip(1) does.
     private func beginMember(_ rest: UnsafeRawBufferPointer) throws(TransferError) -> Bool {
-        guard isGzip, let first = rest.first, first == 0x1f else { return false }
-        guard dld_inflater_reset(state) == Int32(DLD_INFLATE_MORE) else {
+        guard let first = rest.first, begins(first) else { return false }
+        guard dld_decoder_reset(state) == Int32(DLD_DECODE_MORE) else {
             throw TransferError(.internal, "The decoder could not be reset.")
         }
         isComplete = false
         return true
     }
+
+    /// Whether a member (RFC 1952 section 2.3.1) or a frame (RFC 8878 section 3.1) may begin so.
+    private func begins(_ byte: UInt8) -> Bool {
+        switch coding {
+        case .gzip: byte == 0x1f
+        case .zstd: byte == 0x28 || (0x50...0x5f).contains(byte)
+        case .deflate, .br: false
+        }
+    }
+
+    private static var noMemory: TransferError { TransferError(.internal, "No memory to decode the body.") }
 }

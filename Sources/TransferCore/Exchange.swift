@@ -28,6 +28,9 @@ package struct Exchange: Sendable {
     package var responseLimit: ByteCount = .kibibytes(64)
     /// `request`: end the exchange as `finished`, with `isBodyTruncated`, as soon as the answer is over its limit.
     package var stopsAtResponseLimit = false
+    /// `request`: the answer's body is wanted without its content codings; whoever performs the exchange undoes them
+    /// (`AnswerBody`).
+    package var decodesBody = false
     /// Ask the server with `Expect: 100-continue` before the body is sent, however small it is; large ones are asked for
     /// anyway (`ExpectationRules`). A 417 is answered by sending again without.
     package var expectsContinue = false

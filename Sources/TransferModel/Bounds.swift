@@ -30,6 +30,13 @@ package enum Bounds {
     /// `match` of `task.list`.
     package static let match = 4096
 
+    // MARK: Bodies
+
+    /// A decoded body may be so many times as long as the coded one; deflate reaches 1,032, brotli and zstd some millions.
+    package static let decodedRatio: Int64 = 200
+    /// Bytes that a decoded body may have whatever the ratio.
+    package static let decodedAlways: Int64 = 8 << 20
+
     // MARK: Numbers of things
 
     /// Apache's LimitRequestFields; others bound the bytes alone.

@@ -88,7 +88,7 @@ public enum Feature: String, CaseIterable, Sendable {
     case download, resume, resumeData, segments, mirrors, pieces, checksum, events, durableSubscribers, launchEvents,
         schedule,
         rateLimits, priorities, proxies, clientCertificates, netrc, relaxed, waitsForConnectivity,
-        acceptsAnyStatus, resumableFailures, wholeHeads, taskSecrets, metrics
+        acceptsAnyStatus, resumableFailures, wholeHeads, taskSecrets, metrics, contentCodings
     case decisionsChallenge = "decisions.challenge"
     case sessionsBackground = "sessions.background"
     case http, https, http2, ftp, ftps, sftp, file, data

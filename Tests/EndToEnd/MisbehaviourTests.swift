@@ -146,7 +146,7 @@ extension EndToEnd.Downloading {
             let small = Resource(Content(seed: 8, size: 300), etag: "\"small\"")
             let folder: JSONValue = ["directory": .string(scene.folder.path)]
             for (resource, size) in [(coded, "large"), (small, "small")] {
-                for (coding, ending) in [("br", "br"), ("zstd", "zst"), ("gzip, br", "gz.br")] {
+                for (coding, ending) in [("compress", "Z"), ("lz4", "lz4"), ("gzip, lz4", "gz.lz4")] {
                     let path = "/\(size)-\(ending).html"
                     scene.origin.serve(path, .coded(resource, coding))
                     let named = try await scene.add(path, to: "\(size)-\(ending)-named.html")
@@ -229,10 +229,7 @@ extension EndToEnd.Downloading {
         }
 
         private func gzipped(_ content: Content) async throws -> Content {
-            let folder = try TemporaryFolder()
-            try Files.write(folder.file("plain"), content.bytes)
-            try await Program.require(["gzip", "-n", folder.file("plain")])
-            return Content(bytes: try Files.read(folder.file("plain.gz")))
+            Content(bytes: try await Packing.pack(content.bytes, "gzip"))
         }
 
         @Test(.timeLimit(.minutes(1)))

@@ -18,6 +18,19 @@ struct ContentDecodingTests {
         0x11, 0, 0, 0,
     ]
     private static let raw = Array(gzip[10..<20])
+    /// Of the same text: `brotli`, `zstd`.
+    private static let brotli: [UInt8] = [
+        0xa1, 0x80, 0, 0xc0, 0x6f, 0xa4, 0x74, 0xf3, 0x26, 0xaa, 0x32, 0xb4, 0x64, 0x03, 0x79, 0x0b, 0x78, 0xe2, 0,
+        0xe3, 0,
+    ]
+    private static let zstd: [UInt8] = [
+        0x28, 0xb5, 0x2f, 0xfd, 0x24, 0x11, 0x65, 0, 0, 0x30, 0x68, 0x65, 0x6c, 0x6c, 0x6f, 0x20, 1, 0, 0x31, 0x4a,
+        0x11,
+        0xa2, 0xed, 0x1e, 0x0c,
+    ]
+    private static let samples: [(ContentCodingRules.Undoable, [UInt8])] = [
+        (.gzip, gzip), (.deflate, raw), (.br, brotli), (.zstd, zstd),
+    ]
 
     private func decode(_ codings: [ContentCodingRules.Undoable], _ bytes: [UInt8]) throws -> String {
         try Files.write(fixture.temporary.file("coded"), bytes)
@@ -42,18 +55,124 @@ struct ContentDecodingTests {
         #expect(try decode([.deflate], [0x78, 0x9c] + Self.raw + adler) == "hello hello hello")
     }
 
-    @Test func anEarlyEndIsNoticed() throws {
-        for length in [1, 10, 15, Self.gzip.count - 1] {
-            #expect(code { _ = try decode([.gzip], Array(Self.gzip[..<length])) } == .integrityLength)
+    @Test(arguments: samples) func eachCodingIsDecodedInOnePieceAndInMany(
+        coding: ContentCodingRules.Undoable, coded: [UInt8]
+    ) async throws {
+        #expect(ContentDecoding.possible.contains(coding))
+        #expect(try decode([coding], coded) == "hello hello hello")
+        #expect(try ContentDecoding([coding]).decode(coded, atMost: 17) == Array("hello hello hello".utf8))
+        // Longer than a buffer on either side.
+        let plain = Packing.text(3 << 20)
+        let long = try await Packing.pack(plain, coding.rawValue)
+        #expect(try ContentDecoding([coding]).decode(long, atMost: .mebibytes(3)).map { identical($0, plain) } == true)
+        #expect(identical(Array(try decode([coding], long).utf8), plain))
+    }
+
+    @Test(arguments: samples) func anEarlyEndIsNoticed(coding: ContentCodingRules.Undoable, coded: [UInt8]) {
+        for length in 1..<coded.count {
+            #expect(
+                code { _ = try decode([coding], Array(coded[..<length])) } == .integrityLength, "\(coding) \(length)")
+            #expect(
+                code { _ = try ContentDecoding([coding]).decode(Array(coded[..<length]), atMost: 99) }
+                    == .integrityLength)
         }
-        #expect(code { _ = try decode([.gzip], []) } == .integrityLength)
+    }
+
+    /// Servers say a coding of answers that have no body.
+    @Test(arguments: samples) func anEmptyBodyIsEmpty(coding: ContentCodingRules.Undoable, _: [UInt8]) throws {
+        #expect(try decode([coding], []) == "")
+        #expect(try ContentDecoding([coding]).decode([], atMost: 0) == [])
+    }
+
+    /// As gzip(1), with everything that may not continue it.
+    @Test(arguments: samples) func whatFollowsTheEndMarkIsIgnored(
+        coding: ContentCodingRules.Undoable, coded: [UInt8]
+    ) throws {
+        for rest in ["\0\0\0", "and so on"] {
+            #expect(try decode([coding], coded + Array(rest.utf8)) == "hello hello hello")
+        }
+    }
+
+    @Test func zstdIsDecodedFrameAfterFrame() throws {
+        #expect(try decode([.zstd], Self.zstd + Self.zstd) == "hello hello hellohello hello hello")
+        // A skippable frame of three bytes.
+        let skipped: [UInt8] = [0x51, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3]
+        #expect(try decode([.zstd], Self.zstd + skipped + Self.zstd) == "hello hello hellohello hello hello")
+        #expect(code { _ = try decode([.zstd], Self.zstd + Self.zstd.dropLast()) } == .integrityLength)
     }
 
     @Test func damageIsNoticed() throws {
-        var damaged = Self.gzip
-        damaged[22] ^= 0xff
-        #expect(code { _ = try decode([.gzip], damaged) } == .httpProtocol)
-        #expect(code { _ = try decode([.gzip], Array("plain text".utf8)) } == .httpProtocol)
+        for (coding, coded, place) in [
+            (ContentCodingRules.Undoable.gzip, Self.gzip, 22), (.zstd, Self.zstd, 23), (.br, Self.brotli, 4),
+            (.deflate, Self.raw, 0),
+        ] {
+            var damaged = coded
+            damaged[place] ^= 0xff
+            let found = error { _ = try ContentDecoding([coding]).decode(damaged, atMost: 99) }
+            #expect(found?.code == .httpProtocol && found?.retryable == true, "\(coding): \(String(describing: found))")
+        }
+        for coding in [ContentCodingRules.Undoable.gzip, .zstd] {
+            #expect(code { _ = try decode([coding], Array("plain text".utf8)) } == .httpProtocol)
+        }
+    }
+
+    /// RFC 9659: whoever decodes needs no more than 8 MiB for a window.
+    @Test func aLargerWindowThanZstdMayHaveIsRefused() async throws {
+        try Files.write(fixture.temporary.file("long"), Packing.text(20 << 20))
+        try await Program.require(["zstd", "-q", "-1", "--long=24", fixture.temporary.file("long")])
+        let long = try Files.read(fixture.temporary.file("long.zst"))
+        #expect(code { _ = try ContentDecoding([.zstd]).decode(long, atMost: .mebibytes(99)) } == .httpProtocol)
+    }
+
+    @Test func whatIsLongerThanItMayBeIsNotKept() throws {
+        #expect(try ContentDecoding([.gzip]).decode(Self.gzip, atMost: 16) == nil)
+    }
+
+    // MARK: Bombs
+
+    private func error(_ body: () throws -> Void) -> TransferError? {
+        do {
+            try body()
+            return nil
+        } catch {
+            return error as? TransferError
+        }
+    }
+
+    @Test(arguments: ["gzip", "deflate", "br", "zstd", "gzip, gzip", "br, gzip", "gzip, zstd"])
+    func aBombEndsAtTheRatio(codings: String) async throws {
+        let bomb = try await Packing.pack([UInt8](repeating: 0, count: 64 << 20), codings)
+        let undone = try #require(ContentCodingRules.undoingAll(codings))
+        try Files.write(fixture.temporary.file("coded"), bomb)
+        let coded = Descriptor(open(fixture.temporary.file("coded"), O_RDONLY))
+        let plain = Descriptor(open(fixture.temporary.file("plain"), O_RDWR | O_CREAT, 0o600))
+        let most = ContentCodingRules.mostDecoded(of: ByteCount(Int64(bomb.count)))
+        let found = error {
+            _ = try ContentDecoding(undone).decode(coded: coded.rawValue, into: plain.rawValue, path: "plain")
+        }
+        #expect(found?.code == .httpProtocol && found?.retryable == false)
+        #expect(found?.message.contains("more than \(most) bytes in \(bomb.count)") == true, "\(found?.message ?? "")")
+        #expect(status(of: plain.rawValue).map { Int64($0.st_size) <= most.rawValue } == true)
+        let inMemory = error { _ = try ContentDecoding(undone).decode(bomb, atMost: .mebibytes(16)) }
+        #expect(inMemory?.code == .httpProtocol && inMemory?.retryable == false)
+    }
+
+    /// What a layer in the middle gives lies nowhere, but costs its time.
+    @Test func aBombThatIsSmallInTheEndIsOneToo() async throws {
+        // Empty gzip members: 64 MiB that decode to nothing.
+        let empty = try await Packing.pack([], "gzip")
+        var members: [UInt8] = []
+        while members.count < 64 << 20 { members += members.isEmpty ? empty : members }
+        let coded = try await Packing.pack(members, "zstd")
+        #expect(code { _ = try ContentDecoding([.zstd, .gzip]).decode(coded, atMost: 99) } == .httpProtocol)
+    }
+
+    /// Zeros at the front of what is no bomb as a whole.
+    @Test func theRatioIsThatOfTheWhole() async throws {
+        let plain = [UInt8](repeating: 0, count: 12 << 20) + Packing.text(1 << 20)
+        let coded = try await Packing.pack(plain, "zstd")
+        let decoded = try ContentDecoding([.zstd]).decode(coded, atMost: .mebibytes(13))
+        #expect(decoded.map { identical($0, plain) } == true)
     }
 
     @Test func layersAreDecodedOneAfterTheOther() async throws {
@@ -66,6 +185,8 @@ struct ContentDecodingTests {
         #expect(code { _ = try decode([.gzip, .gzip], cut) } == .integrityLength)
         let none = try await packed([])
         #expect(code { _ = try decode([.gzip, .gzip], none) } == .integrityLength)
+        #expect(try decode([.gzip, .br], try await packed(Self.brotli)) == "hello hello hello")
+        #expect(try decode([.gzip, .zstd], try await packed(Self.zstd)) == "hello hello hello")
     }
 
     /// A few bytes may become very many.
@@ -88,11 +209,5 @@ struct ContentDecodingTests {
         #expect(try decode([], Array("as it is".utf8)) == "as it is")
     }
 
-    private func packed(_ bytes: [UInt8]) async throws -> [UInt8] {
-        let path = fixture.temporary.file("to pack")
-        try Files.write(path, bytes)
-        let (status, output) = try await Program.run(["gzip", "-nf", path])
-        #expect(status == 0, "\(output)")
-        return try Files.read(path + ".gz")
-    }
+    private func packed(_ bytes: [UInt8]) async throws -> [UInt8] { try await Packing.pack(bytes, "gzip") }
 }

@@ -3,6 +3,7 @@
 
 // What Swift's Glibc module lacks. One header per concern; `_GNU_SOURCE` is defined in the .c files only.
 
+#include "dld_codings.h"
 #include "dld_crc32c.h"
 #include "dld_disk.h"
 #include "dld_events.h"

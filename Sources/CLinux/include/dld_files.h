@@ -1,5 +1,5 @@
 // What file delivery and the monitors need of Linux beyond the Glibc module: syncfs(2), what
-// posix_spawn has that glibc hides without _GNU_SOURCE, a route netlink(7) socket, and zlib's inflate.
+// posix_spawn has that glibc hides without _GNU_SOURCE, and a route netlink(7) socket.
 #ifndef DLD_FILES_H
 #define DLD_FILES_H
 
@@ -34,17 +34,5 @@ int dld_pipe(int *reader, int *writer);
 int dld_route_socket(void);
 // Drops everything that waits on the socket: 1 if there was something, 0 if not, -1 and errno on failure.
 int dld_route_drain(int descriptor);
-
-// Streaming decoder of gzip (all members) or deflate (zlib, or raw as some servers send it).
-typedef struct dld_inflater dld_inflater;
-enum { DLD_INFLATE_MORE = 0, DLD_INFLATE_END = 1, DLD_INFLATE_BAD = -1, DLD_INFLATE_MEMORY = -2 };
-// `first` are the first two coded bytes: they tell zlib from raw deflate. NULL where memory is short.
-dld_inflater *dld_inflater_create(int is_gzip, const uint8_t *first, size_t first_length);
-// Decodes; the two lengths are what there is before the call and what was used after it.
-int dld_inflater_step(dld_inflater *inflater, const uint8_t *input, size_t *input_length, uint8_t *output,
-                      size_t *output_length);
-// Makes ready for a further gzip member.
-int dld_inflater_reset(dld_inflater *inflater);
-void dld_inflater_destroy(dld_inflater *inflater);
 
 #endif

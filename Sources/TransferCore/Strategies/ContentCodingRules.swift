@@ -1,9 +1,12 @@
-/// Decides what becomes of a body that came coded although identity was asked for: codings that are known are undone at
-/// delivery, the name says those that stay. Under a plain name there is plain content.
+import TransferModel
+
+/// Decides what becomes of a coded body (RFC 9110 section 8.4). The answer to a data task is decoded. Of a download that came
+/// coded although identity was asked for, codings that are known are undone at delivery, and the name says those that
+/// stay: under a plain name there is plain content.
 package enum ContentCodingRules {
-    /// A coding that the daemon undoes.
-    package enum Undoable: Sendable, Hashable {
-        case gzip, deflate
+    /// A coding that the daemon undoes, by its name in HTTP; in the order in which they are asked for.
+    package enum Undoable: String, Sendable, Hashable, CaseIterable {
+        case gzip, deflate, br, zstd
     }
 
     /// What is done at delivery.
@@ -34,15 +37,52 @@ package enum ContentCodingRules {
         "identity", "none", "binary", "7bit", "8bit", "utf-8", "utf8", "us-ascii", "ascii", "iso-8859-1", "aws-chunked",
     ]
 
+    /// Media types of files that have a coding's format.
+    private static let ownTypes: [String: Set<String>] = [
+        "gzip": ["application/gzip", "application/x-gzip", "application/x-tgz"],
+        "zstd": ["application/zstd", "application/x-zstd"],
+        "compress": ["application/x-compress"], "bzip2": ["application/x-bzip2", "application/x-bzip"],
+        "xz": ["application/x-xz"],
+    ]
+
     /// Codings in the order in which they were applied; nil if there is none (RFC 9110 section 8.4).
+    ///
+    /// The innermost does not count if the media type names its format: servers say of a `.tar.gz` that it is of type
+    /// `application/gzip` and coded with gzip, and mean one and the same.
     package static func coding(of head: ResponseHead) -> String? {
         let fields = head.values("content-encoding")
         guard !fields.isEmpty else { return nil }
-        let codings = fields.flatMap { $0.split(separator: ",") }.map {
+        var codings = fields.flatMap { $0.split(separator: ",") }.map {
             $0.trimmed.lowercased()
         }
         .filter { !$0.isEmpty && !meaningless.contains($0) }
+        if let innermost = codings.first, let type = MessageFraming.mediaType(head),
+            ownTypes[otherNames[innermost] ?? innermost]?.contains(type) ?? false
+        {
+            codings.removeFirst()
+        }
         return codings.isEmpty ? nil : codings.joined(separator: ", ")
+    }
+
+    /// What a decoded body may have at most, in bytes: what goes beyond is a bomb. Codings that are made to deceive reach a
+    /// ratio of 1,032 (deflate) up to some millions; files that people have seldom reach 100.
+    /// - Parameter coded: bytes of the whole coded body.
+    package static func mostDecoded(of coded: ByteCount) -> ByteCount {
+        let (product, overflows) = coded.rawValue.multipliedReportingOverflow(by: Bounds.decodedRatio)
+        return overflows ? ByteCount(.max) : max(ByteCount(product), ByteCount(Bounds.decodedAlways))
+    }
+
+    /// All codings of a body, the outermost first; nil if one of them cannot be undone, or if there are too many.
+    /// - Parameter coding: what `coding(of:)` gave.
+    package static func undoingAll(_ coding: String) -> [Undoable]? {
+        let codings = layers(coding)
+        guard codings.count <= mostLayers else { return nil }
+        var undone: [Undoable] = []
+        for name in codings.reversed() {
+            guard let coding = undoable(name) else { return nil }
+            undone.append(coding)
+        }
+        return undone
     }
 
     /// - Parameters:
@@ -88,13 +128,7 @@ package enum ContentCodingRules {
         } ?? 0
     }
 
-    private static func undoable(_ coding: String) -> Undoable? {
-        switch coding {
-        case "gzip": .gzip
-        case "deflate": .deflate
-        default: nil
-        }
-    }
+    private static func undoable(_ coding: String) -> Undoable? { Undoable(rawValue: coding) }
 
     /// What a server says may be anything; what is no plain word is not repeated in a name.
     private static func ending(_ coding: String) -> String {

@@ -18,6 +18,8 @@ package struct StrategyRequest: Sendable {
     package var nonce: String?
     /// Longest answer of a data request.
     package var dataLimit = ByteCount(Int64(Bounds.dataAnswer))
+    /// Content codings that can be undone here.
+    package var codings = ContentCodingRules.Undoable.allCases
     /// Every final HTTP answer is what the task is for, whatever its status.
     package var acceptsAnyStatus = false
     /// A 401 or 407 that can be answered with credentials is no answer of the task: a client is asked.

@@ -33,8 +33,10 @@ package struct DataRequest: TransferStrategy {
         exchange.kind = .request
         exchange.method = method
         exchange.headers = headers.filter { $0.name.lowercased() != "expect" }
-        if !headers.contains(where: { $0.name.lowercased() == "accept-encoding" }) {
-            exchange.ownHeaders.append(HeaderField("Accept-Encoding", "identity"))
+        // Who asks for codings wants the body in them.
+        if !headers.contains(where: { $0.isNamed("accept-encoding") }) {
+            exchange.decodesBody = true
+            exchange.ownHeaders.append(HeaderField("Accept-Encoding", Self.codings(request, headers)))
         }
         if let type = request.spec.contentType {
             exchange.headers.removeAll { $0.name.lowercased() == "content-type" }
@@ -64,6 +66,12 @@ package struct DataRequest: TransferStrategy {
         case _ where acceptsAnyStatus && !(asksChallenges && ProtectionSpace.isAskedFor(head)): return answered(outcome)
         default: return .failed(concluded(FailureClassifier.answered(head, now: now), outcome))
         }
+    }
+
+    /// The codings to ask for. A range counts bytes of the coded body, and part of that cannot be decoded.
+    private static func codings(_ request: StrategyRequest, _ headers: [HeaderField]) -> String {
+        guard !headers.contains(where: { $0.isNamed("range") }), !request.codings.isEmpty else { return "identity" }
+        return request.codings.map(\.rawValue).joined(separator: ", ")
     }
 
     private mutating func first() -> Step<UploadResult> {

@@ -4,7 +4,7 @@ import TransferModel
 public enum ReadBody: RPCMethod {
     public static let name = "task.body"
     public static let summary =
-        "The response body of a `data` task, in pieces; it is kept as long as the task."
+        "The response body of a `data` task without its content codings, in pieces; it is kept as long as the task."
     public static let errors: [ErrorCode] = [.taskNotFound, .taskWrongState]
 
     /// Bytes in one answer.

@@ -84,7 +84,11 @@ enum LimitsReference {
         ["`clientToken`", "1 to \(Bounds.name) bytes"],
         ["`timeoutIntervalForRequest`, `timeoutIntervalForResource`", "ten years (\(Int64(Bounds.longestTimeout)) s)"],
         ["`retry.firstDelay`, `retry.longestDelay`", "\(Int64(Bounds.longestDelay)) s"],
-        ["the answer kept for a data task", size(Bounds.dataAnswer)],
+        ["the answer kept for a data task, decoded", size(Bounds.dataAnswer)],
+        [
+            "a body once its content codings are undone",
+            "\(Bounds.decodedRatio) times its coded length, or \(size(Int(Bounds.decodedAlways))) if that is more (`http.protocol`)",
+        ],
     ]
 
     private static let session: [[String]] = [

@@ -17,11 +17,17 @@ extension TaskSpec: WireObject {
                 "`download` to a file (default), `upload` of a file, `data`: a short request whose response is kept.")
         case .url: .optional(.string, "The URL; required unless `resumeData` is given.")
         case .method: .optional(.string, "HTTP method; default: that of the kind and protocol.")
-        case .headers: .optional(HeaderField.wireType, "HTTP header fields as [name, value], in order.")
+        case .headers:
+            .optional(
+                HeaderField.wireType,
+                "HTTP header fields as [name, value], in order. With an Accept-Encoding of their own data tasks get the body as it comes; otherwise they ask for the content codings that dld undoes, and keep the body decoded."
+            )
         case .body: .optional(.object(RequestBody.self), "HTTP request body; for uploads, instead of `source`.")
         case .destination:
             .optional(
-                .object(Destination.self), "Downloads: where the file goes; default: the session's `directory`.")
+                .object(Destination.self),
+                "Downloads: where the file goes; default: the session's `directory`. A body that comes coded (gzip, deflate, br, zstd) is decoded at delivery, unless the name or the media type says that format."
+            )
         case .conflictPolicy:
             .optional(.oneOf(ConflictPolicy.self), "What delivery does if a file already has the name.")
         case .checksum: .optional(.object(Checksum.self), "Digest of the delivered file.")
@@ -296,7 +302,9 @@ extension ResponseInfo: WireObject {
         case .statusText: .optional(.string, "The status in words.")
         case .headers:
             .required(
-                HeaderField.wireType, "[name, value]; repeats are joined with commas, but with `secrets` stay apart.")
+                HeaderField.wireType,
+                "[name, value], as received; repeats are joined with commas, but with `secrets` stay apart. Content-Encoding and Content-Length are of the body before it was decoded."
+            )
         case .headersTruncated:
             .optional(.boolean, "True in lists and events: there are more than 16 KiB of headers; `task.get` has all.")
         case .mimeType: .optional(.string, "Media type without parameters.")

@@ -12,7 +12,6 @@ struct FetchedBody {
 
     /// - Throws: the daemon's refusal; `CommandFailure.local` if it cannot or should not be written.
     func deliver() async throws {
-        try checkCoding()
         let client = try await session.connect()
         if isToFile {
             var whole: [UInt8] = []
@@ -30,7 +29,6 @@ struct FetchedBody {
     /// What a server said with an error status, in the same place; nothing if there was no such answer.
     func deliverOfError() throws {
         guard let response = task.response, isOfError else { return }
-        try checkCoding()
         let bytes = response.body.map(Self.bytes) ?? []
         if isToFile { try write(bytes) } else { try print(bytes, isFirst: true) }
         if response.body?.truncated == true {
@@ -51,18 +49,6 @@ struct FetchedBody {
         let mayBeBinary = output == "-" || !session.console.outputIsTerminal
         if isFirst, !mayBeBinary, isBinary(bytes) { throw refusal }
         session.console.raw(bytes)
-    }
-
-    /// Reports an unrequested content coding: the body is not the content then.
-    /// - Throws: `CommandFailure.local` if such a body would go to a terminal or pipe unasked.
-    private func checkCoding() throws {
-        let codings = RemainingCoding.all(of: task)
-        let isAskedFor = (task.spec.headers ?? []).contains { $0.name.lowercased() == "accept-encoding" }
-        guard !codings.isEmpty, !isAskedFor else { return }
-        let coded = "the server sent the answer coded (\(codings.joined(separator: ", "))), which was not requested"
-        guard output == nil else { return session.console.remark("\(coded); it is written as it came") }
-        throw CommandFailure.local(
-            "\(coded), and dlctl does not undo it; it is kept: dlctl fetch \(task.id) -o FILE writes it as it came")
     }
 
     private func pieces(

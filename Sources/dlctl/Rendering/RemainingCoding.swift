@@ -1,7 +1,7 @@
 import TransferModel
 import TransferRPC
 
-/// Codings that a body still has although identity was asked for: neither this program nor the daemon undoes them.
+/// Codings that a file still has although identity was asked for: the daemon does not undo them.
 enum RemainingCoding {
     /// RFC 9110 section 18.6; other words in that place say nothing of the bytes.
     private static let known: Set<String> = [
@@ -10,10 +10,10 @@ enum RemainingCoding {
     ]
 
     /// Those the daemon undoes when it delivers a file.
-    private static let undone: Set<String> = ["gzip", "x-gzip", "deflate"]
+    private static let undone: Set<String> = ["gzip", "x-gzip", "deflate", "br", "zstd", "x-zstd"]
 
     /// All codings of the answer, the innermost first.
-    static func all(of task: TaskView) -> [String] {
+    private static func all(of task: TaskView) -> [String] {
         (task.response?.headers ?? []).filter { $0.name.lowercased() == "content-encoding" }
             .flatMap { $0.value.split(separator: ",") }
             .map { String($0.filter { $0 != " " && $0 != "\t" }).lowercased() }

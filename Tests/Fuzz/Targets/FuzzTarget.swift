@@ -29,7 +29,7 @@ package struct FuzzTarget: Sendable {
         ChallengeProbe.target,
         HeadProbe.target, URLProbe.target, UploadProbe.target,
         MetalinkProbe.target, ResumeDataProbe.target, PageCursorProbe.target, ConfigurationProbe.target,
-        ListFileProbe.target, StoredMetricsProbe.target,
+        ListFileProbe.target, StoredMetricsProbe.target, CodingProbe.target,
     ]
 }
 

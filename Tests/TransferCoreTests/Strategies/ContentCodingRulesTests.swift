@@ -16,10 +16,12 @@ struct ContentCodingRulesTests {
             ("lz4", "a.lz4", [], "a.lz4"),
             // One of them is the file's own, the other came on the way.
             ("gzip, gzip", "x.tar.gz", [.gzip], "x.tar.gz"), ("br, gzip", "a.br", [.gzip], "a.br"),
+            ("br", "page.html", [.br], "page.html"), ("zstd", "a", [.zstd], "a"), ("x-zstd", "a", [.zstd], "a"),
+            ("br", "a.gz", [.br], "a.gz"), ("gzip, br", "a", [.br, .gzip], "a"), ("gzip, br", "a.gz", [.br], "a.gz"),
             // What is not known is said.
-            ("br", "page.html", [], "page.html.br"), ("zstd", "a", [], "a.zst"), ("compress", "a", [], "a.Z"),
-            ("br", "a.gz", [], "a.gz.br"), ("gzip, br", "a", [], "a.gz.br"), ("br, gzip", "a", [.gzip], "a.br"),
-            ("gzip, br", "a.gz", [], "a.gz.br"), ("br, gzip", "a.gz", [.gzip], "a.gz.br"),
+            ("compress", "a", [], "a.Z"), ("lz4", "page.html", [], "page.html.lz4"), ("lz4", "a.gz", [], "a.gz.lz4"),
+            ("gzip, lz4", "a", [], "a.gz.lz4"), ("lz4, gzip", "a", [.gzip], "a.lz4"),
+            ("gzip, lz4", "a.gz", [], "a.gz.lz4"), ("lz4, br", "a.gz", [.br], "a.gz.lz4"),
             ("something", "a", [], "a.something"), ("../../etc", "a", [], "a.coded"), ("-", "a", [], "a.coded"),
             ("an-endless-name-of-a-coding", "a", [], "a.coded"),
             ("gzip, gzip, gzip, gzip, gzip", "a", [], "a.coded"),
@@ -68,9 +70,43 @@ struct ContentCodingRulesTests {
     @Test(arguments: [
         (nil, ["x.tar.gz"], nil), ("gzip", ["x.tar.gz"], nil), ("gzip", ["x.tar"], "gzip"),
         ("gzip", ["x.tar", "x.tar.gz"], "gzip"), ("gzip", [], "gzip"), ("br", ["page.html.br"], nil),
-        ("br", ["a.gz"], "br"), ("gzip, gzip", ["x.gz"], "gzip, gzip"),
+        ("br", ["a.gz"], "br"), ("zstd", ["a.tzst"], nil), ("gzip, gzip", ["x.gz"], "gzip, gzip"),
     ])
     func onlyWhatTheNameDoesNotSayIsACoding(_ coding: String?, _ names: [String], _ expected: String?) {
         #expect(ContentCodingRules.unstated(coding, names: names) == expected)
+    }
+
+    /// Servers that know a file by its ending say its format twice.
+    @Test(arguments: [
+        ("application/gzip", "gzip", nil), ("application/x-gzip; x=y", "x-gzip", nil),
+        ("Application/GZIP", "gzip, gzip", "gzip"), ("application/gzip", "br", "br"), ("application/zstd", "zstd", nil),
+        ("application/gzip", "br, gzip", "br, gzip"), ("text/html", "gzip", "gzip"),
+        ("application/octet-stream", "gzip", "gzip"),
+    ])
+    func aFormatThatIsTheMediaTypeIsNoCoding(_ type: String, _ field: String, _ coding: String?) {
+        let fields = [HeaderField("Content-Type", type), HeaderField("Content-Encoding", field)]
+        #expect(ContentCodingRules.coding(of: ResponseHead(url: "", headers: fields)) == coding)
+    }
+
+    @Test(
+        arguments: [
+            ("gzip", [.gzip]), ("gzip, br", [.br, .gzip]), ("x-gzip", [.gzip]), ("deflate, zstd", [.zstd, .deflate]),
+            ("compress", nil), ("compress, gzip", nil), ("gzip, compress", nil), ("gzip, gzip, gzip, gzip, gzip", nil),
+        ] as [(String, [ContentCodingRules.Undoable]?)])
+    func anAnswerIsDecodedWhollyOrNotAtAll(_ coding: String, _ codings: [ContentCodingRules.Undoable]?) {
+        #expect(ContentCodingRules.undoingAll(coding) == codings)
+    }
+
+    @Test func shortBodiesMayGrowAndLongOnesByTheRatio() {
+        let (ratio, always) = (Bounds.decodedRatio, ByteCount(Bounds.decodedAlways))
+        for coded in [ByteCount.zero, 1, ByteCount(always.rawValue / ratio)] {
+            #expect(ContentCodingRules.mostDecoded(of: coded) == always)
+        }
+        #expect(ContentCodingRules.mostDecoded(of: .mebibytes(1)) == .mebibytes(ratio))
+        for coded in [ByteCount(.max), ByteCount(.max / ratio + 1)] {
+            #expect(ContentCodingRules.mostDecoded(of: coded) == ByteCount(.max))
+        }
+        // The bomb among the answers that are kept is found before it is over their limit.
+        #expect(Bounds.decodedAlways < Int64(Bounds.dataAnswer))
     }
 }

@@ -130,4 +130,44 @@ struct DataRequestTests {
     @Test func connectIsRefused() {
         #expect(throws: TransferError.self) { try Stepper(prepared { $0.method = "CONNECT" }) }
     }
+
+    @Test func theKnownCodingsAreAskedFor() throws {
+        let exchange = try Stepper(prepared()).exchange
+        #expect(exchange.header("Accept-Encoding") == "gzip, deflate, br, zstd" && exchange.decodesBody)
+        var poor = prepared()
+        poor.codings = [.gzip]
+        #expect(try Stepper(poor).exchange.header("Accept-Encoding") == "gzip")
+        poor.codings = []
+        #expect(try Stepper(poor).exchange.header("Accept-Encoding") == "identity")
+        // Part of a coded body cannot be decoded.
+        let part = try Stepper(prepared { $0.headers = [HeaderField("range", "bytes=5-")] }).exchange
+        #expect(part.header("Accept-Encoding") == "identity" && part.decodesBody)
+    }
+
+    @Test func whoAsksForCodingsGetsThem() throws {
+        let field = HeaderField("accept-encoding", "br")
+        let exchange = try Stepper(prepared { $0.headers = [field] }).exchange
+        #expect(!exchange.decodesBody && exchange.headers == [field] && exchange.ownHeaders.isEmpty)
+    }
+
+    @Test func anAnswerThatCannotBeDecodedIsNone() throws {
+        let fault = TransferError(.httpProtocol, "Not of that coding.", retryable: true)
+        for (method, isRepeated) in [("GET", true), ("POST", false)] {
+            var outcome = answer(200, ["Content-Encoding": "gzip"], body: "x")
+            outcome.dropBody(because: fault)
+            var subject = try Stepper(prepared { $0.method = method })
+            let failure = subject.after(outcome).failure
+            #expect(failure?.error.code == .httpProtocol)
+            #expect((failure?.disposition == .transient(after: nil)) == isRepeated)
+        }
+        var bomb = answer(200, ["Content-Encoding": "gzip"], body: "x")
+        bomb.dropBody(because: TransferError(.httpProtocol, "A bomb.", retryable: false))
+        var subject = try Stepper(prepared())
+        #expect(subject.after(bomb).failure?.disposition == .permanent)
+        // What the status says comes first.
+        bomb = answer(404, ["Content-Encoding": "gzip"], body: "x")
+        bomb.dropBody(because: fault)
+        subject = try Stepper(prepared())
+        #expect(subject.after(bomb).failure?.error.code == .httpStatus)
+    }
 }

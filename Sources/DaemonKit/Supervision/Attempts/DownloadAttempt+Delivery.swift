@@ -110,13 +110,17 @@ extension DownloadAttempt {
     ) async throws -> (part: PartFile, bytes: ByteCount)? {
         do {
             return try await tools.files.decoded(held.part, undoing: codings, for: record, plan, in: folder)
-        } catch let error as TransferError where error.code == .integrityLength || error.code == .httpProtocol {
-            throw TransferError(.integrityChecksum, error.message, details: error.details)
-        } catch let error as TransferError where error.code == .diskFull || error.code == .diskQuota {
-            // What came is whole: the next attempt begins with the unfolding.
-            let size = try await tools.files.syncedSize(of: held.part)
-            try await recorder.close(holding: FileIdentity(held.part), at: held.part.path, size, coding: coding)
-            throw error
+        } catch let error as TransferError {
+            switch (error.code, error.retryable) {
+            case (.integrityLength, _), (.httpProtocol, true):
+                throw TransferError(.integrityChecksum, error.message, details: error.details)
+            case (.diskFull, _), (.diskQuota, _), (.httpProtocol, false):
+                // What came is whole: the next attempt begins with the unfolding, or keeps it coded under another name.
+                let size = try await tools.files.syncedSize(of: held.part)
+                try await recorder.close(holding: FileIdentity(held.part), at: held.part.path, size, coding: coding)
+                throw error
+            default: throw error
+            }
         }
     }
 

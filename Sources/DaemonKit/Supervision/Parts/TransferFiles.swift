@@ -297,6 +297,21 @@ final class TransferFiles: Sendable {
         }
     }
 
+    /// Decodes an answer's body; `then` is called on a thread that may block, with nil if the body is longer than `limit`.
+    /// - Parameter codings: what is undone, the outermost first.
+    func decode(
+        _ body: [UInt8], _ codings: [ContentCodingRules.Undoable], atMost limit: ByteCount,
+        then: @escaping @Sendable (Result<[UInt8]?, TransferError>) -> Void
+    ) {
+        hashing.post {
+            do throws(TransferError) {
+                then(.success(try ContentDecoding(codings).decode(body, atMost: limit)))
+            } catch {
+                then(.failure(error))
+            }
+        }
+    }
+
     /// Length of a part whose bytes are durable when this returns: only then may a checkpoint speak of them.
     func syncedSize(of part: PartFile) async throws -> ByteCount {
         try await pool.run(on: part.device) { () throws(TransferError) in

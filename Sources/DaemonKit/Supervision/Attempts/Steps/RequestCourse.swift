@@ -1,4 +1,5 @@
 import CurlEngine
+import FileKit
 import Threading
 import TransferCore
 import TransferModel
@@ -88,12 +89,37 @@ final class RequestCourse: ExchangeCourse {
         let context = TransferContext(
             task: record.id, session: record.session, counters: attempt.run.counters, observer: recorder)
         self.exchange.start(exchange, into: nil, sending: sending?.file, context: context) { outcome in
-            then(
-                self.state.withLock { state in
-                    let next = state.steps.next(after: outcome)
-                    if case .success(_?) = next, outcome.head != nil { state.last = outcome }
-                    return next
-                })
+            self.decode(outcome, of: exchange) { then(self.next(after: $0)) }
+        }
+    }
+
+    private func next(after outcome: ExchangeOutcome) -> NextStep<UploadResult> {
+        state.withLock { state in
+            let next = state.steps.next(after: outcome)
+            if case .success(_?) = next, outcome.head != nil { state.last = outcome }
+            return next
+        }
+    }
+
+    /// Undoes the content codings of the answer's body if it has some.
+    private func decode(
+        _ outcome: ExchangeOutcome, of exchange: Exchange, then: @escaping @Sendable (ExchangeOutcome) -> Void
+    ) {
+        var outcome = outcome
+        switch AnswerBody(of: outcome, to: exchange) {
+        case .asItCame: then(outcome)
+        case .unreadable(let error):
+            outcome.dropBody(because: error)
+            then(outcome)
+        case .coded(let codings):
+            attempt.tools.files.decode(outcome.body, codings, atMost: exchange.responseLimit) { [outcome] decoded in
+                var outcome = outcome
+                switch decoded {
+                case .success(let body): outcome.keep(body)
+                case .failure(let error): outcome.dropBody(because: error)
+                }
+                then(outcome)
+            }
         }
     }
 
@@ -141,5 +167,6 @@ extension StrategyRequest {
             upload: record.upload)
         acceptsAnyStatus = policy.acceptsAnyStatus
         asksChallenges = policy.asks.contains(.challenge)
+        codings = ContentDecoding.possible
     }
 }

@@ -1,0 +1,50 @@
+import TransferModel
+
+/// Decides what becomes of an answer's body that is kept and may have content codings.
+package enum AnswerBody: Sendable, Hashable {
+    case asItCame
+    /// What to undo, the outermost first.
+    case coded([ContentCodingRules.Undoable])
+    /// There is no body to keep; with an error if that is what is wrong with the answer.
+    case unreadable(TransferError?)
+
+    /// Part of a body (206) stays as it came: it begins in the middle of the coded one.
+    package init(of outcome: ExchangeOutcome, to exchange: Exchange) {
+        guard exchange.decodesBody, !outcome.body.isEmpty, let head = outcome.head, head.status != 206,
+            let coding = ContentCodingRules.coding(of: head)
+        else {
+            self = .asItCame
+            return
+        }
+        guard outcome.end == .finished, !outcome.isBodyTruncated else {
+            self = .unreadable(nil)
+            return
+        }
+        guard let codings = ContentCodingRules.undoingAll(coding) else {
+            self = .unreadable(Self.unknown(coding))
+            return
+        }
+        self = .coded(codings)
+    }
+
+    private static func unknown(_ coding: String) -> TransferError {
+        TransferError(
+            .httpProtocol,
+            "The server sent the answer coded (\(coding.prefix(80))), which was not asked for and which dld does not undo. "
+                + "With an Accept-Encoding field of your own you get it as it comes.", retryable: false)
+    }
+}
+
+extension ExchangeOutcome {
+    /// Puts the decoded body in the place of the coded one; nil if it is longer than may be kept.
+    package mutating func keep(_ decoded: [UInt8]?) {
+        body = decoded ?? []
+        isBodyTruncated = decoded == nil
+    }
+
+    /// Drops a body that cannot be decoded. An answer that was whole counts no more.
+    package mutating func dropBody(because error: TransferError?) {
+        body = []
+        if let error, end == .finished { end = .stopped(.failure(error, retryAfter: nil)) }
+    }
+}
