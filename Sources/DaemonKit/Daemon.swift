@@ -93,6 +93,9 @@ package final class Daemon: Sendable {
     private let store: TransferStore
     private let engine: CurlEngine
     private let supervision: Supervision
+    /// Of the tasks that live as long as a connection, over a store in memory.
+    private let volatileSupervision: Supervision
+    private let volatile: VolatileSessions
     private let launches: LaunchService
     private let feed: EventFeed
     private let server: RPCServer
@@ -150,15 +153,29 @@ package final class Daemon: Sendable {
         launches = LaunchService(
             store: store, programs: runner, time: time, logger: logger, isConnected: subscribers.isConnected,
             defaults: { settings.current.settings.session })
-        let supervision = Supervision(
-            store: store, engine: engine, access: access, pool: pool,
-            conditions: Conditions(network: NetworkMonitor(), disk: DiskMonitor(access: access, pool: pool)),
-            launches: launches, slots: SharedSlots(time: time), configuration: { settings.current }, time: time,
-            logger: logger)
+        let (slots, exchanges) = (SharedSlots(time: time), engine)
+        let (network, disk) = (NetworkMonitor(), DiskMonitor(access: access, pool: pool))
+        func makeSupervision(of store: TransferStore, _ launches: any LaunchServing, _ logger: Logger) -> Supervision {
+            Supervision(
+                store: store, engine: exchanges, access: access, pool: pool,
+                conditions: Conditions(network: network, disk: disk), launches: launches, slots: slots,
+                configuration: { settings.current }, time: time, logger: logger)
+        }
+        let supervision = makeSupervision(of: store, launches, logger)
         self.supervision = supervision
+        let inMemory = try TransferStore.inMemory(isVolatile: true)
+        // Of an ephemeral session only who debugs may hear.
+        let quiet = log.logger(ceiling: .debug)
+        let volatileSupervision = makeSupervision(of: inMemory, NoLaunches(), quiet)
+        self.volatileSupervision = volatileSupervision
+        let bindings = SessionBindings()
+        let volatile = VolatileSessions(
+            services: TaskServices(volatileSupervision), bindings: bindings, logger: quiet)
+        self.volatile = volatile
         let feed = EventFeed(
-            log: store, progress: supervision.reader.progressSnapshot,
-            progressInterval: { settings.current.global.progressInterval }, logger: logger)
+            log: store,
+            progress: { supervision.reader.progressSnapshot() + volatileSupervision.reader.progressSnapshot() },
+            progressInterval: { settings.current.global.progressInterval }, bindings: bindings, logger: logger)
         self.feed = feed
         subscribers.follow(feed)
         // The store keeps what is called at its commits.
@@ -171,16 +188,17 @@ package final class Daemon: Sendable {
             feed.committed(events)
             footprint.note(events: events.count)
         }
+        inMemory.onCommit(feed.committedVolatile)
         try await feed.start()
         try await supervision.recover()
+        try await volatileSupervision.recover()
 
         let listening = Guarded<[String]>([])
         let services = Services(
-            adder: supervision.adder, controller: supervision.controller, updater: supervision.updater,
-            reader: supervision.reader, sessions: supervision.sessions, decisions: supervision.decisions,
-            store: store, feed: feed,
+            durable: TaskServices(supervision), volatile: volatile, feed: feed,
             settings: SettingsService(registry: settings, store: store, time: time, pool: pool, logger: logger) {
                 supervision.settingsChanged()
+                volatileSupervision.settingsChanged()
             },
             facts: DaemonFacts(
                 version: Self.version, mode: isSystem ? .system : .user, sockets: { listening.withLock { $0 } },
@@ -217,51 +235,13 @@ package final class Daemon: Sendable {
         }
     }
 
-    /// The troubles of the state folder, once each.
-    private static func report(_ store: TransferStore, to logger: Logger) {
-        let path = Logger.MetadataValue(stringLiteral: store.folderPath)
-        if let log = store.missingLog {
-            logger.warning(
-                "the last dld was killed and the database's log is gone: what was only in the log is lost",
-                metadata: ["state": path, "path": "\(log)"])
-        }
-        store.onTrouble { news in
-            switch news {
-            case .began(.full, let error):
-                logger.warning(
-                    "the state folder is full: adds are refused",
-                    metadata: ["state": path, "error": "\(error.message)"])
-            case .began(.unusable, let error):
-                logger.warning(
-                    "the state database fails: it is tried again",
-                    metadata: ["state": path, "error": "\(error.message)"])
-            case .began(.damaged, let error):
-                logger.error(
-                    "the state database is damaged", metadata: ["state": path, "error": "\(error.message)"])
-            case .ended(.damaged): break
-            case .ended(.full): logger.notice("the state folder has room again", metadata: ["state": path])
-            case .ended(.unusable): logger.notice("the state database works again", metadata: ["state": path])
-            }
-        }
-    }
-
-    private static func report(_ beneath: PathsBeneath, to logger: Logger) {
-        switch beneath {
-        case .openat2: logger.info("opens users' paths", metadata: ["by": "openat2"])
-        case .walk:
-            logger.notice(
-                "opens users' paths component by component: this kernel or unit gives no openat2",
-                metadata: ["by": "walk"])
-        }
-    }
-
     private var places: String { listeners.paths.joined(separator: ", ") }
 
     // MARK: Life
 
     /// Runs until a signal or a loss ends it; returns the exit status.
     private func serve(until signals: UnixSignalsSequence) async throws -> Int32 {
-        try await supervision.start()
+        try await supervision.start(with: [volatileSupervision])
         await launches.start()
         logger.notice(
             "ready",
@@ -322,11 +302,14 @@ package final class Daemon: Sendable {
     private func stop() async {
         notifier.stopping(status: "Writing checkpoints")
         await server.stopAccepting()
+        await volatile.stop(atMost: .milliseconds(500))
         await supervision.stop()
+        await volatileSupervision.stop()
         await engine.shutdown()
         feed.stop()
         await server.stop()
         store.close()
+        volatileSupervision.store.close()
         log.writeLast()
         logger.notice("stopped")
     }
@@ -347,6 +330,7 @@ package final class Daemon: Sendable {
             let outcome = try settings.reload()
             log.level = settings.current.settings.logLevel
             supervision.settingsChanged()
+            volatileSupervision.settingsChanged()
             logger.notice("reloaded", metadata: ["applied": "\(outcome.applied.joined(separator: ","))"])
             if !outcome.needsRestart.isEmpty {
                 logger.warning(

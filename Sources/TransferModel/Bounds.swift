@@ -75,6 +75,9 @@ package enum Bounds {
     package static let pageBytes = 2 << 20
     /// Of one owner, not counting those that are over.
     package static let sessions = 1000
+    /// Tasks of one owner in volatile sessions, those that are over included, and bytes of their bodies.
+    package static let volatileTasks = 50_000
+    package static let volatileBodies: Int64 = 128 << 20
     /// Programs of sessions that run at the same time, of all owners and of one.
     package static let launches = 32
     package static let launchesOfUser = 8

@@ -7,6 +7,13 @@ public struct TaskID: RawRepresentable, Hashable, Comparable, Codable, Sendable,
     public var description: String { String(rawValue) }
 }
 
+extension TaskID {
+    /// Ids from here on are of volatile tasks: no store on a disk ever gives so many. Below 2^53, as JSON wants it.
+    public static let firstVolatile = TaskID(1_000_000_000_000_000)
+    /// Whether it is of a task that lives as long as a connection.
+    public var isVolatile: Bool { self >= .firstVolatile }
+}
+
 /// The kernel's user id of a peer or of an object's owner.
 public struct UserID: RawRepresentable, Hashable, Comparable, Codable, Sendable, CustomStringConvertible {
     public let rawValue: UInt32

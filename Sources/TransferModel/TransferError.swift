@@ -11,6 +11,7 @@ public enum ErrorCode: String, Codable, Sendable, CaseIterable {
     case tokenReused = "request.token_reused"
     case sessionNotFound = "session.not_found"
     case sessionInvalidated = "session.invalidated"
+    case sessionInUse = "session.in_use"
     case taskNotFound = "task.not_found"
     case taskWrongState = "task.wrong_state"
     case decisionGone = "decision.gone"
@@ -55,7 +56,7 @@ extension ErrorCode {
             .limitReached, .shuttingDown, .validatorChanged, .integrityLength:
             true
         case .badURL, .badField, .unknownField, .tooLarge, .unsupported, .tokenReused, .sessionNotFound,
-            .sessionInvalidated,
+            .sessionInvalidated, .sessionInUse,
             .taskNotFound, .taskWrongState, .decisionGone, .permissionDenied, .destinationExists,
             .destinationNotWritable, .destinationBadPath, .sourceUnreadable, .sourceChanged, .tlsUntrusted, .tlsFailed,
             .httpStatus,
@@ -74,7 +75,8 @@ extension ErrorCode {
             .networkTimeout, .tlsFailed, .integrityLength, .diskIO, .limitReached, .internal:
             true
         case .badURL, .badField, .unknownField, .tooLarge, .unsupported, .tokenReused, .sessionNotFound,
-            .sessionInvalidated, .taskNotFound, .taskWrongState, .decisionGone, .permissionDenied, .destinationExists,
+            .sessionInvalidated, .sessionInUse, .taskNotFound, .taskWrongState, .decisionGone, .permissionDenied,
+            .destinationExists,
             .destinationNotWritable, .destinationBadPath, .sourceChanged, .diskFull, .diskQuota, .tlsUntrusted,
             .httpRedirectLimit, .authRequired, .authFailed, .validatorChanged,
             .integrityChecksum, .rpcMalformed, .rpcUnknownMethod, .deadlineExceeded, .cancelled, .plaintextRefused,
@@ -93,6 +95,7 @@ extension ErrorCode {
         case .unsupported: "this version does not support it yet"
         case .tokenReused: "the `clientToken` was used with another specification within the last 24 h"
         case .sessionNotFound: "the owner has no such session"
+        case .sessionInUse: "the volatile session belongs to another connection"
         case .sessionInvalidated: "the session accepts no more tasks"
         case .taskNotFound: "the owner has no such task"
         case .taskWrongState: "the task's state does not allow this"
@@ -140,7 +143,7 @@ extension ErrorCode {
         case .rpcUnknownMethod: -32601
         case .badURL, .badField, .unknownField: -32602
         case .internal: -32603
-        case .tooLarge, .unsupported, .tokenReused, .sessionNotFound, .sessionInvalidated, .taskNotFound,
+        case .tooLarge, .unsupported, .tokenReused, .sessionNotFound, .sessionInvalidated, .sessionInUse, .taskNotFound,
             .taskWrongState, .decisionGone,
             .permissionDenied, .destinationExists, .destinationNotWritable, .destinationBadPath, .sourceUnreadable,
             .sourceChanged, .diskFull, .diskQuota, .diskIO, .networkDNS, .networkConnect, .networkLost,
@@ -193,6 +196,13 @@ public enum CertificateFault: String, Sendable, CaseIterable {
 extension TransferError {
     /// The member of `details` that is true if a file is larger than its file system or the daemon's limit takes.
     public static let tooLargeMember = "tooLarge"
+
+    package static func sessionInUse(_ identifier: String) -> TransferError {
+        TransferError(
+            .sessionInUse,
+            "The session \"\(identifier)\" belongs to another connection as long as that is open; use another name.",
+            details: ["session": .string(identifier)])
+    }
 
     package static func noSession(_ identifier: String) -> TransferError {
         TransferError(

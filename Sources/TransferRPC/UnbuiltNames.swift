@@ -8,9 +8,6 @@ public enum UnbuiltNames {
     /// Fields of a session's configuration that are refused whatever they say.
     public static let session = SessionConfiguration.CodingKeys.allCases.filter { !$0.isBuilt }
 
-    /// Fields that are known but take one value only, and the reason.
-    static let sessionKinds: Set<SessionKind> = [.background]
-
     /// - Parameter path: of the spec in the message, `tasks[3]`.
     /// - Throws: `request.unsupported` that names the field.
     public static func check(_ spec: TaskSpec, path: String) throws(TransferError) {
@@ -26,13 +23,6 @@ public enum UnbuiltNames {
         }
         if let kind = configuration.asks?.first(where: { !$0.isBuilt }) {
             throw unsupported(path, "asks", "`\(kind.rawValue)` is not built yet")
-        }
-    }
-
-    /// - Throws: `request.unsupported` that names the field.
-    public static func check(_ kind: SessionKind, path: String) throws(TransferError) {
-        guard sessionKinds.contains(kind) else {
-            throw unsupported("", path, "only `background` sessions are built, not `\(kind.rawValue)`")
         }
     }
 
@@ -91,6 +81,8 @@ public enum Feature: String, CaseIterable, Sendable {
         acceptsAnyStatus, resumableFailures, wholeHeads, taskSecrets, metrics, contentCodings
     case decisionsChallenge = "decisions.challenge"
     case sessionsBackground = "sessions.background"
+    case sessionsDefault = "sessions.default"
+    case sessionsEphemeral = "sessions.ephemeral"
     case http, https, http2, ftp, ftps, sftp, file, data
     case upload, dataTasks, requestBodies
     case uploadPut = "upload.put"

@@ -23,10 +23,14 @@ enum StoreOpening {
     }
 
     /// A new database that is nowhere but in memory.
-    static func openInMemory() throws -> (Database, String) {
+    static func openInMemory(isVolatile: Bool) throws -> (Database, String) {
         do {
             let writer = try Connection(":memory:", .memory)
             let identifier = try prepare(writer)
+            if isVolatile {
+                try writer.execute(
+                    "UPDATE counter SET value = ? WHERE name = 'task'", TaskID.firstVolatile.rawValue - 1)
+            }
             return (Database(writer, path: nil), identifier)
         } catch let error as SQLiteError {
             throw StoreFailure.transferError(error, of: ":memory:")

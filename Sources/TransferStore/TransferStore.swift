@@ -13,6 +13,8 @@ package final class TransferStore: Sendable {
     let database: Database
     /// Random name of this store; what it was before never matches another one's part files.
     package let identifier: String
+    /// Whether it is in memory: nothing of it may be on a disk.
+    package var isInMemory: Bool { files == nil }
     /// Path of the state folder; empty if the store is in memory.
     package var folderPath: String { files?.folder.path ?? "" }
     package var databasePath: String { files?.place.path ?? ":memory:" }
@@ -32,7 +34,7 @@ package final class TransferStore: Sendable {
     let checkpointing: Checkpointing?
     private let readers: LaneQueue
     /// For as long as the database is open.
-    let recent = RecentRecords()
+    let recent: RecentRecords
     private let tidying: Tidying
     private let isInPlace: Bool
     private let isClosed = Guarded(false)
@@ -60,16 +62,20 @@ package final class TransferStore: Sendable {
     }
 
     /// Makes an empty store that is gone when it is closed: nothing of it is ever on a disk.
-    package static func inMemory(inPlace: Bool = false) throws -> TransferStore {
-        let (database, identifier) = try StoreOpening.openInMemory()
+    /// - Parameter isVolatile: it is the one of volatile sessions. Its ids begin at `TaskID.firstVolatile`; events are handed
+    ///   on without a number and not kept; what one owner may keep in it is bounded.
+    package static func inMemory(inPlace: Bool = false, isVolatile: Bool = false) throws -> TransferStore {
+        let (database, identifier) = try StoreOpening.openInMemory(isVolatile: isVolatile)
         return TransferStore(
-            database, identifier, nil, checkpointing: nil, health: StoreHealth(), missingLog: nil, inPlace: inPlace)
+            database, identifier, nil, checkpointing: nil, health: StoreHealth(), missingLog: nil, inPlace: inPlace,
+            recent: RecentRecords(isVolatile: isVolatile))
     }
 
     private init(
         _ database: Database, _ identifier: String, _ files: StoreFiles?, checkpointing: Checkpointing?,
-        health: StoreHealth, missingLog: String?, inPlace: Bool
+        health: StoreHealth, missingLog: String?, inPlace: Bool, recent: RecentRecords = RecentRecords()
     ) {
+        self.recent = recent
         (self.database, self.identifier, self.files, self.checkpointing) = (database, identifier, files, checkpointing)
         (self.health, self.missingLog, isInPlace) = (health, missingLog, inPlace)
         readers = LaneQueue(name: "dld-store-read", width: inPlace ? 0 : Database.readers, limit: 2 * Database.readers)

@@ -34,7 +34,7 @@ extension Client {
         askToPause(session)
         defer { sessions[session]?.open -= 1 }
         _ = try await daemon.supervision.sessions.open(
-            Self.key(session), configuration: SimulatedPrograms.configuration, by: Self.peer)
+            Self.key(session), kind: .background, configuration: SimulatedPrograms.configuration, by: Self.peer)
     }
 
     /// Ends one that was opened once, with its tasks or when they have ended.

@@ -62,12 +62,6 @@ struct UnbuiltNamesTests {
         #expect(order == "order: give one of oldest, newest, queue, finished, activity.")
     }
 
-    @Test func refusesOtherKindsOfSessions() {
-        #expect(throws: TransferError.self) { try UnbuiltNames.check(.ephemeral, path: "kind") }
-        #expect(throws: TransferError.self) { try UnbuiltNames.check(.default, path: "kind") }
-        #expect(throws: Never.self) { try UnbuiltNames.check(.background, path: "kind") }
-    }
-
     @Test func acceptsWhatIsBuilt() {
         var spec = TaskSpec()
         spec.url = "https://example.org"

@@ -84,9 +84,11 @@ package final class OffsetJournal: @unchecked Sendable {
     }
 
     /// A slot for an exchange of `task`: the one its last exchange left, else an empty one, else the oldest left behind.
-    /// nil if all are held.
+    /// nil if all are held, and for volatile tasks.
     /// - Parameter alone: the exchange has the file to itself; what others left of the task counts no more.
     func claim(_ task: TaskID, alone: Bool = false) -> Slot? {
+        // No restart goes on with it, and nothing of it is to be on a disk.
+        guard !task.isVolatile else { return nil }
         if alone { forget(task, butNewest: true) }
         return table.withLock { table in
             let index: Int

@@ -43,17 +43,21 @@ package final class EventFeed: Sendable {
     let limits: Limits
     private let progress: @Sendable () -> [ProgressFigures]
     private let progressInterval: @Sendable () -> Seconds
+    private let bindings: SessionBindings
     private let logger: Logger
     private let state: Guarded<State>
 
     /// - Parameters:
     ///   - progress: figures of everything that runs; asked only while somebody subscribes to them.
     ///   - progressInterval: the setting of that name.
+    ///   - bindings: whose volatile sessions are.
     package init(
         log: any EventLog, limits: Limits = Limits(), progress: @escaping @Sendable () -> [ProgressFigures],
-        progressInterval: @escaping @Sendable () -> Seconds, logger: Logger
+        progressInterval: @escaping @Sendable () -> Seconds, bindings: SessionBindings = SessionBindings(),
+        logger: Logger
     ) {
         self.log = log
+        self.bindings = bindings
         self.limits = limits
         self.progress = progress
         self.progressInterval = progressInterval
@@ -94,6 +98,25 @@ package final class EventFeed: Sendable {
             return Array(state.subscriptions.values)
         }
         subscriptions.forEach { $0.wake() }
+    }
+
+    /// What the commits of the volatile store hand over: sent at once to the subscriptions of the connection whose session it
+    /// is, and kept nowhere.
+    package func committedVolatile(_ events: [EventRecord]) {
+        let subscriptions = state.withLock { state in
+            guard !state.subscriptions.isEmpty else { return [Subscription]() }
+            for event in events { Self.note(event, in: &state.ended) }
+            return Array(state.subscriptions.values)
+        }
+        guard !subscriptions.isEmpty else { return }
+        for event in events {
+            guard let connection = bindings.connection(of: event.session) else { continue }
+            let kept = TailEvent(event)
+            for subscription in subscriptions
+            where subscription.sink.id == connection && subscription.filter.matches(event) {
+                subscription.deliver(kept)
+            }
+        }
     }
 
     package var head: SequenceNumber { state.withLock { $0.tail.head } }
@@ -286,7 +309,11 @@ extension EventFeed {
         let events = figures.map { ProgressEvent($0, at: time) }
         let now = ContinuousClock.now
         for subscription in subscriptions {
-            subscription.deliver(events, at: now) { state.withLock { ($0.tail.head, $0.ended) } }
+            let visible = events.filter { event in
+                !event.figures.task.isVolatile
+                    || bindings.connection(of: event.figures.session) == subscription.sink.id
+            }
+            subscription.deliver(visible, at: now) { state.withLock { ($0.tail.head, $0.ended) } }
         }
     }
 }

@@ -10,6 +10,8 @@ final class Subscription: Sendable {
         /// The client knows its name.
         var isBegun = false
         var isEnded = false
+        /// Volatile events that came before it was begun.
+        var early: [TailEvent] = []
         var waiter: CheckedContinuation<Bool, Never>?
         var lastProgress: [TaskID: TaskView.Live] = [:]
         var nextProgressAt: ContinuousClock.Instant?
@@ -46,7 +48,21 @@ final class Subscription: Sendable {
     var isEnded: Bool { state.withLock { $0.isEnded } }
 
     /// From now on it may be sent to.
-    func begin() { state.withLock { $0.isBegun = true } }
+    func begin() {
+        state.withLock { state in
+            state.isBegun = true
+            for event in state.early { send(event.text) }
+            state.early = []
+        }
+    }
+
+    /// Sends an event that has no place in the log.
+    func deliver(_ event: TailEvent) {
+        state.withLock { state in
+            guard !state.isEnded else { return }
+            if state.isBegun { send(event.text) } else { state.early.append(event) }
+        }
+    }
 
     /// There may be something new.
     func wake() {

@@ -30,13 +30,39 @@ struct ControlHandlers {
         _ action: TaskAction, _ selection: ControlSelection, _ context: RequestContext, _ services: Services
     ) async throws -> ControlResult {
         let target = try target(selection, context)
-        if case .session(let identifier) = target.scope, let owner = target.owner.owner {
+        switch target.scope {
+        case .session(let identifier):
+            guard let owner = target.owner.owner else { break }
             let key = SessionKey(owner: owner, identifier: identifier)
-            guard try await services.store.read({ try $0.session(key) }) != nil else {
+            let tasks = try services.tasks(of: key, context)
+            guard try await tasks.store.read({ try $0.session(key) }) != nil else {
                 throw TransferError.noSession(identifier)
             }
+            return try await tasks.controller.control(action, target)
+        case .ids(let ids):
+            let volatile = try await services.volatile.visible(ids, to: context.connection.id)
+            guard !volatile.isEmpty else { break }
+            return try await perform(action, target, ids, volatile, services)
+        case .range, .all: break
         }
-        return try await services.controller.control(action, target)
+        return try await services.durable.controller.control(action, target)
+    }
+
+    /// Of tasks some of which are volatile.
+    private static func perform(
+        _ action: TaskAction, _ target: ControlTarget, _ ids: [TaskID], _ volatile: Set<TaskID>, _ services: Services
+    ) async throws -> ControlResult {
+        var (own, others) = (target, target)
+        own.scope = .ids(ids.filter(volatile.contains))
+        others.scope = .ids(ids.filter { !volatile.contains($0) })
+        var result = try await services.volatile.services.controller.control(action, own)
+        guard volatile.count < ids.count else { return result }
+        let rest = try await services.durable.controller.control(action, others)
+        result.changed += rest.changed
+        result.skipped += rest.skipped
+        if let files = rest.files { result.files = (result.files ?? []) + files }
+        if let warnings = rest.warnings { result.warnings = (result.warnings ?? []) + warnings }
+        return result
     }
 
     /// - Throws: `request.bad_field` but for exactly one of ids, range, session and all; `request.too_large` for too many

@@ -22,21 +22,22 @@ struct DaemonHandlers {
             uid: UserID(getuid()), mode: facts.mode, socket: sockets.first ?? "", sockets: sockets,
             stateDirectory: facts.stateDirectory, userDirectory: await services.userFolder(asking),
             startedAt: facts.startedAt.wall, libcurl: facts.libcurl, sqlite: facts.sqlite,
-            features: Feature.allCases.map(\.rawValue), damage: services.store.damage?.message)
+            features: Feature.allCases.map(\.rawValue), damage: services.durable.store.damage?.message)
     }
 
     private static func stats(_ services: Services, _ context: RequestContext) async throws -> DaemonStats.Result {
         let owner = context.peer.isAdmin ? nil : context.peer.uid
-        let (counts, head) = try await services.store.read { (try $0.counts(owner: owner), try $0.eventHead()) }
-        let throughput = services.reader.throughput()
-        let active = services.reader.progressSnapshot().count { owner == nil || $0.session.owner == owner }
+        let (counts, head) = try await services.durable.store.read { (try $0.counts(owner: owner), try $0.eventHead()) }
+        let readers = [services.durable.reader, services.volatile.services.reader]
+        let throughput = readers.map { $0.throughput() }.reduce(Throughput(), +)
+        let active = readers.flatMap { $0.progressSnapshot() }.count { owner == nil || $0.session.owner == owner }
         return DaemonStats.Result(
             tasks: [TaskState: Int].byName(counts), activeTransfers: active,
             downloadRate: ByteRate(throughput.downloadRate), uploadRate: ByteRate(throughput.uploadRate),
             bytesReceived: ByteCount(throughput.bytesReceived), bytesSent: ByteCount(throughput.bytesSent),
             memory: ResidentMemory.now(), connections: context.connections, head: head,
             uptime: Seconds(Double(SystemTime().reading().boot - services.facts.startedAt.boot) / 1000),
-            damage: services.store.damage?.message)
+            damage: services.durable.store.damage?.message)
     }
 }
 

@@ -14,12 +14,12 @@ struct DecisionHandlers {
                     .badField, "tasks: at most \(ListTasks.largestSelection) in one call.",
                     details: ["field": "tasks"])
             }
-            let (decisions, isCut) = try await services.decisions.list(
+            let (decisions, isCut) = try await services.durable.decisions.list(
                 owner: owner, session: parameters.session, tasks: parameters.tasks)
             return ListDecisions.Result(decisions: decisions, truncated: isCut ? true : nil)
         }
         table.add(AnswerDecision.self) { parameters, context in
-            try await services.decisions.answer(parameters, by: context.peer)
+            try await services.durable.decisions.answer(parameters, by: context.peer)
         }
     }
 }

@@ -54,7 +54,7 @@ struct EventHandlers {
         var query = filter.query(after: after, limit: limit)
         query.bytes = Bounds.pageBytes
         let wanted = query
-        let (page, head, first) = try await services.store.read {
+        let (page, head, first) = try await services.durable.store.read {
             (try $0.eventPage(wanted), try $0.eventHead(), try $0.firstEventKept(of: filter.owner.owner))
         }
         try after.requireUpTo(head)

@@ -57,6 +57,7 @@ package final class RequestRouter: RequestHandler {
         connections.withLock { $0 -= 1 }
         peers.forget(uid: connection.peer.uid, client: connection.id)
         services.feed.closed(connection.id)
+        services.volatile.closed(connection.id)
     }
 
     /// - Throws: `permission.denied` for another user at a user's own daemon.

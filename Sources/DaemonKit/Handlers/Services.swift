@@ -3,8 +3,8 @@ import TransferModel
 import TransferRPC
 import TransferStore
 
-/// Everything the handlers may use, each as narrow as they need it.
-package struct Services: Sendable {
+/// What serves the tasks of one store, each part as narrow as handlers need it.
+package struct TaskServices: Sendable {
     package var adder: any TaskAdding
     package var controller: any TaskControlling
     package var updater: any TaskUpdating
@@ -12,17 +12,10 @@ package struct Services: Sendable {
     package var sessions: any SessionServing
     package var decisions: any DecisionServing
     package var store: TransferStore
-    package var feed: EventFeed
-    package var settings: any SettingsServing
-    package var facts: DaemonFacts
-    /// System mode: a user's own folder, made by the time this returns if that is possible.
-    package var userFolder: @Sendable (UserID) async -> String?
 
     package init(
         adder: any TaskAdding, controller: any TaskControlling, updater: any TaskUpdating, reader: any TaskReading,
-        sessions: any SessionServing, decisions: any DecisionServing, store: TransferStore, feed: EventFeed,
-        settings: any SettingsServing, facts: DaemonFacts,
-        userFolder: @escaping @Sendable (UserID) async -> String? = { _ in nil }
+        sessions: any SessionServing, decisions: any DecisionServing, store: TransferStore
     ) {
         self.adder = adder
         self.controller = controller
@@ -31,10 +24,47 @@ package struct Services: Sendable {
         self.sessions = sessions
         self.decisions = decisions
         self.store = store
+    }
+
+    package init(_ supervision: Supervision) {
+        self.init(
+            adder: supervision.adder, controller: supervision.controller, updater: supervision.updater,
+            reader: supervision.reader, sessions: supervision.sessions, decisions: supervision.decisions,
+            store: supervision.store)
+    }
+}
+
+/// Everything the handlers may use.
+package struct Services: Sendable {
+    package var durable: TaskServices
+    package var volatile: VolatileSessions
+    package var feed: EventFeed
+    package var settings: any SettingsServing
+    package var facts: DaemonFacts
+    /// System mode: a user's own folder, made by the time this returns if that is possible.
+    package var userFolder: @Sendable (UserID) async -> String?
+
+    package init(
+        durable: TaskServices, volatile: VolatileSessions, feed: EventFeed, settings: any SettingsServing,
+        facts: DaemonFacts, userFolder: @escaping @Sendable (UserID) async -> String? = { _ in nil }
+    ) {
+        self.durable = durable
+        self.volatile = volatile
         self.feed = feed
         self.settings = settings
         self.facts = facts
         self.userFolder = userFolder
+    }
+
+    /// Those of a session as a connection sees it.
+    /// - Throws: `session.in_use` if the session is another connection's.
+    func tasks(of session: SessionKey, _ context: RequestContext) throws(TransferError) -> TaskServices {
+        try volatile.owns(session, context.connection.id) ? volatile.services : durable
+    }
+
+    /// Those of a task as a connection sees it: the volatile tasks of others are not there.
+    func tasks(of task: TaskID, _ context: RequestContext) async throws -> TaskServices {
+        try await volatile.visible([task], to: context.connection.id).isEmpty ? durable : volatile.services
     }
 }
 

@@ -12,19 +12,15 @@ struct SessionHandlers {
         table.add(OpenSession.self) { parameters, context in
             let key = SessionKey(owner: try context.owner(parameters.owner), identifier: parameters.id)
             try Self.check(identifier: parameters.id)
-            if let kind = parameters.kind { try UnbuiltNames.check(kind, path: "kind") }
             if let configuration = parameters.configuration {
                 try UnbuiltNames.check(configuration, path: "configuration")
                 if let name = configuration.subscriber { try Self.check(name: name, field: "configuration.subscriber") }
             }
-            let session = try await services.sessions.open(
-                key, configuration: parameters.configuration, by: context.peer)
-            if let name = session.configuration.subscriber { try await Self.register(name, of: key.owner, services) }
-            return try await Self.view(session, services)
+            return try await Self.open(key, parameters, context, services)
         }
         table.add(GetSession.self) { parameters, context in
             let key = SessionKey(owner: try context.owner(parameters.owner), identifier: parameters.id)
-            return try await services.store.read { snapshot in
+            return try await services.tasks(of: key, context).store.read { snapshot in
                 guard let session = try snapshot.session(key) else { throw TransferError.noSession(key.identifier) }
                 return try Self.view(session, snapshot)
             }
@@ -34,7 +30,7 @@ struct SessionHandlers {
             let limit = try TaskHandlers.pageSize(
                 parameters.limit, default: ListSessions.largestLimit, largest: ListSessions.largestLimit)
             let last = try parameters.cursor.map { try Self.position($0) }
-            return try await services.store.read { snapshot in
+            return try await services.durable.store.read { snapshot in
                 let page = try snapshot.sessionPage(owner: owner, after: last, limit: limit)
                 let cursor = page.isCut ? page.sessions.last.map { "\($0.key.owner).\($0.key.identifier)" } : nil
                 return ListSessions.Result(
@@ -43,20 +39,47 @@ struct SessionHandlers {
         }
         table.add(PauseSession.self) { parameters, context in
             let key = SessionKey(owner: try context.owner(parameters.owner), identifier: parameters.id)
-            return try await Self.view(try await services.sessions.pause(key), services)
+            let tasks = try services.tasks(of: key, context)
+            return try await Self.view(try await tasks.sessions.pause(key), tasks.store)
         }
         table.add(ResumeSession.self) { parameters, context in
             let key = SessionKey(owner: try context.owner(parameters.owner), identifier: parameters.id)
-            return try await Self.view(try await services.sessions.resume(key), services)
+            let tasks = try services.tasks(of: key, context)
+            return try await Self.view(try await tasks.sessions.resume(key), tasks.store)
         }
         table.add(FinishSession.self) { parameters, context in
             let key = SessionKey(owner: try context.owner(parameters.owner), identifier: parameters.id)
-            return try await Self.view(try await services.sessions.finish(key), services)
+            let tasks = try services.tasks(of: key, context)
+            return try await Self.view(try await tasks.sessions.finish(key), tasks.store)
         }
         table.add(InvalidateSession.self) { parameters, context in
             let key = SessionKey(owner: try context.owner(parameters.owner), identifier: parameters.id)
-            return try await Self.view(try await services.sessions.invalidate(key), services)
+            let tasks = try services.tasks(of: key, context)
+            return try await Self.view(try await tasks.sessions.invalidate(key), tasks.store)
         }
+    }
+
+    private static func open(
+        _ key: SessionKey, _ parameters: OpenSession.Parameters, _ context: RequestContext, _ services: Services
+    ) async throws -> SessionView {
+        let isVolatile = try services.volatile.owns(key, context.connection.id)
+        let wanted = parameters.kind ?? (isVolatile ? nil : .background)
+        guard wanted != .background else {
+            guard !isVolatile else {
+                throw VolatileSessions.badKind("the session \"\(key.identifier)\" is volatile; use another name.")
+            }
+            let session = try await services.durable.sessions.open(
+                key, kind: .background, configuration: parameters.configuration, by: context.peer)
+            if let name = session.configuration.subscriber { try await register(name, of: key.owner, services) }
+            return try await view(session, services.durable.store)
+        }
+        let durable = try await services.durable.store.read { try $0.session(key) }
+        guard durable == nil || durable?.state == .invalidated else {
+            throw VolatileSessions.badKind(
+                "the session \"\(key.identifier)\" is of kind `background`; use another name.")
+        }
+        let session = try await services.volatile.open(key, wanted, parameters.configuration, context)
+        return try await view(session, services.volatile.services.store)
     }
 
     /// Longest identifier, bytes.
@@ -87,15 +110,15 @@ struct SessionHandlers {
 
     /// Makes a session's subscriber known from now on: what it is launched for must not be before its beginning.
     private static func register(_ name: String, of owner: UserID, _ services: Services) async throws {
-        if try await services.store.read({ try $0.subscriber(name, owner: owner) }) != nil { return }
-        try await services.store.write { transaction in
+        if try await services.durable.store.read({ try $0.subscriber(name, owner: owner) }) != nil { return }
+        try await services.durable.store.write { transaction in
             guard try transaction.subscriber(name, owner: owner) == nil else { return }
             try transaction.acknowledge(name, owner: owner, try transaction.eventHead())
         }
     }
 
-    private static func view(_ session: SessionRecord, _ services: Services) async throws -> SessionView {
-        try await services.store.read { try view(session, $0) }
+    private static func view(_ session: SessionRecord, _ store: TransferStore) async throws -> SessionView {
+        try await store.read { try view(session, $0) }
     }
 
     private static func view(_ session: SessionRecord, _ snapshot: StoreSnapshot) throws -> SessionView {

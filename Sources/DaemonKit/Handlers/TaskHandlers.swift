@@ -12,10 +12,14 @@ struct TaskHandlers {
             guard !parameters.tasks.isEmpty else {
                 throw TransferError(.badField, "tasks: name at least one task.", details: ["field": "tasks"])
             }
-            let added = try await services.adder.add(parameters.tasks, session: parameters.session, by: context.peer)
+            let key = SessionKey(
+                owner: context.peer.uid, identifier: parameters.session ?? SessionKey.sharedIdentifier)
+            let added = try await services.tasks(of: key, context).adder.add(
+                parameters.tasks, session: parameters.session, by: context.peer)
             return AddTasks.Result(tasks: added)
         }
         table.add(GetTask.self) { parameters, context in
+            let services = try await services.tasks(of: parameters.id, context)
             let record = try await services.reader.record(parameters.id, for: context.peer)
             let revealed = try await Self.revealed(record, parameters, services, context.peer)
             let isRunning = record.status.state == .running
@@ -32,7 +36,8 @@ struct TaskHandlers {
             return view
         }
         table.add(ListTasks.self, writing: ListedPage.self) { parameters, context in
-            let query = try Self.query(parameters, scope: try context.scope(parameters.owner))
+            let asked = try Self.query(parameters, scope: try context.scope(parameters.owner))
+            let (services, query) = try await Self.tasks(of: asked, context, services)
             let page = try await services.store.read { try $0.page(query) }
             var views: [ListedTaskView] = []
             views.reserveCapacity(page.tasks.count)
@@ -52,23 +57,47 @@ struct TaskHandlers {
             return ListedPage(tasks: views, total: page.total, nextCursor: page.nextCursor)
         }
         table.add(UpdateTask.self) { parameters, context in
-            Self.view(try await services.updater.update(parameters, by: context.peer), services)
+            let services = try await services.tasks(of: parameters.id, context)
+            return Self.view(try await services.updater.update(parameters, by: context.peer), services)
         }
         table.add(TakeResumeData.self) { parameters, context in
-            TakeResumeData.Result(resumeData: try await services.updater.resumeData(parameters.id, by: context.peer))
+            let services = try await services.tasks(of: parameters.id, context)
+            return TakeResumeData.Result(
+                resumeData: try await services.updater.resumeData(parameters.id, by: context.peer))
         }
         table.add(ReadBody.self) { parameters, context in
             let length = try Self.pieceLength(parameters)
+            let services = try await services.tasks(of: parameters.id, context)
             let piece = try await services.reader.body(
                 parameters.id, from: ByteCount(parameters.offset ?? 0), atMost: ByteCount(length), for: context.peer)
             return ReadBody.Result(data: piece.bytes.base64, eof: piece.isLast)
         }
     }
 
+    /// A list of volatile tasks names their session, or no ids but theirs. What others have of those is left out.
+    /// - Throws: `session.in_use`; `request.bad_field` for ids of both kinds.
+    private static func tasks(
+        of query: TaskQuery, _ context: RequestContext, _ services: Services
+    ) async throws -> (TaskServices, TaskQuery) {
+        if let identifier = query.session, let owner = query.owner {
+            return (try services.tasks(of: SessionKey(owner: owner, identifier: identifier), context), query)
+        }
+        let visible = try await services.volatile.visible(query.ids ?? [], to: context.connection.id)
+        // Durable tasks have no such ids.
+        guard let ids = query.ids, !visible.isEmpty else { return (services.durable, query) }
+        guard ids.allSatisfy(\.isVolatile) else {
+            throw TransferError(
+                .badField, "ids: ask for volatile tasks apart from others.", details: ["field": "ids"])
+        }
+        var query = query
+        query.ids = ids.filter(visible.contains)
+        return (services.volatile.services, query)
+    }
+
     /// nil if nobody asks for secrets.
     /// - Throws: `permission.denied` for the task of another user: what an administrator may see ends here.
     private static func revealed(
-        _ record: TaskRecord, _ parameters: GetTask.Parameters, _ services: Services, _ peer: Peer
+        _ record: TaskRecord, _ parameters: GetTask.Parameters, _ services: TaskServices, _ peer: Peer
     ) async throws -> RevealedTask? {
         guard parameters.secrets == true else { return nil }
         guard record.session.owner == peer.uid else {
@@ -79,11 +108,11 @@ struct TaskHandlers {
         return RevealedTask(record: record, exchange: try await services.reader.exchange(of: record.id))
     }
 
-    static func view(_ record: TaskRecord, _ services: Services) -> TaskView {
+    static func view(_ record: TaskRecord, _ services: TaskServices) -> TaskView {
         TaskView(record, live: live(record, services))
     }
 
-    private static func listed(_ task: ListedTask, _ services: Services) throws -> ListedTaskView {
+    private static func listed(_ task: ListedTask, _ services: TaskServices) throws -> ListedTaskView {
         let response = task.responseText.flatMap { ResponseInfo.Shareable($0) }
         guard let members = TaskSpec.shareable(task.specText), (response == nil) == (task.responseText == nil) else {
             return ListedTaskView(view(try task.whole(), services))
@@ -91,7 +120,7 @@ struct TaskHandlers {
         return ListedTaskView(task.record, members: members, response: response, live: live(task.record, services))
     }
 
-    private static func live(_ record: TaskRecord, _ services: Services) -> TaskView.Live? {
+    private static func live(_ record: TaskRecord, _ services: TaskServices) -> TaskView.Live? {
         record.status.state == .running ? services.reader.live(record.id) : nil
     }
 

@@ -9,8 +9,13 @@ package struct DaemonLogHandler: LogHandler {
     package var metadata: Logger.Metadata = [:]
     package var metadataProvider: Logger.MetadataProvider?
     private let destination: LogDestination
+    private let ceiling: Logger.Level
 
-    package init(_ destination: LogDestination) { self.destination = destination }
+    /// - Parameter ceiling: what is more severe is told as this: of tasks that only who debugs may hear of.
+    package init(_ destination: LogDestination, ceiling: Logger.Level = .critical) {
+        self.destination = destination
+        self.ceiling = ceiling
+    }
 
     /// One threshold for all loggers of the destination, so that a reload reaches those that exist already.
     package var logLevel: Logger.Level {
@@ -24,11 +29,13 @@ package struct DaemonLogHandler: LogHandler {
     }
 
     package func log(event: LogEvent) {
+        let level = min(event.level, ceiling)
+        guard level >= destination.level || level == .critical else { return }
         var all = metadata
         if let provided = metadataProvider?.get() { all.merge(provided) { _, new in new } }
         if let own = event.metadata { all.merge(own) { _, new in new } }
         if let error = event.error { all["error"] = "\(error)" }
-        destination.write(level: event.level, event.message.description, all)
+        destination.write(level: level, event.message.description, all)
     }
 }
 
@@ -110,7 +117,7 @@ package final class LogDestination: Sendable {
         set { threshold.withLock { $0 = newValue } }
     }
 
-    package func logger(label: String = "dld") -> Logger {
-        Logger(label: label) { _ in DaemonLogHandler(self) }
+    package func logger(label: String = "dld", ceiling: Logger.Level = .critical) -> Logger {
+        Logger(label: label) { _ in DaemonLogHandler(self, ceiling: ceiling) }
     }
 }

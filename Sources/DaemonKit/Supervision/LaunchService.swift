@@ -12,6 +12,12 @@ package protocol LaunchServing: Sendable {
     func check(_ configuration: SessionConfiguration) throws(TransferError)
 }
 
+/// Volatile sessions start no programs.
+struct NoLaunches: LaunchServing {
+    func look(at session: SessionKey) {}
+    func check(_ configuration: SessionConfiguration) throws(TransferError) {}
+}
+
 /// Starts a session's program when its subscriber has unseen final events, or open questions, and no connection
 /// (`sendsLaunchEvents`), and looks again as long as that holds.
 ///

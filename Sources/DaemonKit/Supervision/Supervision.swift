@@ -53,7 +53,8 @@ package struct Supervision: Sendable {
         self.runs = runs
         let minimumFreeSpace: @Sendable () -> ByteCount = { configuration().global.minimumFreeSpace }
         let files = TransferFiles(
-            access: access, storeID: store.identifier, stateFolder: store.folderPath, pool: pool)
+            access: access, storeID: store.identifier, stateFolder: store.isInMemory ? nil : store.folderPath,
+            pool: pool)
         let policies = TaskPolicies(configuration: configuration)
         let transitions = Self.transitions(policies, time, logger)
         let patience = StorePatience(store: store) { signal.isStopped }
@@ -172,15 +173,26 @@ package struct Supervision: Sendable {
     }
 
     /// Fills slots from now on; after `recover()`.
-    package func start() async throws {
+    /// - Parameter others: further supervisions of the same engine, which are started too: all hear of the network together.
+    package func start(with others: [Supervision] = []) async throws {
+        try await begin()
+        for other in others { try await other.begin() }
+        let followers = [network] + others.map(\.network)
+        work.withLock { work in
+            work += [
+                Task { [network] in await network.followNetwork(with: followers) },
+                Task { [network] in await network.followResolver(with: followers) },
+            ]
+        }
+    }
+
+    private func begin() async throws {
         rates.applyGlobal()
         for session in try await store.read({ try $0.sessions(owner: nil) }) { rates.apply(of: session) }
         work.withLock { work in
             work = [
                 Task { [alarms] in await alarms.run() },
                 Task { [dispatcher] in await dispatcher.run() },
-                Task { [network] in await network.followNetwork() },
-                Task { [network] in await network.followResolver() },
             ]
         }
     }

@@ -30,7 +30,7 @@ extension AttemptFailure {
             copy.disposition = .network
             return copy
         case .badURL, .badField, .unknownField, .tooLarge, .unsupported, .tokenReused, .sessionNotFound,
-            .sessionInvalidated,
+            .sessionInvalidated, .sessionInUse,
             .taskNotFound, .taskWrongState, .decisionGone, .permissionDenied, .destinationExists,
             .destinationNotWritable,
             .destinationBadPath, .sourceUnreadable, .sourceChanged, .diskFull, .diskQuota, .diskIO, .tlsUntrusted,

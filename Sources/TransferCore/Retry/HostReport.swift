@@ -24,7 +24,7 @@ extension HostGates.Report {
             .integrityLength, .tlsUntrusted:
             return .answered
         case .badURL, .badField, .unknownField, .tooLarge, .unsupported, .tokenReused, .sessionNotFound,
-            .sessionInvalidated,
+            .sessionInvalidated, .sessionInUse,
             .taskNotFound, .taskWrongState, .decisionGone, .permissionDenied, .destinationExists,
             .destinationNotWritable,
             .destinationBadPath, .sourceUnreadable, .sourceChanged, .diskFull, .diskQuota, .diskIO, .rpcMalformed,

@@ -4,9 +4,13 @@ import TransferModel
 public enum AddTasks: RPCMethod {
     public static let name = "task.add"
     public static let summary =
-        "Queues tasks in one transaction, all or none. Once it has answered, they survive a crash and a power loss."
+        """
+        Queues tasks in one transaction, all or none. Once it has answered, they survive a crash and a power loss, unless \
+        their session is volatile: such tasks are seen by its connection alone, and end with it.
+        """
     public static let errors: [ErrorCode] = [
-        .badURL, .badField, .unsupported, .tooLarge, .sessionNotFound, .sessionInvalidated, .permissionDenied,
+        .badURL, .badField, .unsupported, .tooLarge, .sessionNotFound, .sessionInvalidated, .sessionInUse,
+        .permissionDenied,
         .destinationBadPath, .destinationNotWritable, .sourceUnreadable, .diskFull, .limitReached, .tokenReused,
     ]
 

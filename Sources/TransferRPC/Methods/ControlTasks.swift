@@ -159,7 +159,7 @@ public enum PauseTasks: RPCMethod {
     public typealias Result = ControlResult
     public static let name = "task.pause"
     public static let summary = "Pauses tasks until task.resume: no traffic and no timeouts."
-    public static let errors: [ErrorCode] = [.badField, .permissionDenied, .sessionNotFound]
+    public static let errors: [ErrorCode] = [.badField, .permissionDenied, .sessionNotFound, .sessionInUse]
 }
 
 public enum ResumeTasks: RPCMethod {
@@ -167,14 +167,14 @@ public enum ResumeTasks: RPCMethod {
     public typealias Result = ControlResult
     public static let name = "task.resume"
     public static let summary = "Queues paused tasks again; they resume from the bytes they hold."
-    public static let errors: [ErrorCode] = [.badField, .permissionDenied, .sessionNotFound]
+    public static let errors: [ErrorCode] = [.badField, .permissionDenied, .sessionNotFound, .sessionInUse]
 }
 
 public enum RetryTasks: RPCMethod {
     public typealias Result = ControlResult
     public static let name = "task.retry"
     public static let summary = "Queues failed, cancelled and waiting tasks at once."
-    public static let errors: [ErrorCode] = [.badField, .permissionDenied, .sessionNotFound]
+    public static let errors: [ErrorCode] = [.badField, .permissionDenied, .sessionNotFound, .sessionInUse]
 
     public struct Parameters: WireObject, Hashable {
         public var selection: ControlSelection
@@ -218,7 +218,7 @@ public enum CancelTasks: RPCMethod {
     public typealias Result = ControlResult
     public static let name = "task.cancel"
     public static let summary = "Cancels tasks and removes the bytes received so far, unless `keepPartial` is set."
-    public static let errors: [ErrorCode] = [.badField, .permissionDenied, .sessionNotFound]
+    public static let errors: [ErrorCode] = [.badField, .permissionDenied, .sessionNotFound, .sessionInUse]
 
     public struct Parameters: WireObject, Hashable {
         public var selection: ControlSelection
@@ -261,7 +261,7 @@ public enum RemoveTasks: RPCMethod {
         Removes ended tasks from the history; cancel other tasks first. A kept part file is removed too: resume data of the \
         task is then useless, unless another task was added with it.
         """
-    public static let errors: [ErrorCode] = [.badField, .permissionDenied, .sessionNotFound]
+    public static let errors: [ErrorCode] = [.badField, .permissionDenied, .sessionNotFound, .sessionInUse]
 
     public struct Parameters: WireObject, Hashable {
         public var selection: ControlSelection

@@ -37,7 +37,10 @@ public enum EventPosition: Hashable, Sendable, Codable {
 public enum Subscribe: RPCMethod {
     public static let name = "events.subscribe"
     public static let summary =
-        "Replays stored events from a number on, then sends new ones, each once and without a gap, as `event` notifications."
+        """
+        Replays stored events from a number on, then sends new ones, each once and without a gap, as `event` notifications. \
+        Events of volatile sessions have no number: they are sent as they happen, to the connection that has the session.
+        """
     public static let errors: [ErrorCode] = [.badField, .permissionDenied, .limitReached, .diskFull]
 
     public struct Parameters: WireObject, Hashable {

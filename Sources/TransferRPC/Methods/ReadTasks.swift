@@ -59,7 +59,7 @@ public enum ListOrder: String, Word {
 public enum ListTasks: RPCMethod {
     public static let name = "task.list"
     public static let summary = "Tasks page by page; `nextCursor` of one page is `cursor` of the next."
-    public static let errors: [ErrorCode] = [.badField, .permissionDenied]
+    public static let errors: [ErrorCode] = [.badField, .permissionDenied, .sessionInUse]
 
     public static let defaultLimit = 100
     public static let largestLimit = 1000

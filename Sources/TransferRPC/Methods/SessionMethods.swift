@@ -7,11 +7,12 @@ public enum OpenSession: RPCMethod {
     public static let summary =
         """
         Creates a session, or attaches to the one of that name. `configuration` changes the members it names; null unsets \
-        one. The name of an invalidated session is free: it opens a new session with a new configuration.
+        one. The name of an invalidated session is free: it opens a new session with a new configuration. A volatile \
+        session is bound to the connection that opens it, and ends with it.
         """
     public static let errors: [ErrorCode] = [
         .badField, .unsupported, .permissionDenied, .sourceUnreadable, .destinationBadPath, .destinationNotWritable,
-        .diskFull, .limitReached,
+        .diskFull, .limitReached, .sessionInUse,
     ]
 
     public struct Parameters: WireObject, Hashable {
@@ -38,7 +39,10 @@ public enum OpenSession: RPCMethod {
             switch key {
             case .id:
                 .required(.string, "Identifier among the owner's sessions: 1 to 255 bytes, no control characters.")
-            case .kind: .optional(.choice([SessionKind.background.rawValue]), "`background`, also the default.")
+            case .kind:
+                .optional(
+                    .oneOf(SessionKind.self),
+                    "Of a new session: `background`, the default, is durable; `default` and `ephemeral` are volatile.")
             case .configuration: .optional(.object(SessionConfiguration.self), "Defaults for its tasks.")
             case .owner: .optional(.userID, "Owner of the session, for administrators; default: the peer.")
             }
@@ -73,13 +77,13 @@ public enum GetSession: RPCMethod {
     public typealias Result = SessionView
     public static let name = "session.get"
     public static let summary = "One session with its configuration, state, task counts and unacknowledged events."
-    public static let errors: [ErrorCode] = [.sessionNotFound, .permissionDenied]
+    public static let errors: [ErrorCode] = [.sessionNotFound, .sessionInUse, .permissionDenied]
 }
 
 public enum ListSessions: RPCMethod {
     public static let name = "session.list"
     public static let summary =
-        "Sessions of the peer, or of the owner that an administrator names, page by page; `nextCursor` of one page is `cursor` of the next."
+        "Durable sessions of the peer, or of the owner that an administrator names, page by page; `nextCursor` of one page is `cursor` of the next."
     public static let errors: [ErrorCode] = [.badField, .permissionDenied]
 
     public static let largestLimit = 1000
@@ -141,7 +145,7 @@ public enum FinishSession: RPCMethod {
     public typealias Result = SessionView
     public static let name = "session.finish"
     public static let summary = "The session accepts no more tasks, and is invalidated when the last one has ended."
-    public static let errors: [ErrorCode] = [.sessionNotFound, .permissionDenied, .badField]
+    public static let errors: [ErrorCode] = [.sessionNotFound, .sessionInUse, .permissionDenied, .badField]
 }
 
 public enum PauseSession: RPCMethod {
@@ -154,7 +158,9 @@ public enum PauseSession: RPCMethod {
         and keep their bytes; no other state changes. `timeoutIntervalForResource` stops counting, `deadlineAt` does not. The \
         pause survives restarts.
         """
-    public static let errors: [ErrorCode] = [.sessionNotFound, .sessionInvalidated, .permissionDenied, .diskIO]
+    public static let errors: [ErrorCode] = [
+        .sessionNotFound, .sessionInvalidated, .sessionInUse, .permissionDenied, .diskIO,
+    ]
 }
 
 public enum ResumeSession: RPCMethod {
@@ -162,7 +168,7 @@ public enum ResumeSession: RPCMethod {
     public typealias Result = SessionView
     public static let name = "session.resume"
     public static let summary = "Lets the tasks of a paused session run; tasks that were paused one by one stay paused."
-    public static let errors: [ErrorCode] = [.sessionNotFound, .sessionInvalidated, .permissionDenied]
+    public static let errors: [ErrorCode] = [.sessionNotFound, .sessionInvalidated, .sessionInUse, .permissionDenied]
 }
 
 public enum InvalidateSession: RPCMethod {
@@ -170,5 +176,5 @@ public enum InvalidateSession: RPCMethod {
     public typealias Result = SessionView
     public static let name = "session.invalidate"
     public static let summary = "Cancels the session's tasks and invalidates it."
-    public static let errors: [ErrorCode] = [.sessionNotFound, .permissionDenied, .badField]
+    public static let errors: [ErrorCode] = [.sessionNotFound, .sessionInUse, .permissionDenied, .badField]
 }

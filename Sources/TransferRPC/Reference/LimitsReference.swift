@@ -32,6 +32,10 @@ enum LimitsReference {
             ["`metrics` of a task; older entries go, and `metricsDropped` counts them", "\(Bounds.metrics)"],
             ["a piece of task.body", size(Int(ReadBody.largestPiece))],
             ["sessions of one user that have not ended", "\(Bounds.sessions)"],
+            [
+                "volatile sessions of one user; their tasks, also those that are over; their kept bodies",
+                "\(Bounds.sessions); \(Bounds.volatileTasks); \(size(Int(Bounds.volatileBodies)))",
+            ],
             ["durable subscribers of one user", "\(Bounds.subscribers)"],
             [
                 "launched programs running at the same time; a further one waits for its `launchInterval`",

@@ -66,7 +66,9 @@ extension EventView: WireObject {
     public static func field(_ key: CodingKeys) -> Field {
         switch key {
         case .subscription: .optional(.string, "In notifications: the subscription it is for.")
-        case .sequence: .optional(.sequence, "Position in the log; absent for `task.progress` and `events.lagged`.")
+        case .sequence:
+            .optional(
+                .sequence, "Position in the log; absent for `task.progress`, `events.lagged` and volatile sessions.")
         case .time: .required(.time, "When it happened.")
         case .type: .required(.oneOf(EventType.self), "What happened; the other members depend on it.")
         case .session: .required(.string, "Identifier of the session; empty if it belongs to none.")

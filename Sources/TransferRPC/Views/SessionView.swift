@@ -34,7 +34,7 @@ public struct SessionView: WireObject, Hashable {
         switch key {
         case .id: .required(.string, "Its identifier among the owner's sessions.")
         case .owner: .required(.userID, "Owner of the session.")
-        case .kind: .required(.choice([SessionKind.background.rawValue]), "Its kind.")
+        case .kind: .required(.oneOf(SessionKind.self), "Its kind.")
         case .state: .required(.oneOf(SessionState.self), "Its state.")
         case .paused: .optional(.boolean, "True: none of its tasks runs until session.resume.")
         case .configuration: .required(.object(SessionConfiguration.self), "The configured members, without secrets.")

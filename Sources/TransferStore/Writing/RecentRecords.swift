@@ -22,11 +22,15 @@ final class RecentRecords: @unchecked Sendable {
     /// Of a record without the texts of its spec.
     static let least = 2 << 10
 
+    /// Of volatile sessions: events are not kept, and owners have bounds.
+    let isVolatile: Bool
     private var entries: [TaskID: Entry] = [:]
     var tallies = Tallies()
     private var bytes = 0
     /// Of the database after the last commit of this connection.
     private var version: UInt32?
+
+    init(isVolatile: Bool = false) { self.isVolatile = isVolatile }
 
     /// Hears of all changes of this connection. For as long as that is open this must be kept.
     func follow(_ writer: Connection) {

@@ -14,6 +14,7 @@ extension StoreTransaction {
     package func insert(_ tasks: [NewTask]) throws -> [TaskID] {
         if let lack { throw lack.refusal }
         guard !tasks.isEmpty else { return [] }
+        if memory.isVolatile { try requireRoom(for: tasks) }
         let last = try take(tasks.count, .task)
         let first = last - Int64(tasks.count) + 1
         var places = TaskPlaces()

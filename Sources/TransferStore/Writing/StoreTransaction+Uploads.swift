@@ -39,6 +39,7 @@ extension StoreTransaction {
         guard let content else {
             return try execute("DELETE FROM body WHERE task = ? AND role = ?", id.rawValue, role.rawValue)
         }
+        if memory.isVolatile { try requireRoom(forBody: content.count, of: id) }
         try execute(
             """
             INSERT INTO body (task, role, content) VALUES (?, ?, ?) \

@@ -80,6 +80,10 @@ package final class StoreTransaction: StoreSnapshot {
             throw TransferError(.internal, "Progress is never stored.")
         }
         guard !events.isEmpty else { return try eventHead() }
+        guard !memory.isVolatile else {
+            appended += events
+            return .zero
+        }
         let last = try take(events.count, .event)
         let first = last - Int64(events.count) + 1
         try Self.eventRows.run(events.count, in: connection) { row, index in

@@ -13,6 +13,12 @@ import TransferModel
             task: TaskID(task), device: 3, inode: 4, identity: 5, base: 10, offset: offset, crc: 6, boot: boot)
     }
 
+    @Test func knowsNothingOfVolatileTasks() throws {
+        let folder = try TemporaryFolder()
+        let journal = try OffsetJournal(path: folder.file("journal"), slots: 4, boot: boot)
+        #expect(journal.claim(.firstVolatile) == nil)
+    }
+
     @Test func remembersAcrossAReopening() throws {
         let folder = try TemporaryFolder()
         do {

@@ -24,6 +24,12 @@ final class FakeSupervision: TaskAdding, TaskControlling, TaskUpdating, TaskRead
 
     init(store: TransferStore) { self.store = store }
 
+    var services: TaskServices {
+        TaskServices(
+            adder: self, controller: self, updater: self, reader: self, sessions: self, decisions: self,
+            store: store)
+    }
+
     var controls: [(TaskAction, ControlTarget)] { state.withLock { $0.controls } }
     var updates: [UpdateTask.Parameters] { state.withLock { $0.updates } }
     func show(_ figures: TaskView.Live, of task: TaskID) { state.withLock { $0.live[task] = figures } }
@@ -94,7 +100,9 @@ final class FakeSupervision: TaskAdding, TaskControlling, TaskUpdating, TaskRead
     func progressSnapshot() -> [ProgressFigures] { state.withLock { $0.progress } }
 
     func throughput() -> Throughput {
-        Throughput(downloadRate: 500, uploadRate: 70, bytesReceived: 1_000_000, bytesSent: 9000)
+        store.isInMemory
+            ? Throughput()
+            : Throughput(downloadRate: 500, uploadRate: 70, bytesReceived: 1_000_000, bytesSent: 9000)
     }
 
     func body(
@@ -106,9 +114,12 @@ final class FakeSupervision: TaskAdding, TaskControlling, TaskUpdating, TaskRead
         return BodyPiece(bytes: piece, isLast: Int(offset.rawValue) + piece.count >= whole.count)
     }
 
-    func open(_ key: SessionKey, configuration: SessionConfiguration?, by peer: Peer) async throws -> SessionRecord {
+    func open(
+        _ key: SessionKey, kind: SessionKind, configuration: SessionConfiguration?, by peer: Peer
+    ) async throws -> SessionRecord {
         try await store.write { transaction in
-            var session = try transaction.session(key) ?? SessionRecord(key: key, createdAt: Sample.time)
+            var session =
+                try transaction.session(key) ?? SessionRecord(key: key, kind: kind, createdAt: Sample.time)
             if try transaction.session(key) == nil { try transaction.insertSession(session) }
             if let configuration {
                 session.configuration = configuration
@@ -168,6 +179,10 @@ final class Bench {
     private let temporary: TemporaryFolder
     let store: TransferStore
     let supervision: FakeSupervision
+    /// Of the volatile sessions.
+    let inMemory: TransferStore
+    let volatile: FakeSupervision
+    let sessions: VolatileSessions
     let feed: EventFeed
     let router: RequestRouter
 
@@ -181,18 +196,22 @@ final class Bench {
         store = try TransferStore(folder: folder)
         supervision = FakeSupervision(store: store)
         let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+        inMemory = try TransferStore.inMemory(isVolatile: true)
+        volatile = FakeSupervision(store: inMemory)
+        let bindings = SessionBindings()
+        sessions = VolatileSessions(services: volatile.services, bindings: bindings, logger: logger)
         feed = EventFeed(
-            log: store, progress: supervision.progressSnapshot, progressInterval: { 0.1 }, logger: logger)
+            log: store, progress: supervision.progressSnapshot, progressInterval: { 0.1 }, bindings: bindings,
+            logger: logger)
         store.onCommit(feed.committed)
+        inMemory.onCommit(feed.committedVolatile)
         try await feed.start()
         let facts = DaemonFacts(
             version: "9.9", mode: mode, sockets: { ["/run/dld.sock", "/state/dld.sock"] }, stateDirectory: folder,
             startedAt: SystemTime().reading(), libcurl: "8", sqlite: "3")
         router = RequestRouter(
             services: Services(
-                adder: supervision, controller: supervision, updater: supervision, reader: supervision,
-                sessions: supervision, decisions: supervision, store: store, feed: feed,
-                settings: FakeSettings(),
+                durable: supervision.services, volatile: sessions, feed: feed, settings: FakeSettings(),
                 facts: facts),
             peers: PeerDirectory(adminGroup: nil), logger: logger)
     }
@@ -200,6 +219,7 @@ final class Bench {
     deinit {
         feed.stop()
         store.close()
+        inMemory.close()
     }
 
     var folder: String { temporary.path }

@@ -29,7 +29,6 @@ struct SessionHandlersTests {
 
     @Test func refusesWhatIsNotBuilt() async throws {
         let bench = try await Bench()
-        #expect(await bench.refusal(OpenSession.self, .init(id: "a", kind: .ephemeral))?.code == .unsupported)
         var configuration = SessionConfiguration()
         configuration.isDiscretionary = true
         let refusal = await bench.refusal(OpenSession.self, .init(id: "a", configuration: configuration))

@@ -26,6 +26,15 @@ import Testing
         #expect(written(destination) == "<7>seen\n")
     }
 
+    @Test func whatIsAboveTheCeilingIsToldAsThat() {
+        let destination = destination(level: .info)
+        let logger = destination.logger(ceiling: .debug)
+        logger.error("unseen")
+        destination.level = .debug
+        logger.error("seen")
+        #expect(written(destination) == "<7>seen\n")
+    }
+
     @Test func fieldsOfTheMessageWinOverThoseOfTheLogger() {
         let destination = destination(level: .info)
         var logger = destination.logger()

@@ -68,6 +68,12 @@ package struct Throughput: Sendable, Hashable {
     package var uploadRate: Int64 = 0
     package var bytesReceived: Int64 = 0
     package var bytesSent: Int64 = 0
+
+    static func + (one: Throughput, other: Throughput) -> Throughput {
+        Throughput(
+            downloadRate: one.downloadRate + other.downloadRate, uploadRate: one.uploadRate + other.uploadRate,
+            bytesReceived: one.bytesReceived + other.bytesReceived, bytesSent: one.bytesSent + other.bytesSent)
+    }
 }
 
 /// One running task's progress, for `task.progress` events.
@@ -152,7 +158,10 @@ package protocol DecisionServing: Sendable {
 /// What the session methods need.
 package protocol SessionServing: Sendable {
     /// Creates the session, or attaches to it and, with `configuration`, changes it.
-    func open(_ key: SessionKey, configuration: SessionConfiguration?, by peer: Peer) async throws -> SessionRecord
+    /// - Parameter kind: of a new session.
+    func open(
+        _ key: SessionKey, kind: SessionKind, configuration: SessionConfiguration?, by peer: Peer
+    ) async throws -> SessionRecord
     func finish(_ key: SessionKey) async throws -> SessionRecord
     func invalidate(_ key: SessionKey) async throws -> SessionRecord
     /// Durably; when it returns, no task of the session runs.

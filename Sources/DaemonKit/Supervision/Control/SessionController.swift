@@ -21,7 +21,7 @@ struct SessionController: SessionServing {
     let logger: Logger
 
     func open(
-        _ key: SessionKey, configuration: SessionConfiguration?, by peer: Peer
+        _ key: SessionKey, kind: SessionKind, configuration: SessionConfiguration?, by peer: Peer
     ) async throws -> SessionRecord {
         if let configuration { try await check(configuration, of: key.owner) }
         let now = time.reading().wall
@@ -34,7 +34,7 @@ struct SessionController: SessionServing {
                 throw TransferError(
                     .limitReached, "One user has at most \(Bounds.sessions) sessions that are not over; finish some.")
             }
-            let new = SessionRecord(key: key, createdAt: now)
+            let new = SessionRecord(key: key, kind: kind, createdAt: now)
             var session = reopens ? new : known ?? new
             let launch = session.configuration.launch
             if let configuration {

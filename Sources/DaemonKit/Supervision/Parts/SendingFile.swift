@@ -13,9 +13,11 @@ struct SendingFile: Sendable {
     let identity: SourceIdentity
 
     /// A body kept in the store, as a file without a name: it is streamed like any other.
+    /// - Parameter folder: nil if it may only be in memory.
     /// - Throws: `disk.*` if the state folder has no room for it.
-    static func spooled(_ content: [UInt8], in folder: String) throws(TransferError) -> SendingFile {
+    static func spooled(_ content: [UInt8], in folder: String?) throws(TransferError) -> SendingFile {
         let descriptor = try temporary(in: folder)
+        let folder = folder ?? "memory"
         var rest = content[...]
         while !rest.isEmpty {
             let (count, code) = retrying { rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) } }
@@ -31,7 +33,12 @@ struct SendingFile: Sendable {
             identity: SourceIdentity.kept(ByteCount(Int64(content.count))))
     }
 
-    private static func temporary(in folder: String) throws(TransferError) -> Int32 {
+    private static func temporary(in folder: String?) throws(TransferError) -> Int32 {
+        guard let folder else {
+            let descriptor = dld_memory_file()
+            guard descriptor < 0 else { return descriptor }
+            throw TransferError(.diskIO, "Cannot make a file in memory: \(errorText(errno)).")
+        }
         let (descriptor, _) = retrying { Glibc.open(folder, DLD_O_TMPFILE | O_RDWR | O_CLOEXEC, 0o600) }
         if descriptor >= 0 { return descriptor }
         // Not every file system has files without names.

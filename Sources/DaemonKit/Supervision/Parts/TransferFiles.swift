@@ -1,6 +1,7 @@
 import CurlEngine
 import FileKit
 import Glibc
+import Threading
 import TransferCore
 import TransferModel
 import TransferStore
@@ -9,8 +10,8 @@ import TransferStore
 final class TransferFiles: Sendable {
     let access: FileAccess
     let storeID: String
-    /// Where bodies are spooled while they are sent.
-    private let stateFolder: String
+    /// Where bodies are spooled while they are sent; nil if they may only be in memory.
+    private let stateFolder: String?
     let pool: BlockingPool
     /// For deliveries that are synced: they wait for the disk together, and a journal commits them together.
     let syncing: BlockingPool
@@ -19,9 +20,11 @@ final class TransferFiles: Sendable {
     private let folders = FolderCache()
     private let unfoldings = UnfoldedSizes()
     private let spaces = KnownSpace()
+    /// Folders that were looked through for abandoned parts.
+    private let searched = Guarded<Set<String>>([])
     let marks: MarkCleaner
 
-    init(access: FileAccess, storeID: String, stateFolder: String, pool: BlockingPool) {
+    init(access: FileAccess, storeID: String, stateFolder: String?, pool: BlockingPool) {
         self.access = access
         self.stateFolder = stateFolder
         self.storeID = storeID
@@ -81,9 +84,19 @@ final class TransferFiles: Sendable {
             try plan.check(folder, device: record.destinationDevice)
             return folder
         }
-        return try await opening(plan.folder) { [access, folders] in
+        let folder = try await opening(plan.folder) { [access, folders] in
             folders.keep(
                 try plan.open(access, owner: owner, device: record.destinationDevice), owner: owner)
+        }
+        removeAbandoned(from: folder, owner: owner)
+        return folder
+    }
+
+    /// What volatile sessions of a daemon that was killed left there: looked for once, and nobody waits for it.
+    private func removeAbandoned(from folder: Folder, owner: UserID) {
+        guard searched.withLock({ $0.insert(folder.path).inserted }) else { return }
+        pool.post(on: folder.device) { [storeID] in
+            AbandonedParts.remove(from: folder, owner: owner, store: storeID, now: Timestamp.now().rawValue / 1000)
         }
     }
 

@@ -17,25 +17,30 @@ struct NetworkFollower: Sendable {
     let logger: Logger
 
     /// Follows the network until it is cancelled: what waits for it goes on, what lost it waits.
-    func followNetwork() async {
+    /// - Parameter all: those who hear of it; it tells one listener only.
+    func followNetwork(with all: [NetworkFollower]) async {
         for await state in network.changes {
             logger.notice("network", metadata: ["state": "\(state.isUp ? "up" : "changed")"])
-            for run in runs.all {
-                guard let host = run.directHost, !state.isReachable(host: host) else { continue }
-                run.requestAbort(.transition(lost(run, host)))
+            for follower in all { await follower.follow(state) }
+        }
+    }
+
+    private func follow(_ state: NetworkState) async {
+        for run in runs.all {
+            guard let host = run.directHost, !state.isReachable(host: host) else { continue }
+            run.requestAbort(.transition(lost(run, host)))
+        }
+        do {
+            let known = try await store.read { try $0.sessions(owner: nil) }
+            let sessions = Dictionary(known.map { ($0.key, $0) }) { first, _ in first }
+            let now = time.reading().wall
+            try await waiting.clear(.network) { [policies] record in
+                let session = sessions[record.session] ?? SessionRecord(key: record.session, createdAt: now)
+                guard let host = policies.directHost(of: record, in: session) else { return state.isUp }
+                return state.isReachable(host: host)
             }
-            do {
-                let known = try await store.read { try $0.sessions(owner: nil) }
-                let sessions = Dictionary(known.map { ($0.key, $0) }) { first, _ in first }
-                let now = time.reading().wall
-                try await waiting.clear(.network) { [policies] record in
-                    let session = sessions[record.session] ?? SessionRecord(key: record.session, createdAt: now)
-                    guard let host = policies.directHost(of: record, in: session) else { return state.isUp }
-                    return state.isReachable(host: host)
-                }
-            } catch {
-                logger.retried("cannot wake tasks that wait for the network", error)
-            }
+        } catch {
+            logger.retried("cannot wake tasks that wait for the network", error)
         }
     }
 
@@ -50,30 +55,35 @@ struct NetworkFollower: Sendable {
     }
 
     /// Follows the files that say how names are resolved: tasks whose host had no address are tried at once.
-    func followResolver() async {
+    /// - Parameter all: those who hear of it; it tells one listener only.
+    func followResolver(with all: [NetworkFollower]) async {
         for await _ in network.resolverChanges {
-            do {
-                var last: TaskID?
-                var count = 0
-                // The first task of each host is the one that tries it.
-                var tried: Set<HostGates.Scope> = []
-                while true {
-                    let after = last
-                    let tasks = try await store.read { try $0.waiting(error: .networkDNS, after: after, limit: 500) }
-                    guard let end = tasks.last else { break }
-                    for task in tasks where tried.insert(.init(host: task.host, owner: task.owner)).inserted {
-                        _ = gates.tryNow(task.id, host: task.host, owner: task.owner)
-                    }
-                    try await waiting.clear(tasks.map(\.id))
-                    count += tasks.count
-                    last = end.id
+            for follower in all { await follower.tryNames() }
+        }
+    }
+
+    private func tryNames() async {
+        do {
+            var last: TaskID?
+            var count = 0
+            // The first task of each host is the one that tries it.
+            var tried: Set<HostGates.Scope> = []
+            while true {
+                let after = last
+                let tasks = try await store.read { try $0.waiting(error: .networkDNS, after: after, limit: 500) }
+                guard let end = tasks.last else { break }
+                for task in tasks where tried.insert(.init(host: task.host, owner: task.owner)).inserted {
+                    _ = gates.tryNow(task.id, host: task.host, owner: task.owner)
                 }
-                logger.notice(
-                    "name resolution has changed; tasks without an address are tried", metadata: ["tried": "\(count)"])
-                signal.changed()
-            } catch {
-                logger.retried("cannot wake tasks whose host had no address", error)
+                try await waiting.clear(tasks.map(\.id))
+                count += tasks.count
+                last = end.id
             }
+            logger.notice(
+                "name resolution has changed; tasks without an address are tried", metadata: ["tried": "\(count)"])
+            signal.changed()
+        } catch {
+            logger.retried("cannot wake tasks whose host had no address", error)
         }
     }
 }

@@ -25,16 +25,19 @@ struct SessionControllerTests {
             for key in keys { try transaction.insertSession(SessionRecord(key: key, createdAt: now)) }
         }
         let refusal = await #expect(throws: TransferError.self) {
-            try await supervision.sessions.open(key("one more", of: owner), configuration: nil, by: user)
+            try await supervision.sessions.open(
+                key("one more", of: owner), kind: .background, configuration: nil, by: user)
         }
         #expect(refusal?.code == .limitReached)
         // Those that are there are still opened, others have theirs, and one that is over makes room.
-        _ = try await supervision.sessions.open(keys[3], configuration: nil, by: user)
-        _ = try await supervision.sessions.open(key("one more", of: UserID(2000)), configuration: nil, by: user)
+        _ = try await supervision.sessions.open(keys[3], kind: .background, configuration: nil, by: user)
+        _ = try await supervision.sessions.open(
+            key("one more", of: UserID(2000)), kind: .background, configuration: nil, by: user)
         _ = try await supervision.sessions.finish(keys[3])
-        _ = try await supervision.sessions.open(key("one more", of: owner), configuration: nil, by: user)
+        _ = try await supervision.sessions.open(
+            key("one more", of: owner), kind: .background, configuration: nil, by: user)
         let full = await #expect(throws: TransferError.self) {
-            try await supervision.sessions.open(keys[3], configuration: nil, by: user)
+            try await supervision.sessions.open(keys[3], kind: .background, configuration: nil, by: user)
         }
         #expect(full?.code == .limitReached, "to open what is over is to have one more")
     }

@@ -1,0 +1,178 @@
+import Logging
+import Threading
+import TransferModel
+import TransferStore
+
+/// Which connection each volatile session is bound to.
+package final class SessionBindings: Sendable {
+    private struct Binding {
+        var connection: Int
+        /// What the session had is being removed.
+        var isEnding = false
+    }
+
+    private let bindings = Guarded<[SessionKey: Binding]>([:])
+
+    package init() {}
+
+    /// nil for sessions that are bound to none.
+    package func connection(of session: SessionKey) -> Int? { bindings.withLock { $0[session]?.connection } }
+
+    /// - Returns: whether it was bound to none before.
+    /// - Throws: `session.in_use`; `limit.reached` for one session too many.
+    fileprivate func bind(_ session: SessionKey, to connection: Int) throws -> Bool {
+        try bindings.withLock { bindings in
+            if let known = bindings[session] {
+                guard known.connection == connection, !known.isEnding else {
+                    throw TransferError.sessionInUse(session.identifier)
+                }
+                return false
+            }
+            guard bindings.keys.count(where: { $0.owner == session.owner }) < Bounds.sessions else {
+                throw TransferError(
+                    .limitReached,
+                    "One user has at most \(Bounds.sessions) volatile sessions; close a connection that has some.")
+            }
+            bindings[session] = Binding(connection: connection)
+            return true
+        }
+    }
+
+    /// Marks the sessions of a connection, or all, as ending; each is returned once.
+    fileprivate func beginEnding(of connection: Int?) -> [SessionKey] {
+        bindings.withLock { bindings in
+            let found = bindings.filter { session, binding in
+                !binding.isEnding && (connection == nil || binding.connection == connection)
+            }.map(\.key)
+            for session in found { bindings[session]?.isEnding = true }
+            return found
+        }
+    }
+
+    fileprivate func release(_ session: SessionKey) { bindings.withLock { $0[session] = nil } }
+}
+
+/// Sessions that live as long as the connection that opened them, and the parts that serve their tasks.
+package final class VolatileSessions: Sendable {
+    let services: TaskServices
+    private let bindings: SessionBindings
+    private let logger: Logger
+
+    /// - Parameter services: those of a store in memory.
+    package init(services: TaskServices, bindings: SessionBindings, logger: Logger) {
+        self.services = services
+        self.bindings = bindings
+        self.logger = logger
+    }
+
+    /// Whether the session is volatile and this connection's.
+    /// - Throws: `session.in_use` if it is another's.
+    func owns(_ session: SessionKey, _ connection: Int) throws(TransferError) -> Bool {
+        guard let known = bindings.connection(of: session) else { return false }
+        guard known == connection else { throw .sessionInUse(session.identifier) }
+        return true
+    }
+
+    /// Those of `tasks` that are volatile tasks of the connection.
+    func visible(_ tasks: [TaskID], to connection: Int) async throws -> Set<TaskID> {
+        let volatile = tasks.filter(\.isVolatile)
+        guard !volatile.isEmpty else { return [] }
+        let heads = try await services.store.read { try $0.heads(volatile) }
+        return Set(heads.filter { bindings.connection(of: $0.session) == connection }.map(\.id))
+    }
+
+    /// Opens the session, or attaches to it, and binds it to the connection.
+    /// - Throws: `session.in_use`, `limit.reached`, `request.bad_field`; as `SessionServing.open`.
+    func open(
+        _ key: SessionKey, _ kind: SessionKind?, _ configuration: SessionConfiguration?, _ context: RequestContext
+    ) async throws -> SessionRecord {
+        try Self.check(key, configuration, context.peer)
+        let connection = context.connection
+        let isNew = try bindings.bind(key, to: connection.id)
+        do {
+            let known = try await services.store.read { try $0.session(key) }
+            if let known, let kind, known.state != .invalidated, known.kind != kind {
+                throw Self.badKind("the session \"\(key.identifier)\" is of kind `\(known.kind.rawValue)`.")
+            }
+            let session = try await services.sessions.open(
+                key, kind: kind ?? known?.kind ?? .default, configuration: configuration, by: context.peer)
+            // The client may have gone before its session could be found by `closed`.
+            if connection.isClosed {
+                _ = try bindings.bind(key, to: connection.id)
+                closed(connection.id)
+            }
+            return session
+        } catch {
+            if isNew { bindings.release(key) }
+            throw error
+        }
+    }
+
+    static func badKind(_ why: String) -> TransferError {
+        TransferError(.badField, "kind: \(why)", details: ["field": "kind"])
+    }
+
+    private static func check(
+        _ key: SessionKey, _ configuration: SessionConfiguration?, _ peer: Peer
+    ) throws(TransferError) {
+        guard key.owner == peer.uid else {
+            throw TransferError(
+                .badField, "owner: a volatile session is of the user whose connection opens it.",
+                details: ["field": "owner"])
+        }
+        guard configuration?.asks ?? [] == [] else {
+            throw TransferError(
+                .unsupported, "configuration.asks: only background sessions ask.",
+                details: ["field": "configuration.asks"])
+        }
+        let durable: [(name: String, isGiven: Bool)] = [
+            ("subscriber", configuration?.subscriber != nil), ("launch", configuration?.launch != nil),
+            ("launchInterval", configuration?.launchInterval != nil),
+            ("sendsLaunchEvents", configuration?.sendsLaunchEvents == true),
+        ]
+        for (name, isGiven) in durable where isGiven {
+            throw TransferError(
+                .badField, "configuration.\(name): a volatile session starts no program and outlives no connection.",
+                details: ["field": .string("configuration.\(name)")])
+        }
+    }
+
+    /// The client is gone, and its sessions end: their tasks are cancelled and forgotten, their parts removed. Returns at
+    /// once.
+    package func closed(_ connection: Int) {
+        let sessions = bindings.beginEnding(of: connection)
+        guard !sessions.isEmpty else { return }
+        Task { for session in sessions { await end(session) } }
+    }
+
+    /// Ends all sessions, as far as that comes about in this time.
+    package func stop(atMost limit: Duration) async {
+        let sessions = bindings.beginEnding(of: nil)
+        guard !sessions.isEmpty else { return }
+        let (end, over) = AsyncStream.makeStream(of: Void.self)
+        Task {
+            for session in sessions { await self.end(session) }
+            over.finish()
+        }
+        Task {
+            try? await Task.sleep(for: limit)
+            over.finish()
+        }
+        for await _ in end {}
+    }
+
+    /// The name is free again when nothing is left that had it.
+    private func end(_ session: SessionKey) async {
+        do {
+            _ = try await services.sessions.invalidate(session)
+            let all = ControlTarget(scope: .session(session.identifier), owner: .user(session.owner))
+            _ = try await services.controller.control(.remove(deleteFile: false), all)
+            try await services.store.write { try $0.forgetSession(session) }
+        } catch let error as TransferError where error.code == .sessionNotFound {
+            // The connection was closed before the session was made.
+        } catch {
+            logger.error("cannot end a volatile session", metadata: ["error": "\(error)"])
+        }
+        bindings.release(session)
+    }
+}

@@ -1,0 +1,71 @@
+import TestSupport
+import Testing
+import TransferModel
+import TransferRPC
+
+@testable import DaemonKit
+
+@Suite(.timeLimit(.minutes(4)))
+struct VolatileSessionsTests {
+    private let mine = FakeSink(id: 7)
+    private let others = FakeSink(id: 8)
+
+    @Test func aSessionIsBoundToItsConnection() async throws {
+        let bench = try await Bench()
+        let opened = try await bench.call(OpenSession.self, .init(id: "v", kind: .ephemeral), on: mine)
+        #expect(opened.kind == .ephemeral)
+        #expect(try await bench.call(GetSession.self, .init(id: "v"), on: mine).kind == .ephemeral)
+        for refusal in [
+            await bench.refusal(OpenSession.self, .init(id: "v"), on: others),
+            await bench.refusal(GetSession.self, .init(id: "v"), on: others),
+            await bench.refusal(PauseSession.self, .init(id: "v"), on: others),
+            await bench.refusal(FinishSession.self, .init(id: "v"), on: others),
+            await bench.refusal(ListTasks.self, .init(session: "v"), on: others),
+        ] { #expect(refusal?.code == .sessionInUse) }
+        // Another user's sessions have names of their own.
+        let durable = try await bench.call(OpenSession.self, .init(id: "v"), as: Bench.other, on: others)
+        #expect(durable.kind == .background)
+        #expect(
+            try await bench.store.read { try $0.session(SessionKey(owner: Bench.user.uid, identifier: "v")) } == nil)
+    }
+
+    @Test func eventsGoToTheConnectionOfTheirSession() async throws {
+        let bench = try await Bench()
+        for sink in [mine, others] {
+            _ = try await bench.call(Subscribe.self, .init(after: .now, progressInterval: 0), on: sink)
+        }
+        _ = try await bench.call(OpenSession.self, .init(id: "v", kind: .default), on: mine)
+        let key = SessionKey(owner: Bench.user.uid, identifier: "v")
+        bench.feed.committedVolatile([
+            EventRecord(time: Sample.time, type: .taskAdded, session: key, task: .firstVolatile)
+        ])
+        let events = await mine.events(1)
+        #expect(events.map(\.task) == [.firstVolatile] && events[0].sequence == nil)
+        #expect(others.count == 0)
+    }
+
+    @Test func namesOfDurableSessionsAreTaken() async throws {
+        let bench = try await Bench()
+        _ = try await bench.call(OpenSession.self, .init(id: "b"))
+        for id in ["b", "shared"] {
+            let refusal = await bench.refusal(OpenSession.self, .init(id: id, kind: .default), on: mine)
+            #expect(refusal?.code == .badField && refusal?.details["field"] == "kind")
+        }
+        var configuration = SessionConfiguration()
+        configuration.subscriber = "app"
+        let refusal = await bench.refusal(
+            OpenSession.self, .init(id: "v", kind: .default, configuration: configuration), on: mine)
+        #expect(refusal?.details["field"] == "configuration.subscriber")
+    }
+
+    @Test func aNameIsFreeWhenItsConnectionIsGone() async throws {
+        let bench = try await Bench()
+        _ = try await bench.call(OpenSession.self, .init(id: "v", kind: .default), on: mine)
+        bench.sessions.closed(mine.id)
+        #expect(
+            await eventually {
+                await bench.refusal(OpenSession.self, .init(id: "v", kind: .ephemeral), on: others) == nil
+            })
+        #expect(bench.volatile.controls.contains { $0.0 == .remove(deleteFile: false) })
+    }
+}

@@ -1,0 +1,63 @@
+import Testing
+import Threading
+import TransferModel
+
+@testable import TransferStore
+
+/// The store of volatile sessions.
+@Suite struct VolatileStoreTests {
+    @Test func idsBeginWhereNoDurableStoreComes() async throws {
+        let store = try TransferStore.inMemory(isVolatile: true)
+        let ids = try await store.write { try $0.insert([newTask(), newTask()]) }
+        #expect(ids == [.firstVolatile, TaskID(TaskID.firstVolatile.rawValue + 1)])
+        #expect(ids.allSatisfy(\.isVolatile) && !TaskID(TaskID.firstVolatile.rawValue - 1).isVolatile)
+    }
+
+    @Test func eventsAreHandedOnWithoutANumberAndNotKept() async throws {
+        let store = try TransferStore.inMemory(isVolatile: true)
+        let heard = Guarded<[EventRecord]>([])
+        store.onCommit { events in heard.withLock { $0 += events } }
+        try await store.write { transaction in
+            _ = try transaction.insert(newTask())
+            try transaction.append(event(.taskAdded, task: .firstVolatile))
+        }
+        #expect(heard.withLock { $0 }.map(\.type) == [.taskAdded])
+        #expect(heard.withLock { $0 }.allSatisfy { $0.sequence == nil })
+        #expect(try await store.read { try $0.events(EventQuery()) }.isEmpty)
+        #expect(try await store.read { try $0.eventHead() } == .zero)
+    }
+
+    @Test func oneOwnersTasksAreBounded() async throws {
+        let store = try TransferStore.inMemory(isVolatile: true)
+        let most = Array(repeating: newTask(), count: Bounds.volatileTasks)
+        _ = try await store.write { try $0.insert(most) }
+        let error = await #expect(throws: TransferError.self) { try await store.write { try $0.insert(newTask()) } }
+        #expect(error?.code == .limitReached)
+        _ = try await store.write { try $0.insert(newTask(owner: bob)) }
+    }
+
+    @Test func oneOwnersBodiesAreBounded() async throws {
+        let store = try TransferStore.inMemory(isVolatile: true)
+        let body = [UInt8](repeating: 7, count: Bounds.dataAnswer)
+        let count = Int(Bounds.volatileBodies) / body.count
+        let ids = try await store.write { try $0.insert(Array(repeating: newTask(), count: count + 1)) }
+        for id in ids.prefix(count) { try await store.write { try $0.setBody(id, .response, body) } }
+        let error = await #expect(throws: TransferError.self) {
+            try await store.write { try $0.setBody(ids[count], .response, body) }
+        }
+        #expect(error?.code == .limitReached && error?.retryable == false)
+        let other = try await store.write { try $0.insert([newTask(owner: bob)])[0] }
+        try await store.write { try $0.setBody(other, .response, body) }
+    }
+
+    @Test func aSessionIsForgotten() async throws {
+        let store = try TransferStore.inMemory(isVolatile: true)
+        let key = SessionKey(owner: alice, identifier: "v")
+        try await store.write { transaction in
+            try transaction.insertSession(SessionRecord(key: key, kind: .ephemeral, createdAt: epoch))
+            #expect(try transaction.session(key)?.kind == .ephemeral)
+            try transaction.forgetSession(key)
+            #expect(try transaction.session(key) == nil)
+        }
+    }
+}
