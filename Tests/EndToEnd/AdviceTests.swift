@@ -142,8 +142,7 @@ extension EndToEnd.Serving {
         /// Causes of refusals, which no task fails for; what goes on by itself; what has to be added again, or reported.
         private static let withoutRetry: Set<ErrorCode> = [
             .badField, .unknownField, .tooLarge, .unsupported, .sessionNotFound, .sessionInvalidated, .sessionInUse,
-            .taskNotFound,
-            .taskWrongState, .tokenReused, .diskFull, .diskQuota, .diskIO, .validatorChanged, .rpcMalformed,
+            .taskNotFound, .taskWrongState, .decisionGone, .tokenReused, .diskFull, .diskQuota, .diskIO, .validatorChanged, .rpcMalformed,
             .rpcUnknownMethod, .limitReached, .shuttingDown, .internal,
         ]
 
@@ -187,9 +186,11 @@ extension EndToEnd.Serving {
             }
             let commands = try await follow(advice, patient)
             switch reason {
-            case .retry, .network, .schedule, .authentication: #expect(!commands.isEmpty)
-            // Nobody but a disk, a subscriber or the network ends these.
-            case .disk, .decision, .metered: return #expect(commands.isEmpty)
+            case .retry, .network, .schedule: #expect(!commands.isEmpty)
+            // Which question it is, and how to answer it, is what that command tells.
+            case .authentication, .decision: return #expect(commands == [["decisions"]])
+            // Nobody but a disk or the network ends these.
+            case .disk, .metered: return #expect(commands.isEmpty)
             }
             try await expectCompletion(patient)
         }
