@@ -11,7 +11,6 @@ import Testing
         "Sources/DaemonKit/Events/Subscription.swift": "events.lagged, likewise",
         "Sources/CurlEngine/Network/Transfer+Metrics.swift": "when an exchange began, which is only told",
         "Sources/TransferStore/StoreOpening.swift": "when a store was made, for people",
-        "Sources/DaemonKit/Supervision/Parts/TransferFiles.swift": "how old a part is that a killed daemon left",
     ]
 
     /// Files that ask the kernel for another one.

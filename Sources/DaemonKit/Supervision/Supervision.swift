@@ -54,7 +54,7 @@ package struct Supervision: Sendable {
         let minimumFreeSpace: @Sendable () -> ByteCount = { configuration().global.minimumFreeSpace }
         let files = TransferFiles(
             access: access, storeID: store.identifier, stateFolder: store.isInMemory ? nil : store.folderPath,
-            pool: pool)
+            pool: pool, time: time)
         let policies = TaskPolicies(configuration: configuration)
         let transitions = Self.transitions(policies, time, logger)
         let patience = StorePatience(store: store) { signal.isStopped }

@@ -51,7 +51,8 @@ extension Advice {
         case .badField, .unknownField, .tooLarge: Advice("Correct the request, and add the task again.")
         case .unsupported: Advice("This version of dld cannot do that. To list its features:", "dlctl info")
         case .tokenReused: Advice("Send the first specification again, or use a new token.")
-        case .sessionNotFound, .sessionInvalidated, .sessionInUse:
+        case .sessionInUse: Advice("Another program has that session open. Use another session.")
+        case .sessionNotFound, .sessionInvalidated:
             Advice("Open the session first:", "dlctl session open NAME")
         case .taskNotFound: Advice("To list all tasks:", "dlctl list --all")
         case .taskWrongState: Advice("To see the task's state:", "dlctl show \(task)")

@@ -13,6 +13,7 @@ final class TransferFiles: Sendable {
     /// Where bodies are spooled while they are sent; nil if they may only be in memory.
     private let stateFolder: String?
     let pool: BlockingPool
+    private let time: any TimeSource
     /// For deliveries that are synced: they wait for the disk together, and a journal commits them together.
     let syncing: BlockingPool
     /// For what reads whole files, which takes minutes where they are large: nobody else waits behind it.
@@ -24,7 +25,11 @@ final class TransferFiles: Sendable {
     private let searched = Guarded<Set<String>>([])
     let marks: MarkCleaner
 
-    init(access: FileAccess, storeID: String, stateFolder: String?, pool: BlockingPool) {
+    init(
+        access: FileAccess, storeID: String, stateFolder: String?, pool: BlockingPool,
+        time: any TimeSource = SystemTime()
+    ) {
+        self.time = time
         self.access = access
         self.stateFolder = stateFolder
         self.storeID = storeID
@@ -35,6 +40,8 @@ final class TransferFiles: Sendable {
     }
 
     private static let syncsAtOnce = 32
+    /// Beyond, folders are looked through once more.
+    private static let foldersRemembered = 10_000
     private static let hashesAtOnce = 8
 
     func deliveryPool(_ policy: EffectivePolicy) -> BlockingPool {
@@ -94,9 +101,13 @@ final class TransferFiles: Sendable {
 
     /// What volatile sessions of a daemon that was killed left there: looked for once, and nobody waits for it.
     private func removeAbandoned(from folder: Folder, owner: UserID) {
-        guard searched.withLock({ $0.insert(folder.path).inserted }) else { return }
-        pool.post(on: folder.device) { [storeID] in
-            AbandonedParts.remove(from: folder, owner: owner, store: storeID, now: Timestamp.now().rawValue / 1000)
+        let isNew = searched.withLock { searched in
+            if searched.count >= Self.foldersRemembered { searched = [] }
+            return searched.insert(folder.path).inserted
+        }
+        guard isNew else { return }
+        pool.post(on: folder.device) { [storeID, time] in
+            AbandonedParts.remove(from: folder, owner: owner, store: storeID, now: time.reading().wall.rawValue / 1000)
         }
     }
 
