@@ -10,7 +10,7 @@ struct DecisionsCommand: DaemonCommand {
             wait for the answer.
 
             EXAMPLES:
-              dlctl session open work 'asks=["challenge"]'
+              dlctl session open work asks=challenge
               dlctl add -s work URL
               dlctl decisions
               dlctl answer 3 useCredential --user anna

@@ -15,6 +15,8 @@ struct Assignment: Hashable {
     /// What a setting's value is typed as.
     enum Form: Hashable {
         case count, bytes, rate, seconds, flag, text, words([String]), json
+        /// Words with commas between, or JSON.
+        case list
     }
 
     /// - Throws: `CommandFailure.usage` with the accepted forms.
@@ -43,6 +45,13 @@ struct Assignment: Hashable {
         case .json:
             if let json = JSONText.value(value) { return json }
             throw wrong("JSON")
+        case .list:
+            if value.hasPrefix("["), let json = JSONText.value(value) { return json }
+            let words = value.split(separator: ",", omittingEmptySubsequences: false)
+            guard words.allSatisfy({ !$0.isEmpty && $0.allSatisfy(\.isLetter) }) else {
+                throw wrong("words with commas between")
+            }
+            return .array(words.map { .string(String($0)) })
         }
     }
 
@@ -81,7 +90,7 @@ extension Assignment.Form {
         case .seconds:
             value.numberValue.map { $0 < 60 ? "\(JSONText.number($0))s" : Figures.duration(Seconds(rawValue: $0)) }
                 ?? "?"
-        case .count, .flag, .text, .words, .json: JSONText.plain(value)
+        case .count, .flag, .text, .words, .json, .list: JSONText.plain(value)
         }
     }
 }
@@ -99,7 +108,8 @@ extension SessionConfiguration.CodingKeys {
         case .tlsMinimumVersion: .words(TLSVersion.allCases.map(\.rawValue))
         case .conflictPolicy: .words(ConflictPolicy.allCases.map(\.rawValue))
         case .durability: .words(Durability.allCases.map(\.rawValue))
-        case .httpAdditionalHeaders, .clientCertificate, .launch, .schedule, .retry, .asks: .json
+        case .httpAdditionalHeaders, .clientCertificate, .launch, .schedule, .retry: .json
+        case .asks: .list
         }
     }
 

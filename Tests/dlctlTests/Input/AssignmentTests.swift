@@ -55,6 +55,16 @@ import TransferModel
         #expect(SettingName.maximumConcurrentTasks.text(32) == "32")
     }
 
+    @Test func listsAreWordsOrJSON() throws {
+        func list(_ text: String) throws -> JSONValue? { try Assignment("asks=" + text)?.parsed(as: .list) }
+        #expect(try list("challenge") == ["challenge"])
+        #expect(try list("challenge,redirect") == ["challenge", "redirect"])
+        #expect(try list("[\"challenge\"]") == ["challenge"])
+        #expect(try list("[]") == [])
+        #expect(try list("default") == .null)
+        for wrong in ["", ",", "a,", "[challenge", "a b"] { #expect(throws: CommandFailure.self) { try list(wrong) } }
+    }
+
     @Test func onlyWhatIsSaidIsSent() throws {
         let session = CommandSession(try GlobalOptions.parse([]), environment: ["HOME": "/home/u"])
         let change = try SessionSettings.change(
