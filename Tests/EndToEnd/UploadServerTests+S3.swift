@@ -43,7 +43,7 @@ extension EndToEnd.Uploading.UploadServers {
             let scene = try await Scene()
             let object = try await server.presign("parts", parts: 5)
             let id = try await scene.upload(
-                content, to: object.put, parts(object).merging(["rateLimit": 8_000_000]) { $1 })
+                content, to: object.put, parts(object).merging(["rateLimit": 4_000_000]) { $1 })
             // Two parts are there, the third is on its way.
             try await scene.wait(for: id, sent: 2 * Self.partSize + (1 << 20))
             let (restarted, task) = try await scene.killed(while: id)
