@@ -42,10 +42,10 @@ package struct AuthenticationChallenge: Hashable, Sendable {
                     followsScheme = false
                 }
                 guard let first = rest.first else { return nil }
-                let name = take { !" \t,=\"".utf8.contains($0) }
+                let name = rest.take { !" \t,=\"".utf8.contains($0) }
                 if name.isEmpty {
                     // No name begins so.
-                    if first == UInt8(ascii: "\"") { _ = quoted() } else { rest.removeFirst() }
+                    if first == UInt8(ascii: "\"") { _ = rest.takeQuoted() } else { rest.removeFirst() }
                     continue
                 }
                 _ = skip { $0 == 32 || $0 == 9 }
@@ -66,27 +66,7 @@ package struct AuthenticationChallenge: Hashable, Sendable {
 
         private mutating func value() -> String {
             _ = skip { $0 == 32 || $0 == 9 }
-            return rest.first == UInt8(ascii: "\"") ? quoted() : take { !", \t".utf8.contains($0) }
-        }
-
-        /// RFC 9110 section 5.6.4.
-        private mutating func quoted() -> String {
-            rest.removeFirst()
-            var bytes: [UInt8] = []
-            while let byte = rest.popFirst(), byte != UInt8(ascii: "\"") {
-                if byte == UInt8(ascii: "\\"), let next = rest.popFirst() {
-                    bytes.append(next)
-                } else {
-                    bytes.append(byte)
-                }
-            }
-            return String(decoding: bytes, as: UTF8.self)
-        }
-
-        private mutating func take(while condition: (UInt8) -> Bool) -> String {
-            let end = rest.firstIndex { !condition($0) } ?? rest.endIndex
-            defer { rest = rest[end...] }
-            return String(decoding: rest[..<end], as: UTF8.self)
+            return rest.first == UInt8(ascii: "\"") ? rest.takeQuoted() : rest.take { !", \t".utf8.contains($0) }
         }
 
         private mutating func skip(where condition: (UInt8) -> Bool) -> Substring.UTF8View {

@@ -63,36 +63,16 @@ package enum LinkFields {
 
         private mutating func parameter() -> (String, String) {
             skipSpace()
-            let name = take { !"=;, \t".utf8.contains($0) }.lowercased()
+            let name = rest.take { !"=;, \t".utf8.contains($0) }.lowercased()
             skipSpace()
             guard rest.first == UInt8(ascii: "=") else { return (name, "") }
             rest.removeFirst()
             skipSpace()
-            if rest.first == UInt8(ascii: "\"") { return (name, quoted()) }
-            return (name, take { !";, \t".utf8.contains($0) })
+            if rest.first == UInt8(ascii: "\"") { return (name, rest.takeQuoted()) }
+            return (name, rest.take { !";, \t".utf8.contains($0) })
         }
 
-        /// RFC 9110 section 5.6.4.
-        private mutating func quoted() -> String {
-            rest.removeFirst()
-            var bytes: [UInt8] = []
-            while let byte = rest.popFirst(), byte != UInt8(ascii: "\"") {
-                if byte == UInt8(ascii: "\\"), let next = rest.popFirst() {
-                    bytes.append(next)
-                } else {
-                    bytes.append(byte)
-                }
-            }
-            return String(decoding: bytes, as: UTF8.self)
-        }
-
-        private mutating func take(while condition: (UInt8) -> Bool) -> String {
-            let end = rest.firstIndex { !condition($0) } ?? rest.endIndex
-            defer { rest = rest[end...] }
-            return String(decoding: rest[..<end], as: UTF8.self)
-        }
-
-        private mutating func skip(while condition: (UInt8) -> Bool) { _ = take(while: condition) }
+        private mutating func skip(while condition: (UInt8) -> Bool) { _ = rest.take(while: condition) }
         private mutating func skipSpace() { skip { $0 == 32 || $0 == 9 } }
     }
 }
