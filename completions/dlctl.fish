@@ -358,7 +358,7 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "d
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl list" h help' -s 'h' -l 'help' -d 'Show help information.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl show" -ge 1' -fka '(__dlctl_custom_completion ---completion show -- positional@0 (count (__dlctl_tokens -pc)) (__dlctl_tokens -tC))'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl show" secrets' -l 'secrets' -d 'Show credentials, all headers and the request\'s body unmasked. Only your own tasks have them for you.'
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl show" timing' -l 'timing' -d 'Draw how long each request took, step by step; numbers where the output is no terminal.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl show" timing' -l 'timing' -d 'Draw how long each request took, step by step; numbers if the output is not a terminal.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl show" socket' -l 'socket' -d 'Use the daemon at this socket and no other.' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl show" system' -l 'system' -d 'Use the system daemon, not your own; with --socket, at that socket.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl show" json' -l 'json' -d 'Print JSON: one value, or one per line if results come one by one.'

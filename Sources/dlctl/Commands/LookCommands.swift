@@ -15,7 +15,7 @@ struct ShowCommand: DaemonCommand {
     var secrets = false
 
     @Flag(
-        help: "Draw how long each request took, step by step; numbers where the output is no terminal.")
+        help: "Draw how long each request took, step by step; numbers if the output is not a terminal.")
     var timing = false
 
     @OptionGroup(title: "Global options") var global: GlobalOptions
