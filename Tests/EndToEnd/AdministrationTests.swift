@@ -129,7 +129,7 @@ extension EndToEnd.Serving {
             let resource = Resource.version(1, size: 8 << 20)
             scene.origin.serve("/file", .good(resource))
             let folder = scene.file("folder")
-            let id = try await scene.add("/file", to: "folder/file", ["rateLimit": .integer(2 << 20)])
+            let id = try await scene.add("/file", to: "folder/file", ["rateLimit": .integer(1 << 20)])
             try await scene.probe.wait(for: id, bytes: 2 << 20)
             try await Program.require(["rm", "-r", folder])
             try await scene.probe.call("task.update", ["id": .integer(id), "rateLimit": 0])

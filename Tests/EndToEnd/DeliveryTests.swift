@@ -32,7 +32,7 @@ extension EndToEnd.Downloading {
             let scene = try await Scene()
             let resource = Resource.version(1, size: 3 << 20)
             scene.origin.serve("/file", .good(resource))
-            let id = try await scene.add("/file", to: "file", ["rateLimit": 1_000_000])
+            let id = try await scene.add("/file", to: "file", ["rateLimit": 250_000])
             try await scene.probe.wait(for: id, bytes: 1 << 20)
             let part = try #require(scene.names.first { $0.hasSuffix(".dldpart") })
             let descriptor = open(scene.file(part), O_WRONLY)

@@ -130,7 +130,7 @@ extension EndToEnd.Uploading {
             let scene = try await Scene()
             let large = Content(seed: 73, size: 4 << 20)
             let id = try await scene.upload(
-                large, to: server.url("/files"), ["uploadProtocol": "tus", "rateLimit": 1_000_000])
+                large, to: server.url("/files"), ["uploadProtocol": "tus", "rateLimit": 400_000])
             try await scene.wait(for: id, sent: 1 << 20)
             let other = Content(seed: 74, size: 1 << 20)
             try Files.write(scene.file("source.new"), other.bytes)

@@ -28,8 +28,8 @@ extension EndToEnd.Downloading {
             _ scene: Scene, _ url: String, _ more: [String: JSONValue] = [:]
         ) async throws -> Int64 {
             let id = try await scene.probe.add(
-                url, to: scene.file(), Scene.quickRetry.merging(["rateLimit": 4_000_000]) { $1 }.merging(more) { $1 })
-            try await scene.probe.wait(for: id, bytes: 3 << 20)
+                url, to: scene.file(), Scene.quickRetry.merging(["rateLimit": 1_000_000]) { $1 }.merging(more) { $1 })
+            try await scene.probe.wait(for: id, bytes: 2 << 20)
             let scene = try await scene.restarted()
             try await scene.probe.call("task.update", ["id": .integer(id), "rateLimit": 0])
             try await scene.probe.wait(for: id, "completed")
@@ -104,8 +104,8 @@ extension EndToEnd.Downloading {
             try server.publish("file", Content(seed: 10, size: 8 << 20))
             let scene = try await Scene()
             let id = try await scene.probe.add(
-                server.url("file"), to: scene.file(), Scene.quickRetry.merging(["rateLimit": 4_000_000]) { $1 })
-            try await scene.probe.wait(for: id, bytes: 3 << 20)
+                server.url("file"), to: scene.file(), Scene.quickRetry.merging(["rateLimit": 1_000_000]) { $1 })
+            try await scene.probe.wait(for: id, bytes: 2 << 20)
             try await scene.daemon.kill()
             let path = try server.publish("file", content)
             var times = [timeval(tv_sec: 1_000_000_000, tv_usec: 0), timeval(tv_sec: 1_000_000_000, tv_usec: 0)]

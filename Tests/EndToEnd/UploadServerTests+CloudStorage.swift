@@ -34,8 +34,10 @@ extension EndToEnd.Uploading.UploadServers {
         func aKilledUploadGoesOnInItsSession() async throws {
             let server = try SharedServer<CloudStorageServer>.current
             let scene = try await Scene()
+            // At this rate it takes 10 s from where it is killed to its end.
+            let content = Content(seed: 59, size: 4 * Self.chunk)
             let id = try await scene.upload(
-                content, to: server.url("killed"), ["uploadProtocol": "contentRange", "rateLimit": 8_000_000])
+                content, to: server.url("killed"), ["uploadProtocol": "contentRange", "rateLimit": 2_500_000])
             try await scene.wait(for: id, sent: Self.chunk + (1 << 20))
             let (restarted, task) = try await scene.killed(while: id)
             #expect(task["bytesSent"]?.integerValue == Int64(content.size))

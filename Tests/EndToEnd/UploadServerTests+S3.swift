@@ -7,6 +7,8 @@ extension EndToEnd.Uploading.UploadServers {
     @Suite(.enabled(if: Requirements.hasPythonServers), SharedServer { try await S3Server.start() })
     struct S3 {
         private static let partSize = 5 << 20
+        /// Bytes a second: two parts and a bit take 8 s, and the rest takes 6 s, in which a busy machine has time to look.
+        private static let pace: JSONValue = 1_500_000
         /// Four parts, and one of a single byte.
         private let content = Content(seed: 56, size: 4 * partSize + 1)
 
@@ -43,7 +45,7 @@ extension EndToEnd.Uploading.UploadServers {
             let scene = try await Scene()
             let object = try await server.presign("parts", parts: 5)
             let id = try await scene.upload(
-                content, to: object.put, parts(object).merging(["rateLimit": 4_000_000]) { $1 })
+                content, to: object.put, parts(object).merging(["rateLimit": Self.pace]) { $1 })
             // Two parts are there, the third is on its way.
             try await scene.wait(for: id, sent: 2 * Self.partSize + (1 << 20))
             let (restarted, task) = try await scene.killed(while: id)
@@ -64,7 +66,7 @@ extension EndToEnd.Uploading.UploadServers {
             let scene = try await Scene()
             let object = try await server.presign("fresh", parts: 5)
             let id = try await scene.upload(
-                content, to: object.put, parts(object).merging(["rateLimit": 8_000_000]) { $1 })
+                content, to: object.put, parts(object).merging(["rateLimit": Self.pace]) { $1 })
             try await scene.wait(for: id, sent: 2 * Self.partSize + (1 << 20))
             let fresh = object.fresh
             try await scene.probe.call(
@@ -92,7 +94,7 @@ extension EndToEnd.Uploading.UploadServers {
             let server = try SharedServer<S3Server>.current
             let scene = try await Scene()
             let object = try await server.presign("ended", parts: 5)
-            var members = parts(object).merging(["rateLimit": 8_000_000]) { $1 }
+            var members = parts(object).merging(["rateLimit": Self.pace]) { $1 }
             guard case .object(var s3)? = members["s3"] else { return }
             s3["abortURL"] = .string(object.abort)
             members["s3"] = .object(s3)

@@ -43,8 +43,8 @@ extension EndToEnd.Uploading.UploadServers {
             let server = try emptyServer()
             let scene = try await Scene()
             let id = try await scene.upload(
-                content, to: server.url, ["uploadProtocol": "tus", "rateLimit": 6_000_000])
-            try #require(await eventually { held(server) > 3 << 20 })
+                content, to: server.url, ["uploadProtocol": "tus", "rateLimit": 1_000_000])
+            try #require(await eventually { held(server) > 1 << 20 })
             let (restarted, task) = try await scene.killed(while: id)
             #expect(task["bytesSent"]?.integerValue == Int64(content.size))
             #expect(server.uploads.count == 1)
@@ -52,7 +52,7 @@ extension EndToEnd.Uploading.UploadServers {
             #expect(server.requests.count { $0.method == "POST" } == 1)
             #expect(server.requests.contains { $0.method == "HEAD" && $0.status == 200 })
             #expect(server.requests.last?.method == "PATCH")
-            #expect(try #require(try await restarted.resumptions(id).last) > 3 << 20)
+            #expect(try #require(try await restarted.resumptions(id).last) > 1 << 20)
         }
 
         @Test(.timeLimit(.minutes(1)))
@@ -60,7 +60,7 @@ extension EndToEnd.Uploading.UploadServers {
             let server = try emptyServer()
             let scene = try await Scene()
             let id = try await scene.upload(
-                content, to: server.url, ["uploadProtocol": "tus", "rateLimit": 2_000_000])
+                content, to: server.url, ["uploadProtocol": "tus", "rateLimit": 1_000_000])
             try #require(await eventually { held(server) > 100_000 })
             #expect(try await scene.probe.control("cancel", id))
             #expect(await eventually { server.requests.contains { $0.method == "DELETE" && $0.status == 204 } })
