@@ -108,6 +108,10 @@ package enum Bounds {
     package static let nesting = 64
     /// Requests of one connection that are answered at the same time.
     package static let requestsInFlight = 64
+    /// Requests of one user that only look, and are answered at the same time; bytes that a client may leave unread and get its
+    /// next answer.
+    package static let looks = 4
+    package static let unreadByLookers = 256 << 10
     /// Bytes that wait for one client before it is dropped, and of the answers to a batch.
     package static let waitingAnswers = 8 << 20
     /// Bytes of lines that are unfinished or wait, of all users and of one.

@@ -126,7 +126,10 @@ enum Entry {
     /// unreadable line contains `--json`.
     private static func report(parsing error: any Error, _ arguments: [String]) -> ExitStatus {
         let text = Dlctl.fullMessage(for: error)
-        if Dlctl.exitCode(for: error) != .success, let word = UnknownCommand(arguments, of: Dlctl.self) {
+        // Help about a command that there is not would be that of dlctl, as if nothing were wrong.
+        if Dlctl.exitCode(for: error) != .success || arguments.first == "help",
+            let word = UnknownCommand(arguments, of: Dlctl.self)
+        {
             return refuse(word.message, arguments)
         }
         if Dlctl.exitCode(for: error) != .success, arguments.contains(where: { $0.hasPrefix("--") }),

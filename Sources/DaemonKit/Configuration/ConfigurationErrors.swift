@@ -27,7 +27,16 @@ package struct ConfigurationProblem: Hashable, Sendable, CustomStringConvertible
     package var name: String
     package var message: String
 
+    /// One line; what a terminal would obey of what a file says is replaced.
     package var description: String {
+        let text = written
+        guard text.unicodeScalars.contains(where: Self.isControl) else { return text }
+        return String(String.UnicodeScalarView(text.unicodeScalars.map { Self.isControl($0) ? "\u{FFFD}" : $0 }))
+    }
+
+    private static func isControl(_ scalar: Unicode.Scalar) -> Bool { scalar.properties.generalCategory == .control }
+
+    private var written: String {
         let subject = name.isEmpty ? message : "\(name): \(message)"
         return switch place {
         case .file(let path, let line?): "\(path):\(line): \(subject)"

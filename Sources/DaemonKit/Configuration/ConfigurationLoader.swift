@@ -41,6 +41,15 @@ package struct ConfigurationLoader: Sendable {
 
     /// The same with files as they were read earlier.
     func load(runtime: [String: JSONValue], files: [FileLayer]) throws(ConfigurationErrors) -> Configuration {
+        let (configuration, problems) = combined(runtime: runtime, files: files)
+        guard problems.isEmpty else { throw ConfigurationErrors(problems) }
+        return configuration
+    }
+
+    /// What is good of the layers, and every mistake in them.
+    private func combined(
+        runtime: [String: JSONValue], files: [FileLayer]
+    ) -> (configuration: Configuration, problems: [ConfigurationProblem]) {
         let stored = ConfigurationLayer.runtime(runtime)
         // Weakest first, so that later ones overwrite.
         let layers =
@@ -74,23 +83,25 @@ package struct ConfigurationLoader: Sendable {
             let place = statements["socket"]?.last?.place ?? .environment("XDG_RUNTIME_DIR")
             problems.append(ConfigurationProblem(place: place, name: "socket", message: fault))
         }
-        guard problems.isEmpty else { throw ConfigurationErrors(problems) }
-        return Configuration(
+        let configuration = Configuration(
             settings: settings, statements: statements, files: files.map(\.path).reversed(),
             warnings: stored.problems + unheard + ConfigurationLayer.mistyped(environment) + passedOver(settings),
             paths: paths, stateDirectory: stateDirectory, socket: socket)
+        return (configuration, problems)
     }
 
     /// Also tries what the configuration names, as a start would use it; changes nothing.
     /// - Throws: every mistake at once.
     package func tried() throws(ConfigurationErrors) -> Configuration {
         let files = readFiles()
-        let configuration = try load(runtime: [:], files: files)
+        var (configuration, problems) = combined(runtime: [:], files: files)
         let layers = files.map(\.layer) + [.environment(environment), .flags(arguments)]
-        let problems = ConfigurationTrial(configuration: configuration).problems().map { name, message in
+        // A setting of which something is wrong already stands at its default here.
+        let wrong = Set(problems.map(\.name))
+        for (name, message) in ConfigurationTrial(configuration: configuration).problems() where !wrong.contains(name) {
             let origin = configuration.origin(of: name)
             let place = layers.last { $0.origin == origin }?.places[name]
-            return ConfigurationProblem(place: place ?? .byDefault, name: name, message: message)
+            problems.append(ConfigurationProblem(place: place ?? .byDefault, name: name, message: message))
         }
         guard problems.isEmpty else { throw ConfigurationErrors(problems) }
         return configuration

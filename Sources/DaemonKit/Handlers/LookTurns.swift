@@ -3,11 +3,7 @@ import TransferModel
 /// Requests that only look take turns: of each user a few are answered at a time, so that one who asks for a thousand
 /// pages at once keeps nobody else from theirs.
 final class LookTurns: Sendable {
-    /// Of one user at a time.
-    static let width = 4
-    /// A client with more bytes to read gets its next answer when it has read them.
-    static let unread = 256 << 10
-    private let turnstiles = Turnstiles(width: LookTurns.width)
+    private let turnstiles = Turnstiles(width: Bounds.looks)
 
     /// Answers in turn, once the client has room for an answer.
     /// - Throws: `cancelled` if the client goes before; what `body` throws.
@@ -19,7 +15,7 @@ final class LookTurns: Sendable {
             // Not with a turn in hand: who does not read keeps the user's other clients from nothing.
             guard await connection.waitForRoom() else { throw Self.gone }
             await turnstile.enter()
-            if !connection.isClosed, connection.queuedBytes <= Self.unread { break }
+            if !connection.isClosed, connection.queuedBytes <= Bounds.unreadByLookers { break }
             turnstile.leave()
         }
         defer { turnstile.leave() }

@@ -90,11 +90,12 @@ package enum FilenameRules {
         }
     }
 
-    /// At most `longest` bytes, the extension kept where it is a reasonable one.
+    /// At most `longest` bytes. The extension is kept if it is a reasonable one, and with it the `.tar` before it.
     private static func shortened(_ name: String) -> String {
         guard name.utf8.count > longest else { return name }
         let ending = pathExtension(name).map { "." + $0 } ?? ""
-        let kept = ending.utf8.count <= 32 ? ending : ""
+        let archive = name.dropLast(ending.count).suffix(4)
+        let kept = ending.utf8.count > 32 ? "" : archive.lowercased() == ".tar" ? archive + ending : ending
         let stem = String(name.dropLast(kept.count))
         return beginning(of: stem, bytes: longest - kept.utf8.count) + kept
     }

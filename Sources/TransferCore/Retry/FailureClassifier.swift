@@ -29,7 +29,9 @@ package enum FailureClassifier {
         case .local(let errno, let operation): return LocalFailures.classify(errno: errno, operation: operation)
         case .stalled:
             let way = outcome.proxy.map { " through the proxy \($0)" } ?? ""
-            return transient(.networkTimeout, "\(host(of: url)) sent nothing for too long\(way).")
+            // Whoever sends a header without end does send something.
+            let what = outcome.head == nil ? "did not answer in time" : "sent nothing for too long"
+            return transient(.networkTimeout, "\(host(of: url)) \(what)\(way).")
         case .overrun:
             return transient(
                 .integrityLength, "\(host(of: url)) sent more bytes than it announced; they were dropped.")

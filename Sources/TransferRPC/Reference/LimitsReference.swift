@@ -52,6 +52,10 @@ enum LimitsReference {
             ["a batch; its answers together", "\(Bounds.batch) requests; \(size(Bounds.waitingAnswers))"],
             ["requests of one connection that are answered at the same time", "\(Bounds.requestsInFlight)"],
             [
+                "requests of one user that only look (lists, figures), answered at the same time",
+                "\(Bounds.looks); the others wait, as does a client with more than \(size(Bounds.unreadByLookers)) to read",
+            ],
+            [
                 "unfinished and waiting lines, beyond the first 64 KiB of each connection",
                 "\(size(Bounds.unfinishedLinesOfUser)) of one user (root excepted), \(size(Bounds.unfinishedLines)) of all",
             ],

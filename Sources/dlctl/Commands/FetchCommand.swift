@@ -16,7 +16,8 @@ struct FetchCommand: DaemonCommand {
             start fails after ten minutes, unless --max-time, --deadline, --retry or a session is given.
 
             The body of an error status is written like any other, to standard output or to the file of -o, and the \
-            exit status is 1. --fail omits that body. Of a long one the first 64 KiB are kept.
+            exit status is 1. --fail omits that body. Of a long one the first 64 KiB are kept. On a terminal, control \
+            characters become question marks; -o - writes them as they are.
 
             EXAMPLES:
               dlctl fetch https://example.org/status

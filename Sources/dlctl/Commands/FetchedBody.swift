@@ -18,7 +18,8 @@ struct FetchedBody {
             try await pieces(client) { piece, _ in whole += piece }
             try write(whole)
         } else {
-            try await pieces(client) { try print($0, isFirst: $1) }
+            var text = TerminalText()
+            try await pieces(client) { try print($0, isFirst: $1, &text) }
         }
         await client.close()
     }
@@ -30,7 +31,8 @@ struct FetchedBody {
     func deliverOfError() throws {
         guard let response = task.response, isOfError else { return }
         let bytes = response.body.map(Self.bytes) ?? []
-        if isToFile { try write(bytes) } else { try print(bytes, isFirst: true) }
+        var text = TerminalText()
+        if isToFile { try write(bytes) } else { try print(bytes, isFirst: true, &text) }
         if response.body?.truncated == true {
             session.console.remark("the answer was longer than the \(bytes.count) bytes that are kept")
         }
@@ -45,10 +47,10 @@ struct FetchedBody {
 
     private func write(_ bytes: [UInt8]) throws { try Self.write(bytes, to: session.absolute(output ?? "")) }
 
-    private func print(_ bytes: [UInt8], isFirst: Bool) throws {
-        let mayBeBinary = output == "-" || !session.console.outputIsTerminal
-        if isFirst, !mayBeBinary, isBinary(bytes) { throw refusal }
-        session.console.raw(bytes)
+    private func print(_ bytes: [UInt8], isFirst: Bool, _ text: inout TerminalText) throws {
+        if output == "-" || !session.console.outputIsTerminal { return session.console.raw(bytes) }
+        if isFirst, isBinary(bytes) { throw refusal }
+        session.console.raw(text.harmless(bytes))
     }
 
     private func pieces(
@@ -103,6 +105,25 @@ struct FetchedBody {
         } catch {
             throw CommandFailure.local(
                 "\(Printable.text(path)) cannot be written: \(String(cString: strerror(errno)))")
+        }
+    }
+}
+
+/// A text in pieces that a terminal shows and does not obey.
+struct TerminalText {
+    private var last: UInt8 = 0
+
+    /// The next piece: `?` for the control characters of ASCII but tabs and ends of lines, `¿` for those of C1 (ECMA-48 section 5.3),
+    /// which are C2 80 to C2 9F in UTF-8.
+    mutating func harmless(_ bytes: [UInt8]) -> [UInt8] {
+        bytes.map { byte in
+            defer { last = byte }
+            return switch byte {
+            case 0x09, 0x0A, 0x0D: byte
+            case 0x00...0x1F, 0x7F: UInt8(ascii: "?")
+            case 0x80...0x9F where last == 0xC2: 0xBF
+            default: byte
+            }
         }
     }
 }

@@ -9,10 +9,11 @@ struct UnknownCommand: Hashable {
     private let guess: String?
 
     /// nil if every word in a command's place is a command.
+    /// Also of those whose help is asked for: `dlctl help lsit`.
     init?(_ arguments: [String], of root: any ParsableCommand.Type) {
         var path: [String] = []
         var level = root
-        for word in arguments {
+        for word in arguments.first == "help" ? arguments.dropFirst() : arguments[...] {
             let commands = level.configuration.defaultSubcommand == nil ? level.configuration.subcommands : []
             guard !commands.isEmpty, !word.hasPrefix("-"), word != "help" else { return nil }
             if let next = commands.first(where: { $0.isNamed(word) }) {
@@ -105,6 +106,7 @@ enum WrongValue {
             if word.hasPrefix("-"), word.dropFirst().first?.isNumber == true {
                 return "'\(Printable.text(word, limit: 40))' is below zero; ids and other numbers must not be."
             }
+            if let reversed = reversedRange(word) { return reversed }
             if word == "all", selecting.contains(words.first ?? "") {
                 return "'all' is not an id; for all tasks use --all."
             }
@@ -118,6 +120,13 @@ enum WrongValue {
             }
         }
         return nil
+    }
+
+    /// `7-3`.
+    private static func reversedRange(_ word: String) -> String? {
+        let ends = word.split(separator: "-", omittingEmptySubsequences: false).map { TaskID(argument: String($0)) }
+        guard ends.count == 2, let first = ends[0], let last = ends[1], first > last else { return nil }
+        return "'\(word)' is a range that ends before it begins; write \(last)-\(first)."
     }
 
     private static func checksum(_ text: String) -> String? {

@@ -145,10 +145,10 @@ struct ManualPage {
 
 extension ManualPage {
     fileprivate static let description = """
-        dlctl hands download tasks to dld(1) and shows how they fare. The daemon stores a task before it answers; the \
-        task goes on after dlctl has ended, survives crashes and reboots, and its file appears under its final name \
-        complete and verified, or not at all.
-        Where no daemon answers, dlctl starts one for this user.
+        dlctl gives downloads, uploads and requests to dld(1) and shows how they fare. The daemon stores a task before it \
+        answers. The task continues after dlctl has ended, and survives crashes and reboots. A file appears under its \
+        final name complete and verified, or not at all.
+        If no daemon answers, dlctl starts one for this user.
         Commands take ids, which 'dlctl list' shows, and ranges of ids such as 3-7: of a range, the tasks that exist. Rates and sizes take 500k, 2M, 1.5G (powers of 1024). \
         Paths are made absolute before they are sent.
         """

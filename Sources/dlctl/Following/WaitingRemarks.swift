@@ -29,7 +29,7 @@ struct WaitingRemarks: FollowDisplay {
         guard let since = quietSince, now.since(since) >= Self.patience, let task = state.all.first else { return }
         quietSince = nil
         switch task.state {
-        case .queued: remark("waiting for a free slot; other transfers come first.")
+        case .queued: remark("waiting for a free slot; which limit it meets: dlctl explain \(task.id).")
         case .running: remark("waiting for the answer.")
         case .waiting, .paused, .completed, .failed, .cancelled: break
         }

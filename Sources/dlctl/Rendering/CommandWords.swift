@@ -62,7 +62,7 @@ enum CommandWords {
     /// Options and arguments by the field that they set, without those of its parts.
     private static let options = [
         "url": "URL", "mirrors": "--mirror", "headers": "-H", "username": "--user", "password": "--user",
-        "bearer": "--bearer-file", "netrc": "--netrc-file", "proxy": "--proxy", "caFile": "--ca-file",
+        "bearer": "--bearer-file", "netrc": "--netrc", "proxy": "--proxy", "caFile": "--ca-file",
         "clientCertificate": "--cert", "tlsMinimumVersion": "--tls-min", "httpVersion": "--http-version",
         "acceptsAnyStatus": "--accept-any-status",
         "checksum": "--checksum", "destination": "-d",
@@ -87,7 +87,7 @@ enum CommandWords {
         }
         let reason = text(String(error.message.dropFirst(path.count + 2)))
         let label = argument(path)
-        return with(subject, label == "URL" ? reason : "\(label): \(reason)")
+        return with(subject, label == "URL" || label == "FILE" ? reason : "\(label): \(reason)")
     }
 
     private static func with(_ subject: String?, _ text: String) -> String {

@@ -52,6 +52,18 @@ struct ConfigurationTrialTests {
         }
     }
 
+    /// One look shows what is wrong with the words and with what they name, and a terminal obeys none of it.
+    @Test func mistakesOfBothKindsAreToldTogether() throws {
+        var fixture = try ConfigurationFixture()
+        try fixture.write("\"nonsense\\e[2J\": 1\nsocket: relative\n", to: fixture.userFile)
+        fixture.environment["DLD_KNOWN_HOSTS"] = fixture.root + "/none"
+        let found = problems(fixture)
+        #expect(found.contains { $0.hasPrefix("DLD_KNOWN_HOSTS: knownHosts: ~/none") }, "\(found)")
+        #expect(found.contains { $0.contains("nonsense") }, "\(found)")
+        #expect(found.allSatisfy { !$0.contains("\u{1B}") }, "\(found)")
+        #expect(found.count { $0.contains("socket") } <= 1)
+    }
+
     @Test func theGroupOfAdministratorsExistsOrIsTheDefault() throws {
         var fixture = try ConfigurationFixture()
         fixture.arguments.system = true

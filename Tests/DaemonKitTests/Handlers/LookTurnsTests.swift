@@ -44,9 +44,9 @@ struct LookTurnsTests {
         let flood = (0..<100).map { number in
             Task { try await turns.answer(one, on: FakeSink(id: number)) { await answers.answer() } }
         }
-        #expect(await eventually { answers.count == LookTurns.width })
+        #expect(await eventually { answers.count == Bounds.looks })
         #expect(try await turns.answer(other, on: FakeSink()) { 7 } == 7)
-        #expect(answers.count == LookTurns.width)
+        #expect(answers.count == Bounds.looks)
         answers.letAllGo()
         for task in flood { try await task.value }
     }
@@ -54,7 +54,7 @@ struct LookTurnsTests {
     @Test func whoDoesNotReadIsNotAnsweredAndHoldsNoTurn() async throws {
         let sink = FakeSink()
         sink.stick()
-        sink.send([UInt8](repeating: 0, count: LookTurns.unread + 1))
+        sink.send([UInt8](repeating: 0, count: Bounds.unreadByLookers + 1))
         let stuck = (0..<10).map { _ in Task { try await turns.answer(one, on: sink) { true } } }
         #expect(await eventually { sink.isWaiting })
         #expect(try await turns.answer(one, on: FakeSink(id: 2)) { 7 } == 7)
@@ -65,10 +65,10 @@ struct LookTurnsTests {
     @Test func whoIsGoneIsNotAnswered() async throws {
         let sink = FakeSink()
         let answers = Answers()
-        let held = (0..<LookTurns.width).map { number in
+        let held = (0..<Bounds.looks).map { number in
             Task { try await turns.answer(one, on: FakeSink(id: number)) { await answers.answer() } }
         }
-        #expect(await eventually { answers.count == LookTurns.width })
+        #expect(await eventually { answers.count == Bounds.looks })
         let late = Task { try await turns.answer(one, on: sink) { true } }
         sink.close()
         answers.letAllGo()

@@ -51,6 +51,8 @@ struct FilenameRulesTests {
         #expect(long.utf8.count <= 255)
         #expect(long.hasSuffix(".gz"))
         #expect(FilenameRules.sanitize(String(repeating: "x", count: 300)).utf8.count == 255)
+        let archive = FilenameRules.sanitize(String(repeating: "x", count: 400) + ".tar.gz")
+        #expect(archive == String(repeating: "x", count: 248) + ".tar.gz")
         #expect(FilenameRules.sanitize("a." + String(repeating: "y", count: 300)).utf8.count == 255)
         #expect(FilenameRules.sanitize(String(repeating: "👨‍👩‍👧", count: 100)).utf8.count <= 255)
     }

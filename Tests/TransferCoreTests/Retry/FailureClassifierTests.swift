@@ -203,6 +203,11 @@ struct FailureClassifierTests {
 
     @Test func otherEndings() {
         #expect(classify(.stalled).error.code == .networkTimeout)
+        #expect(classify(.stalled).error.message == "example.org did not answer in time.")
+        var outcome = ExchangeOutcome(end: .stalled)
+        outcome.head = ResponseHead(url: "http://h/f", status: 200)
+        #expect(
+            FailureClassifier.classify(outcome, url: "http://h/f").error.message == "h sent nothing for too long.")
         #expect(classify(.overrun).error.code == .integrityLength)
         let refused = TransferError(.httpRedirectLimit, "Too many.")
         #expect(classify(.refusedRedirect(refused)) == AttemptFailure(error: refused, disposition: .permanent))

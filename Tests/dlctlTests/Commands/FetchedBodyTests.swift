@@ -14,4 +14,11 @@ struct FetchedBodyTests {
     func textGoesToATerminal(bytes: [UInt8], type: String?, isBinary: Bool) {
         #expect(FetchedBody.isBinary(bytes, type: type) == isBinary)
     }
+
+    @Test func aTerminalIsShownNothingThatItObeys() {
+        var text = TerminalText()
+        let pieces = ["a\u{1B}]0;t\u{7}\tü\r\n".utf8.map(\.self), [0x7F, 0xC2], [0x9B, 0x32, 0x4A]]
+        let shown = pieces.flatMap { text.harmless($0) }
+        #expect(String(validating: shown, as: UTF8.self) == "a?]0;t?\tü\r\n?¿2J")
+    }
 }

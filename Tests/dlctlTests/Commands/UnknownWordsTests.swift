@@ -9,11 +9,12 @@ import Testing
         #expect(message("lsit")?.hasPrefix("There is no command 'lsit'. Did you mean 'list'?\n") == true)
         #expect(message("session", "opne", "x")?.contains("'opne'. Did you mean 'open'?") == true)
         #expect(message("session", "opne")?.contains("'dlctl session --help'") == true)
+        #expect(message("help", "lsit")?.contains("'lsit'. Did you mean 'list'?") == true)
         #expect(message("frobnicate")?.hasPrefix("There is no command 'frobnicate'.\n") == true)
     }
 
     @Test func argumentsOfCommandsAreNone() {
-        for known in [["list", "lsit"], ["ls"], ["help", "ad"], ["--what"], [], ["session", "open", "opne"]] {
+        for known in [["list", "lsit"], ["ls"], ["help", "add"], ["help"], ["--what"], [], ["session", "open", "opne"]] {
             #expect(UnknownCommand(known, of: Dlctl.self) == nil, "\(known)")
         }
     }
@@ -48,7 +49,7 @@ import Testing
         ("add --checksum sha-256:abc u", "a value of sha-256 has 64 hex digits, this one has 3."),
         ("add --checksum=sha256:\u{2026} u", "this one has 1."),
         ("add --checksum crc:1 u", "'crc' is not an algorithm"),
-        ("add --checksum abc u", "'abc' has no algorithm"), ("cancel all", "for all tasks use --all"),
+        ("add --checksum abc u", "'abc' has no algorithm"), ("cancel all", "for all tasks use --all"), ("list 7-3", "write 3-7"),
     ])
     func wrongValuesAreExplained(_ line: String, _ expected: String) {
         let reason = WrongValue.reason(line.split(separator: " ").map(String.init))
@@ -59,7 +60,7 @@ import Testing
         #expect(
             WrongValue.reason(["add", "--priority", "0.5", "--checksum", "md5:" + String(repeating: "a", count: 32)])
                 == nil)
-        #expect(WrongValue.reason(["show", "all"]) == nil && WrongValue.reason(["add", "all"]) == nil)
+        #expect(WrongValue.reason(["show", "all"]) == nil && WrongValue.reason(["list", "3-7"]) == nil && WrongValue.reason(["add", "all"]) == nil)
         #expect(UnknownCommand(["status"], of: Dlctl.self)?.message.contains("'dlctl info'") == true)
     }
 
