@@ -154,8 +154,9 @@ extension EndToEnd.Downloading.Mirrors {
             mirror.serve("/copy", .silent)
             let id = try await add(scene)
             #expect(await eventually { !mirror.requests("/copy").isEmpty })
-            scene = try await scene.restarted()
+            // Before the next daemon can ask.
             mirror.serve("/copy", .good(Resource(right, etag: "\"copy\"")))
+            scene = try await scene.restarted()
             try await scene.probe.wait(for: id, "completed")
             #expect(right.matches(scene.file()))
             // The next daemon may ask the first place for the piece again: it does not know who brought it.
