@@ -113,7 +113,7 @@ enum WrongValue {
             if word.count > 18, word.allSatisfy(\.isNumber), TaskID(argument: word) == nil {
                 return "'\(Printable.text(word, limit: 40))' is larger than any id."
             }
-            for (option, complaint) in [("--checksum", checksum), ("--priority", priority)] {
+            for (option, complaint) in [("--checksum", checksum), ("--priority", priority), ("--state", state)] {
                 let value = word == option ? words.dropFirst(index + 1).first : nil
                 let joined = word.hasPrefix(option + "=") ? String(word.dropFirst(option.count + 1)) : nil
                 if let text = value ?? joined, let why = complaint(text) { return "\(option): \(why)" }
@@ -144,6 +144,10 @@ enum WrongValue {
             return "a value of \(algorithm.rawValue) has \(algorithm.hexLength) hex digits, this one has \(count)."
         }
         return "the value of '\(shown)' is not in hex."
+    }
+
+    private static func state(_ text: String) -> String? {
+        TaskPhase(rawValue: text).map { "'\($0.rawValue)' is a phase of running tasks; use --state running." }
     }
 
     private static func priority(_ text: String) -> String? {

@@ -174,8 +174,10 @@ extension ManualPage {
                 (
                     "DLD_SOCKET",
                     """
-                    Socket of the daemon, where --socket does not say it. A daemon is started at a socket that is named only \
-                    if its folder is missing, everybody's (/tmp), or your own without rights for a group that is not yours.
+                    Socket of the daemon if --socket names none. At a socket that is named, a daemon is started only if you \
+                    have no other daemon, and the socket's folder is missing, is shared by all (/tmp), or is your own and \
+                    gives no rights to a foreign group. None is started for a dld.sock in a missing folder, which may be a \
+                    moved state folder.
                     """
                 ),
                 (

@@ -50,6 +50,7 @@ import Testing
         ("add --checksum=sha256:\u{2026} u", "this one has 1."),
         ("add --checksum crc:1 u", "'crc' is not an algorithm"),
         ("add --checksum abc u", "'abc' has no algorithm"), ("cancel all", "for all tasks use --all"), ("list 7-3", "write 3-7"),
+        ("list --state connecting", "use --state running."),
     ])
     func wrongValuesAreExplained(_ line: String, _ expected: String) {
         let reason = WrongValue.reason(line.split(separator: " ").map(String.init))
