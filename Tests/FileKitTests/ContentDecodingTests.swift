@@ -55,6 +55,60 @@ struct ContentDecodingTests {
         #expect(try decode([.deflate], [0x78, 0x9c] + Self.raw + adler) == "hello hello hello")
     }
 
+    /// A body as it comes: pieces of any size in, and taken by any size.
+    @Test(arguments: samples) func eachCodingIsDecodedNoFurtherThanItIsTaken(
+        coding: ContentCodingRules.Undoable, coded: [UInt8]
+    ) async throws {
+        let plain = Packing.text(1 << 20)
+        for codings in [[coding], [coding, .gzip]] {
+            let names = codings.reversed().map(\.rawValue).joined(separator: ", ")
+            let packed = try await Packing.pack(plain, names)
+            for (piece, most) in [(packed.count, 100_000), (7000, 300_000), (packed.count, Int.max)] {
+                let subject = StreamedDecoding(codings)
+                var (used, taken) = (0, [UInt8]())
+                while used < packed.count {
+                    let end = min(used + piece, packed.count)
+                    let before = taken.count
+                    let count = try packed[used..<end].withUnsafeBytes { bytes in
+                        try subject.decode(bytes) { decoded in
+                            let count = min(decoded.count, most - (taken.count - before))
+                            taken.append(contentsOf: decoded.prefix(count))
+                            return count
+                        }
+                    }
+                    #expect(taken.count - before <= most)
+                    used = count.map { used + $0 } ?? end
+                }
+                // All coded bytes are used, and more may be decoded of them.
+                while try subject.decode(
+                    UnsafeRawBufferPointer(start: nil, count: 0),
+                    taking: { decoded in
+                        taken.append(contentsOf: decoded.prefix(most))
+                        return min(most, decoded.count)
+                    }) != nil
+                {}
+                try subject.end()
+                #expect(identical(taken, plain), "\(names) \(piece) \(most)")
+            }
+        }
+    }
+
+    @Test func aBombThatComesIsOneByWhatCameSoFar() async throws {
+        let packed = try await Packing.pack([UInt8](repeating: 0, count: 20 << 20), "gzip")
+        let subject = StreamedDecoding([.gzip])
+        var taken = 0
+        let error = #expect(throws: TransferError.self) {
+            try packed.withUnsafeBytes { bytes in
+                try subject.decode(bytes) { decoded in
+                    taken += decoded.count
+                    return decoded.count
+                }
+            }
+        }
+        #expect(error?.code == .httpProtocol)
+        #expect(taken <= Int(Bounds.decodedAlways))
+    }
+
     @Test(arguments: samples) func eachCodingIsDecodedInOnePieceAndInMany(
         coding: ContentCodingRules.Undoable, coded: [UInt8]
     ) async throws {
