@@ -64,6 +64,8 @@ package final class RPCConnection: Sendable {
     package var isClosed: Bool { state.withLockedValue { $0.isClosed } }
     /// Bytes that wait to be sent.
     package var queuedBytes: Int { queue.bytes }
+    /// More waits than a client that reads leaves there.
+    package var isCrowded: Bool { queue.isCrowded }
     /// Bytes of lines that have come and are not answered, those of short ones until they have begun.
     var heldBytes: Int { state.withLockedValue { $0.lineBytes } }
 

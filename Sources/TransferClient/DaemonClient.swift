@@ -9,17 +9,21 @@ public final class DaemonClient: Sendable {
     /// Where the daemon was reached.
     public let socketPath: String
     private let connection: RPCClientConnection
-    private let streams: EventStreams
+    private let streams: NotificationStreams<String, EventView>
+    private let bodies: NotificationStreams<TaskID, TaskData>
     private let patience: Duration?
     /// Why the connection was given up.
     private let silence = NIOLockedValueBox<ClientError?>(nil)
 
     private init(
-        _ socketPath: String, _ connection: RPCClientConnection, _ streams: EventStreams, _ patience: Duration?
+        _ socketPath: String, _ connection: RPCClientConnection,
+        _ streams: NotificationStreams<String, EventView>, _ bodies: NotificationStreams<TaskID, TaskData>,
+        _ patience: Duration?
     ) {
         self.socketPath = socketPath
         self.connection = connection
         self.streams = streams
+        self.bodies = bodies
         self.patience = patience
     }
 
@@ -27,15 +31,21 @@ public final class DaemonClient: Sendable {
     ///   answer another connection either, within half of the time; one that is busy is waited for. nil: without limit.
     /// - Throws: `ClientError.noDaemon`, also if the path is too long for a socket; `ClientError.notPermitted`.
     public static func connect(to socketPath: String, patience: Duration? = nil) async throws -> DaemonClient {
-        let streams = EventStreams()
+        let streams = NotificationStreams<String, EventView>(EventView.self) { $0.subscription }
+        let bodies = NotificationStreams<TaskID, TaskData>(TaskData.self) { $0.task }
         do {
             _ = try SocketPath(socketPath)
             let connection = try await RPCClientConnection.connect(to: socketPath) { method, parameters in
-                if method == RPCCatalog.eventNotification { streams.received(parameters) }
+                switch method {
+                case RPCCatalog.eventNotification: streams.received(parameters)
+                case RPCCatalog.dataNotification: bodies.received(parameters)
+                default: break
+                }
             } closed: { reason in
                 streams.finish(throwing: ClientError.connectionLost(reason))
+                bodies.finish(throwing: ClientError.connectionLost(reason))
             }
-            return DaemonClient(socketPath, connection, streams, patience)
+            return DaemonClient(socketPath, connection, streams, bodies, patience)
         } catch let error as SocketPath.Unusable {
             throw ClientError.noDaemon(socket: socketPath, reason: error.description)
         } catch {
@@ -79,9 +89,26 @@ public final class DaemonClient: Sendable {
         streams.close(subscription)
     }
 
+    /// The body of a data task with `stream`, in pieces that follow each other. Begin before the first credit, and give
+    /// credit with `GiveCredit`: pieces that come while nobody reads are kept, no more of them than that allows.
+    ///
+    /// - Returns: a stream that goes on until `endBody`, as the task's events say how the body ended; it ends when it is
+    ///   dropped, and with a `ClientError` when the daemon goes.
+    public func body(of task: TaskID) -> AsyncThrowingStream<TaskData, any Error> {
+        let (pieces, continuation) = AsyncThrowingStream<TaskData, any Error>.makeStream()
+        let bodies = bodies
+        continuation.onTermination = { _ in bodies.forget(task) }
+        bodies.open(task, continuation)
+        return pieces
+    }
+
+    /// Ends the stream of a body, after the pieces that came.
+    public func endBody(of task: TaskID) { bodies.close(task) }
+
     /// Closes the connection; open calls fail, open streams end.
     public func close() async {
         streams.finish(throwing: nil)
+        bodies.finish(throwing: nil)
         await connection.close()
     }
 

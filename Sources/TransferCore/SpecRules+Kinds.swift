@@ -3,7 +3,7 @@ import TransferModel
 /// Which tasks a field is for. On any other it would do nothing, so it is refused there.
 struct FieldUse: Sendable {
     enum Tasks: Sendable, Hashable {
-        case downloads, uploads
+        case downloads, uploads, dataTasks
         /// Uploads over HTTP by one of these; auto, which asks the server, has all that one of its own choice may need.
         case uploadsBy(Set<UploadProtocol>)
     }
@@ -31,6 +31,7 @@ struct FieldUse: Sendable {
         FieldUse("connections", .downloads) { $0.connections != nil },
         FieldUse("preserveTime", .downloads) { $0.preserveTime != nil },
         FieldUse("durability", .downloads) { $0.durability != nil },
+        FieldUse("stream", .dataTasks) { $0.stream != nil },
         FieldUse("source", .uploads) { $0.source != nil },
         FieldUse("uploadProtocol", .uploads) { $0.uploadProtocol != nil },
         FieldUse("fileName", .uploads) { $0.fileName != nil },
@@ -48,6 +49,7 @@ struct FieldUse: Sendable {
     func mismatch(_ kind: TaskKind, _ upload: UploadProtocol?) -> String? {
         switch tasks {
         case .downloads: kind == .download ? nil : "downloads; this task is of kind \(kind.rawValue)"
+        case .dataTasks: kind == .data ? nil : "data tasks; this task is of kind \(kind.rawValue)"
         case .uploads: kind == .upload ? nil : "uploads; this task is of kind \(kind.rawValue)"
         case .uploadsBy(let protocols):
             if kind != .upload {

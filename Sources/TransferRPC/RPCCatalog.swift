@@ -7,7 +7,7 @@ public let allMethods: [any RPCMethod.Type] = [
     FinishSession.self, InvalidateSession.self,
     AddTasks.self, GetTask.self, ListTasks.self,
     PauseTasks.self, ResumeTasks.self, CancelTasks.self, RetryTasks.self, RemoveTasks.self,
-    UpdateTask.self, TakeResumeData.self, ReadBody.self,
+    UpdateTask.self, TakeResumeData.self, ReadBody.self, GiveCredit.self,
     ListDecisions.self, AnswerDecision.self,
     Subscribe.self, Unsubscribe.self, AcknowledgeEvents.self, ForgetSubscriber.self, ListEvents.self,
 ]
@@ -17,6 +17,8 @@ public enum RPCCatalog {
     public static let protocolVersion = 1
     /// Name of the notification that carries events.
     public static let eventNotification = "event"
+    /// Name of the notification that carries a piece of a body (`TaskData`).
+    public static let dataNotification = "task.data"
     /// Codes that any method may answer with.
     public static let commonErrors: [ErrorCode] = [
         .rpcMalformed, .rpcUnknownMethod, .unknownField, .badField, .tooLarge, .limitReached, .shuttingDown, .internal,

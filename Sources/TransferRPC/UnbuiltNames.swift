@@ -46,7 +46,7 @@ extension TaskSpec {
             .connections, .proxy, .username, .password, .bearer, .netrc,
             .httpVersion, .preserveTime, .description, .tags, .clientToken, .resumeData, .caFile, .clientCertificate,
             .tlsMinimumVersion, .timeoutIntervalForRequest, .timeoutIntervalForResource, .retry, .durability,
-            .allowsArbitraryLoads, .acceptsAnyStatus, .waitsForConnectivity:
+            .allowsArbitraryLoads, .acceptsAnyStatus, .stream, .waitsForConnectivity:
             false
         }
     }
@@ -83,6 +83,7 @@ public enum Feature: String, CaseIterable, Sendable {
     case sessionsBackground = "sessions.background"
     case sessionsDefault = "sessions.default"
     case sessionsEphemeral = "sessions.ephemeral"
+    case sessionsStreams = "sessions.streams"
     case http, https, http2, ftp, ftps, sftp, file, data
     case upload, dataTasks, requestBodies
     case uploadPut = "upload.put"

@@ -52,12 +52,14 @@ final class SubscriberConnection: EventSink, @unchecked Sendable {
             subscriber.read(line.event)
         }
         lines.removeFirst(min(count, lines.count))
-        if queuedBytes <= Self.crowded { resumeWaiters(true) }
+        if !isCrowded { resumeWaiters(true) }
     }
+
+    var isCrowded: Bool { queuedBytes > Self.crowded }
 
     func waitForRoom() async -> Bool {
         if isClosed { return false }
-        if queuedBytes <= Self.crowded { return true }
+        if !isCrowded { return true }
         return await withCheckedContinuation { waiters.append($0) }
     }
 

@@ -70,6 +70,19 @@ struct DaemonClientTests {
         }
     }
 
+    @Test func piecesOfABodyGoToWhoWaitsForThem() async throws {
+        try await withDaemon { client, _ in
+            let (body, other) = (client.body(of: TaskID(7)), client.body(of: TaskID(8)))
+            #expect(try await client.call(GiveCredit.self, .init(id: TaskID(7), bytes: 3)).credit == 0)
+            client.endBody(of: TaskID(7))
+            client.endBody(of: TaskID(8))
+            var pieces: [TaskData] = []
+            for try await piece in body { pieces.append(piece) }
+            #expect(pieces.map(\.offset) == [0, 1, 2] && pieces.allSatisfy { $0.base64 == "eA==" })
+            for try await _ in other { Issue.record("a piece of another body") }
+        }
+    }
+
     @Test func endsAStreamWhenUnsubscribed() async throws {
         try await withDaemon { client, daemon in
             let (name, _, events) = try await client.subscribe(.init())
@@ -188,6 +201,14 @@ final class FakeDaemon: RequestHandler {
                         "{\"jsonrpc\":\"2.0\",\"method\":\"event\",\"params\":{\"subscription\":\"s1\",\"type\":\"task.new\"}}"
                             .utf8))
             }
+        case GiveCredit.name:
+            for offset in 0..<3 {
+                connection.send(
+                    Array(
+                        #"{"jsonrpc":"2.0","method":"task.data","params":{"task":7,"offset":\#(offset),"base64":"eA=="}}"#
+                            .utf8))
+            }
+            return RPCAnswer(.success(Array("{\"credit\":0}".utf8)))
         case DaemonInfo.name where state.withLockedValue({ $0.answersInfo }):
             return RPCAnswer(.success(Array("{}".utf8)))
         case DaemonInfo.name, DaemonStats.name:

@@ -27,7 +27,7 @@ package enum AnswerBody: Sendable, Hashable {
         self = .coded(codings)
     }
 
-    private static func unknown(_ coding: String) -> TransferError {
+    static func unknown(_ coding: String) -> TransferError {
         TransferError(
             .httpProtocol,
             "The server sent the answer coded (\(coding.prefix(80))), which was not asked for and which dld does not undo. "

@@ -1,10 +1,12 @@
 import TransferModel
 
-/// A short request whose answer the daemon keeps: one exchange, its body in memory, bounded.
+/// A request whose answer is what the task is for. Its body is kept in memory, bounded, after one exchange; or it goes to
+/// the client as it comes, and is continued after a failure if the server proves that it has the same version.
 package struct DataRequest: TransferStrategy {
     private let url: ParsedURL
     private let method: String
-    private let exchange: Exchange
+    private var exchange: Exchange
+    private let streamed: StreamedBody?
     private let now: Timestamp
     private let limit: ByteCount
     private let acceptsAnyStatus: Bool
@@ -48,6 +50,13 @@ package struct DataRequest: TransferStrategy {
         exchange.stopsAtResponseLimit = true
         exchange.network = request.network
         Credentials.resolve(&exchange.network, url: url, headers: headers)
+        streamed = request.streamed
+        if streamed != nil {
+            exchange.judge = StreamJudge(
+                isHead: method == "HEAD", decodes: exchange.decodesBody,
+                isContinuable: method == "GET" && payload == .none && !headers.contains { $0.isNamed("range") },
+                acceptsAnyStatus: acceptsAnyStatus, asksChallenges: asksChallenges, now: now)
+        }
         self.exchange = exchange
         upload = request.upload
         progressAtStart = UploadProgress(
@@ -57,6 +66,7 @@ package struct DataRequest: TransferStrategy {
 
     package mutating func next(after outcome: ExchangeOutcome?) -> Step<UploadResult> {
         guard let outcome else { return first() }
+        if let streamed { return next(after: outcome, of: streamed) }
         guard let head = outcome.head, let status = head.status, case .head = UploadAnswer(outcome, ofWhole: false)
         else {
             return .failed(concluded(FailureClassifier.classify(outcome, url: url.requestURL), outcome))
@@ -79,6 +89,7 @@ package struct DataRequest: TransferStrategy {
             upload = nil
             return .failed(PlainUpload.unknownAnswer)
         }
+        if let streamed, streamed.offset > 0 { return rest(of: streamed) }
         guard !RepeatRules.isIdempotent(method) else { return .run(exchange) }
         var begun = progressAtStart
         begun.awaitsAnswer = true
@@ -109,5 +120,75 @@ package struct DataRequest: TransferStrategy {
         }
         upload = nil
         return PlainUpload.finalIfUnrepeatable(failure, method: method, payload: length, outcome: outcome)
+    }
+}
+
+// MARK: - Streams
+
+extension DataRequest {
+    /// Asks for what the client does not have yet.
+    private mutating func rest(of body: StreamedBody) -> Step<UploadResult> {
+        guard let held = body.held, body.isContinuable else {
+            return .failed(
+                body.lost(
+                    to: FailureClassifier.permanent(.validatorChanged, "The transfer was interrupted."),
+                    because: whyFinal(body)))
+        }
+        return held.isComplete ? finished() : .run(exchange(for: held, ifRange: held.strongValidator))
+    }
+
+    /// - Parameter ifRange: nil if the server ignores If-Range: then its answer must have the validator.
+    private func exchange(for held: HeldBytes, ifRange: String?) -> Exchange {
+        var exchange = exchange
+        exchange.ownHeaders.removeAll { $0.isNamed("accept-encoding") }
+        // Offsets count bytes without a coding, unless the caller asked for one.
+        if exchange.decodesBody { exchange.ownHeaders.append(HeaderField("Accept-Encoding", "identity")) }
+        exchange.decodesBody = false
+        exchange.ownHeaders.append(HeaderField("Range", "bytes=\(held.offset)-"))
+        if let ifRange { exchange.ownHeaders.append(HeaderField("If-Range", ifRange)) }
+        exchange.judge = StreamJudge(rest: HTTPJudge(held: held, mayTryBareRange: ifRange != nil, now: now), now: now)
+        return exchange
+    }
+
+    private mutating func next(after outcome: ExchangeOutcome, of begun: StreamedBody) -> Step<UploadResult> {
+        var body = StreamedBody(offset: outcome.offset, acceptance: begun.acceptance)
+        if body.acceptance == nil, case .accept(let acceptance)? = outcome.verdict { body.acceptance = acceptance }
+        switch outcome.end {
+        case .finished where outcome.head?.status != nil: return finished()
+        case .stopped(.complete): return finished()
+        case .stopped(.bareRange):
+            return body.held.map { .run(exchange(for: $0, ifRange: nil)) } ?? finished()
+        case .stopped(.restart(let error)):
+            return .failed(
+                body.lost(
+                    to: FailureClassifier.permanent(error.code, error.message),
+                    because: "what came before is of another version, or nothing proves that it is of the same"))
+        case .finished, .stopped(.failure), .transport, .local, .aborted, .stalled, .overrun, .refusedRedirect:
+            let failure = FailureClassifier.classify(outcome, url: url.requestURL)
+            guard body.offset > 0, outcome.end != .aborted, failure.disposition != .permanent else {
+                return .failed(concluded(failure, outcome))
+            }
+            guard body.isContinuable else {
+                upload = nil
+                return .failed(body.lost(to: failure, because: whyFinal(body)))
+            }
+            return .failed(failure.with(progressed: body.offset > begun.offset, held: body.offset))
+        }
+    }
+
+    private mutating func finished() -> Step<UploadResult> {
+        .finished(UploadResult(head: nil, total: exchange.payload.sourceLength))
+    }
+
+    /// Why the rest of a body cannot be asked for.
+    private func whyFinal(_ body: StreamedBody) -> String {
+        if method != "GET" || exchange.payload != .none {
+            return "only the answer to a GET without a body can be continued"
+        }
+        if exchange.headers.contains(where: { $0.isNamed("range") }) { return "the request names a range of its own" }
+        if exchange.decodesBody, body.acceptance?.contentCoding != nil {
+            return "the body comes coded; with the header Accept-Encoding: identity it can be continued"
+        }
+        return "the server gives no strong validator (ETag, or Last-Modified of a minute ago)"
     }
 }

@@ -31,6 +31,7 @@ enum LimitsReference {
             ],
             ["`metrics` of a task; older entries go, and `metricsDropped` counts them", "\(Bounds.metrics)"],
             ["a piece of task.body", size(Int(ReadBody.largestPiece))],
+            ["a piece of a stream", size(Bounds.streamPiece)],
             ["sessions of one user that have not ended", "\(Bounds.sessions)"],
             [
                 "volatile sessions of one user; their tasks, also those that are over; their kept bodies",

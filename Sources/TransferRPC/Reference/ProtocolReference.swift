@@ -24,6 +24,8 @@ package enum ProtocolReference {
         page.table(
             ["Type", "Members", "Means"],
             EventType.allCases.map { ["`\($0.rawValue)`", EventReference.members($0), EventReference.summary($0)] })
+        page.add("## Streams")
+        page.add(StreamReference.text)
         page.add("## Features")
         page.add(
             "Names that `daemon.info` may list: \(Feature.allCases.map { "`\($0.rawValue)`" }.joined(separator: ", "))."

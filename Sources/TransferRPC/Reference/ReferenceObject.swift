@@ -30,9 +30,11 @@ struct ReferenceObject {
 
     private static let visibleSpecFields = members(of: TaskSpec.self).filter { !TaskView.secrets.contains($0.name) }
 
-    /// Every object that methods and events speak of, by name.
+    /// Every object that methods and notifications speak of, by name.
     static let all: [ReferenceObject] = {
-        var found: [String: any WireObject.Type] = [EventView.wireName: EventView.self]
+        var found: [String: any WireObject.Type] = [
+            EventView.wireName: EventView.self, TaskData.wireName: TaskData.self,
+        ]
         func visit(_ type: WireType) {
             switch type {
             case .object(let object): visit(object)

@@ -14,7 +14,8 @@ extension TaskSpec: WireObject {
         case .kind:
             .optional(
                 .oneOf(TaskKind.self),
-                "`download` to a file (default), `upload` of a file, `data`: a short request whose response is kept.")
+                "`download` to a file (default), `upload` of a file, `data`: a request whose response is kept, or sent to the client as it comes (`stream`)."
+            )
         case .url: .optional(.string, "The URL; required unless `resumeData` is given.")
         case .method: .optional(.string, "HTTP method; default: that of the kind and protocol.")
         case .headers:
@@ -72,6 +73,11 @@ extension TaskSpec: WireObject {
                 .list(.string),
                 "Downloads: other URLs of the same file (http, https, ftp, ftps, sftp), tried if those before fail. With "
                     + "`checksum`, or a SHA-2 digest from the server, parts come from several at once over http and https."
+            )
+        case .stream:
+            .optional(
+                .boolean,
+                "Data tasks of volatile sessions. True: the body is not kept but sent as it comes ([Streams](#streams)); default: false."
             )
         case .requestCachePolicy: .optional(.any, "Not built yet.")
         case .source: .optional(.object(SourceFile.self), "The file to send; do not change it until it is sent.")

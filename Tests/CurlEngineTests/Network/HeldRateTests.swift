@@ -9,7 +9,7 @@ import TransferModel
 
 /// Rates by count: on a clock that only the test moves, what has passed is what the bucket gave, to a piece.
 @Suite struct HeldRateTests {
-    enum Way: CaseIterable, Sendable { case download, answer, answerToUpload, upload }
+    enum Way: CaseIterable, Sendable { case download, answer, answerToUpload, stream, upload }
     enum Scope: CaseIterable, Sendable { case global, session, task }
 
     private static let rate: ByteRate = 1_000_000
@@ -35,6 +35,7 @@ import TransferModel
         case .download: return try await bench.download(url)
         case .answer: return await bench.request("GET", url)
         case .answerToUpload: return await bench.request("POST", url, .bytes([1, 2, 3]))
+        case .stream: return await bench.request("GET", url, to: Receiver())
         case .upload:
             let source = try bench.source(Self.content)
             return await bench.request(
@@ -88,6 +89,41 @@ import TransferModel
         let outcome = try await running.value
         #expect(outcome.end == .finished)
         #expect(passed() == Int64(Self.size))
+        await bench.engine.shutdown()
+    }
+
+    /// Tasks of both stores have one engine, and a limit of all of them one bucket.
+    @Test func durableAndVolatileTasksShareALimit() async throws {
+        let clock = ManualClock(nanoseconds: dld_monotonic_nanoseconds() + 3600 * 1_000_000_000)
+        let bench = try Bench(rateClock: clock)
+        let server = try server(Guarded(0))
+        let contexts = [bench.task, .firstVolatile].map { task in
+            TransferContext(
+                task: task, session: bench.session, counters: TransferCounters(), observer: bench.observer)
+        }
+        let passed: @Sendable () -> Int64 = { contexts.reduce(0) { $0 + $1.counters.bytesReceived.rawValue } }
+        bench.engine.setRateLimits(global: Self.rate)
+        #expect(await bench.engine.isResponsive(within: .seconds(30)))
+        let running = contexts.map { context in
+            Task {
+                var exchange = Exchange(url: server.url("/x"), judge: CaptureJudge())
+                exchange.kind = .request
+                exchange.method = "GET"
+                exchange.network.proxy = ""
+                return await bench.engine.perform(exchange, into: nil, context: context)
+            }
+        }
+        for step in 1...10 as ClosedRange<Int64> {
+            clock.advance(by: .milliseconds(100))
+            try await eventually("the bytes of \(step) steps have passed") {
+                bench.engine.setRateLimits(global: Self.rate)
+                return passed() >= step * 100_000 - 2 * Self.piece
+            }
+            for _ in 0..<3 { #expect(await bench.engine.isResponsive(within: .seconds(30))) }
+            #expect(passed() <= step * 100_000)
+        }
+        bench.engine.setRateLimits(global: .unlimited)
+        for task in running { #expect(await task.value.end == .finished) }
         await bench.engine.shutdown()
     }
 }

@@ -117,6 +117,43 @@ final class Observer: TransferObserver {
     }
 }
 
+/// Takes a body as far as it is allowed to, a few bytes at a time if that is what is left.
+final class Receiver: BodyReceiver {
+    private struct State {
+        var bytes: [UInt8] = []
+        var allowed: Int
+        var refusal: TransferError?
+        var wake: (@Sendable () -> Void)?
+    }
+    private let state: Guarded<State>
+
+    init(allowed: Int = .max, refusing refusal: TransferError? = nil) {
+        state = Guarded(State(allowed: allowed, refusal: refusal))
+    }
+
+    var bytes: [UInt8] { state.withLock { $0.bytes } }
+    var offset: ByteCount { ByteCount(Int64(state.withLock { $0.bytes.count })) }
+
+    func allow(_ count: Int) {
+        state.withLock { state in
+            state.allowed += count
+            return state.wake
+        }?()
+    }
+
+    func begin(_ head: ResponseHead, wake: @escaping @Sendable () -> Void) { state.withLock { $0.wake = wake } }
+
+    func take(_ bytes: UnsafeRawBufferPointer) -> BodyReception {
+        state.withLock { state in
+            if let refusal = state.refusal { return .refused(refusal) }
+            let count = min(bytes.count, state.allowed)
+            state.allowed -= count
+            state.bytes.append(contentsOf: bytes.prefix(count))
+            return count == bytes.count ? .taken : .held(count)
+        }
+    }
+}
+
 /// An engine in a folder of its own.
 struct Bench {
     let folder: TemporaryFolder
@@ -187,7 +224,7 @@ struct Bench {
     /// Performs a request whose answer is captured.
     func request(
         _ method: String, _ url: String, _ payload: Payload = .none, sending source: UploadSource? = nil,
-        change: (inout Exchange) -> Void = { _ in }
+        to receiver: Receiver? = nil, change: (inout Exchange) -> Void = { _ in }
     ) async -> ExchangeOutcome {
         var exchange = Exchange(url: url, judge: CaptureJudge())
         exchange.kind = .request
@@ -195,6 +232,8 @@ struct Bench {
         exchange.payload = payload
         exchange.network.proxy = ""
         change(&exchange)
+        var context = context
+        context.receiver = receiver
         return await engine.perform(exchange, into: nil, sending: source, context: context)
     }
 

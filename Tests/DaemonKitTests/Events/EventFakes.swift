@@ -93,11 +93,25 @@ final class FakeSink: EventSink {
 
     var isClosed: Bool { state.withLock { $0.isClosed } }
     var queuedBytes: Int { state.withLock { $0.queued } }
+    var isCrowded: Bool { queuedBytes > 0 }
     var count: Int { state.withLock { $0.lines.count } }
     var isWaiting: Bool { state.withLock { !$0.waiters.isEmpty } }
 
     /// From now on everything stays queued.
     func stick() { state.withLock { $0.isStuck = true } }
+
+    /// All that waited is taken.
+    func loosen() {
+        let waiters = state.withLock { state in
+            (state.isStuck, state.queued) = (false, 0)
+            defer { state.waiters = [] }
+            return state.waiters
+        }
+        waiters.forEach { $0.resume(returning: true) }
+    }
+
+    /// The lines that were sent.
+    var sent: [[UInt8]] { state.withLock { $0.lines } }
 
     func send(_ pieces: [UInt8]...) {
         state.withLock { state in

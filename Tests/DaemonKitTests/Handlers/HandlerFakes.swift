@@ -199,12 +199,17 @@ final class Bench {
         inMemory = try TransferStore.inMemory(isVolatile: true)
         volatile = FakeSupervision(store: inMemory)
         let bindings = SessionBindings()
-        sessions = VolatileSessions(services: volatile.services, bindings: bindings, logger: logger)
+        let streams = BodyStreams(bindings: bindings)
+        sessions = VolatileSessions(
+            services: volatile.services, streams: streams, bindings: bindings, logger: logger)
         feed = EventFeed(
             log: store, progress: supervision.progressSnapshot, progressInterval: { 0.1 }, bindings: bindings,
             logger: logger)
         store.onCommit(feed.committed)
-        inMemory.onCommit(feed.committedVolatile)
+        inMemory.onCommit { [feed] events in
+            feed.committedVolatile(events)
+            streams.committed(events)
+        }
         try await feed.start()
         let facts = DaemonFacts(
             version: "9.9", mode: mode, sockets: { ["/run/dld.sock", "/state/dld.sock"] }, stateDirectory: folder,

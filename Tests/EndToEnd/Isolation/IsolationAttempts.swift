@@ -93,6 +93,7 @@ extension IsolationAttempt {
                 .likeUnknown { ["id": .integer($0.task), "secrets": true] },
             ]
         case TakeResumeData.name: [.likeUnknown { ["id": .integer($0.task)] }]
+        case GiveCredit.name: [.likeUnknown { ["id": .integer($0.task), "bytes": 10] }]
         case ReadBody.name: [.likeUnknown { ["id": .integer($0.task), "offset": 0, "length": 10] }]
         case UpdateTask.name:
             [

@@ -272,7 +272,7 @@ extension TaskSpec.CodingKeys {
             .pieces, .priority, .startPaused, .earliestBeginAt, .deadlineAt, .rateLimit, .connections, .proxy,
             .username, .password, .bearer, .httpVersion, .preserveTime, .description, .tags, .clientToken,
             .tlsMinimumVersion, .timeoutIntervalForRequest, .timeoutIntervalForResource, .retry, .durability,
-            .allowsArbitraryLoads, .acceptsAnyStatus, .waitsForConnectivity, .requestCachePolicy:
+            .allowsArbitraryLoads, .acceptsAnyStatus, .waitsForConnectivity, .stream, .requestCachePolicy:
             []
         }
     }

@@ -81,15 +81,20 @@ package final class RPCProbe: Sendable {
         return result
     }
 
+    /// The next notification, whole; those that came during calls first.
+    package func nextNotification(within limit: Double = 60) async throws -> JSONValue {
+        let kept = state.withLock { state -> JSONValue? in
+            guard let first = state.events.first else { return .none }
+            state.events.removeFirst()
+            return first
+        }
+        return if let kept { kept } else { try await nextMessage(within: limit) }
+    }
+
     /// The next `event` notification's parameters; those that came during calls first.
     package func nextEvent(within limit: Double = 60) async throws -> JSONValue {
         while true {
-            let kept = state.withLock { state -> JSONValue? in
-                guard let first = state.events.first else { return .none }
-                state.events.removeFirst()
-                return first
-            }
-            let message = if let kept { kept } else { try await nextMessage(within: limit) }
+            let message = try await nextNotification(within: limit)
             if message["method"]?.stringValue == "event", let parameters = message["params"] { return parameters }
         }
     }

@@ -1,0 +1,116 @@
+import TransferModel
+
+/// A body that goes to a client as it comes, and of which nothing is kept: what the client has of it, and whether it can be
+/// continued. No byte goes out twice, and none from another version.
+package struct StreamedBody: Sendable, Hashable {
+    /// Bytes that the client has, content codings undone.
+    package var offset: ByteCount
+    /// The answer that they are of; nil if none was accepted yet.
+    package var acceptance: Acceptance?
+
+    package init(offset: ByteCount = .zero, acceptance: Acceptance? = nil) {
+        self.offset = offset
+        self.acceptance = acceptance
+    }
+
+    /// The rest can be asked for, or there is none: one version only, without a strong validator nothing would tell it from
+    /// another.
+    var isContinuable: Bool {
+        guard let held else { return offset == .zero }
+        return held.isComplete || held.strongValidator != nil && held.rangeRequest != nil
+    }
+
+    var held: HeldBytes? { acceptance.map { HeldBytes($0, offset: offset, trustedDigest: false) } }
+
+    /// The failure of an attempt after which the rest cannot be had.
+    /// - Parameter why: continues a sentence.
+    func lost(to failure: AttemptFailure, because why: String) -> AttemptFailure {
+        var final = failure
+        final.disposition = .permanent
+        final.error.retryable = false
+        final.error.message +=
+            " The client has \(offset) bytes of the body already, and the rest cannot follow: \(why)."
+        final.error.details[Self.delivered] = .integer(offset.rawValue)
+        return final
+    }
+
+    /// Member of an error's details that says how many bytes of the body the client has.
+    static let delivered = "delivered"
+}
+
+/// Judges the answer to a request whose body goes to a client as it comes: a body that is not wanted is not read.
+struct StreamJudge: ResponseJudge {
+    /// Judges the rest of a body; nil if nothing of it went out yet.
+    var rest: HTTPJudge?
+    var isHead = false
+    /// The body is wanted without its content codings.
+    var decodes = false
+    /// The answer to a further request may continue the body.
+    var isContinuable = false
+    var acceptsAnyStatus = false
+    var asksChallenges = false
+    var now: Timestamp
+
+    func judge(_ head: ResponseHead) -> Verdict {
+        if let rest, let held = rest.held { return judge(head, rest, from: held.offset) }
+        do throws(TransferError) {
+            guard let status = head.status else {
+                throw TransferError(.networkLost, "The connection ended in the head of the answer.", retryable: true)
+            }
+            let length = try MessageFraming.contentLength(head)
+            guard isWanted(status, head) else { return .stop(failure(status, head)) }
+            if case .unknown(let error)? = StreamCoding(head, decodes: decodes) { throw error }
+            return .accept(acceptance(of: head, status, length))
+        } catch {
+            return .stop(.failure(error, retryAfter: nil))
+        }
+    }
+
+    /// What begins anywhere else is not the rest.
+    private func judge(_ head: ResponseHead, _ rest: HTTPJudge, from offset: ByteCount) -> Verdict {
+        let verdict = rest.judge(head)
+        guard case .accept(let acceptance) = verdict, acceptance.truncate || acceptance.offset != offset else {
+            return verdict
+        }
+        return .stop(
+            .restart(
+                TransferError(.validatorChanged, "The server sent another version of the body in place of its rest.")))
+    }
+
+    private func isWanted(_ status: Int, _ head: ResponseHead) -> Bool {
+        if (200..<300).contains(status) || status == 304 { return true }
+        return acceptsAnyStatus && !(asksChallenges && ProtectionSpace.isAskedFor(head))
+    }
+
+    private func acceptance(of head: ResponseHead, _ status: Int, _ length: ByteCount?) -> Acceptance {
+        // The length is of what a GET would bring (RFC 9110 section 8.6).
+        let hasNone = isHead || [204, 205, 304].contains(status)
+        let coding = ContentCodingRules.coding(of: head)
+        let isDecoded = StreamCoding(head, decodes: decodes) != nil
+        let total = hasNone ? ByteCount.zero : isDecoded ? nil : length
+        // Part of a coded body cannot be decoded.
+        let validators = isContinuable && status == 200 && !isDecoded ? MessageFraming.validators(head) : Validators()
+        return Acceptance(
+            offset: 0, expected: total, total: total, validators: validators, contentCoding: coding,
+            serverDigests: HTTPJudge.digests(head))
+    }
+
+    private func failure(_ status: Int, _ head: ResponseHead) -> StopReason {
+        let error = FailureClassifier.httpStatus(
+            status, reason: head.reason, host: FailureClassifier.host(of: head.url))
+        return .failure(error, retryAfter: FailureClassifier.retryAfter(head, now: now))
+    }
+}
+
+/// The content codings of an answer whose body is decoded as it comes.
+package enum StreamCoding: Sendable, Hashable {
+    /// What to undo, the outermost first.
+    case known([ContentCodingRules.Undoable])
+    case unknown(TransferError)
+
+    /// nil if nothing is undone. Part of a body (206) stays as it came.
+    package init?(_ head: ResponseHead, decodes: Bool) {
+        guard decodes, head.status != 206, let coding = ContentCodingRules.coding(of: head) else { return nil }
+        self = ContentCodingRules.undoingAll(coding).map { .known($0) } ?? .unknown(AnswerBody.unknown(coding))
+    }
+}
