@@ -27,10 +27,8 @@ extension TransferStore: EventLog {
     package func events(
         _ filter: EventFilter, after: SequenceNumber, limit: Int
     ) async throws -> (events: [EventRecord], head: SequenceNumber, first: SequenceNumber) {
-        try await read { snapshot in
-            let events = try snapshot.events(filter.query(after: after, limit: limit))
-            return (events, try snapshot.eventHead(), try snapshot.firstEventKept(of: filter.owner.owner))
-        }
+        let page = try await eventPage(filter.query(after: after, limit: limit))
+        return (page.events, page.head, page.first)
     }
 
     package func head() async throws -> SequenceNumber {

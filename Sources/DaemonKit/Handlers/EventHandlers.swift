@@ -53,14 +53,11 @@ struct EventHandlers {
         }
         var query = filter.query(after: after, limit: limit)
         query.bytes = Bounds.pageBytes
-        let wanted = query
-        let (page, head, first) = try await services.durable.store.read {
-            (try $0.eventPage(wanted), try $0.eventHead(), try $0.firstEventKept(of: filter.owner.owner))
-        }
-        try after.requireUpTo(head)
+        let page = try await services.durable.store.eventPage(query)
+        try after.requireUpTo(page.head)
         return ListEvents.Result(
             events: page.events.map { EventView($0) }, nextAfter: page.isCut ? page.events.last?.sequence : nil,
-            first: first, head: head)
+            first: page.first, head: page.head)
     }
 
     private static func request(

@@ -6,7 +6,7 @@ extension StoreSnapshot {
 
     /// The same, and whether the limit or the bytes ended it: more may follow.
     package func eventPage(_ query: EventQuery) throws -> (events: [EventRecord], isCut: Bool) {
-        let (sql, arguments) = Self.eventSQL(query)
+        let (sql, arguments) = Self.eventSQL(query, filed: query.onlyTask == nil ? .zero : try filedEvents())
         let rows = try rows(sql, list: arguments)
         var events: [EventRecord] = []
         var length = 0
@@ -17,6 +17,11 @@ extension StoreSnapshot {
             events.append(try Self.event(row, payload))
         }
         return (events, events.count == query.limit)
+    }
+
+    /// The events up to this one are in `event_task`.
+    func filedEvents() throws -> SequenceNumber {
+        SequenceNumber(try integer("SELECT CAST(value AS INTEGER) FROM meta WHERE name = 'events_filed'") ?? 0)
     }
 
     /// Number of the last event ever stored; zero before the first.
@@ -46,35 +51,36 @@ extension StoreSnapshot {
         return settings
     }
 
-    /// The events of one task are found by `event_task`; else the range of the primary key is the only way in. `+` keeps
-    /// the planner off other indices, whose order is not the log's.
-    static func eventSQL(_ query: EventQuery) -> (sql: String, arguments: [any Bindable]) {
-        var conditions = ["sequence > ?"]
-        var arguments: [any Bindable] = [query.after.rawValue]
+    /// The events of one task are found by `event_task` as far as they are filed; those that came since are looked through, as
+    /// all are for other questions. `+` keeps the planner off other indices, whose order is not the log's.
+    static func eventSQL(_ query: EventQuery, filed: SequenceNumber) -> (sql: String, arguments: [any Bindable]) {
+        var (conditions, values): ([String], [any Bindable]) = ([], [])
         if let owner = query.owner {
             conditions.append("+owner = ?")
-            arguments.append(owner.rawValue)
+            values.append(owner.rawValue)
         }
-        func oneOf(_ column: String, _ values: [any Bindable]) {
-            conditions.append("+\(column) IN (\(placeholders(values.count)))")
-            arguments.append(contentsOf: values)
+        func oneOf(_ column: String, _ words: [any Bindable]) {
+            conditions.append("+\(column) IN (\(placeholders(words.count)))")
+            values.append(contentsOf: words)
         }
         if let sessions = query.sessions { oneOf("session", sessions.sorted()) }
-        if let tasks = query.tasks {
-            if let task = tasks.first, tasks.count == 1 {
-                conditions.append("task = ?")
-                arguments.append(task.rawValue)
-            } else {
-                oneOf("task", tasks.sorted().map(\.rawValue))
-            }
-        }
         if let types = query.types { oneOf("type", types.map(\.rawValue).sorted()) }
-        arguments.append(query.limit)
-        let sql = """
-            SELECT sequence, time, type, owner, session, task, payload FROM event \
-            WHERE \(conditions.joined(separator: " AND ")) ORDER BY sequence LIMIT ?
+        if query.onlyTask == nil, let tasks = query.tasks { oneOf("task", tasks.sorted().map(\.rawValue)) }
+        func stretch(_ place: String) -> String {
             """
-        return (sql, arguments)
+            SELECT sequence, time, type, owner, session, task, payload FROM event \
+            WHERE \(([place] + conditions).joined(separator: " AND "))
+            """
+        }
+        let ordering = " ORDER BY sequence LIMIT ?"
+        guard let task = query.onlyTask?.rawValue else {
+            return (stretch("sequence > ?") + ordering, [query.after.rawValue] + values + [query.limit])
+        }
+        let sql =
+            stretch("task = ? AND filed = 1 AND sequence > ?") + " UNION ALL " + stretch("sequence > ? AND +task = ?")
+        let before: [any Bindable] = [task, query.after.rawValue]
+        let behind: [any Bindable] = [max(query.after, filed).rawValue, task]
+        return (sql + ordering, before + values + behind + values + [query.limit])
     }
 
     private static func event(_ row: Row, _ payload: String?) throws -> EventRecord {
@@ -90,4 +96,9 @@ extension StoreSnapshot {
 /// `?,?,?` for `count` arguments.
 func placeholders(_ count: Int) -> String {
     repeatElement("?", count: count).joined(separator: ",")
+}
+
+extension EventQuery {
+    /// The only task whose events are asked for; nil if there are several, or none is named.
+    var onlyTask: TaskID? { tasks.flatMap { $0.count == 1 ? $0.first : nil } }
 }

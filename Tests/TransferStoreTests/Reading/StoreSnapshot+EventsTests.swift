@@ -86,11 +86,15 @@ import TransferModel
         #expect(try await plan(query, store) == ["SEARCH event USING INTEGER PRIMARY KEY (rowid>?)"])
         // One task's few events are not looked for among a million others; their order is that of the log all the same.
         query.tasks = [TaskID(1)]
-        #expect(try await plan(query, store) == ["SEARCH event USING INDEX event_task (task=? AND rowid>?)"])
+        #expect(
+            try await plan(query, store) == [
+                "MERGE (UNION ALL)", "LEFT", "SEARCH event USING INDEX event_task (task=? AND rowid>?)", "RIGHT",
+                "SEARCH event USING INTEGER PRIMARY KEY (rowid>?)",
+            ])
     }
 
     private func plan(_ query: EventQuery, _ store: TransferStore) async throws -> [String] {
-        let (sql, arguments) = StoreSnapshot.eventSQL(query)
+        let (sql, arguments) = StoreSnapshot.eventSQL(query, filed: SequenceNumber(7))
         return try store.database.read { database in
             try database.plan(sql, arguments)
         }
