@@ -15,7 +15,9 @@ package struct DeliveryMark: Sendable, Hashable {
     ///   - isProven: whether a digest proved it.
     ///   - boot: name of the boot in which alone the mark counts: for files that are not synced. nil = always.
     package init(store: String, task: TaskID, size: Int, isProven: Bool, boot: String?) {
-        text = "\(store)-\(task)-\(size)-\(isProven ? "proven" : "unproven")" + (boot.map { "-\($0)" } ?? "")
+        text = .joining(
+            store, "-", String(task.rawValue), "-", String(size), isProven ? "-proven" : "-unproven",
+            boot == nil ? "" : "-", boot ?? "")
     }
 
     /// False if the file system keeps no such attributes.

@@ -28,7 +28,9 @@ package final class Folder: Sendable {
     }
 
     /// Absolute path of `name` in this folder.
-    package func path(of name: String) -> String { path.hasSuffix("/") ? path + name : path + "/" + name }
+    package func path(of name: String) -> String {
+        path.utf8.last == UInt8(ascii: "/") ? .joining(path, name) : .joining(path, "/", name)
+    }
 
     /// Bytes that anybody may use in its file system; nil if it cannot be asked. Blocks.
     package var freeSpace: ByteCount? {

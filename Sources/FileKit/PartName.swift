@@ -11,18 +11,10 @@ package enum PartName {
     ///   - wanted: the final name where it is known.
     ///   - attempt: raised where the name exists already and is nobody's checkpoint.
     package static func make(task: TaskID, store: String, wanted: String? = nil, attempt: Int = 0) -> String {
-        var tail = "."
-        tail += owner(store)
-        tail += "-"
-        tail += String(task.rawValue)
-        if attempt > 0 { tail += "-\(attempt)" }
-        tail += suffix
-        let head = (wanted ?? "dld").utf8.contains(UInt8(ascii: "/")) ? "dld" : (wanted ?? "dld")
-        var name = "."
-        name.reserveCapacity(1 + head.utf8.count + tail.utf8.count)
-        name += head.cut(toBytes: PathRules.longestName - 1 - tail.utf8.count)
-        name += tail
-        return name
+        let number = attempt > 0 ? "\(task.rawValue)-\(attempt)" : String(task.rawValue)
+        let tail = String.joining(".", owner(store), "-", number, suffix)
+        let wanted = wanted.flatMap { $0.holds(UInt8(ascii: "/")) ? nil : $0 } ?? "dld"
+        return String.joining(".", wanted.cut(toBytes: PathRules.longestName - 1 - tail.utf8.count), tail)
     }
 
     /// Letters and digits of a store's name, as many as tell it from others.

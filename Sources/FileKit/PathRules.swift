@@ -13,10 +13,12 @@ package enum PathRules {
         guard !path.holds(0) else { throw bad(path, "a path cannot contain a NUL") }
         guard path.utf8.count <= longestPath else { throw bad(path, "a path has at most \(longestPath) bytes") }
         let longest = path.bytes { bytes in
-            bytes.reduce(into: (longest: 0, length: 0)) { name, byte in
-                name.length = byte == UInt8(ascii: "/") ? 0 : name.length + 1
-                name.longest = max(name.longest, name.length)
-            }.longest
+            var (longest, length) = (0, 0)
+            for byte in bytes {
+                length = byte == UInt8(ascii: "/") ? 0 : length + 1
+                longest = max(longest, length)
+            }
+            return longest
         }
         if longest > longestName { throw bad(path, "a name has at most \(longestName) bytes") }
     }

@@ -2,8 +2,19 @@
 package enum MediaType {
     /// `text/html` of `text/html; charset=utf-8`, in lower case.
     package static func essence(_ value: String) -> String {
+        // As most are: small letters, and nothing to cut off.
+        if value.bytes({ $0.allSatisfy(isPlain) }) { return value }
         let end = value.utf8.firstIndex(of: UInt8(ascii: ";")) ?? value.endIndex
         return value[..<end].trimmed.lowercased()
+    }
+
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"),
+            UInt8(ascii: "."), UInt8(ascii: "/"), UInt8(ascii: "+"):
+            true
+        default: false
+        }
     }
 
     /// A parameter's value, unquoted.

@@ -12,4 +12,16 @@ import Testing
         #expect(part.bytes { Array($0) } == Array(part.utf8))
         #expect(text.holds(UInt8(ascii: "/")) == text.utf8.contains(UInt8(ascii: "/")))
     }
+
+    @Test(arguments: [[], [""], ["a"], ["", "ä", "", "b", "日本"], [String(repeating: "x", count: 300), "/", "é"]])
+    func joinedTextsAreOneText(_ parts: [String]) {
+        let joined =
+            switch parts.count {
+            case 0: String.joining()
+            case 1: String.joining(parts[0])
+            case 3: String.joining(parts[0], parts[1], parts[2])
+            default: String.joining(parts[0], parts[1], parts[2], parts[3], parts[4])
+            }
+        #expect(joined == parts.joined())
+    }
 }

@@ -1,6 +1,8 @@
 /// File name extensions of common media types (IANA registry), for names that have none.
 enum MediaTypes {
     static func fileExtension(_ type: String) -> String? {
+        // What most files are said to be, and no table has.
+        if type == "application/octet-stream" { return nil }
         if let known = extensions[aliases[type] ?? type] { return known }
         // Structured syntax suffixes (RFC 6839): whatever it is of, it is JSON, XML or ZIP.
         guard type.utf8.contains(UInt8(ascii: "+")) else { return nil }

@@ -7,6 +7,12 @@ package enum URLRules {
 
     /// - Throws: `request.bad_url` with the reason.
     package static func parse(_ text: String) throws(TransferError) -> ParsedURL {
+        if let plain = ParsedURL(plain: text) { return plain }
+        return try parseAny(text)
+    }
+
+    /// As `parse`, the plain ones too.
+    static func parseAny(_ text: String) throws(TransferError) -> ParsedURL {
         guard !text.isEmpty else { throw bad("it is empty") }
         if let control = firstControl(text) { throw bad("it has the control character \(name(of: control))") }
         let (scheme, rest) = try splitScheme(text)
@@ -25,6 +31,9 @@ package enum URLRules {
 
     /// `ParsedURL.lastPathComponent` of a URL that needs no other check: its task was admitted, or libcurl asked for it.
     package static func lastPathComponent(_ text: String) -> String? {
+        if let name = text.bytes({ PlainURL($0)?.name }) {
+            return name < text.utf8.count ? String(Substring(text.utf8.dropFirst(name))) : nil
+        }
         guard let (scheme, rest) = try? splitScheme(text), scheme != .data, rest.utf8.starts(with: "//".utf8) else {
             return nil
         }

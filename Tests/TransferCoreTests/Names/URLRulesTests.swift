@@ -140,4 +140,33 @@ struct URLRulesTests {
         // A mark that combines with a sign does not hide it.
         #expect(URLRules.withoutUserInfo("https://u:p@\u{301}h/x") == "https://\u{301}h/x")
     }
+
+    /// Most URLs are read in one pass; what that gives is what the rules for all of them give.
+    @Test(arguments: [
+        "http://h/", "https://h/a/b.bin", "http://127.0.0.1:40123/counted/file-000123",
+        "https://a.example.:8443/~u/x_y-z.tar.gz",
+        "http://h:8080/a//b/", "https://h:80/x", "http://h:443/x", "http://h/./../a", "http://h/.hidden", "http://A/x",
+        "HTTP://h/x",
+        "http://h", "http://h:/x", "http://h:80/x", "http://h:080/x", "https://h:443/", "http://h:0/x",
+        "http://h:65535/x",
+        "http://h:65536/x", "http://h:123456/x", "http://h:1", "http://h:1x/", "http://h/a%20b", "http://h/a?b",
+        "http://h/a#b",
+        "http://u@h/x", "http://.h/x", "http://h..i/x", "http:///x", "http://[::1]/x", "http://h/a b", "http://h/ä",
+        "http://ä/x",
+        "ftp://h/x", "https:/h/x", "https:h/x", "http", "https://", "http://\(String(repeating: "h", count: 254))/",
+        "http://h/\(String(repeating: "x", count: 9000))", "httpx://h/abc", "http://h/\u{7F}", "http://h/a\u{301}",
+    ])
+    func plainURLsAreReadAsTheOthers(_ text: String) {
+        let any = Result { try URLRules.parseAny(text) }
+        let name = (try? any.get()).flatMap(\.lastPathComponent)
+        if let plain = ParsedURL(plain: text) { #expect(plain == (try? any.get())) }
+        #expect((try? URLRules.parse(text)) == (try? any.get()))
+        if (try? any.get()) != nil { #expect(URLRules.lastPathComponent(text) == name) }
+    }
+
+    @Test func usualURLsArePlain() {
+        #expect(ParsedURL(plain: "https://example.org/pool/main/l/linux_6.1-1.deb") != nil)
+        #expect(ParsedURL(plain: "http://127.0.0.1:40123/counted/file-000123")?.hostKey == "http://127.0.0.1:40123")
+        #expect(ParsedURL(plain: "http://h/a?b") == nil)
+    }
 }
