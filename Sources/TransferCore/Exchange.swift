@@ -290,10 +290,13 @@ package protocol TransferStrategy<Yield>: Sendable {
     /// What is known of the upload, or of a request that must not be made twice; stored whenever an attempt ends, be it
     /// by an abort, whose outcome is handed to `next(after:)` too (its step is not taken). nil if nothing is.
     var upload: UploadProgress? { get }
+    /// Itself as it stands, if it may go on in several parts once an answer turns out to be long; nil if it never may.
+    var parting: HTTPDownload? { get }
 }
 
 extension TransferStrategy {
     package var upload: UploadProgress? { nil }
+    package var parting: HTTPDownload? { nil }
 }
 
 package indirect enum Step<Yield: Sendable>: Sendable {

@@ -4,15 +4,18 @@ import TransferCore
 /// answer was accepted.
 package struct Segment: Sendable {
     package let bound: SegmentBound
-    package let board: SegmentBoard
+    /// Asked for when the first bytes must be stored: a body that is gathered needs none.
+    package var board: SegmentBoard { findBoard() }
+    private let findBoard: @Sendable () -> SegmentBoard
     /// Called on the reactor's thread once the part file is ready for the answer's body.
     package let accepted: @Sendable (ResponseHead, Acceptance) -> Void
 
     package init(
-        bound: SegmentBound, board: SegmentBoard, accepted: @escaping @Sendable (ResponseHead, Acceptance) -> Void
+        bound: SegmentBound, board: @autoclosure @escaping @Sendable () -> SegmentBoard,
+        accepted: @escaping @Sendable (ResponseHead, Acceptance) -> Void
     ) {
         self.bound = bound
-        self.board = board
+        findBoard = board
         self.accepted = accepted
     }
 }

@@ -18,10 +18,11 @@ package struct Origins: Sendable, Hashable {
     /// This place alone.
     package init(only place: Place) { places = [place] }
 
-    package init(_ spec: TaskSpec) {
-        let own = spec.url ?? ""
+    package init(_ spec: TaskSpec) { self.init(spec.url ?? "", mirrors: spec.mirrors) }
+
+    package init(_ own: String, mirrors: [String]?) {
         places = [Place(url: own)]
-        guard let mirrors = spec.mirrors, !mirrors.isEmpty else { return }
+        guard let mirrors, !mirrors.isEmpty else { return }
         var known = Set([(try? URLRules.parse(own))?.requestURL])
         for mirror in mirrors {
             guard let url = try? URLRules.parse(mirror), known.insert(url.requestURL).inserted else { continue }

@@ -60,7 +60,9 @@ package struct SegmentedDownload: Sendable {
     private var closing: Closing?
     private var hasProgressed = false
 
-    init(_ single: HTTPDownload, _ request: StrategyRequest, _ others: OtherOrigins?, _ policy: ConnectionPolicy) {
+    package init(
+        _ single: HTTPDownload, _ request: StrategyRequest, _ others: OtherOrigins?, _ policy: ConnectionPolicy
+    ) {
         sources = [Source(download: single)]
         roster = OriginRoster(connections: policy.most)
         self.others = others

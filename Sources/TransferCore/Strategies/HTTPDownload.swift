@@ -116,6 +116,9 @@ package struct HTTPDownload: TransferStrategy {
     /// Ranges are defined for GET only (RFC 9110 section 14.2).
     var isSafe: Bool { method == "GET" }
 
+    /// One that takes any answer takes the first: parts would be answers too.
+    package var parting: HTTPDownload? { isSafe && payload == .none && !acceptsAnyStatus ? self : nil }
+
     /// - Parameter conditional: use If-Range where a validator allows it.
     private mutating func exchange(conditional: Bool) -> Exchange {
         var range = isSafe ? held?.rangeRequest : nil

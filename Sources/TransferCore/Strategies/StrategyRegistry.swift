@@ -24,8 +24,6 @@ package struct StrategyRequest: Sendable {
     package var acceptsAnyStatus = false
     /// A 401 or 407 that can be answered with credentials is no answer of the task: a client is asked.
     package var asksChallenges = false
-    /// Data tasks: what the client has of a body that goes to it as it comes; nil if the body is kept.
-    package var streamed: StreamedBody?
     /// The mirror that is asked, as a checkpoint names it; nil = the task's own URL.
     package var origin: String?
 
@@ -127,15 +125,14 @@ package enum StrategyRegistry {
 
     /// The strategy for a download of several parts at once, or of one that has gaps; nil if that is not possible or
     /// one stream from one place is all that is wanted.
-    /// One that takes any answer takes the first: parts would be answers too.
     /// - Parameter others: further places that parts may be asked from, under a digest of the whole file.
     package static func segmented(
         for request: StrategyRequest, beside others: OtherOrigins? = nil, _ policy: ConnectionPolicy
     ) throws(TransferError) -> SegmentedDownload? {
-        guard request.spec.kind == .download, request.spec.body == nil, !request.acceptsAnyStatus,
+        guard request.spec.kind == .download,
             policy.most > 1 || request.checkpoint?.ranges.isEmpty == false || request.spec.mirrors?.isEmpty == false
         else { return nil }
-        guard let single = try httpDownload(for: request), single.isSafe else { return nil }
+        guard let single = try httpDownload(for: request)?.parting else { return nil }
         return SegmentedDownload(single, request, others, policy)
     }
 

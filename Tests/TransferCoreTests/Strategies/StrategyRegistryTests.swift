@@ -12,6 +12,23 @@ struct StrategyRegistryTests {
         #expect(try StrategyRegistry.segmented(for: several, .fixed(8)) == nil)
     }
 
+    /// What an exchange that was begun alone may turn into is what is parted from the start.
+    @Test func onlyWhatIsPartedFromTheStartMayBePartedLater() throws {
+        func mayBeParted(_ request: StrategyRequest) throws -> Bool {
+            try StrategyRegistry.download(for: request).parting != nil
+        }
+        var any = request()
+        any.acceptsAnyStatus = true
+        let requests = [
+            request(), request("https://example.org/a"), request { $0.method = "POST" }, request("ftp://example.org/a"),
+            request("data:,x"), request("file:///a"), any,
+        ]
+        for request in requests {
+            #expect(try mayBeParted(request) == (StrategyRegistry.segmented(for: request, .fixed(2)) != nil))
+        }
+        #expect(try mayBeParted(request()))
+    }
+
     @Test func plaintextIsRefusedWhereForbidden() {
         for url in ["http://example.org/", "ftp://example.org/f"] {
             var refused = request(url)

@@ -65,7 +65,7 @@ extension DownloadAttempt {
     /// The task's places, and those that the server named in its last answer: a digest must be there to trust them.
     @inline(never)  // Kept off the frames that wait.
     func origins(_ held: Checkpoint?, _ answer: (headers: [HeaderField], url: String)?) -> Origins {
-        var origins = Origins(record.spec)
+        var origins = Origins(record.spec.url ?? "", mirrors: record.spec.mirrors)
         if sharesBytes(held), let answer { origins.learn(from: answer.headers, at: answer.url) }
         return origins
     }

@@ -163,10 +163,14 @@ final class DownloadAttempt: TransferAttempt {
         _ search: OriginSearch, _ hand: PartInHand, _ recorder: RunRecorder
     ) throws(TransferError) -> FileExchanges {
         let inquiry = search.inquiry
+        // Most files are over with their first answer: what it takes to part one is made when that turns out to be long.
+        guard hand.held.checkpoint != nil || search.origins.count > 1 || inquiry.others.fillsGaps else {
+            return FileExchanges(try DownloadCourse(self, inquiry, into: hand.held, recorder))
+        }
         let machine = try StrategyRegistry.segmented(
             for: inquiry.request, beside: inquiry.others, policy.connections)
         if let machine { return FileExchanges(SegmentConductor(machine, self, hand.held, recorder)) }
-        return FileExchanges(try DownloadCourse(self, inquiry.request, into: hand.held.part, recorder))
+        return FileExchanges(try DownloadCourse(self, inquiry, into: hand.held, recorder))
     }
 
     /// What the journal alone knew is stored before its claims give way to those of this attempt.

@@ -10,9 +10,9 @@ final class SegmentBounds: SegmentEnds, Sendable {
     subscript(id: SegmentID) -> SegmentBound? { bounds.withLock { $0[id] } }
     func isOver(_ id: SegmentID) -> Bool { self[id] == nil }
 
-    func add(_ id: SegmentID, _ range: ByteRange) {
-        bounds.withLock { $0[id] = SegmentBound(start: range.start.rawValue, end: range.end.rawValue) }
-    }
+    func add(_ id: SegmentID, _ range: ByteRange) { add(id, SegmentBound(range)) }
+
+    func add(_ id: SegmentID, _ bound: SegmentBound) { bounds.withLock { $0[id] = bound } }
 
     func remove(_ id: SegmentID) { bounds.withLock { $0[id] = nil } }
 
@@ -23,4 +23,8 @@ final class SegmentBounds: SegmentEnds, Sendable {
     }
 
     func extend(_ segment: SegmentID, to end: ByteCount) -> Bool { self[segment]?.extend(to: end.rawValue) ?? false }
+}
+
+extension SegmentBound {
+    convenience init(_ range: ByteRange) { self.init(start: range.start.rawValue, end: range.end.rawValue) }
 }

@@ -36,14 +36,18 @@ final class SegmentConductor: FileCourse {
     private var engine: any ExchangePerforming { attempt.tools.engine }
     private var hosts: HostConnections { attempt.tools.hosts }
 
-    init(_ machine: SegmentedDownload, _ attempt: DownloadAttempt, _ held: HeldPart, _ recorder: RunRecorder) {
+    /// - Parameter hasAnswer: it will `adopt` an exchange of which the task has heard.
+    init(
+        _ machine: SegmentedDownload, _ attempt: DownloadAttempt, _ held: HeldPart, _ recorder: RunRecorder,
+        hasAnswer: Bool = false
+    ) {
         self.attempt = attempt
         self.recorder = recorder
         part = held.part
         context = TransferContext(
             task: attempt.record.id, session: attempt.record.session, counters: attempt.run.counters,
             observer: recorder)
-        observer = SegmentObserver(recorder, resuming: held.checkpoint)
+        observer = SegmentObserver(recorder, resuming: held.checkpoint, hasAnswer: hasAnswer)
         let board = attempt.tools.engine.board(for: held.part, held.checkpoint, context: context)
         state = Guarded(State(machine: machine, board: board))
     }
@@ -57,6 +61,25 @@ final class SegmentConductor: FileCourse {
         run.counters.setTransferring(false)
         step { $0.begin(at: $1, $2) }
     }
+
+    /// Goes on with an exchange that was begun alone: its body is on its way to the file. What follows of it comes to
+    /// `accepted` and `ended`.
+    /// - Parameter then: as of `perform`.
+    /// - Returns: what the exchange is called here.
+    func adopt(
+        _ exchange: Exchange, _ bound: SegmentBound, then: @escaping @Sendable (NextStep<Arrival>) -> Void
+    ) -> SegmentID? {
+        let now = attempt.tools.time.reading().boot
+        watch()
+        return state.withLock { state in
+            state.then = then
+            guard case .run(let id, _, _)? = state.machine.lead(exchange, at: now).first else { return nil }
+            ends.add(id, bound)
+            return id
+        }
+    }
+
+    var board: SegmentBoard { state.withLock { $0.board } }
 
     private func watch() {
         run.watch(samples: { [weak self] in self?.sampled() }, segments: { [weak self] in self?.figures() ?? [] })
@@ -174,15 +197,19 @@ final class SegmentConductor: FileCourse {
         guard let bound = ends[id] else { return }
         let host = state.withLock { $0.machine.host(of: id) } ?? run.host
         hosts.opened(host)
-        let segment = Segment(bound: bound, board: state.withLock { $0.board }) { [weak self] head, acceptance in
-            self?.step { $0.accepted(id, head, acceptance, at: $1, $2) }
-        }
+        let board = board
+        let segment = Segment(bound: bound, board: board) { [weak self] in self?.accepted(id, $0, $1) }
         var context = context
         context.observer = observer
         observer.begins(exchange)
         let exchange = engine.start(exchange, into: part, sending: nil, as: segment, context: context) { outcome in
             self.ended(id, at: host, outcome)
         }
+        runs(id, exchange)
+    }
+
+    /// An exchange is on its way, and can be stopped.
+    func runs(_ id: SegmentID, _ exchange: RunningExchange) {
         let isUnwanted = state.withLock { state in
             if !ends.isOver(id) { state.running[id] = exchange }
             return state.isCancelled || state.stopped.contains(id)
@@ -190,7 +217,11 @@ final class SegmentConductor: FileCourse {
         if isUnwanted { exchange.cancel() }
     }
 
-    private func ended(_ id: SegmentID, at host: String, _ outcome: ExchangeOutcome) {
+    func accepted(_ id: SegmentID, _ head: ResponseHead, _ acceptance: Acceptance) {
+        step { $0.accepted(id, head, acceptance, at: $1, $2) }
+    }
+
+    func ended(_ id: SegmentID, at host: String, _ outcome: ExchangeOutcome) {
         hosts.closed(host)
         state.withLock { state in
             state.running[id] = nil

@@ -8,10 +8,12 @@ final class SegmentObserver: TransferObserver {
     private let recorder: RunRecorder
     /// Bytes held of a file with gaps; nil if the first exchange itself says where it goes on.
     private let held: ByteCount?
-    private let hasAnswer = Guarded(false)
+    private let hasAnswer: Guarded<Bool>
 
-    init(_ recorder: RunRecorder, resuming checkpoint: Checkpoint?) {
+    /// - Parameter hasAnswer: the task heard of the first one already.
+    init(_ recorder: RunRecorder, resuming checkpoint: Checkpoint?, hasAnswer: Bool) {
         self.recorder = recorder
+        self.hasAnswer = Guarded(hasAnswer)
         held = checkpoint.flatMap { $0.ranges.isEmpty ? nil : $0.held }
     }
 

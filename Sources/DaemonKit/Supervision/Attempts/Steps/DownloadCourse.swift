@@ -15,10 +15,13 @@ protocol FileCourse: ExchangeCourse where Yield == Arrival {
     var brought: [String?: ByteRangeSet] { get }
 }
 
-/// A download whose exchanges follow each other, from one place.
+/// A download whose exchanges follow each other, from one place. An answer that is too long to be gathered may be parted:
+/// a `SegmentConductor` goes on with it.
 final class DownloadCourse: FileCourse {
     private struct State {
         var steps: StrategySteps<Arrival>
+        /// What goes on in place of `steps`, and what it calls the exchange that it took over.
+        var parted: (conductor: SegmentConductor, first: SegmentID)?
         var sending: SendingFile?
         var gathered: [UInt8]?
         var brought = ByteRangeSet()
@@ -26,36 +29,53 @@ final class DownloadCourse: FileCourse {
     }
 
     private let attempt: DownloadAttempt
-    private let origin: String?
-    private let part: PartFile
+    private let inquiry: Inquiry
+    private let held: HeldPart
     private let recorder: RunRecorder
     private let exchange: SingleExchange
     private let state: Guarded<State>
 
     /// - Throws: as `StrategyRegistry.download`.
     init(
-        _ attempt: DownloadAttempt, _ request: StrategyRequest, into part: PartFile, _ recorder: RunRecorder
+        _ attempt: DownloadAttempt, _ inquiry: Inquiry, into held: HeldPart, _ recorder: RunRecorder
     ) throws(TransferError) {
         self.attempt = attempt
-        self.part = part
+        self.inquiry = inquiry
+        self.held = held
         self.recorder = recorder
-        origin = request.origin
         exchange = SingleExchange(attempt.tools.engine)
-        let strategy = try StrategyRegistry.download(for: request)
+        let strategy = try StrategyRegistry.download(for: inquiry.request)
         state = Guarded(State(steps: StrategySteps(strategy, stored: attempt.record.upload)))
     }
 
     var claimsAnew: Bool { false }
-    var gathered: [UInt8]? { state.withLock { $0.gathered } }
-    var asked: Set<String?> { state.withLock { $0.wasAsked ? [origin] : [] } }
-    var brought: [String?: ByteRangeSet] { state.withLock { $0.wasAsked ? [origin: $0.brought] : [:] } }
+    var gathered: [UInt8]? {
+        if let conductor = parted?.conductor { return conductor.gathered }
+        return state.withLock { $0.gathered }
+    }
+    var asked: Set<String?> {
+        let own: Set<String?> = state.withLock { $0.wasAsked ? [origin] : [] }
+        return own.union(parted?.conductor.asked ?? [])
+    }
+    var brought: [String?: ByteRangeSet] {
+        var brought = parted?.conductor.brought ?? [:]
+        let own = state.withLock { $0.brought }
+        for range in own.ranges { brought[origin, default: ByteRangeSet()].insert(range) }
+        return brought
+    }
+
+    private var origin: String? { inquiry.request.origin }
+    private var parted: (conductor: SegmentConductor, first: SegmentID)? { state.withLock { $0.parted } }
 
     func begin(then: @escaping @Sendable (NextStep<Arrival>) -> Void) {
         then(state.withLock { $0.steps.next(after: nil) })
     }
 
     func mustPrepare(_ exchange: Exchange) -> Bool {
-        state.withLock { $0.gathered != nil || $0.sending == nil && exchange.payload.sourceOffset != nil }
+        state.withLock { state in
+            guard state.parted == nil else { return false }
+            return state.gathered != nil || state.sending == nil && exchange.payload.sourceOffset != nil
+        }
     }
 
     func prepare(_ exchange: Exchange) async throws -> Exchange {
@@ -67,7 +87,7 @@ final class DownloadCourse: FileCourse {
         }
         // What was gathered is not the whole: the next exchange continues behind it, in the file.
         if let gathered {
-            try await attempt.tools.files.write(gathered, to: part)
+            try await attempt.tools.files.write(gathered, to: held.part)
             state.withLock { $0.gathered = nil }
         }
         return exchange
@@ -76,20 +96,61 @@ final class DownloadCourse: FileCourse {
     func willPerform(_ exchange: Exchange) async throws {}
 
     func perform(_ exchange: Exchange, then: @escaping @Sendable (NextStep<Arrival>) -> Void) {
+        if let conductor = parted?.conductor { return conductor.perform(exchange, then: then) }
         recorder.begins(exchange)
+        let (run, hosts) = (attempt.run, attempt.tools.hosts)
         let context = TransferContext(
-            task: attempt.record.id, session: attempt.record.session, counters: attempt.run.counters,
-            observer: recorder)
-        let source = state.withLock { $0.sending?.file }
-        self.exchange.start(exchange, into: part, sending: source, context: context) { outcome in
-            then(
-                self.state.withLock { state in
-                    state.gathered = outcome.gathered
-                    state.wasAsked = true
-                    state.brought.insert(ByteRange(max(.zero, outcome.offset - outcome.received), outcome.offset))
-                    return state.steps.next(after: outcome)
-                })
+            task: attempt.record.id, session: attempt.record.session, counters: run.counters, observer: recorder)
+        let (source, single) = state.withLock { ($0.sending?.file, $0.steps.strategy.parting) }
+        let segment = single.flatMap { self.segment($0, exchange, then) }
+        if segment != nil {
+            run.counters.setTransferring(false)
+            hosts.opened(run.host)
         }
+        self.exchange.start(exchange, into: held.part, sending: source, as: segment, context: context) { outcome in
+            if let (conductor, first) = self.parted { return conductor.ended(first, at: run.host, outcome) }
+            if segment != nil { hosts.closed(run.host) }
+            then(self.next(after: outcome))
+        }
+        if let (conductor, first) = parted, let running = self.exchange.running { conductor.runs(first, running) }
+    }
+
+    private func next(after outcome: ExchangeOutcome) -> NextStep<Arrival> {
+        state.withLock { state in
+            state.gathered = outcome.gathered
+            state.wasAsked = true
+            state.brought.insert(ByteRange(max(.zero, outcome.offset - outcome.received), outcome.offset))
+            return state.steps.next(after: outcome)
+        }
+    }
+
+    // MARK: Parts
+
+    /// What the exchange is of a file of several parts; nil if one stream is all that is wanted, or another exchange brought
+    /// the beginning, of which no board would know.
+    private func segment(
+        _ single: HTTPDownload, _ exchange: Exchange, _ then: @escaping @Sendable (NextStep<Arrival>) -> Void
+    ) -> Segment? {
+        guard attempt.policy.connections.most > 1, exchange.startOffset == .zero else { return nil }
+        let bound = SegmentBound(ByteRange(.zero, ByteCount(.max)))
+        return Segment(bound: bound, board: self.conductor(single, exchange, bound, then).board) { head, acceptance in
+            if let (conductor, first) = self.parted { conductor.accepted(first, head, acceptance) }
+        }
+    }
+
+    /// Hands the exchange over, once; on the reactor's thread, before the first byte is stored.
+    private func conductor(
+        _ single: HTTPDownload, _ exchange: Exchange, _ bound: SegmentBound,
+        _ then: @escaping @Sendable (NextStep<Arrival>) -> Void
+    ) -> SegmentConductor {
+        if let conductor = parted?.conductor { return conductor }
+        let machine = SegmentedDownload(single, inquiry.request, inquiry.others, attempt.policy.connections)
+        let conductor = SegmentConductor(machine, attempt, held, recorder, hasAnswer: true)
+        guard let first = conductor.adopt(exchange, bound, then: then) else { return conductor }
+        state.withLock { $0.parted = (conductor, first) }
+        if self.exchange.isCancelled { conductor.cancel() }
+        if let running = self.exchange.running { conductor.runs(first, running) }
+        return conductor
     }
 
     func store(_ progress: UploadProgress) async throws {
@@ -103,7 +164,7 @@ final class DownloadCourse: FileCourse {
             state.steps.stored = state.steps.strategy.upload
             return state.steps.stored
         }
-        try await attempt.restart(part, because: cause, keeping: upload, recorder)
+        try await attempt.restart(held.part, because: cause, keeping: upload, recorder)
     }
 
     func stopped() async throws {
@@ -118,5 +179,8 @@ final class DownloadCourse: FileCourse {
         return FailedRequest(failure: failure, notes: notes)
     }
 
-    func cancel() { exchange.cancel() }
+    func cancel() {
+        exchange.cancel()
+        parted?.conductor.cancel()
+    }
 }

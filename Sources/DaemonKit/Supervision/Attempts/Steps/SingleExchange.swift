@@ -17,8 +17,8 @@ final class SingleExchange: Sendable {
 
     /// Calls `report` once. After `cancel` nothing is sent any more.
     func start(
-        _ exchange: Exchange, into part: PartFile?, sending source: UploadSource?, context: TransferContext,
-        then report: @escaping @Sendable (ExchangeOutcome) -> Void
+        _ exchange: Exchange, into part: PartFile?, sending source: UploadSource?, as segment: Segment? = nil,
+        context: TransferContext, then report: @escaping @Sendable (ExchangeOutcome) -> Void
     ) {
         guard !state.withLock({ $0.isCancelled }) else {
             var outcome = ExchangeOutcome(end: .aborted, offset: exchange.startOffset)
@@ -26,13 +26,17 @@ final class SingleExchange: Sendable {
             return report(outcome)
         }
         let running = engine.start(
-            exchange, into: part, sending: source, as: nil, context: context, then: report)
+            exchange, into: part, sending: source, as: segment, context: context, then: report)
         let isCancelled = state.withLock { state in
             state.running = running
             return state.isCancelled
         }
         if isCancelled { running.cancel() }
     }
+
+    /// The exchange that began last; nil while the first one begins.
+    var running: RunningExchange? { state.withLock { $0.running } }
+    var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
     func cancel() {
         state.withLock { state in
