@@ -37,8 +37,6 @@ final class Transfer: @unchecked Sendable {
         case discard(left: Int)
         /// Kept in memory, up to the exchange's limit.
         case capture
-        /// Goes on as it comes.
-        case stream(any BodyReceiver)
         /// Nobody wants them, but they count.
         case count
     }
@@ -79,15 +77,17 @@ final class Transfer: @unchecked Sendable {
     var commandList: UnsafeMutablePointer<curl_slist>?
     let errorText: UnsafeMutablePointer<CChar>
 
-    var parser = HeadParser()
+    /// Not checked for overlapping accesses, as all that each line of a head uses: no function that changes one of them calls
+    /// another that does.
+    @exclusivity(unchecked) var parser = HeadParser()
     /// Bytes of heads and trailers that came in answer to the current request.
-    var headLength = 0
+    @exclusivity(unchecked) var headLength = 0
     var head: ResponseHead?
     var verdict: Verdict?
-    var acceptance: Acceptance?
+    @exclusivity(unchecked) var acceptance: Acceptance?
     var use = BodyUse.undecided
     /// The end we decided on; libcurl's own verdict does not count any more.
-    var ending: ExchangeOutcome.End?
+    @exclusivity(unchecked) var ending: ExchangeOutcome.End?
     var isAborted = false
 
     var buffer: Buffer?
@@ -105,10 +105,8 @@ final class Transfer: @unchecked Sendable {
     /// Bytes of the answer that the limits were charged for and that have not passed yet, and when they may (rate clock).
     var charged = 0
     var dueAt: Int64 = 0
-    /// Bytes that the receiver took of those that come again.
-    var passed = 0
     /// What is noted of the current request for the task's metrics.
-    var marks = RequestMarks(began: 0, wall: 0)
+    @exclusivity(unchecked) var marks = RequestMarks(began: 0, wall: 0)
     /// When the exchange began, and when anything last moved.
     var began: Int64 = 0
     var lastActivity: Int64 = 0
@@ -194,7 +192,6 @@ final class Transfer: @unchecked Sendable {
         continueRefused = false
         isQuestionSettled = false
         lastWords = nil
-        passed = 0
     }
 
     /// The credentials were sent and refused; that stands, though the connection broke before the answer's body.

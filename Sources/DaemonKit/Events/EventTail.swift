@@ -57,11 +57,14 @@ struct EventTail {
 }
 
 /// An event on its way to subscribers; its text is made once, when the first one needs it.
-final class TailEvent: Sendable {
+final class TailEvent: @unchecked Sendable {
+    /// Whoever makes or reads a text. One for all events: a lock for each costs more than most texts.
+    private static let turn = Guarded(())
+
     let record: EventRecord
     /// About how many bytes it takes, its text included.
     let size: Int
-    private let encoded = Guarded<[UInt8]?>(nil)
+    private var encoded: [UInt8]?
 
     init(_ record: EventRecord) {
         self.record = record
@@ -70,7 +73,7 @@ final class TailEvent: Sendable {
 
     /// See `EventRecord.wireMembers`.
     var text: [UInt8] {
-        encoded.withLock { encoded in
+        Self.turn.withLock { _ in
             if let encoded { return encoded }
             let text = record.wireMembers
             encoded = text

@@ -39,10 +39,9 @@ package struct Supervision: Sendable {
     private let logger: Logger
     private let work = Guarded<[Task<Void, Never>]>([])
 
-    /// - Parameter streams: of a volatile store's tasks; nil if none of the store's has one.
     package init(
         store: TransferStore, engine: any ExchangePerforming, access: FileAccess, pool: BlockingPool,
-        conditions: Conditions, launches: any LaunchServing, streams: BodyStreams? = nil, slots: SharedSlots,
+        conditions: Conditions, launches: any LaunchServing, slots: SharedSlots,
         configuration: @escaping @Sendable () -> Configuration, time: any TimeSource = SystemTime(), logger: Logger
     ) {
         self.store = store
@@ -80,7 +79,7 @@ package struct Supervision: Sendable {
             patience: patience, engine: engine, files: files, transitions: transitions,
             completions: Completions(patience: patience, transitions: transitions),
             checkpoints: CheckpointKeeper(store: store, logger: logger), time: time,
-            minimumFreeSpace: minimumFreeSpace, hosts: slots.hosts, moves: moves, streams: streams
+            minimumFreeSpace: minimumFreeSpace, hosts: slots.hosts, moves: moves
         ) { run in if runs.freeSlot(of: run) { signal.slotsFreed() } }
         let runner = AttemptRunner(
             tools: tools, runs: runs, policies: policies, conditions: conditions, disks: disks, gates: gates,
@@ -120,7 +119,8 @@ package struct Supervision: Sendable {
             store: store, stops: stops, transitions: transitions, leftParts: leftParts, clock: clock,
             configuration: configuration, time: time, logger: logger)
         endings = UploadEndings(
-            patience: patience, engine: engine, files: files, policy: { policies.policy(of: $0, $1) }, time: time,
+            patience: patience, engine: engine, files: files, policy: { policies.policies(in: $1).policy(of: $0) },
+            time: time,
             logger: logger
         ) { signal.timesChanged() }
         alarms = Alarms(

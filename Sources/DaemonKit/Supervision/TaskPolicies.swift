@@ -5,19 +5,31 @@ import TransferModel
 struct TaskPolicies: Sendable {
     let configuration: @Sendable () -> Configuration
 
-    func policy(of record: TaskRecord, in session: SessionRecord) -> EffectivePolicy {
-        policy(of: record.spec, session.configuration, kind: session.kind)
+    /// What a session leaves to its tasks, as it is now.
+    struct OfSession: Sendable {
+        /// Open members are filled from the settings. The folder is none of them: it was decided when the task was added.
+        fileprivate let filled: SessionConfiguration
+        fileprivate let namesCAFile: Bool
+        fileprivate let kind: SessionKind
+        fileprivate let knownHosts: String
+
+        func policy(of spec: TaskSpec) -> EffectivePolicy {
+            var policy = EffectivePolicy(spec: spec, session: filled, kind: kind)
+            policy.network.caFileIsTheDaemons = spec.caFile == nil && !namesCAFile
+            policy.network.knownHostsPath = knownHosts
+            return policy
+        }
     }
 
-    func policy(of spec: TaskSpec, _ session: SessionConfiguration, kind: SessionKind = .background) -> EffectivePolicy
-    {
+    func policies(in session: SessionConfiguration, kind: SessionKind = .background) -> OfSession {
         let configuration = configuration()
-        // The folder was decided when the task was added.
-        var policy = EffectivePolicy(
-            spec: spec, session: configuration.filled(session, findsDirectory: false), kind: kind)
-        policy.network.caFileIsTheDaemons = spec.caFile == nil && session.caFile == nil
-        policy.network.knownHostsPath = configuration.knownHosts
-        return policy
+        return OfSession(
+            filled: configuration.filled(session, findsDirectory: false), namesCAFile: session.caFile != nil,
+            kind: kind, knownHosts: configuration.knownHosts)
+    }
+
+    func policy(of record: TaskRecord, in session: SessionRecord) -> EffectivePolicy {
+        policies(in: session.configuration, kind: session.kind).policy(of: record.spec)
     }
 
     /// As `EffectivePolicy.resourceTimeout`: each step of a task asks for it, and for nothing else.

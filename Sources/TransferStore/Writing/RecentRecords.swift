@@ -24,8 +24,8 @@ final class RecentRecords: @unchecked Sendable {
 
     /// Of volatile sessions: events are not kept, and owners have bounds.
     let isVolatile: Bool
-    private var entries: [TaskID: Entry] = [:]
-    var tallies = Tallies()
+    @exclusivity(unchecked) private var entries: [TaskID: Entry] = [:]
+    @exclusivity(unchecked) var tallies = Tallies()
     private var bytes = 0
     /// Of the database after the last commit of this connection.
     private var version: UInt32?

@@ -76,7 +76,7 @@ package final class StoreTransaction: StoreSnapshot {
     /// - Throws: `internal` for a progress event, which has no number.
     @discardableResult
     package func append(_ events: [EventRecord]) throws -> SequenceNumber {
-        guard !events.contains(where: { $0.type == .taskProgress }) else {
+        for index in events.indices where events[index].type == .taskProgress {
             throw TransferError(.internal, "Progress is never stored.")
         }
         guard !events.isEmpty else { return try eventHead() }
@@ -87,25 +87,32 @@ package final class StoreTransaction: StoreSnapshot {
         let last = try take(events.count, .event)
         let first = last - Int64(events.count) + 1
         try Self.eventRows.run(events.count, in: connection) { row, index in
-            let event = events[index]
             row.set(1, first + Int64(index))
-            row.set(2, event.time.rawValue)
-            row.set(3, event.type.rawValue)
-            row.set(4, Int64(event.session.owner.rawValue))
-            row.set(5, event.session.identifier)
-            row.set(6, event.task?.rawValue)
-            if !event.payload.isEmpty { row.set(7, text: event.payload.object) }
+            row.set(2, events[index].time.rawValue)
+            row.set(3, events[index].type.rawValue)
+            row.set(4, Int64(events[index].session.owner.rawValue))
+            row.set(5, events[index].session.identifier)
+            row.set(6, events[index].task?.rawValue)
+            if !events[index].payload.isEmpty { row.set(7, text: events[index].payload.object) }
         }
-        var counts: [UserID: Int] = [:]
-        for event in events { counts[event.session.owner, default: 0] += 1 }
-        for (owner, count) in counts { memory.tallies.countEvents(owner, count) }
-        appended.reserveCapacity(appended.count + events.count)
-        for (index, event) in events.enumerated() {
-            var event = event
-            event.sequence = SequenceNumber(first + Int64(index))
-            appended.append(event)
-        }
+        countOwners(of: events)
+        let place = appended.count
+        appended += events
+        for index in events.indices { appended[place + index].sequence = SequenceNumber(first + Int64(index)) }
         return SequenceNumber(last)
+    }
+
+    /// Most events that come together are of one owner.
+    private func countOwners(of events: [EventRecord]) {
+        var (owner, count) = (events[0].session.owner, 0)
+        for index in events.indices {
+            if events[index].session.owner != owner {
+                memory.tallies.countEvents(owner, count)
+                (owner, count) = (events[index].session.owner, 0)
+            }
+            count += 1
+        }
+        memory.tallies.countEvents(owner, count)
     }
 
     private static let eventRows = RowInsert(

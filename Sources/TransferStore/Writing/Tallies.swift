@@ -25,6 +25,11 @@ struct Tallies {
         var counts: [Int64]
         /// Those that are not written yet, as bits.
         var changed = 0
+
+        mutating func count(_ index: Int, by change: Int64) {
+            counts[index] += change
+            changed |= 1 << index
+        }
     }
 
     private var sessions: [Int64: Session] = [:]
@@ -40,10 +45,8 @@ struct Tallies {
     mutating func count(_ place: Place, _ state: TaskState, by change: Int64, in connection: Connection) throws {
         let index = Self.index(state)
         if sessions[place.session] == nil { sessions[place.session] = try Self.stored(place.session, in: connection) }
-        sessions[place.session]?.counts[index] += change
-        sessions[place.session]?.changed |= 1 << index
-        lanes[place.lane, default: Lane()].tasks += change
-        if state == .queued { countQueued(place.lane, by: change) }
+        sessions[place.session]?.count(index, by: change)
+        Self.count(&lanes[place.lane, default: Lane()], tasks: change, queued: state == .queued ? change : 0)
         isPending = true
     }
 
@@ -54,17 +57,22 @@ struct Tallies {
         guard old != new else { return }
         if sessions[place.session] == nil { sessions[place.session] = try Self.stored(place.session, in: connection) }
         let (from, to) = (Self.index(old), Self.index(new))
-        sessions[place.session]?.counts[from] -= 1
-        sessions[place.session]?.counts[to] += 1
-        sessions[place.session]?.changed |= 1 << from | 1 << to
-        if old == .queued { countQueued(place.lane, by: -1) }
-        if new == .queued { countQueued(place.lane, by: 1) }
+        Self.move(&sessions[place.session], from, to)
+        let queued: Int64 = old == .queued ? -1 : new == .queued ? 1 : 0
+        if queued != 0 { Self.count(&lanes[place.lane, default: Lane()], tasks: 0, queued: queued) }
         isPending = true
     }
 
-    private mutating func countQueued(_ lane: Int64, by change: Int64) {
-        lanes[lane, default: Lane()].queued += change
-        lanes[lane]?.mayHaveNewHead = true
+    /// Each access to a dictionary looks for the key.
+    private static func move(_ session: inout Session?, _ from: Int, _ to: Int) {
+        session?.count(from, by: -1)
+        session?.count(to, by: 1)
+    }
+
+    private static func count(_ lane: inout Lane, tasks: Int64, queued: Int64) {
+        lane.tasks += tasks
+        lane.queued += queued
+        if queued != 0 { lane.mayHaveNewHead = true }
     }
 
     mutating func countEvents(_ owner: UserID, _ count: Int) {

@@ -43,12 +43,20 @@ final class AttemptRunner: Sendable {
     /// Runs tasks that were claimed; each has a run when this returns.
     func begin(_ claims: [(task: TaskRecord, session: SessionRecord)]) {
         let startedAt = tools.time.reading().boot
-        for claim in claims { begin(claim.task, claim.session, at: startedAt) }
+        // Tasks that are claimed together are of few sessions.
+        var known: (key: SessionKey, policies: TaskPolicies.OfSession)?
+        for (task, session) in claims {
+            let policies =
+                known.flatMap { $0.key == session.key ? $0.policies : nil }
+                ?? policies.policies(in: session.configuration, kind: session.kind)
+            known = (session.key, policies)
+            begin(task, policies.policy(of: task.spec), at: startedAt)
+        }
         if !claims.isEmpty { sampler.start() }
     }
 
-    private func begin(_ record: TaskRecord, _ session: SessionRecord, at startedAt: Int64) {
-        var policy = policies.policy(of: record, in: session)
+    private func begin(_ record: TaskRecord, _ policy: EffectivePolicy, at startedAt: Int64) {
+        var policy = policy
         if let settled = record.settled { policy.apply(settled) }
         let proxy = policy.network.proxy
         let run = TransferRun(

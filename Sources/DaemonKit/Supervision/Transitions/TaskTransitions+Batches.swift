@@ -3,16 +3,29 @@ import TransferCore
 import TransferModel
 import TransferStore
 
-/// A run's end that is to be stored: what it brought, and what was observed on the way and is not stored yet.
-struct CompletedRun: Sendable {
+/// A run's end that is to be stored: what it brought, and what was observed on the way and is not stored yet. One object, for
+/// it passes through many hands.
+final class CompletedRun: Sendable {
     /// The task as it was claimed.
-    var record: TaskRecord
-    var result: TaskResult
-    var duration: Seconds
-    var notes: PendingNotes?
-    var metrics: StoredMetrics?
+    let record: TaskRecord
+    let result: TaskResult
+    let duration: Seconds
+    let notes: PendingNotes?
+    let metrics: StoredMetrics?
     /// The store may have a checkpoint of the task.
-    var hasCheckpoint = true
+    let hasCheckpoint: Bool
+
+    init(
+        record: TaskRecord, result: TaskResult, duration: Seconds, notes: PendingNotes? = nil,
+        metrics: StoredMetrics? = nil, hasCheckpoint: Bool = true
+    ) {
+        self.record = record
+        self.result = result
+        self.duration = duration
+        self.notes = notes
+        self.metrics = metrics
+        self.hasCheckpoint = hasCheckpoint
+    }
 }
 
 /// Many tasks that change in one way together: one look at each, one append of all events, one look at the session.
