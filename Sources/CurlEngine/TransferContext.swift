@@ -8,14 +8,18 @@ package struct TransferContext: Sendable {
     package var session: SessionKey
     package var counters: TransferCounters
     package var observer: any TransferObserver
+    /// Takes the body of a `request` as it comes, in place of memory; nil if the answer is kept.
+    package var receiver: (any BodyReceiver)?
 
     package init(
-        task: TaskID, session: SessionKey, counters: TransferCounters, observer: any TransferObserver
+        task: TaskID, session: SessionKey, counters: TransferCounters, observer: any TransferObserver,
+        receiver: (any BodyReceiver)? = nil
     ) {
         self.task = task
         self.session = session
         self.counters = counters
         self.observer = observer
+        self.receiver = receiver
     }
 }
 
@@ -45,6 +49,25 @@ package final class TransferCounters: Sendable {
     package func setSent(_ offset: ByteCount) { sent.store(offset.rawValue, ordering: .relaxed) }
     package func setToSend(_ length: Int64) { toSend.store(length, ordering: .relaxed) }
     package func setTransferring(_ value: Bool) { headArrived.store(value, ordering: .relaxed) }
+}
+
+/// Takes the body of an answer as it comes. Calls come from the engine's thread; they must not block.
+package protocol BodyReceiver: AnyObject, Sendable {
+    /// Bytes of the body that were taken, content codings undone, in all exchanges.
+    var offset: ByteCount { get }
+    /// The answer was accepted, and its body follows.
+    /// - Parameter wake: to be called, from any thread, once more can be taken after a `.held`.
+    func begin(_ head: ResponseHead, wake: @escaping @Sendable () -> Void)
+    func take(_ bytes: UnsafeRawBufferPointer) -> BodyReception
+}
+
+/// What became of bytes that a `BodyReceiver` was given.
+package enum BodyReception {
+    case taken
+    /// Only so many of the first were taken. The transfer reads no further until it is woken, and gives the others again.
+    case held(Int)
+    /// The body cannot be used.
+    case refused(TransferError)
 }
 
 /// Hears what happens to an exchange. Calls come from the reactor and from writer threads, in order; they must not block.

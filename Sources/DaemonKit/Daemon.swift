@@ -155,22 +155,25 @@ package final class Daemon: Sendable {
             defaults: { settings.current.settings.session })
         let (slots, exchanges) = (SharedSlots(time: time), engine)
         let (network, disk) = (NetworkMonitor(), DiskMonitor(access: access, pool: pool))
-        func makeSupervision(of store: TransferStore, _ launches: any LaunchServing, _ logger: Logger) -> Supervision {
+        func makeSupervision(
+            of store: TransferStore, _ launches: any LaunchServing, streams: BodyStreams? = nil, _ logger: Logger
+        ) -> Supervision {
             Supervision(
                 store: store, engine: exchanges, access: access, pool: pool,
-                conditions: Conditions(network: network, disk: disk), launches: launches, slots: slots,
-                configuration: { settings.current }, time: time, logger: logger)
+                conditions: Conditions(network: network, disk: disk), launches: launches, streams: streams,
+                slots: slots, configuration: { settings.current }, time: time, logger: logger)
         }
         let supervision = makeSupervision(of: store, launches, logger)
         self.supervision = supervision
         let inMemory = try TransferStore.inMemory(isVolatile: true)
         // Of an ephemeral session only who debugs may hear.
         let quiet = log.logger(ceiling: .debug)
-        let volatileSupervision = makeSupervision(of: inMemory, NoLaunches(), quiet)
-        self.volatileSupervision = volatileSupervision
         let bindings = SessionBindings()
+        let streams = BodyStreams(bindings: bindings)
+        let volatileSupervision = makeSupervision(of: inMemory, NoLaunches(), streams: streams, quiet)
+        self.volatileSupervision = volatileSupervision
         let volatile = VolatileSessions(
-            services: TaskServices(volatileSupervision), bindings: bindings, logger: quiet)
+            services: TaskServices(volatileSupervision), streams: streams, bindings: bindings, logger: quiet)
         self.volatile = volatile
         let feed = EventFeed(
             log: store,
@@ -188,7 +191,10 @@ package final class Daemon: Sendable {
             feed.committed(events)
             footprint.note(events: events.count)
         }
-        inMemory.onCommit(feed.committedVolatile)
+        inMemory.onCommit { events in
+            feed.committedVolatile(events)
+            streams.committed(events)
+        }
         try await feed.start()
         try await supervision.recover()
         try await volatileSupervision.recover()

@@ -3,9 +3,10 @@ import Glibc
 import TransferCore
 import TransferModel
 
-/// Undoes the content codings of a body: of a download's at its delivery, of a data task's answer once all of it is there.
+/// Undoes the content codings of a body: of a download's at its delivery, of a data task's answer once all of it is there,
+/// or as it comes (`StreamedDecoding`).
 ///
-/// The errors of both: `http.protocol` if the body is not of that coding (retryable), if it is a bomb
+/// The errors of all: `http.protocol` if the body is not of that coding (retryable), if it is a bomb
 /// (`ContentCodingRules.mostDecoded`), or if this machine lacks the coding's library; `integrity.length` if the coded
 /// data ends early.
 package struct ContentDecoding: Sendable {
@@ -27,11 +28,9 @@ package struct ContentDecoding: Sendable {
         if ftruncate(plain, 0) != 0 { throw .destination(errno: errno, "write", path) }
         guard let size = status(of: coded)?.st_size else { throw .destination(errno: errno, "look at", path) }
         let sink = DecodedFile(plain, path: path, isCancelled: isCancelled)
-        let layers = DecodingLayers(codings, of: ByteCount(Int64(size))) { (bytes) throws(TransferError) in
-            try sink.write(bytes)
-        }
+        let layers = DecodingLayers(codings, of: ByteCount(Int64(size)))
         try readAll(of: coded, path: path, isCancelled: isCancelled) { (bytes) throws(TransferError) in
-            try layers.take(bytes)
+            try layers.decode(bytes) { (decoded) throws(TransferError) in try sink.write(decoded) }
         }
         try layers.end()
         if let refusal = sink.refusal { throw refusal }
@@ -43,11 +42,11 @@ package struct ContentDecoding: Sendable {
     /// - Throws: as above.
     package func decode(_ coded: [UInt8], atMost limit: ByteCount) throws(TransferError) -> [UInt8]? {
         let sink = DecodedBytes(atMost: limit)
-        let layers = DecodingLayers(codings, of: ByteCount(Int64(coded.count))) { (bytes) throws(TransferError) in
-            try sink.take(bytes)
-        }
+        let layers = DecodingLayers(codings, of: ByteCount(Int64(coded.count)))
         do throws(TransferError) {
-            try coded.span.withUnsafeBytes { (bytes) throws(TransferError) in try layers.take(bytes) }
+            try coded.span.withUnsafeBytes { (bytes) throws(TransferError) in
+                try layers.decode(bytes) { (decoded) throws(TransferError) in try sink.take(decoded) }
+            }
             try layers.end()
         } catch {
             if sink.isOver { return nil }
@@ -80,31 +79,77 @@ extension ContentCodingRules.Undoable {
     }
 }
 
-/// What one layer decodes goes to the next at once: of content that was packed twice nothing lies anywhere but the end.
-private final class DecodingLayers {
-    typealias Sink = (UnsafeRawBufferPointer) throws(TransferError) -> Void
+/// Undoes the content codings of a body as it comes, no further than somebody takes what is decoded. The errors are those of
+/// `ContentDecoding`; a bomb is told by the coded bytes that came so far. For one thread at a time.
+package final class StreamedDecoding: @unchecked Sendable {
+    private let layers: DecodingLayers
+    /// Decoded and not taken; valid until the layers go on.
+    private var rest = UnsafeRawBufferPointer(start: nil, count: 0)
 
+    /// - Parameter codings: the outermost first.
+    package init(_ codings: [ContentCodingRules.Undoable]) { layers = DecodingLayers(codings, of: .zero) }
+
+    /// - Parameters:
+    ///   - coded: what follows the coded bytes that were used.
+    ///   - take: returns how many of the decoded bytes it took; fewer than it was given end the call.
+    /// - Returns: how many of the coded bytes were used; nil if nothing of them is left, not even decoded.
+    /// - Throws: as above.
+    package func decode(
+        _ coded: UnsafeRawBufferPointer, taking take: (UnsafeRawBufferPointer) -> Int
+    ) throws(TransferError) -> Int? {
+        var left = coded
+        layers.grow(by: coded.count)
+        defer { layers.grow(by: -left.count) }
+        repeat {
+            if !rest.isEmpty {
+                rest = UnsafeRawBufferPointer(rebasing: rest[take(rest)...])
+                guard rest.isEmpty else { return coded.count - left.count }
+            }
+            guard let decoded = try layers.next(&left) else { return nil }
+            rest = decoded
+        } while true
+    }
+
+    /// All of the coded body came.
+    /// - Throws: `integrity.length` if its end mark did not.
+    package func end() throws(TransferError) { try layers.end() }
+}
+
+/// The codings of one body. Each layer decodes what the one before it gave, and no more than one buffer of it: nothing
+/// lies anywhere but there.
+private final class DecodingLayers {
     private let codings: [ContentCodingRules.Undoable]
-    private let coded: ByteCount
-    private let most: ByteCount
-    private let sink: Sink
+    private var coded: ByteCount
     private var decoders: [Decoder] = []
+    /// What each layer was given by the one before it and has not used.
+    private var waiting: [UnsafeRawBufferPointer]
     /// Bytes that each layer gave.
     private var given: [ByteCount]
     private var isEmpty = true
 
-    /// - Parameter coded: bytes of the whole coded body.
-    init(_ codings: [ContentCodingRules.Undoable], of coded: ByteCount, into sink: @escaping Sink) {
+    /// - Parameter coded: bytes of the whole coded body; 0 if they are told as they come.
+    init(_ codings: [ContentCodingRules.Undoable], of coded: ByteCount) {
         self.codings = codings
         self.coded = coded
-        self.sink = sink
-        most = ContentCodingRules.mostDecoded(of: coded)
         given = Array(repeating: .zero, count: codings.count)
+        waiting = Array(repeating: UnsafeRawBufferPointer(start: nil, count: 0), count: codings.count)
     }
 
-    func take(_ bytes: UnsafeRawBufferPointer) throws(TransferError) {
-        isEmpty = isEmpty && bytes.isEmpty
-        if !bytes.isEmpty { try take(bytes, at: 0) }
+    /// So many more coded bytes came.
+    func grow(by count: Int) { coded += ByteCount(Int64(count)) }
+
+    func decode(
+        _ bytes: UnsafeRawBufferPointer, into sink: (UnsafeRawBufferPointer) throws(TransferError) -> Void
+    ) throws(TransferError) {
+        var rest = bytes
+        while let decoded = try next(&rest) { try sink(decoded) }
+    }
+
+    /// The next decoded bytes, valid until the next call; nil if all that came is decoded.
+    /// - Parameter coded: what is not used yet.
+    func next(_ coded: inout UnsafeRawBufferPointer) throws(TransferError) -> UnsafeRawBufferPointer? {
+        isEmpty = isEmpty && coded.isEmpty
+        return try next(&coded, of: codings.count - 1)
     }
 
     /// A body without a byte is empty in any coding: servers say one of answers that have none.
@@ -114,24 +159,45 @@ private final class DecodingLayers {
         }
     }
 
-    /// - Parameter layer: counted from the outermost.
-    private func take(_ bytes: UnsafeRawBufferPointer, at layer: Int) throws(TransferError) {
-        guard layer < codings.count else { return try sink(bytes) }
-        if decoders.count == layer { decoders.append(try Decoder(codings[layer], first: bytes)) }
-        try decoders[layer].decode(bytes) { (decoded) throws(TransferError) in
-            given[layer] += ByteCount(Int64(decoded.count))
-            guard given[layer] <= most else { throw bomb }
-            try take(decoded, at: layer + 1)
+    /// - Parameter layer: counted from the outermost; -1 is the coded body.
+    private func next(
+        _ coded: inout UnsafeRawBufferPointer, of layer: Int
+    ) throws(TransferError) -> UnsafeRawBufferPointer? {
+        guard layer >= 0 else {
+            defer { coded = UnsafeRawBufferPointer(start: nil, count: 0) }
+            return coded.isEmpty ? nil : coded
+        }
+        while true {
+            if decoders.count > layer, let decoded = try step(&coded, layer) {
+                given[layer] += ByteCount(Int64(decoded.count))
+                guard given[layer] <= ContentCodingRules.mostDecoded(of: self.coded) else { throw bomb }
+                return decoded
+            }
+            guard layer > 0 else {
+                guard decoders.isEmpty, !coded.isEmpty else { return nil }
+                decoders.append(try Decoder(codings[0], first: coded))
+                continue
+            }
+            guard let before = try next(&coded, of: layer - 1) else { return nil }
+            waiting[layer] = before
+            if decoders.count == layer { decoders.append(try Decoder(codings[layer], first: before)) }
         }
     }
 
+    private func step(
+        _ coded: inout UnsafeRawBufferPointer, _ layer: Int
+    ) throws(TransferError) -> UnsafeRawBufferPointer? {
+        layer == 0 ? try decoders[0].next(&coded) : try decoders[layer].next(&waiting[layer])
+    }
+
     private var bomb: TransferError {
+        let limit = ContentCodingRules.mostDecoded(of: coded)
         let names = codings.map(\.rawValue).reversed().joined(separator: ", ")
         return TransferError(
             .httpProtocol,
-            "The body, coded with \(names), has more than \(most) bytes in \(coded) and was taken for a decompression "
+            "The body, coded with \(names), has more than \(limit) bytes in \(coded) and was taken for a decompression "
                 + "bomb. If it is none, keep it coded: give the file the ending of its coding, such as .gz.",
-            retryable: false, details: ["coded": .integer(coded.rawValue), "limit": .integer(most.rawValue)])
+            retryable: false, details: ["coded": .integer(coded.rawValue), "limit": .integer(limit.rawValue)])
     }
 }
 
@@ -211,6 +277,8 @@ private final class Decoder {
     private let output: UnsafeMutableRawBufferPointer
     /// The end mark was read. Zeros may follow (padding), and further gzip members or zstd frames.
     private(set) var isComplete = false
+    /// The last call filled the output.
+    private var mayHaveMore = false
 
     init(_ coding: ContentCodingRules.Undoable, first: UnsafeRawBufferPointer) throws(TransferError) {
         guard dld_can_decode(coding.number) != 0 else {
@@ -233,29 +301,30 @@ private final class Decoder {
         output.deallocate()
     }
 
-    func decode(
-        _ bytes: UnsafeRawBufferPointer, _ sink: (UnsafeRawBufferPointer) throws(TransferError) -> Void
-    ) throws(TransferError) {
-        var rest = bytes
+    /// The next decoded bytes, valid until the next call; nil if more coded ones are needed.
+    func next(_ rest: inout UnsafeRawBufferPointer) throws(TransferError) -> UnsafeRawBufferPointer? {
         while true {
-            if isComplete, try !beginMember(rest) { return }
-            var used = rest.count
-            var produced = output.count
+            if isComplete, try !beginMember(rest) {
+                rest = UnsafeRawBufferPointer(start: nil, count: 0)
+                return nil
+            }
+            guard !rest.isEmpty || mayHaveMore else { return nil }
+            var (used, produced) = (rest.count, output.count)
             let result = dld_decoder_step(
                 state, rest.bindMemory(to: UInt8.self).baseAddress, &used,
                 output.bindMemory(to: UInt8.self).baseAddress, &produced)
-            if produced > 0 { try sink(UnsafeRawBufferPointer(rebasing: output[..<produced])) }
             rest = UnsafeRawBufferPointer(rebasing: rest[used...])
+            mayHaveMore = produced == output.count
             switch Int(result) {
             case DLD_DECODE_END: isComplete = true
-            case DLD_DECODE_MORE where rest.isEmpty && produced < output.count: return
-            case DLD_DECODE_MORE where used > 0 || produced > 0: continue
+            case DLD_DECODE_MORE where rest.isEmpty || used > 0 || produced > 0: break
             case DLD_DECODE_MEMORY: throw Self.noMemory
             default:
                 throw TransferError(
                     .httpProtocol, "The body is not of the coding that the server said (\(coding.rawValue)).",
                     retryable: true)
             }
+            if produced > 0 { return UnsafeRawBufferPointer(rebasing: output[..<produced]) }
         }
     }
 

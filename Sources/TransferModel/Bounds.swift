@@ -120,6 +120,8 @@ package enum Bounds {
     package static let subscriptions = 64
     /// Bytes of a data task's answer.
     package static let dataAnswer = 16 << 20
+    /// Body bytes in one notification of a stream.
+    package static let streamPiece = 48 << 10
     /// Exchanges of a task whose metrics are kept, the newest.
     package static let metrics = 100
     /// Of each body that `task.get` shows with `secrets`, and of a request's that is kept once it is sent.

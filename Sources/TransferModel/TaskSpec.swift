@@ -61,6 +61,8 @@ public struct TaskSpec: Hashable, Sendable {
     public var waitsForConnectivity: Bool?
     /// Every final HTTP answer completes the task.
     public var acceptsAnyStatus: Bool?
+    /// The body goes to the client as it comes.
+    public var stream: Bool?
     public var requestCachePolicy: String?
 
     public init() {}
@@ -74,7 +76,7 @@ extension TaskSpec: Codable {
             connections, proxy, username, password, bearer, netrc, httpVersion, preserveTime, description,
             tags, clientToken, resumeData, caFile, clientCertificate, tlsMinimumVersion,
             timeoutIntervalForRequest, timeoutIntervalForResource, retry, durability, allowsArbitraryLoads,
-            waitsForConnectivity, acceptsAnyStatus, requestCachePolicy
+            waitsForConnectivity, acceptsAnyStatus, stream, requestCachePolicy
     }
 
     public init(from decoder: any Decoder) throws {
@@ -129,6 +131,7 @@ extension TaskSpec: Codable {
             case .allowsArbitraryLoads: allowsArbitraryLoads = try field.value()
             case .waitsForConnectivity: waitsForConnectivity = try field.value()
             case .acceptsAnyStatus: acceptsAnyStatus = try field.value()
+            case .stream: stream = try field.value()
             case .requestCachePolicy: requestCachePolicy = try field.value()
             }
         }
@@ -187,6 +190,7 @@ extension TaskSpec: Codable {
         try fields.write(allowsArbitraryLoads, .allowsArbitraryLoads)
         try fields.write(waitsForConnectivity, .waitsForConnectivity)
         try fields.write(acceptsAnyStatus, .acceptsAnyStatus)
+        try fields.write(stream, .stream)
         try fields.write(requestCachePolicy, .requestCachePolicy)
     }
 }

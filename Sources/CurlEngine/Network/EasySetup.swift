@@ -82,7 +82,7 @@ struct EasySetup {
     /// Of what is limited no more is read at a time than passes in a quarter of a second; libcurl takes 1 KiB at least.
     static func bufferSize(of transfer: Transfer) -> Int {
         guard let rate = transfer.limits.map(\.bucket.rate).min() else {
-            guard transfer.exchange.kind == .download else { return slowBuffer }
+            guard transfer.exchange.kind == .download || transfer.context.receiver != nil else { return slowBuffer }
             return transfer.reactor?.transfers.count ?? 0 > Crowd.begins ? crowdBuffer : fastBuffer
         }
         return min(slowBuffer, max(1 << 10, Int(clamping: rate.rawValue / 4)))

@@ -78,11 +78,11 @@ extension Transfer {
             use = .count
             ending = .stopped(reason)
         case .accept(let acceptance):
-            accept(acceptance, reactor)
+            accept(acceptance, of: head, reactor)
         }
     }
 
-    private func accept(_ acceptance: Acceptance, _ reactor: Reactor) {
+    private func accept(_ acceptance: Acceptance, of head: ResponseHead, _ reactor: Reactor) {
         self.acceptance = acceptance
         context.counters.setTransferring(true)
         let whole = acceptance.total ?? acceptance.expected.map { acceptance.offset + $0 }
@@ -93,6 +93,7 @@ extension Transfer {
             return
         }
         if exchange.kind == .request {
+            if let receiver = context.receiver { return stream(to: receiver, head, reactor) }
             use = .capture
             announceAnswer()
             return
@@ -177,6 +178,9 @@ extension Transfer {
             guard reactor.mayRead(self, count) else { return pause(.rate) }
             charged = 0
             return take(bytes, count)
+        case .stream(let receiver):
+            guard reactor.mayRead(self, count) else { return pause(.rate) }
+            return pass(UnsafeRawBufferPointer(start: bytes, count: count), to: receiver)
         case .undecided:
             return pause(.restart)
         case .store, .gather:
@@ -189,6 +193,35 @@ extension Transfer {
         if case .capture = use { return capture(bytes, count) }
         received += Int64(count)
         return count
+    }
+
+    private func stream(to receiver: any BodyReceiver, _ head: ResponseHead, _ reactor: Reactor) {
+        use = .stream(receiver)
+        context.counters.setReceived(receiver.offset)
+        receiver.begin(head) { [weak reactor, weak self] in
+            if let self { reactor?.post(.sinkChanged(self)) }
+        }
+    }
+
+    /// Gives bytes to whoever takes the body. libcurl has bytes again that it was told to keep, so those are skipped that
+    /// were taken before.
+    private func pass(_ bytes: UnsafeRawBufferPointer, to receiver: any BodyReceiver) -> Int {
+        let reception = receiver.take(UnsafeRawBufferPointer(rebasing: bytes[passed...]))
+        context.counters.setReceived(receiver.offset)
+        switch reception {
+        case .taken:
+            received += Int64(bytes.count - passed)
+            passed = 0
+            charged = 0
+            return bytes.count
+        case .held(let count):
+            received += Int64(count)
+            passed += count
+            return pause(.writer)
+        case .refused(let error):
+            ending = .stopped(.failure(error, retryAfter: nil))
+            return 0
+        }
     }
 
     private func pause(_ hold: Hold) -> Int {

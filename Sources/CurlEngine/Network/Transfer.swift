@@ -37,6 +37,8 @@ final class Transfer: @unchecked Sendable {
         case discard(left: Int)
         /// Kept in memory, up to the exchange's limit.
         case capture
+        /// Goes on as it comes.
+        case stream(any BodyReceiver)
         /// Nobody wants them, but they count.
         case count
     }
@@ -105,6 +107,8 @@ final class Transfer: @unchecked Sendable {
     /// Bytes of the answer that the limits were charged for and that have not passed yet, and when they may (rate clock).
     var charged = 0
     var dueAt: Int64 = 0
+    /// Bytes that the receiver took of those that come again.
+    var passed = 0
     /// What is noted of the current request for the task's metrics.
     @exclusivity(unchecked) var marks = RequestMarks(began: 0, wall: 0)
     /// When the exchange began, and when anything last moved.
@@ -192,6 +196,7 @@ final class Transfer: @unchecked Sendable {
         continueRefused = false
         isQuestionSettled = false
         lastWords = nil
+        passed = 0
     }
 
     /// The credentials were sent and refused; that stands, though the connection broke before the answer's body.

@@ -7,6 +7,8 @@ package protocol EventSink: AnyObject, Sendable {
     var isClosed: Bool { get }
     /// Bytes that wait to be sent.
     var queuedBytes: Int { get }
+    /// So many wait that no more should be made; `waitForRoom` waits for the end of that.
+    var isCrowded: Bool { get }
     /// Queues one line; a client that is too far behind is dropped instead.
     func send(_ pieces: [UInt8]...)
     /// Suspends while much is queued; false if the client is gone.

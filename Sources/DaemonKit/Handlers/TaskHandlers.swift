@@ -2,7 +2,7 @@ import TransferModel
 import TransferRPC
 import TransferStore
 
-/// task.add, task.get, task.list, task.update, task.resumeData and task.body.
+/// task.add, task.get, task.list, task.update, task.resumeData, task.body and task.credit.
 struct TaskHandlers {
     let services: Services
 
@@ -72,6 +72,28 @@ struct TaskHandlers {
                 parameters.id, from: ByteCount(parameters.offset ?? 0), atMost: ByteCount(length), for: context.peer)
             return ReadBody.Result(data: piece.bytes.base64, eof: piece.isLast)
         }
+        table.add(GiveCredit.self) { parameters, context in
+            guard parameters.bytes > 0 else {
+                throw TransferError(.badField, "bytes: 1 or more.", details: ["field": "bytes"])
+            }
+            let stream = try await Self.stream(of: parameters.id, context, services)
+            return GiveCredit.Result(credit: stream.give(ByteCount(parameters.bytes)).rawValue)
+        }
+    }
+
+    /// - Throws: `task.not_found`, also for a volatile task of another connection; `request.bad_field` if its body is kept.
+    private static func stream(
+        of task: TaskID, _ context: RequestContext, _ services: Services
+    ) async throws -> BodyStream {
+        let streams = services.volatile.streams
+        if let known = streams[task], known.client == context.connection.id { return known }
+        let record = try await services.tasks(of: task, context).reader.record(task, for: context.peer)
+        guard let stream = streams.stream(of: task, record.spec, in: record.session) else {
+            throw TransferError(
+                .badField, "id: the body of task \(task) does not come as a stream; it was added without `stream`.",
+                details: ["field": "id"])
+        }
+        return stream
     }
 
     /// A list of volatile tasks names their session, or no ids but theirs. What others have of those is left out.

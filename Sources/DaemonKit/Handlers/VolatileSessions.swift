@@ -6,7 +6,7 @@ import TransferStore
 /// Which connection each volatile session is bound to.
 package final class SessionBindings: Sendable {
     private struct Binding {
-        var connection: Int
+        var sink: any EventSink
         /// What the session had is being removed.
         var isEnding = false
     }
@@ -16,14 +16,17 @@ package final class SessionBindings: Sendable {
     package init() {}
 
     /// nil for sessions that are bound to none.
-    package func connection(of session: SessionKey) -> Int? { bindings.withLock { $0[session]?.connection } }
+    package func connection(of session: SessionKey) -> Int? { sink(of: session)?.id }
+
+    /// The same connection as what can be sent to.
+    func sink(of session: SessionKey) -> (any EventSink)? { bindings.withLock { $0[session]?.sink } }
 
     /// - Returns: whether it was bound to none before.
     /// - Throws: `session.in_use`; `limit.reached` for one session too many.
-    fileprivate func bind(_ session: SessionKey, to connection: Int) throws -> Bool {
+    fileprivate func bind(_ session: SessionKey, to sink: any EventSink) throws -> Bool {
         try bindings.withLock { bindings in
             if let known = bindings[session] {
-                guard known.connection == connection, !known.isEnding else {
+                guard known.sink.id == sink.id, !known.isEnding else {
                     throw TransferError.sessionInUse(session.identifier)
                 }
                 return false
@@ -33,7 +36,7 @@ package final class SessionBindings: Sendable {
                     .limitReached,
                     "One user has at most \(Bounds.sessions) volatile sessions; close a connection that has some.")
             }
-            bindings[session] = Binding(connection: connection)
+            bindings[session] = Binding(sink: sink)
             return true
         }
     }
@@ -42,7 +45,7 @@ package final class SessionBindings: Sendable {
     fileprivate func beginEnding(of connection: Int?) -> [SessionKey] {
         bindings.withLock { bindings in
             let found = bindings.filter { session, binding in
-                !binding.isEnding && (connection == nil || binding.connection == connection)
+                !binding.isEnding && (connection == nil || binding.sink.id == connection)
             }.map(\.key)
             for session in found { bindings[session]?.isEnding = true }
             return found
@@ -55,12 +58,16 @@ package final class SessionBindings: Sendable {
 /// Sessions that live as long as the connection that opened them, and the parts that serve their tasks.
 package final class VolatileSessions: Sendable {
     let services: TaskServices
+    let streams: BodyStreams
     private let bindings: SessionBindings
     private let logger: Logger
 
-    /// - Parameter services: those of a store in memory.
-    package init(services: TaskServices, bindings: SessionBindings, logger: Logger) {
+    /// - Parameters:
+    ///   - services: those of a store in memory.
+    ///   - streams: of its tasks.
+    package init(services: TaskServices, streams: BodyStreams, bindings: SessionBindings, logger: Logger) {
         self.services = services
+        self.streams = streams
         self.bindings = bindings
         self.logger = logger
     }
@@ -88,7 +95,7 @@ package final class VolatileSessions: Sendable {
     ) async throws -> SessionRecord {
         try Self.check(key, configuration, context.peer)
         let connection = context.connection
-        let isNew = try bindings.bind(key, to: connection.id)
+        let isNew = try bindings.bind(key, to: connection)
         do {
             let known = try await services.store.read { try $0.session(key) }
             if let known, let kind, known.state != .invalidated, known.kind != kind {
@@ -98,7 +105,7 @@ package final class VolatileSessions: Sendable {
                 key, kind: kind ?? known?.kind ?? .default, configuration: configuration, by: context.peer)
             // The client may have gone before its session could be found by `closed`.
             if connection.isClosed {
-                _ = try bindings.bind(key, to: connection.id)
+                _ = try bindings.bind(key, to: connection)
                 closed(connection.id)
             }
             return session

@@ -39,9 +39,10 @@ package struct Supervision: Sendable {
     private let logger: Logger
     private let work = Guarded<[Task<Void, Never>]>([])
 
+    /// - Parameter streams: of a volatile store's tasks; nil if none of the store's has one.
     package init(
         store: TransferStore, engine: any ExchangePerforming, access: FileAccess, pool: BlockingPool,
-        conditions: Conditions, launches: any LaunchServing, slots: SharedSlots,
+        conditions: Conditions, launches: any LaunchServing, streams: BodyStreams? = nil, slots: SharedSlots,
         configuration: @escaping @Sendable () -> Configuration, time: any TimeSource = SystemTime(), logger: Logger
     ) {
         self.store = store
@@ -79,7 +80,7 @@ package struct Supervision: Sendable {
             patience: patience, engine: engine, files: files, transitions: transitions,
             completions: Completions(patience: patience, transitions: transitions),
             checkpoints: CheckpointKeeper(store: store, logger: logger), time: time,
-            minimumFreeSpace: minimumFreeSpace, hosts: slots.hosts, moves: moves
+            minimumFreeSpace: minimumFreeSpace, hosts: slots.hosts, moves: moves, streams: streams
         ) { run in if runs.freeSlot(of: run) { signal.slotsFreed() } }
         let runner = AttemptRunner(
             tools: tools, runs: runs, policies: policies, conditions: conditions, disks: disks, gates: gates,

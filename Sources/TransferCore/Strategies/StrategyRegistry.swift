@@ -24,6 +24,8 @@ package struct StrategyRequest: Sendable {
     package var acceptsAnyStatus = false
     /// A 401 or 407 that can be answered with credentials is no answer of the task: a client is asked.
     package var asksChallenges = false
+    /// Data tasks: what the client has of a body that goes to it as it comes; nil if the body is kept.
+    package var streamed: StreamedBody?
     /// The mirror that is asked, as a checkpoint names it; nil = the task's own URL.
     package var origin: String?
 

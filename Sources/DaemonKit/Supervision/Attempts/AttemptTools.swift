@@ -15,6 +15,7 @@ final class AttemptTools: Sendable {
     let minimumFreeSpace: @Sendable () -> ByteCount
     let hosts: HostConnections
     let moves: PartMoves
+    let streams: BodyStreams?
     private let freeSlot: @Sendable (TransferRun) -> Void
 
     /// - Parameter freeSlot: called when only the commit of a run's end is outstanding.
@@ -22,7 +23,7 @@ final class AttemptTools: Sendable {
         patience: StorePatience, engine: any ExchangePerforming, files: TransferFiles, transitions: TaskTransitions,
         completions: Completions, checkpoints: CheckpointKeeper, time: any TimeSource,
         minimumFreeSpace: @escaping @Sendable () -> ByteCount, hosts: HostConnections, moves: PartMoves,
-        freeSlot: @escaping @Sendable (TransferRun) -> Void
+        streams: BodyStreams? = nil, freeSlot: @escaping @Sendable (TransferRun) -> Void
     ) {
         self.patience = patience
         self.engine = engine
@@ -34,6 +35,7 @@ final class AttemptTools: Sendable {
         self.minimumFreeSpace = minimumFreeSpace
         self.hosts = hosts
         self.moves = moves
+        self.streams = streams
         self.freeSlot = freeSlot
     }
 

@@ -5,12 +5,15 @@ import TransferModel
 import TransferStore
 
 /// One attempt at one upload or data task: opens what is sent, proves that it is what the task was added with, and makes
-/// the requests that the strategy says until the server has all of it. The whole answer to a data task is kept with it.
+/// the requests that the strategy says until the server has all of it. The whole answer to a data task is kept with it, or
+/// goes to its client as it comes.
 final class RequestAttempt: TransferAttempt {
     let record: TaskRecord
     let policy: EffectivePolicy
     let run: TransferRun
     let tools: AttemptTools
+    /// nil if the answer is kept.
+    let stream: BodyStream?
     private let logger: Logger
 
     init(record: TaskRecord, policy: EffectivePolicy, run: TransferRun, tools: AttemptTools, logger: Logger) {
@@ -18,6 +21,7 @@ final class RequestAttempt: TransferAttempt {
         self.policy = policy
         self.run = run
         self.tools = tools
+        stream = tools.streams?.stream(of: record.id, record.spec, in: record.session)
         self.logger = logger
     }
 
@@ -42,8 +46,8 @@ final class RequestAttempt: TransferAttempt {
     private func begin() async throws -> Begun {
         let sending = try await tools.files.openSending(of: record, store: tools.patience.store)
         let recorder = RunRecorder(
-            record: record, run: run, keepsAnswers: false, patience: tools.patience, keeper: tools.checkpoints,
-            time: tools.time, logger: logger)
+            record: record, run: run, keepsAnswers: stream != nil, stream: stream, patience: tools.patience,
+            keeper: tools.checkpoints, time: tools.time, logger: logger)
         let pinned = try await tools.files.pinned(
             policy.$network, record.spec.url ?? "", owner: record.session.owner)
         let requests = StepInterpreter(try RequestCourse(self, sending: sending, pinned, recorder))
@@ -56,8 +60,8 @@ final class RequestAttempt: TransferAttempt {
             await begun.recorder.drain()
             guard let answer = try await begun.requests.value(), run.enterCommit() else { return .aborted }
             run.set(phase: .finishing)
-            let kept = record.spec.kind == .data ? answer.body : nil
-            let length = kept.map { ByteCount(Int64($0.count)) } ?? answer.total
+            let kept = record.spec.kind == .data && stream == nil ? answer.body : nil
+            let length = stream?.offset ?? kept.map { ByteCount(Int64($0.count)) } ?? answer.total
             return try await tools.complete(
                 record, of: run, with: TaskResult(bytes: length, verified: false), answer, keeping: kept)
         }

@@ -112,6 +112,7 @@ struct Admission {
         do {
             try UnbuiltNames.check(spec, path: path)
             let given = try SpecRules(path: path).check(spec)
+            if spec.stream == true, session.kind == .background { throw Self.noStream(path) }
             var spec = spec
             let brought = spec.resumeData == nil ? nil : try await unpackResumeData(&spec, path: path)
             let url = try given ?? URLRules.parse(spec.url ?? "")
@@ -139,6 +140,13 @@ struct Admission {
         } catch let error as TransferError {
             throw Self.naming(path, error)
         }
+    }
+
+    private static func noStream(_ path: String) -> TransferError {
+        TransferError(
+            .badField,
+            "\(path).stream: the session is durable, and a stream ends with its connection; open a session of kind "
+                + "`default` or `ephemeral`.", details: ["field": .string("\(path).stream")])
     }
 
     /// Copies the body of a request if it is small, and leaves no more of it in the spec than where it came from.

@@ -10,7 +10,7 @@ import TransferModel
 struct RecordingMachine<Ticket: Sendable>: Sendable {
     enum Note: Sendable {
         case redirected(to: String, status: Int)
-        case responded(ResponseHead, Verdict)
+        case responded(ResponseHead, Verdict, Ticket?)
         /// The part file is there: should the daemon die between the delivery and its record, the delivered file is
         /// recognised by this.
         case reachedFile(Checkpoint, Ticket)
@@ -200,7 +200,8 @@ extension RecordingMachine.Note {
     var ticket: Ticket? {
         switch self {
         case .reachedFile(_, let ticket), .restarting(_, let ticket): ticket
-        case .redirected, .responded, .checkpoint, .uploaded: nil
+        case .responded(_, _, let ticket): ticket
+        case .redirected, .checkpoint, .uploaded: nil
         }
     }
 }

@@ -23,6 +23,8 @@ final class RunRecorder: TransferObserver {
     private let run: TransferRun
     /// False if nothing is written to a file: then only the last answer counts, and whoever asked stores it.
     private let keepsAnswers: Bool
+    /// Told when the client knows of an answer whose body goes to it.
+    private let stream: BodyStream?
     private let patience: StorePatience
     private let keeper: CheckpointKeeper
     private let time: any TimeSource
@@ -30,12 +32,13 @@ final class RunRecorder: TransferObserver {
     private let state: Guarded<State>
 
     init(
-        record: TaskRecord, run: TransferRun, keepsAnswers: Bool, patience: StorePatience,
+        record: TaskRecord, run: TransferRun, keepsAnswers: Bool, stream: BodyStream? = nil, patience: StorePatience,
         keeper: CheckpointKeeper, time: any TimeSource, logger: Logger
     ) {
         self.record = record
         self.run = run
         self.keepsAnswers = keepsAnswers
+        self.stream = stream
         self.patience = patience
         self.keeper = keeper
         self.time = time
@@ -93,7 +96,8 @@ final class RunRecorder: TransferObserver {
             let canResume = ResumeProspects.mayResume(record.spec, head, acceptance)
             run.accepted(at: acceptance.offset, canResume: canResume)
         }
-        handle(.observed(.responded(head, verdict)))
+        let ticket = stream.map { stream -> @Sendable () -> Void in { stream.open() } }
+        handle(.observed(.responded(head, verdict, ticket), isUrgent: stream != nil))
     }
 
     func transferMeasured(_ metrics: ExchangeMetrics) { run.measured(metrics) }
@@ -272,7 +276,7 @@ final class RunRecorder: TransferObserver {
                 pending.add(
                     .taskRedirected,
                     ["url": .string(URLRules.withoutSecrets(url)), "status": .integer(Int64(status))])
-            case .responded(let head, let verdict): pending.add(head, verdict)
+            case .responded(let head, let verdict, _): pending.add(head, verdict)
             case .reachedFile(let checkpoint, _):
                 if checkpoint.offset == .zero { pending.add(checkpoint) }
             case .uploaded(let progress): pending.add(progress)

@@ -33,8 +33,9 @@ final class RequestCourse: ExchangeCourse {
         self.pinned = pinned
         self.recorder = recorder
         exchange = SingleExchange(attempt.tools.engine)
-        let strategy = try StrategyRegistry.upload(
-            for: StrategyRequest(attempt.record, attempt.policy, pinned, attempt.tools.time))
+        var request = StrategyRequest(attempt.record, attempt.policy, pinned, attempt.tools.time)
+        request.streamed = attempt.stream?.body
+        let strategy = try StrategyRegistry.upload(for: request)
         state = Guarded(State(steps: StrategySteps(strategy, stored: attempt.record.upload)))
         if let sending { attempt.run.counters.setToSend(sending.identity.size.rawValue) }
     }
@@ -87,8 +88,11 @@ final class RequestCourse: ExchangeCourse {
         attempt.run.sends(canResume: ResumeProspects.mayResume(record.spec.kind, exchange, progress))
         recorder.begins(exchange)
         let context = TransferContext(
-            task: record.id, session: record.session, counters: attempt.run.counters, observer: recorder)
+            task: record.id, session: record.session, counters: attempt.run.counters, observer: recorder,
+            receiver: attempt.stream)
+        attempt.stream?.prepare(decodes: exchange.decodesBody)
         self.exchange.start(exchange, into: nil, sending: sending?.file, context: context) { outcome in
+            if let stream = self.attempt.stream { return then(self.next(after: stream.ended(outcome))) }
             self.decode(outcome, of: exchange) { then(self.next(after: $0)) }
         }
     }
@@ -146,7 +150,8 @@ final class RequestCourse: ExchangeCourse {
         let (unstored, last) = state.withLock { ($0.steps.unstored, $0.last) }
         var notes = PendingNotes(record: attempt.record, time: attempt.tools.time.reading().wall)
         if let unstored { notes.add(unstored.progress) }
-        if let last, let head = last.head {
+        // Of what went out as it came the recorder told.
+        if attempt.stream == nil, let last, let head = last.head {
             let response = ResponseInfo(
                 head, of: attempt.record, body: last.body, isTruncated: last.isBodyTruncated)
             notes.add(response, of: head)

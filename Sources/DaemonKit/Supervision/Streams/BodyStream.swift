@@ -1,0 +1,185 @@
+import CurlEngine
+import FileKit
+import Threading
+import TransferCore
+import TransferModel
+import TransferRPC
+
+/// The body of one task on its way to the client that has its session: pieces go out as they come, as far as the client has
+/// given credit and reads what is sent. Nothing is kept of it but a piece that is being decoded.
+package final class BodyStream: BodyReceiver {
+    private struct State {
+        /// Bytes that the client still wants.
+        var credit: Int64 = 0
+        var body = StreamedBody()
+        /// The client was told of the answer.
+        var isOpen = false
+        /// The transfer waits to be woken.
+        var isHeld = false
+        var wake: (@Sendable () -> Void)?
+        var decodes = false
+        var decoding: StreamedDecoding?
+    }
+
+    /// Decoded bytes before other transfers have their turn.
+    private static let turn = 256 << 10
+
+    let task: TaskID
+    let session: SessionKey
+    private let sink: any EventSink
+    private let prefix: [UInt8]
+    private let state = Guarded(State())
+
+    init(task: TaskID, session: SessionKey, to sink: any EventSink) {
+        self.task = task
+        self.session = session
+        self.sink = sink
+        prefix = Array(
+            "{\"jsonrpc\":\"2.0\",\"method\":\"\(RPCCatalog.dataNotification)\",\"params\":{\"task\":\(task),\"offset\":"
+                .utf8)
+    }
+
+    // MARK: The client
+
+    /// Where it goes.
+    var client: Int { sink.id }
+
+    /// Adds to the credit; what is more than a body can have counts as that.
+    /// - Returns: the credit that is left.
+    func give(_ bytes: ByteCount) -> ByteCount {
+        let (credit, wake) = state.withLock { state in
+            let (sum, overflows) = state.credit.addingReportingOverflow(bytes.rawValue)
+            state.credit = overflows ? .max : sum
+            return (state.credit, Self.wakeHeld(&state))
+        }
+        wake?()
+        return ByteCount(credit)
+    }
+
+    // MARK: The attempt
+
+    /// What the client has, and of which answer.
+    var body: StreamedBody { state.withLock { $0.body } }
+
+    /// An exchange is about to begin.
+    /// - Parameter decodes: its body is wanted without its content codings.
+    func prepare(decodes: Bool) {
+        state.withLock { state in
+            state.isOpen = false
+            state.isHeld = false
+            state.decodes = decodes
+            state.decoding = nil
+        }
+    }
+
+    /// The client was told of the answer: its body may follow.
+    func open() {
+        let wake = state.withLock { state in
+            state.isOpen = true
+            return Self.wakeHeld(&state)
+        }
+        wake?()
+    }
+
+    /// The exchange is over; no byte of it comes any more.
+    /// - Returns: its outcome, with what the client has; the end of a coded body must have been there.
+    func ended(_ outcome: ExchangeOutcome) -> ExchangeOutcome {
+        let decoding = state.withLock { state in
+            defer { (state.wake, state.decoding) = (nil, nil) }
+            if state.body.acceptance == nil, case .accept(let acceptance)? = outcome.verdict {
+                state.body.acceptance = acceptance
+            }
+            return state.decoding
+        }
+        var outcome = outcome
+        outcome.offset = offset
+        guard let decoding, outcome.end == .finished else { return outcome }
+        do throws(TransferError) {
+            try decoding.end()
+        } catch {
+            outcome.end = .stopped(.failure(error, retryAfter: nil))
+        }
+        return outcome
+    }
+
+    // MARK: The engine
+
+    package var offset: ByteCount { state.withLock { $0.body.offset } }
+
+    package func begin(_ head: ResponseHead, wake: @escaping @Sendable () -> Void) {
+        state.withLock { state in
+            state.wake = wake
+            if case .known(let codings)? = StreamCoding(head, decodes: state.decodes) {
+                state.decoding = StreamedDecoding(codings)
+            }
+        }
+    }
+
+    package func take(_ bytes: UnsafeRawBufferPointer) -> BodyReception {
+        if let decoding = state.withLock({ $0.decoding }) { return take(bytes, decoding) }
+        let taken = send(bytes)
+        return taken == bytes.count ? .taken : .held(taken)
+    }
+
+    private func take(_ coded: UnsafeRawBufferPointer, _ decoding: StreamedDecoding) -> BodyReception {
+        var budget = Self.turn
+        do throws(TransferError) {
+            let used = try decoding.decode(coded) { decoded in
+                let taken = send(UnsafeRawBufferPointer(rebasing: decoded.prefix(budget)))
+                budget -= taken
+                return taken
+            }
+            guard let used else { return .taken }
+            if budget == 0 { state.withLock { $0.wake }?() }
+            return .held(used)
+        } catch {
+            return .refused(error)
+        }
+    }
+
+    /// Sends what there is credit for; returns how many bytes that were.
+    private func send(_ bytes: UnsafeRawBufferPointer) -> Int {
+        var sent = 0
+        while sent < bytes.count, let piece = claim(atMost: min(bytes.count - sent, Bounds.streamPiece)) {
+            sink.send(line(UnsafeRawBufferPointer(rebasing: bytes[sent..<sent + piece.count]), at: piece.offset))
+            sent += piece.count
+        }
+        return sent
+    }
+
+    /// A piece that may be sent now; nil if there is none: the transfer is woken when there is.
+    private func claim(atMost wanted: Int) -> (offset: Int64, count: Int)? {
+        let isCrowded = sink.isCrowded
+        let piece = state.withLock { state -> (offset: Int64, count: Int)? in
+            guard state.isOpen, !isCrowded, state.credit > 0 else {
+                state.isHeld = true
+                return nil
+            }
+            let count = min(Int64(wanted), state.credit)
+            defer { state.body.offset += ByteCount(count) }
+            state.credit -= count
+            return (state.body.offset.rawValue, Int(count))
+        }
+        if isCrowded { Task { if await sink.waitForRoom() { state.withLock { Self.wakeHeld(&$0) }?() } } }
+        return piece
+    }
+
+    private static func wakeHeld(_ state: inout State) -> (@Sendable () -> Void)? {
+        guard state.isHeld else { return nil }
+        state.isHeld = false
+        return state.wake
+    }
+
+    private func line(_ bytes: UnsafeRawBufferPointer, at offset: Int64) -> [UInt8] {
+        let place = Array("\(offset),\"base64\":\"".utf8)
+        let end = prefix.count + place.count
+        return [UInt8](unsafeUninitializedCapacity: end + Base64.length(of: bytes.count) + 3) { line, length in
+            let raw = UnsafeMutableRawBufferPointer(line)
+            raw.copyBytes(from: prefix)
+            UnsafeMutableRawBufferPointer(rebasing: raw[prefix.count...]).copyBytes(from: place)
+            let text = Base64.encode(bytes, into: UnsafeMutableRawBufferPointer(rebasing: raw[end...]))
+            UnsafeMutableRawBufferPointer(rebasing: raw[(end + text)...]).copyBytes(from: "\"}}".utf8)
+            length = end + text + 3
+        }
+    }
+}
