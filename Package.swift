@@ -27,6 +27,7 @@ let package = Package(
         .target(name: "CLinux", linkerSettings: [.linkedLibrary("z")]),
         .systemLibrary(name: "CCrypto"),
         .systemLibrary(name: "CExpat"),
+        .systemLibrary(name: "CPSL"),
         .systemLibrary(name: "CSQLite"),
         .systemLibrary(name: "CYAML"),
         .target(name: "TransferModel", swiftSettings: strict),
@@ -34,7 +35,7 @@ let package = Package(
         // 1: decisions, and the wire beside them
         .target(
             name: "TransferCore",
-            dependencies: ["TransferModel", .product(name: "HeapModule", package: "swift-collections")],
+            dependencies: ["TransferModel", "CPSL", .product(name: "HeapModule", package: "swift-collections")],
             swiftSettings: strict
         ),
         .target(

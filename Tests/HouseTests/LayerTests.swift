@@ -67,7 +67,8 @@ import Testing
     /// Each of these libraries is known to one target alone, so that it can be replaced there.
     @Test(arguments: [
         ("CSQLite", ["TransferStore"]), ("CCurl", ["CurlEngine"]), ("NIOPosix", ["JSONRPC"]), ("CYAML", ["DaemonKit"]),
-        ("CCrypto", ["FileKit"]), ("CExpat", ["Metalink"]), ("ArgumentParser", ["dlctl", "dld"]),
+        ("CCrypto", ["FileKit"]), ("CExpat", ["Metalink"]), ("CPSL", ["TransferCore"]),
+        ("ArgumentParser", ["dlctl", "dld"]),
     ])
     func aLibraryIsKnownToItsTargetAlone(library: String, targets: [String]) throws {
         #expect(try Self.table().filter { $0.mayImport.contains(library) }.map(\.name).sorted() == targets)

@@ -65,7 +65,7 @@ package enum HTTPDate {
     }
 
     /// Days since 1970-01-01 in the proleptic Gregorian calendar; years begin in March, so that leap days come last.
-    private static func dayNumber(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
+    static func dayNumber(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
         let shifted = month <= 2 ? year - 1 : year
         let era = (shifted >= 0 ? shifted : shifted - 399) / 400
         let yearOfEra = shifted - era * 400

@@ -1,0 +1,209 @@
+import TransferModel
+
+/// A cookie store as a value (RFC 6265bis sections 5.7 and 5.8): what a field sets, what a request is sent, what gives way.
+package struct CookieJar: Sendable {
+    /// A cookie and its place among the others.
+    struct Entry: Sendable {
+        var cookie: Cookie
+        /// Grows with each cookie; one that replaces another keeps that one's.
+        var created: Int64
+        var used: Int64
+    }
+
+    /// What a change did, for whoever keeps a copy.
+    package enum Change: Sendable, Hashable {
+        case stored(Cookie, created: Int64)
+        case removed(Cookie.Key)
+    }
+
+    /// Cookies of one site (`PublicSuffixes.site`): names below it share the bound, so that nobody gets more by inventing
+    /// names.
+    package static let mostOfSite = 180
+    package static let most = 3000
+    /// Of the Cookie field that a request is sent, bytes.
+    package static let longestField = 64 << 10
+
+    private var sites: [String: [Entry]] = [:]
+    private var clock: Int64 = 0
+    private let most: Int
+    package private(set) var count = 0
+
+    package init(most: Int = Self.most) { self.most = most }
+
+    package var isEmpty: Bool { count == 0 }
+
+    /// Every cookie, in the order of creation.
+    package var all: [Cookie] { sites.values.joined().sorted { $0.created < $1.created }.map(\.cookie) }
+
+    // MARK: Set
+
+    /// Takes what a Set-Cookie field sets, if the server may set it (section 5.7).
+    /// - Returns: what changed; nothing if the field is to be ignored.
+    package mutating func receive(_ field: String, from url: CookieURL, at now: Timestamp) -> [Change] {
+        guard let set = SetCookie(field, at: now), let cookie = Self.cookie(set, from: url) else { return [] }
+        if !cookie.secure, !url.isSecure, overlaysSecure(cookie) { return [] }
+        return put(cookie, at: now)
+    }
+
+    /// Steps 7 to 15 and 17 to 22; nil for a cookie that the server must not set.
+    private static func cookie(_ set: SetCookie, from url: CookieURL) -> Cookie? {
+        var domain = set.domain
+        guard domain.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }
+        if PublicSuffixes.contains(domain) {
+            guard domain == url.host else { return nil }
+            domain = ""
+        }
+        guard domain.isEmpty || HostName.matches(url.host, domain: domain) else { return nil }
+        let cookie = Cookie(
+            name: set.name, value: set.value, domain: domain.isEmpty ? url.host : domain,
+            path: set.path ?? url.defaultPath, expires: set.expires, secure: set.secure, httpOnly: set.httpOnly,
+            sameSite: set.sameSite, hostOnly: domain.isEmpty)
+        guard !cookie.secure || url.isSecure, keepsPrefix(cookie, namesPath: set.path != nil) else { return nil }
+        return cookie
+    }
+
+    /// Step 19, and section 5.4: what the name promises, or what no name may hide.
+    package static func keepsPrefix(_ cookie: Cookie, namesPath: Bool = true) -> Bool {
+        if cookie.sameSite == Cookie.SameSite.none, !cookie.secure { return false }
+        let name = (cookie.name.isEmpty ? cookie.value : cookie.name).lowercased()
+        let (isSecure, isHost) = (name.hasPrefix("__secure-"), name.hasPrefix("__host-"))
+        if cookie.name.isEmpty { return !isSecure && !isHost }
+        if isSecure { return cookie.secure }
+        return !isHost || cookie.secure && cookie.hostOnly && cookie.path == "/" && namesPath
+    }
+
+    /// Step 16: nothing unencrypted hides a cookie that was set over an encrypted connection.
+    private func overlaysSecure(_ cookie: Cookie) -> Bool {
+        sites[PublicSuffixes.site(of: cookie.domain)]?.contains { entry in
+            let old = entry.cookie
+            return old.secure && old.name == cookie.name
+                && (HostName.matches(cookie.domain, domain: old.domain)
+                    || HostName.matches(old.domain, domain: cookie.domain))
+                && CookieURL.path(cookie.path, matches: old.path)
+        } ?? false
+    }
+
+    /// Stores a cookie in place of one with the same key; one that has ended removes that.
+    package mutating func put(_ cookie: Cookie, at now: Timestamp) -> [Change] {
+        let site = PublicSuffixes.site(of: cookie.domain)
+        var changes = evictExpired(of: site, at: now)
+        let old = sites[site]?.firstIndex { $0.cookie.key == cookie.key }
+        if let end = cookie.expires, end <= now {
+            if let old { changes.append(remove(old, of: site)) }
+            return changes
+        }
+        clock += 1
+        let created = old.map { sites[site, default: []][$0].created } ?? clock
+        let entry = Entry(cookie: cookie, created: created, used: clock)
+        if let old { sites[site, default: []][old] = entry } else { sites[site, default: []].append(entry) }
+        if old == nil { count += 1 }
+        changes.append(.stored(cookie, created: created))
+        return changes + evictExcess(of: site)
+    }
+
+    /// Takes a cookie back that was stored before.
+    package mutating func restore(_ cookie: Cookie, created: Int64) {
+        sites[PublicSuffixes.site(of: cookie.domain), default: []].append(
+            Entry(cookie: cookie, created: created, used: created))
+        clock = max(clock, created)
+        count += 1
+    }
+
+    // MARK: Give way
+
+    /// Over the bound of a site, its cookies that anybody may read go first; over the bound of all, those of the site that
+    /// has most. Among these the one goes that was not used for longest. (The section's order, but one site's flood never
+    /// costs another site a cookie.)
+    private mutating func evictExcess(of site: String) -> [Change] {
+        var changes: [Change] = []
+        while let entries = sites[site], entries.count > Self.mostOfSite {
+            changes.append(remove(Self.first(of: entries), of: site))
+        }
+        while count > most, let largest = sites.max(by: { ($0.value.count, $1.key) < ($1.value.count, $0.key) }) {
+            changes.append(remove(Self.first(of: largest.value), of: largest.key))
+        }
+        return changes
+    }
+
+    private static func first(of entries: [Entry]) -> Int {
+        func rank(_ entry: Entry) -> (Int, Int64) { (entry.cookie.secure ? 1 : 0, entry.used) }
+        return entries.indices.min { rank(entries[$0]) < rank(entries[$1]) } ?? entries.startIndex
+    }
+
+    private mutating func evictExpired(of site: String, at now: Timestamp) -> [Change] {
+        guard let entries = sites[site] else { return [] }
+        return entries.indices.reversed().compactMap { index in
+            guard let end = entries[index].cookie.expires, end <= now else { return nil }
+            return remove(index, of: site)
+        }
+    }
+
+    private mutating func remove(_ index: Int, of site: String) -> Change {
+        let key = sites[site, default: []][index].cookie.key
+        sites[site, default: []].remove(at: index)
+        if sites[site]?.isEmpty ?? false { sites[site] = nil }
+        count -= 1
+        return .removed(key)
+    }
+
+    /// Removes the cookies that satisfy this.
+    package mutating func remove(where isMeant: (Cookie) -> Bool) -> [Change] {
+        var changes: [Change] = []
+        for (site, entries) in sites {
+            for index in entries.indices.reversed() where isMeant(entries[index].cookie) {
+                changes.append(remove(index, of: site))
+            }
+        }
+        return changes
+    }
+
+    /// Removes what has ended.
+    package mutating func expire(at now: Timestamp) -> [Change] {
+        remove { $0.expires.map { $0 <= now } ?? false }
+    }
+
+    // MARK: Send
+
+    /// The Cookie field's value for a request; nil if it gets none (section 5.8.3). What does not fit into
+    /// `longestField` is left out, the shortest paths first.
+    /// - Parameter names: of cookies that the request has from its caller.
+    package mutating func field(
+        for request: CookieRequest, at now: Timestamp, without names: Set<String> = []
+    ) -> String? {
+        guard !isEmpty else { return nil }
+        let site = PublicSuffixes.site(of: request.url.host)
+        guard let entries = sites[site] else { return nil }
+        let chosen = entries.indices.filter {
+            Self.belongs(entries[$0].cookie, request, now) && !names.contains(entries[$0].cookie.name)
+        }.sorted { a, b in
+            let (a, b) = (entries[a], entries[b])
+            let (long, short) = (a.cookie.path.utf8.count, b.cookie.path.utf8.count)
+            return long != short ? long > short : a.created < b.created
+        }
+        clock += 1
+        var field = ""
+        for index in chosen {
+            let cookie = entries[index].cookie
+            let text = cookie.name.isEmpty ? cookie.value : "\(cookie.name)=\(cookie.value)"
+            guard field.utf8.count + text.utf8.count + 2 <= Self.longestField else { break }
+            field += field.isEmpty ? text : "; \(text)"
+            sites[site, default: []][index].used = clock
+        }
+        return field.isEmpty ? nil : field
+    }
+
+    private static func belongs(_ cookie: Cookie, _ request: CookieRequest, _ now: Timestamp) -> Bool {
+        if let end = cookie.expires, end <= now { return false }
+        let url = request.url
+        guard cookie.hostOnly ? cookie.domain == url.host : HostName.matches(url.host, domain: cookie.domain),
+            CookieURL.path(url.path, matches: cookie.path), url.isSecure || !cookie.secure
+        else { return false }
+        guard request.crossedSites else { return true }
+        // Nobody else's page began the request: it counts as a navigation.
+        switch cookie.sameSite {
+        case .some(.none): return true
+        case .some(.lax), nil: return request.isSafe
+        case .some(.strict): return false
+        }
+    }
+}

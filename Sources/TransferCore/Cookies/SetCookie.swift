@@ -1,0 +1,89 @@
+import TransferModel
+
+/// One Set-Cookie field, taken apart (RFC 6265bis section 5.6); it says what the server wants, not what a store takes.
+package struct SetCookie: Sendable, Hashable {
+    package var name: String
+    package var value: String
+    /// When the cookie ends; nil if the field does not say. Max-Age goes before Expires (section 5.7, step 6).
+    package var expires: Timestamp?
+    /// In lower case, without the dot at its beginning; empty if the field names none.
+    package var domain = ""
+    /// nil if the field names none, or one that does not begin with a slash.
+    package var path: String?
+    package var secure = false
+    package var httpOnly = false
+    package var sameSite: Cookie.SameSite?
+
+    /// Name and value together, bytes (section 5.6, step 5).
+    package static let longest = 4096
+    /// Of an attribute, bytes; a longer one counts as absent (section 5.6).
+    static let longestAttribute = 1024
+    /// No cookie lives longer (section 5.5).
+    package static let longestLife = Seconds(400 * 86_400)
+
+    /// nil for a field that is to be ignored.
+    package init?(_ field: String, at now: Timestamp) {
+        guard !Self.hasControl(field) else { return nil }
+        let parts = field.utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
+        let pair = Self.pair(parts[0])
+        (name, value) = pair.name.map { (String($0), String(pair.value)) } ?? ("", String(pair.value))
+        guard Self.isStorable(name: name, value: value) else { return nil }
+        var maxAge: Timestamp?
+        for part in parts.dropFirst() {
+            let attribute = Self.pair(part)
+            // An attribute without "=" is a name alone.
+            let value = attribute.name == nil ? "" : attribute.value
+            guard value.utf8.count <= Self.longestAttribute else { continue }
+            switch (attribute.name ?? attribute.value).lowercased() {
+            case "expires": if let date = CookieDate.parse(value) { expires = Self.bounded(date, now) }
+            case "max-age": if let end = Self.end(value, now) { maxAge = end }
+            case "domain": domain = (value.hasPrefix(".") ? value.dropFirst() : value).lowercased()
+            case "path": path = value.hasPrefix("/") ? String(value) : nil
+            case "secure": secure = true
+            case "httponly": httpOnly = true
+            case "samesite": sameSite = Cookie.SameSite(rawValue: value.lowercased())
+            default: break
+            }
+        }
+        expires = maxAge ?? expires
+    }
+
+    /// Whether a store may hold a cookie of this name and value, whoever gives it.
+    package static func isStorable(name: String, value: String) -> Bool {
+        !(name.isEmpty && value.isEmpty) && name.utf8.count + value.utf8.count <= longest
+            && !hasControl(name) && !hasControl(value)
+    }
+
+    /// Control characters but the tab make a field void (section 5.6, step 1).
+    private static func hasControl(_ text: String) -> Bool {
+        text.bytes { $0.contains { $0 < 0x20 && $0 != 0x09 || $0 == 0x7F } }
+    }
+
+    /// Name and value without the blanks around them; no name without "=".
+    private static func pair(_ part: Substring.UTF8View) -> (name: Substring?, value: Substring) {
+        guard let equals = part.firstIndex(of: UInt8(ascii: "=")) else { return (nil, trimmed(part)) }
+        return (trimmed(part[..<equals]), trimmed(part[part.index(after: equals)...]))
+    }
+
+    private static func trimmed(_ bytes: Substring.UTF8View) -> Substring {
+        var bytes = bytes
+        while let first = bytes.first, first == 0x20 || first == 0x09 { bytes.removeFirst() }
+        while let last = bytes.last, last == 0x20 || last == 0x09 { bytes.removeLast() }
+        return Substring(bytes)
+    }
+
+    /// Section 5.6.2; nil for what is not a number.
+    private static func end(_ text: Substring, _ now: Timestamp) -> Timestamp? {
+        let isNegative = text.utf8.first == UInt8(ascii: "-")
+        let digits = isNegative ? text.dropFirst() : text
+        guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+        // More digits than a number has are more than the longest life.
+        let seconds = Int64(digits) ?? .max
+        if isNegative || seconds == 0 { return Timestamp(milliseconds: .min) }
+        return bounded(now.advanced(by: Seconds(Double(seconds))), now)
+    }
+
+    package static func bounded(_ end: Timestamp, _ now: Timestamp) -> Timestamp {
+        min(end, now.advanced(by: longestLife))
+    }
+}

@@ -1,0 +1,78 @@
+/// A cookie as a store keeps it (RFC 6265bis section 5.7).
+public struct Cookie: Hashable, Sendable {
+    /// Which requests that others begin carry it (RFC 6265bis section 5.6.7).
+    public enum SameSite: String, Sendable, Hashable, CaseIterable {
+        case none, lax, strict
+    }
+
+    /// Empty if the server gave none.
+    public var name: String
+    public var value: String
+    /// In lower case, without a dot at its beginning.
+    public var domain: String
+    public var path: String
+    /// nil = until the store that holds it ends; of a store on the disk, until it is removed.
+    public var expires: Timestamp?
+    public var secure: Bool
+    public var httpOnly: Bool
+    /// nil if the server did not say.
+    public var sameSite: SameSite?
+    /// The cookie is for `domain` alone, not for the names below it.
+    public var hostOnly: Bool
+
+    public init(
+        name: String, value: String, domain: String, path: String = "/", expires: Timestamp? = nil,
+        secure: Bool = false, httpOnly: Bool = false, sameSite: SameSite? = nil, hostOnly: Bool = true
+    ) {
+        self.name = name
+        self.value = value
+        self.domain = domain
+        self.path = path
+        self.expires = expires
+        self.secure = secure
+        self.httpOnly = httpOnly
+        self.sameSite = sameSite
+        self.hostOnly = hostOnly
+    }
+
+    /// What a store holds once at most (RFC 6265bis section 5.7, step 23).
+    public struct Key: Hashable, Sendable {
+        public var name: String
+        public var domain: String
+        public var path: String
+        public var hostOnly: Bool
+    }
+
+    public var key: Key { Key(name: name, domain: domain, path: path, hostOnly: hostOnly) }
+}
+
+extension Cookie: Codable {
+    public enum CodingKeys: String, CodingKey, CaseIterable {
+        case name, value, domain, path, expires, secure, httpOnly, sameSite, hostOnly
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let fields = try StrictFields(decoder, CodingKeys.self)
+        name = try fields.required(.name)
+        value = try fields.required(.value)
+        let domain: String = try fields.required(.domain)
+        let isDotted = domain.utf8.first == UInt8(ascii: ".")
+        self.domain = (isDotted ? String(domain.dropFirst()) : domain).lowercased()
+        path = try fields.value(.path) ?? "/"
+        expires = try fields.value(.expires)
+        secure = try fields.value(.secure) ?? false
+        httpOnly = try fields.value(.httpOnly) ?? false
+        sameSite = try fields.value(.sameSite)
+        hostOnly = try fields.value(.hostOnly) ?? !isDotted
+    }
+}
+
+extension Cookie.SameSite: Codable {
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        guard let value = Self(rawValue: try container.decode(String.self).lowercased()) else {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "say none, lax or strict.")
+        }
+        self = value
+    }
+}
