@@ -1075,9 +1075,9 @@ _dlctl_remove() {
 
 _dlctl_answer() {
     repeating_flags=()
-    non_repeating_flags=(--password-stdin --system --json --quiet -q --no-start --version -h --help)
-    repeating_options=()
-    non_repeating_options=(-u --user --password-file --socket)
+    non_repeating_flags=(--password-stdin --for-session --system --json --quiet -q --no-start --version -h --help)
+    repeating_options=(-H --header)
+    non_repeating_options=(-u --user --password-file --url -X --method -o --output --socket)
     __dlctl_offer_flags_options 2
 
     # Offer option value completions
@@ -1086,6 +1086,19 @@ _dlctl_answer() {
         return
         ;;
     '--password-file')
+        __dlctl_add_completions -f
+        return
+        ;;
+    '--url')
+        return
+        ;;
+    '-X'|'--method')
+        return
+        ;;
+    '-H'|'--header')
+        return
+        ;;
+    '-o'|'--output')
         __dlctl_add_completions -f
         return
         ;;
@@ -1098,7 +1111,7 @@ _dlctl_answer() {
     # Offer positional completions
     case "${positional_number}" in
     2)
-        __dlctl_add_completions -W 'useCredential'$'\n''performDefaultHandling'$'\n''rejectProtectionSpace'$'\n''cancel'
+        __dlctl_add_completions -W 'useCredential'$'\n''performDefaultHandling'$'\n''rejectProtectionSpace'$'\n''cancel'$'\n''follow'$'\n''followWith'$'\n''refuse'$'\n''allow'$'\n''becomeDownload'$'\n''continue'$'\n''newRequest'
         return
         ;;
     esac

@@ -55,7 +55,7 @@ function __dlctl_parse_tokens -S
         case 'remove'
             __dlctl_parse_subcommand -r 1 's/session=' 'all' 'state=+' 'owner=' 'delete' 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
         case 'answer'
-            __dlctl_parse_subcommand 2 'u/user=' 'password-stdin' 'password-file=' 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
+            __dlctl_parse_subcommand 2 'u/user=' 'password-stdin' 'password-file=' 'for-session' 'url=' 'X/method=' 'H/header=+' 'o/output=' 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
         case 'session'
             __dlctl_parse_subcommand 0 'version' 'h/help'
             switch $unparsed_tokens[1]
@@ -483,10 +483,15 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "d
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl remove" no-start' -l 'no-start' -d 'Do not start a daemon if none runs.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl remove" version' -l 'version' -d 'Show the version.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl remove" h help' -s 'h' -l 'help' -d 'Show help information.'
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl answer" -eq 1' -fka 'useCredential performDefaultHandling rejectProtectionSpace cancel'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl answer" -eq 1' -fka 'useCredential performDefaultHandling rejectProtectionSpace cancel follow followWith refuse allow becomeDownload continue newRequest'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl answer" u user' -s 'u' -l 'user' -d 'User name; dlctl asks for the password, or see below.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl answer" password-stdin' -l 'password-stdin' -d 'Read the password from standard input.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl answer" password-file' -l 'password-file' -d 'Read the password from a file.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl answer" for-session' -l 'for-session' -d 'Use the credential for all tasks of the session.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl answer" url' -l 'url' -d 'URL of another request.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl answer" X method' -s 'X' -l 'method' -d 'Method of another request.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl answer"' -s 'H' -l 'header' -d 'A header \'Name: value\' of another request, or @FILE with one per line, in place of all proposed ones; may be repeated.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl answer" o output' -s 'o' -l 'output' -d 'Save as this file.' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl answer" socket' -l 'socket' -d 'Use the daemon at this socket and no other.' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl answer" system' -l 'system' -d 'Use the system daemon, not your own; with --socket, at that socket.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl answer" json' -l 'json' -d 'Print JSON: one value, or one per line if results come one by one.'

@@ -87,6 +87,9 @@ package protocol TransferObserver: Sendable {
     /// The part file is about to be emptied for another version, so the stored checkpoint must be replaced by this
     /// one first: `proceed` is called, from any thread, when that is durable. No byte is written before.
     func transferRestarting(_ checkpoint: Checkpoint, proceed: @escaping @Sendable () -> Void)
+    /// The head is of an answer that the exchange holds (`Exchange.hold`): no byte of its body is taken before `proceed` is
+    /// called, from any thread. That the connection is lost meanwhile may show only then.
+    func transferHeld(_ head: ResponseHead, proceed: @escaping @Sendable () -> Void)
     /// An interim answer told what is worth storing at once (the upload resource of a 104).
     func transferProgressed(_ progress: UploadProgress)
     /// A request and its answer are over, of which the exchange may have several: redirects, repetitions, challenges.
@@ -96,6 +99,7 @@ package protocol TransferObserver: Sendable {
 extension TransferObserver {
     package func transferProgressed(_ progress: UploadProgress) {}
     package func transferMeasured(_ metrics: ExchangeMetrics) {}
+    package func transferHeld(_ head: ResponseHead, proceed: @escaping @Sendable () -> Void) { proceed() }
     package func transferReachedFile(_ checkpoint: Checkpoint, proceed: @escaping @Sendable () -> Void) { proceed() }
 
     /// For those who keep nothing back until then.

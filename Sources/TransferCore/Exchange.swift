@@ -1,5 +1,33 @@
 import TransferModel
 
+/// What becomes of a redirect.
+package enum RedirectRule: Sendable, Hashable {
+    case follow
+    /// The exchange ends with it: a client is asked.
+    case ask
+    /// It is the answer.
+    case refuse
+    /// One with this status was refused, and the request must not be made again.
+    case answered(status: Int)
+}
+
+/// Which answers wait at their heads for a client's decision: those that a task would take.
+package struct ResponseHold: Sendable, Hashable {
+    package var acceptsAnyStatus: Bool
+    package var asksChallenges: Bool
+
+    package init(acceptsAnyStatus: Bool, asksChallenges: Bool) {
+        self.acceptsAnyStatus = acceptsAnyStatus
+        self.asksChallenges = asksChallenges
+    }
+
+    package func applies(to head: ResponseHead) -> Bool {
+        guard let status = head.status else { return false }
+        if (200..<300).contains(status) || status == 304 { return true }
+        return acceptsAnyStatus && !(asksChallenges && ProtectionSpace.isAskedFor(head))
+    }
+}
+
 /// One request on the network (or one local copy), described completely: the engine performs it and decides nothing.
 package struct Exchange: Sendable {
     package enum Kind: Sendable {
@@ -38,6 +66,9 @@ package struct Exchange: Sendable {
     package var isReplayable = true
     /// Redirect statuses that are an answer of the protocol and not followed (308 of the contentRange protocol).
     package var finalStatuses: Set<Int> = []
+    package var redirects = RedirectRule.follow
+    /// Which answers a client is asked about before a byte of their bodies is taken; nil for none.
+    package var hold: ResponseHold?
     /// Reads 1xx answers while the exchange runs, so that what they say is stored before the end.
     package var interimReader: (any InterimReader)?
     /// FTP (REST), SFTP and file: where to start reading; HTTP says it in `headers`. Bytes are written from here
@@ -204,6 +235,8 @@ package enum StopReason: Sendable, Hashable {
     case complete
     /// An error status, or a head that breaks the protocol; carries the delay of a Retry-After.
     case failure(TransferError, retryAfter: Seconds?)
+    /// A redirect to this request, which is asked about.
+    case redirect(StandingRequest)
 }
 
 /// How an exchange ended.
@@ -367,6 +400,8 @@ package struct AttemptFailure: Error, Sendable, Hashable {
     package var progressed: Bool
     /// The body was shorter than announced.
     @BoxedOptional package var shortEnd: ShortEnd?
+    /// Where the server redirects to, if a client is to decide that.
+    @BoxedOptional package var redirect: StandingRequest?
 
     package init(error: TransferError, disposition: Disposition, progressed: Bool = false) {
         self.error = error

@@ -234,6 +234,32 @@ extension SpecRules {
         try checkSecrets([("username", credential.username), ("password", credential.password)])
     }
 
+    /// - Throws: `request.bad_field`, `destination.bad_path`.
+    package func check(_ destination: Destination) throws(TransferError) {
+        var spec = TaskSpec()
+        spec.destination = destination
+        try checkDestination(spec)
+    }
+
+    /// - Throws: `request.bad_url`, `request.bad_field`, `request.unsupported`.
+    package func check(_ request: TaskRequest) throws(TransferError) {
+        if let text = request.url {
+            let url = try parsed(text)
+            guard url.scheme == .http || url.scheme == .https else { throw bad("url", "use http or https.") }
+        }
+        var spec = TaskSpec()
+        spec.kind = .data
+        spec.method = request.method
+        spec.headers = request.headers
+        spec.body = request.body
+        try checkRequest(spec)
+        if request.body?.file != nil {
+            throw TransferError(
+                .unsupported, "\(name("body.file")): give text or base64.",
+                details: ["field": .string(name("body.file"))])
+        }
+    }
+
     private func checkSecrets(_ secrets: [(field: String, value: String?)]) throws(TransferError) {
         for (field, value) in secrets {
             if let value, value.utf8.contains(where: { $0 == 0 || $0 == 10 || $0 == 13 }) {

@@ -4,6 +4,8 @@ public struct DecisionID: RawRepresentable, Hashable, Comparable, Codable, Senda
     public init(rawValue: Int64) { self.rawValue = rawValue }
     public init(_ rawValue: Int64) { self.rawValue = rawValue }
     public static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
+    /// Whether it is of a volatile task: no other store ever gives such an id.
+    public var isVolatile: Bool { TaskID(rawValue).isVolatile }
     public var description: String { String(rawValue) }
 }
 
@@ -15,22 +17,37 @@ public enum DecisionKind: String, Word {
 /// What a client may answer.
 public enum DecisionAction: String, Word {
     case useCredential, performDefaultHandling, rejectProtectionSpace, cancel
-}
-
-extension DecisionKind {
-    /// Of this version.
-    public var actions: [DecisionAction] {
-        switch self {
-        case .challenge: [.useCredential, .performDefaultHandling, .rejectProtectionSpace, .cancel]
-        case .redirect, .response, .begin, .cache: []
-        }
-    }
+    case follow, followWith, refuse
+    case allow, becomeDownload
+    case `continue`, newRequest
 }
 
 /// What happens if nobody answers.
 public enum DecisionDefault: String, Word {
     /// The task waits for an answer until its time for the resource is over.
     case wait
+    case follow, allow, `continue`
+}
+
+extension DecisionKind {
+    public var `default`: DecisionDefault {
+        switch self {
+        case .challenge, .cache: .wait
+        case .redirect: .follow
+        case .response: .allow
+        case .begin: .continue
+        }
+    }
+}
+
+extension DecisionDefault {
+    /// How long an answer is waited for; nil without end.
+    public var patience: Seconds? {
+        switch self {
+        case .wait: nil
+        case .follow, .allow, .continue: Seconds(60)
+        }
+    }
 }
 
 /// How a server, or a proxy, wants to be given credentials (RFC 7617, RFC 7616).
@@ -103,6 +120,8 @@ public struct DecisionCredential: Hashable, Sendable, Codable {
 public struct Question: Hashable, Sendable, Codable {
     public var kind: DecisionKind
     public var `default`: DecisionDefault
+    /// When the default is taken, by the wall clock as it was when the question was asked.
+    public var deadline: Timestamp?
     public var protectionSpace: ProtectionSpace?
     /// Credentials for this space that were refused.
     public var previousFailureCount: Int?
@@ -110,48 +129,24 @@ public struct Question: Hashable, Sendable, Codable {
     public var proposedUser: String?
     /// Its head, masked as events are.
     public var response: ResponseInfo?
+    /// The request that is proposed, masked as events are.
+    public var request: TaskRequest?
 
-    public init(_ kind: DecisionKind, default: DecisionDefault) {
+    public init(_ kind: DecisionKind, default: DecisionDefault? = nil) {
         self.kind = kind
-        self.default = `default`
+        self.default = `default` ?? kind.default
     }
-}
 
-/// What a client decided. Holds secrets; never leaves the daemon.
-public struct DecisionAnswer: Hashable, Sendable, Codable {
-    public var action: DecisionAction
-    public var credential: DecisionCredential?
-
-    public init(_ action: DecisionAction, credential: DecisionCredential? = nil) {
-        self.action = action
-        self.credential = credential
-    }
-}
-
-/// What the questions of a task have settled so far. Holds secrets; never leaves the daemon.
-public struct SettledDecisions: Hashable, Sendable, Codable {
-    /// What was answered for one server or proxy.
-    public struct Space: Hashable, Sendable, Codable {
-        public var origin: String
-        public var isProxy: Bool
-        public var failures = 0
-        /// Refused ones are forgotten: none is sent again unasked.
-        public var username: String?
-        public var password: String?
-
-        public init(origin: String, isProxy: Bool) {
-            self.origin = origin
-            self.isProxy = isProxy
+    /// What may be answered.
+    public var actions: [DecisionAction] {
+        switch kind {
+        case .challenge: [.useCredential, .performDefaultHandling, .rejectProtectionSpace, .cancel]
+        case .redirect: [.follow, .followWith, .refuse]
+        case .response: [.allow, .cancel, .becomeDownload]
+        case .begin: [.continue, .newRequest, .cancel]
+        case .cache: []
         }
     }
-
-    /// Questions asked.
-    public var asked = 0
-    public var spaces: [Space] = []
-    /// The client wants to hear of no further challenge.
-    public var declinesChallenges = false
-
-    public init() {}
 }
 
 /// A stored question. Holds secrets; never leaves the daemon.

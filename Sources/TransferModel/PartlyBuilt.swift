@@ -17,5 +17,5 @@ extension SessionConfiguration.CodingKeys: PartlyBuilt {
 }
 
 extension DecisionKind: PartlyBuilt {
-    public var isBuilt: Bool { self == .challenge }
+    public var isBuilt: Bool { self != .cache }
 }

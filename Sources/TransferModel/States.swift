@@ -12,7 +12,7 @@ public enum TaskState: String, Word {
 
 /// What a running task is doing.
 public enum TaskPhase: String, Word {
-    case connecting, transferring, verifying, finishing
+    case connecting, deciding, transferring, verifying, finishing
 }
 
 /// Why a waiting task cannot run now.

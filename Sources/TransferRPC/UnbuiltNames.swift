@@ -80,6 +80,9 @@ public enum Feature: String, CaseIterable, Sendable {
         rateLimits, priorities, proxies, clientCertificates, netrc, relaxed, waitsForConnectivity,
         acceptsAnyStatus, resumableFailures, wholeHeads, taskSecrets, metrics, contentCodings
     case decisionsChallenge = "decisions.challenge"
+    case decisionsRedirect = "decisions.redirect"
+    case decisionsResponse = "decisions.response"
+    case decisionsBegin = "decisions.begin"
     case sessionsBackground = "sessions.background"
     case sessionsDefault = "sessions.default"
     case sessionsEphemeral = "sessions.ephemeral"

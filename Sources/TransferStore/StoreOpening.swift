@@ -30,6 +30,8 @@ enum StoreOpening {
             if isVolatile {
                 try writer.execute(
                     "UPDATE counter SET value = ? WHERE name = 'task'", TaskID.firstVolatile.rawValue - 1)
+                try writer.execute(
+                    "INSERT INTO sqlite_sequence (name, seq) VALUES ('decision', ?)", TaskID.firstVolatile.rawValue - 1)
             }
             return (Database(writer, path: nil), identifier)
         } catch let error as SQLiteError {

@@ -139,6 +139,27 @@ extension EndToEnd.Serving {
             #expect(try await answer(asked, "useCredential", password: "right", scene.probe) == answered)
         }
 
+        /// A credential for the session serves its other tasks, until it is refused.
+        @Test(.timeLimit(.minutes(1))) func aCredentialOfTheSessionServesItsTasks() async throws {
+            var scene = try await scene()
+            let first = try await scene.add(session: "s")
+            let credential: JSONValue = ["username": "anna", "password": "right", "persistence": "session"]
+            try await scene.answer(try await question(first, scene), "useCredential", ["credential": credential])
+            try await scene.probe.wait(for: first, "completed")
+            scene = try await scene.restarted()
+            let second = try await scene.add("/file", to: "second", session: "s")
+            try await scene.probe.wait(for: second, "completed")
+            #expect(try await told(second, scene).isEmpty)
+            // It is that of this session alone, and not sent again once it is refused.
+            let other = Base64Text.encode(Array("anna:other".utf8))
+            scene.origin.serve("/file", .basic(other, then: .good(.version(1, size: 5000))))
+            let third = try await scene.add("/file", to: "third", session: "s")
+            let asked = try await question(third, scene)
+            #expect(asked["previousFailureCount"] == 1 && asked["proposedUser"] == "anna", "\(asked)")
+            let fourth = try await scene.add("/file", to: "fourth", session: "s")
+            #expect(try await question(fourth, scene)["previousFailureCount"] == 0)
+        }
+
         @Test(.timeLimit(.minutes(1))) func cancelCancelsTheTask() async throws {
             let scene = try await scene()
             let id = try await scene.add(session: "s")

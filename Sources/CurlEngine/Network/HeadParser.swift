@@ -165,10 +165,15 @@ package struct HeadParser {
         return lengths.count == 1 && values("transfer-encoding").isEmpty ? Int64(lengths[0]) : nil
     }
 
-    /// Where the response says to go on, if it is a redirect that is followed.
-    var redirectTarget: String? {
-        guard let status, [301, 302, 303, 307, 308].contains(status) else { return nil }
-        return values("location").first
+    /// Where the response says to go on, if it is a redirect that is followed, or that a client is asked about: then any
+    /// that names a place but 300 and 304.
+    func redirectTarget(_ rule: RedirectRule = .follow) -> String? {
+        guard let status else { return nil }
+        switch rule {
+        case .follow where [301, 302, 303, 307, 308].contains(status): return values("location").first
+        case .ask where (301..<400).contains(status) && status != 304: return values("location").first
+        case .follow, .ask, .refuse, .answered: return nil
+        }
     }
 
     /// Whether credentials are asked for.

@@ -23,11 +23,12 @@ extension Reactor {
         release(transfer, .writer)
     }
 
-    func restartIsDurable(_ transfer: Transfer) {
-        guard transfers.contains(transfer) else { return }
-        transfer.beginAfterRestart(self)
-        if let ending = transfer.ending { return conclude(transfer, ending) }
-        release(transfer, .restart)
+    func goOn(_ transfer: Transfer, after hold: Transfer.Hold) {
+        guard transfers.contains(transfer), transfer.holds.contains(hold) else { return }
+        transfer.holds.subtract(hold)
+        transfer.begin(after: hold, self)
+        if let ending = transfer.ending, !transfer.holds.contains(.restart) { return conclude(transfer, ending) }
+        release(transfer, hold)
     }
 
     func buffersFreed() {

@@ -15,7 +15,8 @@ final class Reactor: @unchecked Sendable {
         case abort(Transfer)
         /// The transfer's sink takes bytes again, or failed.
         case sinkChanged(Transfer)
-        case restartIsDurable(Transfer)
+        /// The answer's body was held for this, and is no more.
+        case mayGoOn(Transfer, Transfer.Hold)
         /// The next piece of the source is there, or its end is needed no more.
         case sendingChanged(Transfer)
         case buffersFreed
@@ -126,7 +127,7 @@ final class Reactor: @unchecked Sendable {
         switch command {
         case .start(let transfer): transfer.refuse(.aborted)
         case .stop(let done): done()
-        case .abort, .sinkChanged, .restartIsDurable, .sendingChanged, .buffersFreed, .globalRate, .sessionRate,
+        case .abort, .sinkChanged, .mayGoOn, .sendingChanged, .buffersFreed, .globalRate, .sessionRate,
             .taskRate, .ping:
             break
         }
@@ -161,7 +162,7 @@ final class Reactor: @unchecked Sendable {
         case .start(let transfer): begin(transfer)
         case .abort(let transfer): abort(transfer)
         case .sinkChanged(let transfer): sinkChanged(transfer)
-        case .restartIsDurable(let transfer): restartIsDurable(transfer)
+        case .mayGoOn(let transfer, let hold): goOn(transfer, after: hold)
         case .sendingChanged(let transfer): release(transfer, .sending)
         case .buffersFreed: buffersFreed()
         case .globalRate(let rate, let direction):
@@ -256,7 +257,7 @@ final class Reactor: @unchecked Sendable {
     }
 
     /// Puts the transfer's current request on the network.
-    private func send(_ transfer: Transfer) {
+    func send(_ transfer: Transfer) {
         transfer.expectsContinue = asksFirst(transfer)
         let (handle, code) = handles.take(for: transfer, userAgent: userAgent)
         guard let easy = handle else {
@@ -330,8 +331,8 @@ final class Reactor: @unchecked Sendable {
         if let ending = transfer.ending { return conclude(transfer, ending) }
         if transfer.metWhatWasLeft(code), transfer.request.isIdempotent { return sendAgain(transfer, afresh: true) }
         if code != CURLE_OK { return conclude(transfer, failure(code, transfer)) }
-        if transfer.holds.contains(.restart) {
-            // An empty body: the file is emptied when its old checkpoint is gone.
+        if !transfer.holds.isDisjoint(with: [.restart, .answer]) {
+            // An empty body: the answer is taken, or the file emptied, when it may.
             transfer.ending = .finished
             takeHandle(transfer)
             return
@@ -359,23 +360,6 @@ final class Reactor: @unchecked Sendable {
     private func sendAgain(_ transfer: Transfer, afresh: Bool = false) {
         transfer.isAfresh = afresh
         takeHandle(transfer)
-        transfer.prepareNextRequest()
-        send(transfer)
-    }
-
-    /// Goes on to where a redirect points.
-    func follow(_ transfer: Transfer) {
-        guard let status = transfer.parser.status, let location = transfer.parser.redirectTarget else {
-            return conclude(transfer, failure(CURLE_WEIRD_SERVER_REPLY, transfer))
-        }
-        takeHandle(transfer)
-        transfer.reportMetrics()
-        do {
-            try transfer.request.follow(status: status, location: location)
-        } catch {
-            return conclude(transfer, .refusedRedirect(error))
-        }
-        transfer.context.observer.transferRedirected(to: transfer.request.url.text, status: status)
         transfer.prepareNextRequest()
         send(transfer)
     }

@@ -48,11 +48,15 @@ extension Transfer {
 
     private func headEnded(_ reactor: Reactor) -> Bool {
         guard answered(reactor) else { return false }
-        if parser.redirectTarget != nil, request.url.isHTTP, !exchange.finalStatuses.contains(parser.status ?? 0) {
-            return beginDiscarding(reactor)
-        }
+        if redirectTarget != nil { return beginDiscarding(reactor) }
         if !mayBeAnswered { judge(reactor) }
         return ending == nil
+    }
+
+    /// Where a redirect leads that is followed or asked about.
+    var redirectTarget: String? {
+        guard request.url.isHTTP, !exchange.finalStatuses.contains(parser.status ?? 0) else { return nil }
+        return parser.redirectTarget(exchange.redirects)
     }
 
     /// libcurl may yet answer a challenge: such a head is final only when a body or the end comes.
@@ -78,7 +82,12 @@ extension Transfer {
             use = .count
             ending = .stopped(reason)
         case .accept(let acceptance):
-            accept(acceptance, of: head, reactor)
+            // What continues an answer was asked about with its beginning.
+            guard let hold = exchange.hold, acceptance.offset == .zero, hold.applies(to: head) else {
+                return accept(acceptance, of: head, reactor)
+            }
+            holds.insert(.answer)
+            context.observer.transferHeld(head) { [weak reactor] in reactor?.post(.mayGoOn(self, .answer)) }
         }
     }
 
@@ -108,7 +117,7 @@ extension Transfer {
             holds.insert(.restart)
             let checkpoint = PartSink.checkpoint(part, acceptance, offset: nextOffset)
             context.observer.transferRestarting(checkpoint) { [weak reactor] in
-                reactor?.post(.restartIsDurable(self))
+                reactor?.post(.mayGoOn(self, .restart))
             }
         } else if !part.isOpen, acceptance.offset == .zero, (acceptance.total ?? .zero) <= Self.gatheredLength {
             use = .gather
@@ -137,13 +146,17 @@ extension Transfer {
         segment.accepted(head, acceptance)
     }
 
-    /// The stored checkpoint was replaced: the file may be emptied.
-    func beginAfterRestart(_ reactor: Reactor) {
-        guard let part, let acceptance, case .undecided = use else { return }
-        beginBody(part, acceptance, reactor)
+    /// The client wants the answer, or the stored checkpoint was replaced and the file may be emptied.
+    func begin(after hold: Hold, _ reactor: Reactor) {
+        guard case .undecided = use else { return }
+        if hold == .answer {
+            if case .accept(let acceptance) = verdict, let head { accept(acceptance, of: head, reactor) }
+        } else if let part, let acceptance {
+            beginBody(part, acceptance, reactor)
+        }
     }
 
-    private func makeHead() -> ResponseHead {
+    func makeHead() -> ResponseHead {
         if parser.isComplete {
             return ResponseHead(
                 url: request.url.text, status: parser.status, httpVersion: parser.httpVersion, reason: parser.reason,
@@ -182,7 +195,7 @@ extension Transfer {
             guard reactor.mayRead(self, count) else { return pause(.rate) }
             return pass(UnsafeRawBufferPointer(start: bytes, count: count), to: receiver)
         case .undecided:
-            return pause(.restart)
+            return pause(holds.contains(.answer) ? .answer : .restart)
         case .store, .gather:
             return store(bytes, count, reactor)
         }

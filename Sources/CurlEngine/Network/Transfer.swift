@@ -20,9 +20,11 @@ final class Transfer: @unchecked Sendable {
         /// The next piece of the source is not there yet.
         static let source = Hold(rawValue: 8)
         static let sendRate = Hold(rawValue: 16)
+        /// A client decides whether the answer is wanted.
+        static let answer = Hold(rawValue: 32)
 
         /// What keeps the answer's body, and what keeps the request's.
-        static let receiving: Hold = [.writer, .rate, .restart]
+        static let receiving: Hold = [.writer, .rate, .restart, .answer]
         static let sending: Hold = [.source, .sendRate]
     }
 

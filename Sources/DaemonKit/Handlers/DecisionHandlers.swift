@@ -14,12 +14,23 @@ struct DecisionHandlers {
                     .badField, "tasks: at most \(ListTasks.largestSelection) in one call.",
                     details: ["field": "tasks"])
             }
-            let (decisions, isCut) = try await services.durable.decisions.list(
+            let (durable, isCut) = try await services.durable.decisions.list(
                 owner: owner, session: parameters.session, tasks: parameters.tasks)
-            return ListDecisions.Result(decisions: decisions, truncated: isCut ? true : nil)
+            let (volatile, alsoCut) = try await services.volatile.decisions(
+                parameters.session, parameters.tasks, context)
+            let all = durable + volatile
+            let isTruncated = isCut || alsoCut || all.count > Bounds.listedDecisions
+            return ListDecisions.Result(
+                decisions: Array(all.prefix(Bounds.listedDecisions)), truncated: isTruncated ? true : nil)
         }
         table.add(AnswerDecision.self) { parameters, context in
-            try await services.durable.decisions.answer(parameters, by: context.peer)
+            guard parameters.id.isVolatile else {
+                return try await services.durable.decisions.answer(parameters, by: context.peer)
+            }
+            guard try await services.volatile.owns(parameters.id, context) else {
+                throw TransferError.gone(parameters.id)
+            }
+            return try await services.volatile.services.decisions.answer(parameters, by: context.peer)
         }
     }
 }

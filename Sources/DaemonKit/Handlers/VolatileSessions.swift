@@ -1,6 +1,7 @@
 import Logging
 import Threading
 import TransferModel
+import TransferRPC
 import TransferStore
 
 /// Which connection each volatile session is bound to.
@@ -88,6 +89,24 @@ package final class VolatileSessions: Sendable {
         return Set(heads.filter { bindings.connection(of: $0.session) == connection }.map(\.id))
     }
 
+    /// Open questions of the connection's volatile tasks.
+    func decisions(
+        _ session: String?, _ tasks: [TaskID]?, _ context: RequestContext
+    ) async throws -> (decisions: [DecisionView], isCut: Bool) {
+        let (found, isCut) = try await services.decisions.list(owner: context.peer.uid, session: session, tasks: tasks)
+        let own = found.filter { decision in
+            let key = SessionKey(owner: decision.owner, identifier: decision.session)
+            return bindings.connection(of: key) == context.connection.id
+        }
+        return (own, isCut)
+    }
+
+    /// Whether a volatile task that asks is the connection's.
+    func owns(_ decision: DecisionID, _ context: RequestContext) async throws -> Bool {
+        let record = try await services.store.read { try $0.decision(decision) }
+        return record.map { bindings.connection(of: $0.session) == context.connection.id } ?? false
+    }
+
     /// Opens the session, or attaches to it, and binds it to the connection.
     /// - Throws: `session.in_use`, `limit.reached`, `request.bad_field`; as `SessionServing.open`.
     func open(
@@ -126,11 +145,6 @@ package final class VolatileSessions: Sendable {
             throw TransferError(
                 .badField, "owner: a volatile session is of the user whose connection opens it.",
                 details: ["field": "owner"])
-        }
-        guard configuration?.asks ?? [] == [] else {
-            throw TransferError(
-                .unsupported, "configuration.asks: only background sessions ask.",
-                details: ["field": "configuration.asks"])
         }
         let durable: [(name: String, isGiven: Bool)] = [
             ("subscriber", configuration?.subscriber != nil), ("launch", configuration?.launch != nil),

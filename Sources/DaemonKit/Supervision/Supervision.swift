@@ -80,7 +80,8 @@ package struct Supervision: Sendable {
             patience: patience, engine: engine, files: files, transitions: transitions,
             completions: Completions(patience: patience, transitions: transitions),
             checkpoints: CheckpointKeeper(store: store, logger: logger), time: time,
-            minimumFreeSpace: minimumFreeSpace, hosts: slots.hosts, moves: moves, streams: streams
+            minimumFreeSpace: minimumFreeSpace, hosts: slots.hosts, moves: moves, streams: streams,
+            asked: launches.look
         ) { run in if runs.freeSlot(of: run) { signal.slotsFreed() } }
         let runner = AttemptRunner(
             tools: tools, runs: runs, policies: policies, conditions: conditions, disks: disks, gates: gates,
@@ -89,7 +90,7 @@ package struct Supervision: Sendable {
         dispatcher = Dispatcher(
             store: store, runs: runs, slots: slots, transitions: transitions, time: time,
             settings: { configuration().settings }, logger: logger,
-            closedUntil: windows.closedUntil, begin: runner.begin)
+            closedUntil: windows.closedUntil, asked: { launches.look(at: $0.session) }, begin: runner.begin)
 
         let tasks = TaskController(
             store: store, files: files, runs: runs, stops: stops, transitions: transitions, leftParts: leftParts,
@@ -109,8 +110,8 @@ package struct Supervision: Sendable {
             store: store, files: files, runs: runs, stops: stops, transitions: transitions, tasks: tasks,
             schedules: schedules, rates: rates, launches: launches, time: time, signal: signal, logger: logger)
         decisions = DecisionService(
-            store: store, stops: stops, transitions: transitions, leftParts: leftParts, followUp: followUp,
-            signal: signal, logger: logger)
+            store: store, runs: runs, stops: stops, transitions: transitions, files: files, leftParts: leftParts,
+            followUp: followUp, configuration: configuration, signal: signal, logger: logger)
         (controller, self.reader, sessions) = (tasks, reader, sessionController)
 
         clock = ClockKeeper(store: store, schedules: schedules, time: time, logger: logger)
@@ -125,7 +126,8 @@ package struct Supervision: Sendable {
             logger: logger
         ) { signal.timesChanged() }
         alarms = Alarms(
-            store: store, clock: clock, deadlines: deadlines, waiting: waiting, schedules: schedules,
+            store: store, clock: clock, deadlines: deadlines, waiting: waiting,
+            held: HeldAnswers(store: store, runs: runs, transitions: transitions), schedules: schedules,
             endings: endings, disks: disks, leftParts: leftParts, house: house, dispatcher: dispatcher,
             diskPollInterval: { configuration().global.diskPollInterval }, time: time, signal: signal,
             logger: logger)
@@ -165,7 +167,8 @@ package struct Supervision: Sendable {
             try await store.write { transaction in
                 for id in chunk {
                     guard let record = try transitions.readable(id, in: transaction) else { continue }
-                    _ = try transitions.apply(.daemonRestarted, to: record, in: transaction)
+                    let waits = try transitions.wait(inPlaceOf: .daemonRestarted, of: id, in: transaction)
+                    _ = try transitions.apply(waits ?? .daemonRestarted, to: record, in: transaction)
                 }
             }
         }

@@ -20,12 +20,30 @@ extension SettledDecisions {
         if spaces.count > Bounds.decisionSpaces { spaces.removeFirst() }
         guard place.failures < Bounds.credentialFailures else { return nil }
         asked += 1
-        var question = Question(.challenge, default: .wait)
+        proposed = nil
+        var question = Question(.challenge)
         question.protectionSpace = space
         question.previousFailureCount = place.failures
         question.proposedUser = refused
         question.response = response
         return question
+    }
+
+    /// What is known for all tasks of the session goes before nothing, and after what the task itself was told.
+    package mutating func adopt(_ known: [Space]) {
+        for credential in known {
+            guard let place = spaces.firstIndex(where: { $0.isOf(credential) }) else {
+                spaces.append(credential)
+                continue
+            }
+            guard spaces[place].username == nil else { continue }
+            (spaces[place].username, spaces[place].password) = (credential.username, credential.password)
+        }
+    }
+
+    /// What a task has, or had before the last question, for this server or proxy.
+    package func credential(for space: ProtectionSpace) -> Space? {
+        spaces.first { $0.origin == space.origin && $0.isProxy == space.isProxy && $0.username != nil }
     }
 
     /// A client's answer to a challenge.
@@ -47,10 +65,39 @@ extension SettledDecisions {
     }
 }
 
+extension SettledDecisions.Space {
+    fileprivate func isOf(_ other: Self) -> Bool { origin == other.origin && isProxy == other.isProxy }
+}
+
 extension EffectivePolicy {
+    private mutating func apply(requestOf settled: SettledDecisions) {
+        if let status = settled.refusedStatus {
+            redirects = settled.isAnswered == true ? .answered(status: status) : .refuse
+        } else {
+            redirects = asks.contains(.redirect) ? .ask : .follow
+        }
+        guard let standing = settled.standing else { return }
+        request = standing
+        network.redirectLimit -= standing.redirects
+        // Its own fields are those of the session and the task that may go there.
+        if standing.redirects > 0 { sessionHeaders = [] }
+        guard standing.isForeign else { return }
+        sessionHeaders.removeAll { !RequestHeaders.crossesOrigins($0.name) }
+        network.username = nil
+        network.password = nil
+        network.bearer = nil
+        network.netrcPath = nil
+        network.clientCertificate = nil
+    }
+
+    /// The URL that is asked first.
+    package func url(of spec: TaskSpec) -> String { request?.request.url ?? spec.url ?? "" }
+
     /// With the credentials that clients have given in answers.
     package mutating func apply(_ settled: SettledDecisions) {
         if settled.declinesChallenges { asks.remove(.challenge) }
+        if settled.asked >= Bounds.decisions { asks = [] }
+        apply(requestOf: settled)
         let known = settled.spaces.filter { $0.username != nil }
         let servers = known.filter { !$0.isProxy }.map {
             NetworkOptions.OriginCredential(origin: $0.origin, username: $0.username ?? "", password: $0.password ?? "")

@@ -27,7 +27,8 @@ package enum TaskEvent: Sendable {
     /// The task cannot run now, through no fault of an attempt.
     case blocked(WaitReason, TransferError?, nextAttemptAt: Timestamp?)
     /// A client is to decide. The question is stored, and told with its id in `payload`, in the same transaction.
-    case asked(WaitReason, TransferError?, payload: JSONMembers)
+    /// `until`: when the default is taken.
+    case asked(WaitReason, TransferError?, until: Timestamp?, payload: JSONMembers)
     /// `deadlineAt` has passed.
     case deadlinePassed
     /// The budget of `timeoutIntervalForResource` is used up.

@@ -70,9 +70,9 @@ package struct TaskMachine: Sendable {
         case .blocked(let reason, let error, let next):
             try require([.queued, .running], event)
             return wait(for: reason, error, until: next)
-        case .asked(let reason, let error, let payload):
-            try require([.running], event)
-            return wait(for: reason, error, until: nil) + [.publish(.taskDecision, payload)]
+        case .asked(let reason, let error, let deadline, let payload):
+            try require([.queued, .running], event)
+            return wait(for: reason, error, until: deadline) + [.publish(.taskDecision, payload)]
         case .deadlinePassed:
             try require([.queued, .running, .waiting, .paused], event)
             return deadlinePassed(

@@ -17,6 +17,9 @@ package struct EffectivePolicy: Sendable {
     package var acceptsAnyStatus: Bool
     /// Decisions that are put to clients.
     package var asks: Set<DecisionKind>
+    package var redirects = RedirectRule.follow
+    /// What stands in place of the task's own request.
+    package var request: StandingRequest?
 
     package static let defaultRequestTimeout: Seconds = 60
     package static let defaultResourceTimeout = Seconds(7 * 86_400)
@@ -35,6 +38,7 @@ package struct EffectivePolicy: Sendable {
         sessionHeaders = session.httpAdditionalHeaders ?? []
         acceptsAnyStatus = spec.acceptsAnyStatus ?? session.acceptsAnyStatus ?? false
         asks = Set(session.asks ?? [])
+        if asks.contains(.redirect) { redirects = .ask }
         connections = (spec.connections ?? session.connectionsPerDownload).map { .fixed($0) } ?? .automatic
     }
 

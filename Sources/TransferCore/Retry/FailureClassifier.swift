@@ -22,6 +22,11 @@ package enum FailureClassifier {
 
     private static func classify(_ outcome: ExchangeOutcome, server url: String) -> AttemptFailure {
         switch outcome.end {
+        case .stopped(.redirect(let target)):
+            let error = httpStatus(outcome.head?.status ?? 0, reason: outcome.head?.reason, host: host(of: url))
+            var failure = AttemptFailure(error: error, disposition: .permanent)
+            failure.redirect = target
+            return failure
         case .stopped(let reason): return stopped(reason)
         case .transport(let code, let message):
             if let status = outcome.proxyStatus, status >= 400 { return proxyRefused(status, outcome.proxy) }
@@ -104,7 +109,7 @@ package enum FailureClassifier {
             return AttemptFailure(
                 error: error, disposition: error.retryable ? .transient(after: retryAfter) : .permanent)
         case .restart(let error): return AttemptFailure(error: error, disposition: .transient(after: nil))
-        case .bareRange, .complete:
+        case .bareRange, .complete, .redirect:
             return transient(.httpProtocol, "The server's answers contradict each other.")
         }
     }

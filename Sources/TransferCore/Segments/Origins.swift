@@ -117,6 +117,7 @@ extension StrategyRequest {
         guard let name = place.name else { return self }
         var request = self
         request.origin = name
+        request.redirects = .follow
         request.spec.url = place.url
         let own = spec.url.flatMap { try? URLRules.parse($0) }
         guard (try? URLRules.parse(place.url))?.hostKey != own?.hostKey else { return request }

@@ -241,7 +241,7 @@ package struct SegmentedDownload: Sendable {
             givesParts = false
             plan?.stopOpening()
         case .local, .aborted: closing = .failure(failure(outcome, of: origin))
-        case .finished, .stopped(.failure), .transport, .stalled, .refusedRedirect:
+        case .finished, .stopped(.failure), .stopped(.redirect), .transport, .stalled, .refusedRedirect:
             return failed(origin, failure(outcome, of: origin), at: now)
         }
         return nil

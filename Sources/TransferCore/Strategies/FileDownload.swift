@@ -27,7 +27,8 @@ package struct FileDownload: TransferStrategy {
         case .stopped(.restart(let error)): return restart(error)
         case .overrun:
             return restart(TransferError(.integrityLength, "The file grew while it was copied; it restarts from 0."))
-        case .stopped(.failure), .stopped(.bareRange), .transport, .local, .aborted, .stalled, .refusedRedirect:
+        case .stopped(.failure), .stopped(.bareRange), .stopped(.redirect), .transport, .local, .aborted, .stalled,
+            .refusedRedirect:
             return failed(outcome)
         }
     }

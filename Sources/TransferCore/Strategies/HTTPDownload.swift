@@ -20,6 +20,8 @@ package struct HTTPDownload: TransferStrategy {
     private let trustedDigest: Bool
     private let acceptsAnyStatus: Bool
     private let asksChallenges: Bool
+    private let redirects: RedirectRule
+    private let hold: ResponseHold?
     /// Bytes held when the attempt began.
     private let startOffset: ByteCount
 
@@ -60,6 +62,8 @@ package struct HTTPDownload: TransferStrategy {
         trustedDigest = request.trustedDigest
         acceptsAnyStatus = request.acceptsAnyStatus
         asksChallenges = request.asksChallenges
+        redirects = request.redirects
+        hold = request.hold
         startOffset = request.checkpoint?.offset ?? 0
         held = request.checkpoint.flatMap { $0.offset > 0 ? HeldBytes($0, trustedDigest: request.trustedDigest) : nil }
         judge = HTTPJudge(held: nil, mayTryBareRange: false, now: request.now)
@@ -84,7 +88,8 @@ package struct HTTPDownload: TransferStrategy {
             return restart(
                 TransferError(.integrityLength, "The server sent more bytes than it announced; they were dropped."),
                 outcome)
-        case .stopped(.failure), .transport, .local, .aborted, .stalled, .refusedRedirect: return failed(outcome)
+        case .stopped(.failure), .stopped(.redirect), .transport, .local, .aborted, .stalled, .refusedRedirect:
+            return failed(outcome)
         }
     }
 
@@ -116,8 +121,10 @@ package struct HTTPDownload: TransferStrategy {
     /// Ranges are defined for GET only (RFC 9110 section 14.2).
     var isSafe: Bool { method == "GET" }
 
-    /// One that takes any answer takes the first: parts would be answers too.
-    package var parting: HTTPDownload? { isSafe && payload == .none && !acceptsAnyStatus ? self : nil }
+    /// One that takes any answer takes the first: parts would be answers too, and be asked about.
+    package var parting: HTTPDownload? {
+        isSafe && payload == .none && !acceptsAnyStatus && redirects == .follow && hold == nil ? self : nil
+    }
 
     /// - Parameter conditional: use If-Range where a validator allows it.
     private mutating func exchange(conditional: Bool) -> Exchange {
@@ -133,6 +140,8 @@ package struct HTTPDownload: TransferStrategy {
         exchange.headers = baseHeaders
         exchange.ownHeaders = RequestHeaders.own(beside: baseHeaders, range: range)
         exchange.startOffset = range?.offset ?? 0
+        exchange.redirects = redirects
+        exchange.hold = hold
         return exchange.answered(by: origin, size: size)
     }
 

@@ -26,6 +26,8 @@ package struct StrategyRequest: Sendable {
     package var asksChallenges = false
     /// Data tasks: what the client has of a body that goes to it as it comes; nil if the body is kept.
     package var streamed: StreamedBody?
+    package var redirects = RedirectRule.follow
+    package var hold: ResponseHold?
     /// The mirror that is asked, as a checkpoint names it; nil = the task's own URL.
     package var origin: String?
 
@@ -151,6 +153,7 @@ package enum StrategyRegistry {
     private static func download(
         _ request: StrategyRequest, _ url: ParsedURL
     ) throws(TransferError) -> any TransferStrategy<Arrival> {
+        if case .answered(let status) = request.redirects { throw AnsweredRequest.failure(status).error }
         switch url.scheme {
         case .http, .https: return try HTTPDownload(request, url)
         case .ftp, .ftps, .sftp: return ProbedDownload(request, url)
@@ -166,6 +169,9 @@ extension StrategyRegistry {
     ) throws(TransferError) -> any TransferStrategy<UploadResult> {
         switch url.scheme {
         case .http, .https:
+            if case .answered(let status) = request.redirects {
+                return AnsweredRequest(status: status, acceptsAnyStatus: request.acceptsAnyStatus)
+            }
             guard request.spec.kind == .upload else { return try DataRequest(request, url) }
             let strategy = try httpUpload(request, url)
             return request.acceptsAnyStatus

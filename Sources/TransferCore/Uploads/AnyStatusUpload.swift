@@ -26,6 +26,7 @@ struct AnyStatusUpload: TransferStrategy {
         defer { method = step.exchange?.method }
         guard case .failed(let failure) = step, let outcome, Self.isOfStatus(failure, outcome), method != Self.inquiry
         else { return step }
+        if failure.redirect != nil { return step }
         if asksChallenges, let head = outcome.head, ProtectionSpace.isAskedFor(head) { return step }
         return .finished(outcome.uploadResult(total: min(size, held + outcome.sent)))
     }

@@ -33,6 +33,8 @@ package struct DataRequest: TransferStrategy {
         try RequestHeaders.validate(headers)
         var exchange = Exchange(url: url.requestURL, judge: CaptureJudge())
         exchange.kind = .request
+        exchange.redirects = request.redirects
+        exchange.hold = request.hold
         exchange.method = method
         exchange.headers = headers.filter { $0.name.lowercased() != "expect" }
         // Who asks for codings wants the body in them.
@@ -66,6 +68,9 @@ package struct DataRequest: TransferStrategy {
 
     package mutating func next(after outcome: ExchangeOutcome?) -> Step<UploadResult> {
         guard let outcome else { return first() }
+        if case .stopped(.redirect) = outcome.end {
+            return .failed(concluded(FailureClassifier.classify(outcome, url: url.requestURL), outcome))
+        }
         if let streamed { return next(after: outcome, of: streamed) }
         guard let head = outcome.head, let status = head.status, case .head = UploadAnswer(outcome, ofWhole: false)
         else {
@@ -163,7 +168,8 @@ extension DataRequest {
                 body.lost(
                     to: FailureClassifier.permanent(error.code, error.message),
                     because: "what came before is of another version, or nothing proves that it is of the same"))
-        case .finished, .stopped(.failure), .transport, .local, .aborted, .stalled, .overrun, .refusedRedirect:
+        case .finished, .stopped(.failure), .stopped(.redirect), .transport, .local, .aborted, .stalled, .overrun,
+            .refusedRedirect:
             let failure = FailureClassifier.classify(outcome, url: url.requestURL)
             guard body.offset > 0, outcome.end != .aborted, failure.disposition != .permanent else {
                 return .failed(concluded(failure, outcome))

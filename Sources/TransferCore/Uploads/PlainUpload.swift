@@ -19,6 +19,9 @@ package struct PlainUpload: TransferStrategy {
 
     package mutating func next(after outcome: ExchangeOutcome?) -> Step<UploadResult> {
         guard let outcome else { return first() }
+        if case .stopped(.redirect) = outcome.end {
+            return .failed(concluded(outcome.failure(request.url.requestURL), outcome))
+        }
         guard case .head(let head, let status) = UploadAnswer(outcome) else {
             return .failed(concluded(outcome.failure(request.url.requestURL), outcome))
         }
@@ -57,6 +60,7 @@ package struct PlainUpload: TransferStrategy {
                 method, request.url.requestURL, contentType: request.contentType, payload: whole)
         }
         exchange.digests = digests
+        exchange.redirects = request.redirects
         return exchange
     }
 

@@ -8,6 +8,7 @@ struct UploadRequest: Sendable {
     let stored: UploadProgress?
     let now: Timestamp
     let nonce: String
+    let redirects: RedirectRule
     /// The caller wrote `Expect: 100-continue`.
     private let wantsContinue: Bool
     private let headers: [HeaderField]
@@ -34,6 +35,7 @@ struct UploadRequest: Sendable {
         self.source = source
         stored = request.upload
         now = request.now
+        redirects = request.redirects
         nonce = request.nonce ?? StrategyRequest.randomNonce()
         let merged = RequestHeaders.merge(session: request.sessionHeaders, task: request.spec.headers ?? [])
         try RequestHeaders.validate(merged)

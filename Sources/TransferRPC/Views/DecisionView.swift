@@ -22,7 +22,7 @@ public struct DecisionView: Hashable, Sendable {
 extension DecisionView: WireObject {
     public enum CodingKeys: String, CodingKey, CaseIterable {
         case decision, task, session, owner, time
-        case kind, `default`, protectionSpace, previousFailureCount, proposedUser, response
+        case kind, `default`, deadline, protectionSpace, previousFailureCount, proposedUser, response, request
     }
 
     public init(from decoder: any Decoder) throws {
@@ -44,10 +44,12 @@ extension DecisionView: WireObject {
         try fields.encode(time, forKey: .time)
         try fields.encode(question.kind, forKey: .kind)
         try fields.encode(question.default, forKey: .default)
+        try fields.encodeIfPresent(question.deadline, forKey: .deadline)
         try fields.encodeIfPresent(question.protectionSpace, forKey: .protectionSpace)
         try fields.encodeIfPresent(question.previousFailureCount, forKey: .previousFailureCount)
         try fields.encodeIfPresent(question.proposedUser, forKey: .proposedUser)
         try fields.encodeIfPresent(question.response, forKey: .response)
+        try fields.encodeIfPresent(question.request, forKey: .request)
     }
 
     public static let wireName = "Decision"
@@ -62,8 +64,11 @@ extension DecisionView: WireObject {
         case .default:
             .required(
                 .oneOf(DecisionDefault.self),
-                "What happens if nobody answers: the task waits until its `timeoutIntervalForResource` is over (`wait`)."
+                "What happens if nobody answers: the task waits until its `timeoutIntervalForResource` is over (`wait`), or the action of this name is taken at `deadline`."
             )
+        case .deadline:
+            .optional(
+                .time, "When the default is taken: 60 s after the question, on the boot clock. Absent with `wait`.")
         case .protectionSpace: .optional(.object(ProtectionSpace.self), "`challenge`: whom credentials are for.")
         case .previousFailureCount:
             .optional(
@@ -72,7 +77,34 @@ extension DecisionView: WireObject {
             )
         case .proposedUser: .optional(.string, "`challenge`: the user name that was refused last.")
         case .response:
-            .optional(.object(ResponseInfo.self), "`challenge`: the head of the 401 or 407, masked as in events.")
+            .optional(
+                .object(ResponseInfo.self),
+                "`challenge`, `redirect`, `response`: the head of the answer that the question is about, masked as in events."
+            )
+        case .request:
+            .optional(
+                .object(TaskRequest.self),
+                "`redirect`: the request that would follow. `begin`: the task's own. Masked as in events; what an answer does not name stays as it is, unmasked."
+            )
+        }
+    }
+}
+
+extension TaskRequest: WireObject {
+    public static let wireName = "Request"
+    public static func field(_ key: CodingKeys) -> Field {
+        switch key {
+        case .url: .optional(.string, "Its URL, http or https. In answers: default the proposed one.")
+        case .method: .optional(.string, "Its method. In answers: default the proposed one.")
+        case .headers:
+            .optional(
+                .list(.list(.string)),
+                "Its header fields as [name, value]. In answers they replace the proposed ones; if `url` leads to another server, only harmless ones are proposed there."
+            )
+        case .body:
+            .optional(
+                .object(RequestBody.self),
+                "Only in answers, `text` or `base64`: default the proposed body, and none with `method` GET or HEAD.")
         }
     }
 }
@@ -103,7 +135,8 @@ extension DecisionCredential: WireObject {
         case .persistence:
             .optional(
                 .oneOf(CredentialPersistence.self),
-                "How long it is kept. Built: `none` (default), for this task and this scheme, host and port alone.")
+                "How long it is kept, for this scheme, host and port: for this task (`none`, default), or for all tasks of the session until it ends or the credential is refused (`session`). `permanent` is not built."
+            )
         }
     }
 }

@@ -12,7 +12,7 @@ extension StoreTransaction {
         try execute(
             """
             UPDATE task SET next_attempt_at = max(?, next_attempt_at - ?) \
-            WHERE state = 'waiting' AND next_attempt_at > ? AND reason IN ('retry', 'network', 'disk')
+            WHERE state = 'waiting' AND next_attempt_at > ? AND reason IN ('retry', 'network', 'disk', 'decision')
             """, now.rawValue, step, now.rawValue)
         let waiting = connection.changes
         // An estimate: whether the time for the resource has passed is decided on the boot clock.

@@ -25,6 +25,38 @@ extension StoreTransaction {
         try execute("UPDATE decision SET state = 'closed' WHERE task = ? AND state = 'open'", task.rawValue)
     }
 
+    /// Nobody has answered in time.
+    package func closeDecision(of task: TaskID, settled: SettledDecisions) throws {
+        try execute("UPDATE decision SET settled = ? WHERE task = ?", try JSONColumn.encode(settled), task.rawValue)
+        try closeDecision(of: task)
+    }
+
+    /// Keeps what an answer gave for one server or proxy for all tasks of the session.
+    package func keep(_ space: SettledDecisions.Space, for session: SessionKey) throws {
+        guard let row = try sessionRow(session), let username = space.username else { return }
+        try execute(
+            """
+            INSERT OR REPLACE INTO session_credential (session, origin, is_proxy, username, password) \
+            VALUES (?, ?, ?, ?, ?)
+            """, row, space.origin, space.isProxy ? 1 : 0, username, space.password ?? "")
+    }
+
+    /// The server or proxy has refused it: it is not sent again unasked.
+    package func forgetCredential(_ space: SettledDecisions.Space, of session: SessionKey) throws {
+        guard let row = try sessionRow(session), let username = space.username else { return }
+        try execute(
+            """
+            DELETE FROM session_credential WHERE session = ? AND origin = ? AND is_proxy = ? \
+            AND username = ? AND password = ?
+            """, row, space.origin, space.isProxy ? 1 : 0, username, space.password ?? "")
+    }
+
+    /// The session is over.
+    package func forgetCredentials(of session: SessionKey) throws {
+        guard let row = try sessionRow(session) else { return }
+        try execute("DELETE FROM session_credential WHERE session = ?", row)
+    }
+
     /// The task begins anew, or asks for something else: nothing is settled.
     package func forgetDecisions(of task: TaskID) throws {
         try execute("DELETE FROM decision WHERE task = ?", task.rawValue)

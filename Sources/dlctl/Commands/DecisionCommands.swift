@@ -6,11 +6,11 @@ struct DecisionsCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
         commandName: "decisions", abstract: "List what tasks ask, and how to answer.",
         discussion: """
-            Tasks of a session with 'asks' put questions to their owner, such as a server's demand for a user name, and \
-            wait for the answer.
+            Tasks of a session with 'asks' put questions to their owner, such as a server's demand for a user name or a \
+            redirect, and wait for the answer.
 
             EXAMPLES:
-              dlctl session open work asks=challenge
+              dlctl session open work asks=challenge,redirect
               dlctl add -s work URL
               dlctl decisions
               dlctl answer 3 useCredential --user anna
@@ -32,7 +32,7 @@ struct DecisionsCommand: DaemonCommand {
         await client.close()
         if session.console.json { return try session.console.value(result) }
         for decision in result.decisions {
-            DecisionLines.render(decision).forEach(session.console.line)
+            DecisionLines.render(decision, now: .now()).forEach(session.console.line)
         }
         if result.decisions.isEmpty { session.console.remark("no task asks anything") }
         if result.truncated == true { session.console.remark("there are more; answer these first") }
@@ -47,6 +47,21 @@ struct AnswerCommand: DaemonCommand {
               useCredential           send the user name of --user and a password
               performDefaultHandling  go on with what the task itself has
               rejectProtectionSpace   give none; the server's refusal is final
+              cancel                  cancel the task
+
+            ACTIONS of a redirect:
+              follow                  go where the server says
+              followWith              request --url, --method or --header in place of that
+              refuse                  take the redirect for the answer
+
+            ACTIONS of an answer whose head has come:
+              allow                   take it
+              becomeDownload          save the answer to a data task as a file
+              cancel                  cancel the task
+
+            ACTIONS of a task whose time to begin has come:
+              continue                begin
+              newRequest              request --url, --method or --header in place of its own
               cancel                  cancel the task
             """)
 
@@ -67,14 +82,52 @@ struct AnswerCommand: DaemonCommand {
     @Option(help: ArgumentHelp("Read the password from a file.", valueName: "file"), completion: .file())
     var passwordFile: String?
 
+    @Flag(help: "Use the credential for all tasks of the session.")
+    var forSession = false
+
+    @Option(help: ArgumentHelp("URL of another request.", valueName: "url"))
+    var url: String?
+
+    @Option(
+        name: [.customShort("X", allowingJoined: true), .long],
+        help: ArgumentHelp("Method of another request.", valueName: "method"))
+    var method: String?
+
+    @Option(
+        name: [.customShort("H", allowingJoined: true), .long],
+        help: ArgumentHelp(
+            "A header 'Name: value' of another request, or @FILE with one per line, in place of all proposed ones; may be repeated.",
+            valueName: "header"))
+    var header: [String] = []
+
+    @Option(
+        name: [.customShort("o", allowingJoined: true), .customLong("output")],
+        help: ArgumentHelp("Save as this file.", valueName: "file"), completion: .file())
+    var output: String?
+
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
+    private var namesRequest: Bool { url != nil || method != nil || !header.isEmpty }
+
     func validate() throws {
+        let makesRequest = action == .followWith || action == .newRequest
+        guard namesRequest == makesRequest else {
+            throw ValidationError(
+                makesRequest
+                    ? "\(action.rawValue) needs --url, --method or --header."
+                    : "--url, --method and --header go with followWith and newRequest.")
+        }
+        if output != nil, action != .becomeDownload { throw ValidationError("-o goes with becomeDownload.") }
+        for text in header where !HeaderArgument.isAcceptable(text) {
+            throw ValidationError(HeaderArgument.complaint(text))
+        }
         guard (user != nil) == (action == .useCredential) else {
             throw ValidationError(
                 user == nil ? "useCredential needs --user." : "--user goes with useCredential.")
         }
-        if user == nil, passwordStdin || passwordFile != nil { throw ValidationError("A password needs --user.") }
+        if user == nil, passwordStdin || passwordFile != nil || forSession {
+            throw ValidationError("A password, and --for-session, need --user.")
+        }
         if passwordStdin, passwordFile != nil {
             throw ValidationError("Use only one of --password-stdin and --password-file.")
         }
@@ -84,7 +137,15 @@ struct AnswerCommand: DaemonCommand {
         var parameters = AnswerDecision.Parameters(id: DecisionID(id), action: action)
         if let user {
             let given = try Secrets(session: session).login(user, fromStdin: passwordStdin, fromFile: passwordFile)
-            parameters.credential = DecisionCredential(username: given.user, password: given.password)
+            parameters.credential = DecisionCredential(
+                username: given.user, password: given.password, persistence: forSession ? .session : nil)
+        }
+        if action == .becomeDownload {
+            parameters.destination = output.map { Destination(path: session.absolute($0)) }
+        }
+        if namesRequest {
+            let headers = try Secrets(session: session).headers(header)
+            parameters.request = TaskRequest(url: url, method: method, headers: headers.isEmpty ? nil : headers)
         }
         let result = try await session.call(AnswerDecision.self, parameters)
         if session.console.json { return try session.console.value(result) }

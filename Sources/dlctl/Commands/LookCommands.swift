@@ -43,7 +43,8 @@ struct ShowCommand: DaemonCommand {
 
     /// What it waits to be told.
     static func question(of task: TaskView, _ client: any DaemonCalling) async throws -> DecisionView? {
-        guard task.state == .waiting, task.reason == .authentication || task.reason == .decision else { return nil }
+        let waits = task.state == .waiting && (task.reason == .authentication || task.reason == .decision)
+        guard waits || task.phase == .deciding else { return nil }
         // An administrator may look at another's task.
         let query = ListDecisions.Parameters(tasks: [task.id], owner: .user(task.owner))
         return try await client.call(ListDecisions.self, query).decisions.first

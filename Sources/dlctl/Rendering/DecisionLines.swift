@@ -3,17 +3,54 @@ import TransferRPC
 
 /// A question with the commands that answer it.
 enum DecisionLines {
-    static func render(_ decision: DecisionView) -> [StyledText] {
+    static func render(_ decision: DecisionView, now: Timestamp) -> [StyledText] {
         var head = StyledText("\(decision.decision)", .strong)
         head.append("  task \(decision.task)  ")
         head.append(decision.question.kind.rawValue, .warning)
         head.append("  " + sentence(decision.question))
-        return [head] + commands(decision).map { StyledText("    " + $0, .accent) }
+        let other = unanswered(decision.question, now: now).map { [StyledText("    " + $0)] } ?? []
+        return [head] + other + commands(decision).map { StyledText("    " + $0, .accent) }
     }
 
     /// What is asked.
     static func sentence(_ question: Question) -> String {
-        guard let space = question.protectionSpace else { return "It waits for a decision." }
+        switch question.kind {
+        case .challenge: question.protectionSpace.map { challenge(question, $0) } ?? other
+        case .redirect: redirect(question)
+        case .begin: "Its time has come: it is about to request \(request(question))."
+        case .response: response(question)
+        case .cache: other
+        }
+    }
+
+    private static let other = "It waits for a decision."
+
+    /// What happens if nobody answers; nil if an answer is waited for.
+    static func unanswered(_ question: Question, now: Timestamp) -> String? {
+        question.deadline.map {
+            "If nobody answers, dld takes \(question.default.rawValue) at \(LocalTime.text($0, seenFrom: now))."
+        }
+    }
+
+    private static func redirect(_ question: Question) -> String {
+        let status = question.response?.status.map { " (\($0))" } ?? ""
+        return "The server redirects\(status) to \(request(question))."
+    }
+
+    private static func response(_ question: Question) -> String {
+        guard let response = question.response else { return other }
+        var text = "The server answers" + (response.status.map { " \($0)" } ?? "")
+        if let type = response.mimeType { text += ", " + Printable.text(type, limit: 60) }
+        if response.expectedLength >= 0 { text += ", " + Figures.bytes(ByteCount(response.expectedLength)) }
+        return text + ": is that wanted?"
+    }
+
+    private static func request(_ question: Question) -> String {
+        let method = question.request?.method.map { Printable.text($0, limit: 20) + " " } ?? ""
+        return method + Printable.text(question.request?.url ?? "", limit: 200)
+    }
+
+    private static func challenge(_ question: Question, _ space: ProtectionSpace) -> String {
         var text =
             "\(space.isProxy ? "The proxy " : "")\(Printable.text(space.origin)) wants a user name and a password"
         text += " (\(word(space.method)))"
@@ -30,8 +67,17 @@ enum DecisionLines {
 
     /// How it is answered.
     static func commands(_ decision: DecisionView) -> [String] {
-        decision.question.kind.actions.filter { $0 != .performDefaultHandling }.map { action in
-            "dlctl answer \(decision.decision) \(action.rawValue)" + (action == .useCredential ? " --user NAME" : "")
+        decision.question.actions.filter { $0 != .performDefaultHandling }.map { action in
+            "dlctl answer \(decision.decision) \(action.rawValue)" + options(action)
+        }
+    }
+
+    private static func options(_ action: DecisionAction) -> String {
+        switch action {
+        case .useCredential: " --user NAME"
+        case .followWith, .newRequest: " --url URL"
+        case .becomeDownload: " --output FILE"
+        case .performDefaultHandling, .rejectProtectionSpace, .cancel, .follow, .refuse, .allow, .continue: ""
         }
     }
 

@@ -35,6 +35,9 @@ struct TaskSummary {
         }
         if let question {
             sheet.add("Asks:", StyledText(DecisionLines.sentence(question.question)))
+            if let other = DecisionLines.unanswered(question.question, now: now) {
+                sheet.add("Else:", StyledText(other))
+            }
             sheet.add("Do:", StyledText("Answer question \(question.decision):"))
             for command in DecisionLines.commands(question) {
                 sheet.add("", StyledText("  " + command, .accent), isVerbatim: true)
@@ -105,7 +108,8 @@ struct TaskSummary {
             switch task.reason {
             case .disk?, .network?: text += "; tried again when it is back, at the latest at \(time)"
             case .schedule?: text += "; starts at \(time)"
-            case .retry?, .authentication?, .decision?, .metered?, nil: text += "; tried again at \(time)"
+            case .decision?: text += ", until \(time) at the latest"
+            case .retry?, .authentication?, .metered?, nil: text += "; tried again at \(time)"
             }
         }
         return text + "." + here

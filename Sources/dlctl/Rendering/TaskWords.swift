@@ -61,6 +61,7 @@ enum TaskWords {
         case .connecting, nil: "connecting"
         case .transferring: "transferring"
         case .verifying: "verifying"
+        case .deciding: "asking; to answer: dlctl decisions"
         case .finishing: "finishing"
         }
     }

@@ -100,10 +100,10 @@ import TransferModel
     @Test func followsOnlyTheFiveRedirects() {
         for status in 200...599 {
             let isFollowed = [301, 302, 303, 307, 308].contains(status)
-            let target = parse("HTTP/1.1 \(status) x\nLocation: /there\n\n").parser.redirectTarget
+            let target = parse("HTTP/1.1 \(status) x\nLocation: /there\n\n").parser.redirectTarget()
             #expect(target == (isFollowed ? "/there" : nil), "\(status)")
             #expect(
-                parse("HTTP/1.1 \(status) x\n\n").parser.redirectTarget == nil, "\(status) without a place is final")
+                parse("HTTP/1.1 \(status) x\n\n").parser.redirectTarget() == nil, "\(status) without a place is final")
         }
     }
 

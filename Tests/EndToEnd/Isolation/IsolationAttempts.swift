@@ -52,6 +52,12 @@ extension IsolationAttempt {
                         "credential": ["username": "u", "password": "p"],
                     ]
                 },
+                .likeUnknown {
+                    ["id": .integer($0.decision), "action": "followWith", "request": ["url": "http://127.0.0.1:1/"]]
+                },
+                .likeUnknown {
+                    ["id": .integer($0.decision), "action": "becomeDownload", "destination": ["path": "/tmp/x"]]
+                },
             ]
         default: sessions(method.name) ?? tasks(method.name) ?? controls(method.name) ?? events(method.name)
         }

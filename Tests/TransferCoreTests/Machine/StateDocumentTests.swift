@@ -32,7 +32,7 @@ struct StateDocumentTests {
             .completed(TaskResult(bytes: 0, verified: true), duration: 0), .pause, .resume(notBefore: nil),
             .cancel(keepPartial: false), .retry, .retargeted, .preempted(), .daemonRestarted, .conditionCleared,
             .blocked(.retry, nil, nextAttemptAt: nil),
-            .asked(.authentication, nil, payload: [:]), .deadlinePassed, .resourceTimeoutPassed,
+            .asked(.authentication, nil, until: nil, payload: [:]), .deadlinePassed, .resourceTimeoutPassed,
         ]
         #expect(Set(events.map(\.name)) == Set(StateTable.rows.map(\.event.name)))
     }

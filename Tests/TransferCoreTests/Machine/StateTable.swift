@@ -64,7 +64,8 @@ enum StateTable {
         Row(name: "conditionCleared", event: .conditionCleared),
         Row(name: "blocked", event: .blocked(.schedule, nil, nextAttemptAt: nil)),
         Row(
-            name: "asked", event: .asked(.authentication, TransferError(.authRequired, "It asks."), payload: [:])),
+            name: "asked",
+            event: .asked(.authentication, TransferError(.authRequired, "It asks."), until: nil, payload: [:])),
         Row(name: "deadlinePassed", event: .deadlinePassed),
         Row(name: "resourceTimeoutPassed", event: .resourceTimeoutPassed),
     ]

@@ -14,7 +14,7 @@ import TransferRPC
         let record = DecisionRecord(
             id: DecisionID(3), task: TaskID(12), session: .shared(of: UserID(1000)), state: .open, question: question,
             askedAt: Timestamp(milliseconds: 0), answer: nil, settled: SettledDecisions())
-        let lines = DecisionLines.render(DecisionView(record)).map(\.plain)
+        let lines = DecisionLines.render(DecisionView(record), now: Timestamp(milliseconds: 0)).map(\.plain)
         #expect(
             lines == [
                 "3  task 12  challenge  The proxy https://[::1]:8443 wants a user name and a password (Digest); it calls itself "

@@ -65,6 +65,7 @@ final class AttemptRunner: Sendable {
         ) { [gates, host = record.host, owner = record.session.owner, id = record.id] in
             gates.hostAnswered(host, owner: owner, task: id, startedAt: startedAt)
         }
+        if let standing = policy.request?.request.url { run.redirected(to: standing) }
         runs.insert(run)
         rates.apply(policy.rateLimit, of: record)
         logger.debug("started", metadata: TaskLogFields.fields(of: record))

@@ -16,6 +16,8 @@ final class AttemptTools: Sendable {
     let hosts: HostConnections
     let moves: PartMoves
     let streams: BodyStreams?
+    /// A task of this session asks something while it runs.
+    let asked: @Sendable (SessionKey) -> Void
     private let freeSlot: @Sendable (TransferRun) -> Void
 
     /// - Parameter freeSlot: called when only the commit of a run's end is outstanding.
@@ -23,7 +25,8 @@ final class AttemptTools: Sendable {
         patience: StorePatience, engine: any ExchangePerforming, files: TransferFiles, transitions: TaskTransitions,
         completions: Completions, checkpoints: CheckpointKeeper, time: any TimeSource,
         minimumFreeSpace: @escaping @Sendable () -> ByteCount, hosts: HostConnections, moves: PartMoves,
-        streams: BodyStreams? = nil, freeSlot: @escaping @Sendable (TransferRun) -> Void
+        streams: BodyStreams? = nil, asked: @escaping @Sendable (SessionKey) -> Void = { _ in },
+        freeSlot: @escaping @Sendable (TransferRun) -> Void
     ) {
         self.patience = patience
         self.engine = engine
@@ -36,6 +39,7 @@ final class AttemptTools: Sendable {
         self.hosts = hosts
         self.moves = moves
         self.streams = streams
+        self.asked = asked
         self.freeSlot = freeSlot
     }
 

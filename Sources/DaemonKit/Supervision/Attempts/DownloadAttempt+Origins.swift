@@ -33,7 +33,7 @@ extension DownloadAttempt {
     @inline(never)  // Kept off the frames that wait.
     func search(_ hand: PartInHand, from asked: AskedPlaces = .all) async throws -> OriginSearch {
         let pinned = try await tools.files.pinned(
-            policy.$network, record.spec.url ?? "", owner: record.session.owner)
+            policy.$network, policy.url(of: record.spec), owner: record.session.owner)
         return search(hand, asked, pinned)
     }
 
@@ -118,7 +118,11 @@ extension DownloadAttempt {
     /// What a place's refusal means where there are others.
     /// - Throws: `error` if it is of no place.
     static func failure(_ error: any Error) throws -> AttemptFailure {
-        if let failure = error as? AttemptFailure { return failure }
+        if let failure = error as? AttemptFailure {
+            // Another place is no answer to a question.
+            guard failure.redirect == nil else { throw failure }
+            return failure
+        }
         // The strategy of a place that must not be asked at all.
         guard let refusal = error as? TransferError, refusal.code == .plaintextRefused else { throw error }
         return AttemptFailure(error: refusal, disposition: .permanent)

@@ -72,7 +72,8 @@ extension TaskTransitions {
                     now = try transaction.task(id) ?? now
                 }
                 let asked = try policy.flatMap { try question(inPlaceOf: event, of: now, $0, in: transaction) }
-                return try apply(asked ?? event, to: now, adding: metrics, in: transaction)
+                let waits = try asked ?? wait(inPlaceOf: event, of: id, in: transaction)
+                return try apply(waits ?? event, to: now, adding: metrics, in: transaction)
             }
         } catch let error as TransferError where error.code == .taskWrongState || error.code == .taskNotFound {
             return nil

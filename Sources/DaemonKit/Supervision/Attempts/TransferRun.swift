@@ -25,6 +25,10 @@ final class TransferRun: Sendable {
         var onSample: (@Sendable () -> Void)?
         var segments: (@Sendable () -> [SegmentView])?
         var work: Task<Void, Never>?
+        /// Lets the body of an answer come that a client is asked about.
+        var proceed: (@Sendable () -> Void)?
+        /// When that happens by default, of the boot clock.
+        var decisionDeadline: Int64?
         /// What it waits for while it has no task.
         var awaited: (any Awaited)?
         var waiters: [Int: CheckedContinuation<Bool, Never>] = [:]
@@ -128,6 +132,8 @@ final class TransferRun: Sendable {
             _ = state.life.handle(.ended)
             // What it took of memory goes with it, whoever keeps this run.
             state.work = nil
+            state.proceed = nil
+            state.decisionDeadline = nil
             defer { state.waiters = [:] }
             return state.waiters
         }
@@ -150,6 +156,34 @@ final class TransferRun: Sendable {
                 state.withLock { $0.waiters.removeValue(forKey: waiter) }?.resume(returning: false)
             }
         }
+    }
+
+    // MARK: Decisions
+
+    /// A client is about to be asked whether an answer is wanted.
+    func decides(_ proceed: @escaping @Sendable () -> Void) { state.withLock { $0.proceed = proceed } }
+
+    /// The question is open.
+    func decides(_ question: DecisionRecord, at now: ClockReading) {
+        state.withLock { state in
+            // It may have been answered meanwhile.
+            guard state.proceed != nil else { return }
+            state.figures.phase = .deciding
+            state.decisionDeadline = question.timeLeft(at: now).map { now.boot + $0.milliseconds }
+        }
+    }
+
+    var decisionDeadline: Int64? { state.withLock { $0.decisionDeadline } }
+
+    /// The answer is wanted: its body may come.
+    func isDecided() {
+        let proceed = state.withLock { state in
+            if state.figures.phase == .deciding { state.figures.phase = nil }
+            state.decisionDeadline = nil
+            defer { state.proceed = nil }
+            return state.proceed
+        }
+        proceed?()
     }
 
     // MARK: Figures

@@ -217,7 +217,7 @@ struct Admission {
     }
 
     /// The destination with its folder: the task's, the session's, the configured or the conventional one.
-    private func completeDestination(of spec: TaskSpec) throws -> Destination {
+    func completeDestination(of spec: TaskSpec) throws -> Destination {
         var destination = spec.destination ?? Destination()
         if destination.path == nil, destination.directory == nil {
             destination.directory =

@@ -1,3 +1,4 @@
+import FileKit
 import Logging
 import TransferCore
 import TransferModel
@@ -7,10 +8,13 @@ import TransferStore
 /// Takes the answers of clients, and tells what is asked.
 struct DecisionService: DecisionServing {
     let store: TransferStore
+    let runs: RunTable
     let stops: RunStops
     let transitions: TaskTransitions
+    let files: TransferFiles
     let leftParts: LeftParts
     let followUp: FollowUp
+    let configuration: @Sendable () -> Configuration
     let signal: SupervisionSignal
     let logger: Logger
 
@@ -30,7 +34,16 @@ struct DecisionService: DecisionServing {
             peer.isAdmin || known.session.owner == peer.uid
         else { throw TransferError.gone(id) }
         let answer = try parameters.answer(to: known, by: peer)
-        let outcome = try await answer.action == .cancel ? cancelled(known, by: answer) : store(answer, to: id)
+        let outcome: TaskTransitions.Outcome?
+        switch answer.action {
+        case .cancel: outcome = try await cancelled(known, by: answer)
+        case .becomeDownload: outcome = try await becameDownload(known, by: answer)
+        case .useCredential, .performDefaultHandling, .rejectProtectionSpace, .follow, .followWith, .refuse, .allow,
+            .continue, .newRequest:
+            outcome = try await store(answer, to: id)
+            // Its answer is held.
+            if known.question.kind == .response { runs[known.task]?.isDecided() }
+        }
         if let outcome {
             logger.info(
                 "answered",
@@ -54,10 +67,48 @@ struct DecisionService: DecisionServing {
         }
     }
 
+    /// The answer comes once more, into a file.
+    private func becameDownload(
+        _ known: DecisionRecord, by answer: DecisionAnswer
+    ) async throws -> TaskTransitions.Outcome? {
+        guard known.state == .open, let task = try await store.read({ try $0.task(known.task) }) else {
+            return try await store(answer, to: known.id)
+        }
+        guard task.spec.kind == .data else {
+            throw TransferError(
+                .badField, "action: the task is no data task; say allow or cancel.", details: ["field": "action"])
+        }
+        guard task.spec.mayBeAskedAgain(known.settled.standing) else {
+            throw TransferError(
+                .unsupported,
+                "action: the request would be made again for its answer, and its method forbids that; say allow.",
+                details: ["field": "action"])
+        }
+        let session = try await store.read { try $0.session(task.session) }
+        var spec = task.spec
+        spec.kind = .download
+        spec.stream = nil
+        spec.destination = answer.destination
+        let admission = Admission(
+            owner: task.session.owner, session: session ?? SessionRecord(key: task.session, createdAt: known.askedAt),
+            configuration: configuration(), files: files)
+        let destination = try admission.completeDestination(of: spec)
+        spec.destination = destination
+        let device = try await files.admit(
+            try DestinationPlan(destination), owner: task.session.owner, field: "destination")
+        return try await stops.stopping([task.id]) { [spec] in
+            try await store(answer, to: known.id) { transaction in
+                try transaction.setSpec(task.id, spec, host: task.host)
+                try transaction.setDestinationDevice(task.id, device)
+            }
+        }
+    }
+
     /// - Returns: what became of the task; nil if the same answer had been given before.
     /// - Throws: `decision.gone`.
     private func store(
-        _ answer: DecisionAnswer, to id: DecisionID, leaving left: [LeftPart] = []
+        _ answer: DecisionAnswer, to id: DecisionID, leaving left: [LeftPart] = [],
+        also body: @escaping @Sendable (StoreTransaction) throws -> Void = { _ in }
     ) async throws -> TaskTransitions.Outcome? {
         let transitions = transitions
         return try await store.write { transaction -> TaskTransitions.Outcome? in
@@ -68,11 +119,26 @@ struct DecisionService: DecisionServing {
                 throw TransferError.gone(id)
             }
             var settled = decision.settled
-            if let space = decision.question.protectionSpace { settled.answered(space, with: answer) }
+            settled.answered(decision.question, with: answer)
             try transaction.answer(id, answer, settled: settled)
+            if answer.credential?.persistence == .session, let space = decision.question.protectionSpace,
+                let known = settled.credential(for: space)
+            {
+                try transaction.keep(known, for: decision.session)
+            }
             try transaction.note(left)
-            let event: TaskEvent = answer.action == .cancel ? .cancel(keepPartial: false) : .conditionCleared
-            return try transitions.apply(event, to: record, in: transaction)
+            try body(transaction)
+            guard record.status.state == .running else {
+                let event: TaskEvent = answer.action == .cancel ? .cancel(keepPartial: false) : .conditionCleared
+                return try transitions.apply(event, to: decision.task, in: transaction)
+            }
+            switch answer.action {
+            case .cancel: return try transitions.apply(.cancel(keepPartial: false), to: record, in: transaction)
+            case .becomeDownload: return try transitions.apply(.preempted(), to: decision.task, in: transaction)
+            case .useCredential, .performDefaultHandling, .rejectProtectionSpace, .follow, .followWith, .refuse,
+                .allow, .continue, .newRequest:
+                return nil  // It runs on.
+            }
         }
     }
 }
@@ -90,32 +156,53 @@ extension AnswerDecision.Parameters {
     /// - Throws: `request.bad_field`, `request.unsupported`; `permission.denied` if an administrator gives secrets for
     ///   another's task.
     fileprivate func answer(to decision: DecisionRecord, by peer: Peer) throws(TransferError) -> DecisionAnswer {
-        let actions = decision.question.kind.actions
+        let actions = decision.question.actions
         guard actions.contains(action) else {
             throw Self.bad("action", "say one of \(actions.map(\.rawValue).joined(separator: ", ")).")
         }
-        if action == .useCredential || credential != nil {
+        if credential != nil || request != nil || destination != nil
+            || [.useCredential, .followWith, .newRequest, .becomeDownload].contains(action)
+        {
             guard decision.session.owner == peer.uid else {
                 throw TransferError(
                     .permissionDenied,
-                    "action: only the owner of task \(decision.task) gives credentials.",
+                    "action: only the owner of task \(decision.task) gives credentials, requests and destinations.",
                     details: ["field": "action"])
             }
+        }
+        guard (request != nil) == [.followWith, .newRequest].contains(action) else {
+            throw Self.bad(
+                "request", request == nil ? "missing; it is required." : "goes with followWith and newRequest.")
+        }
+        guard destination == nil || action == .becomeDownload else {
+            throw Self.bad("destination", "goes with becomeDownload.")
+        }
+        if let destination {
+            try SpecRules(path: "").check(destination)
+            return DecisionAnswer(action, destination: destination)
+        }
+        if let request {
+            try SpecRules(path: "request").check(request)
+            guard credential == nil else { throw Self.bad("credential", "goes with useCredential.") }
+            return DecisionAnswer(action, request: request)
         }
         guard (credential != nil) == (action == .useCredential) else {
             throw Self.bad(
                 "credential", action == .useCredential ? "missing; it is required." : "goes with useCredential.")
         }
         guard let credential else { return DecisionAnswer(action) }
-        guard credential.persistence ?? CredentialPersistence.none == CredentialPersistence.none else {
+        guard credential.persistence != .permanent else {
             throw TransferError(
-                .unsupported, "credential.persistence: only `none` is built; daemon.info.features lists what is.",
+                .unsupported,
+                "credential.persistence: `permanent` is not built yet; daemon.info.features lists what is.",
                 details: ["field": "credential.persistence"])
         }
         try SpecRules(path: "credential").check(credential)
         return DecisionAnswer(
             action,
-            credential: DecisionCredential(username: credential.username, password: credential.password))
+            credential: DecisionCredential(
+                username: credential.username, password: credential.password,
+                persistence: credential.persistence == .session ? .session : nil))
     }
 
     private static func bad(_ field: String, _ message: String) -> TransferError {

@@ -12,6 +12,7 @@ actor Dispatcher {
     private let time: any TimeSource
     private let settings: @Sendable () -> DaemonSettings
     private let closedUntil: @Sendable (SessionRecord, Timestamp) -> Timestamp?
+    private let asked: @Sendable (TaskRecord) -> Void
     private let begin: @Sendable ([(task: TaskRecord, session: SessionRecord)]) -> Void
     private let signal: SupervisionSignal
     private let news: SupervisionSignal.Listener
@@ -32,11 +33,13 @@ actor Dispatcher {
 
     /// - Parameters:
     ///   - closedUntil: when the session's next time window opens; nil if one is open.
+    ///   - asked: hears of tasks that ask a client before they begin.
     ///   - begin: runs tasks that were claimed.
     init(
         store: TransferStore, runs: RunTable, slots: SharedSlots, transitions: TaskTransitions,
         time: any TimeSource, settings: @escaping @Sendable () -> DaemonSettings, logger: Logger,
         closedUntil: @escaping @Sendable (SessionRecord, Timestamp) -> Timestamp?,
+        asked: @escaping @Sendable (TaskRecord) -> Void = { _ in },
         begin: @escaping @Sendable ([(task: TaskRecord, session: SessionRecord)]) -> Void
     ) {
         self.store = store
@@ -50,6 +53,7 @@ actor Dispatcher {
         self.settings = settings
         self.logger = logger
         self.closedUntil = closedUntil
+        self.asked = asked
         self.begin = begin
     }
 
@@ -243,7 +247,9 @@ actor Dispatcher {
         let wanted = runs.claims.enter(ids)
         guard !wanted.isEmpty else { return nil }
         defer { runs.claims.leave(wanted) }
-        let claimed = try await claim(wanted, sessions)
+        var claimed = try await claim(wanted, sessions)
+        for record in claimed where record.status.state != .running { asked(record) }
+        claimed.removeAll { $0.status.state != .running }
         gates.attemptsStarted(claimed, at: now)
         for record in claimed { turns.served(record.session) }
         begin(

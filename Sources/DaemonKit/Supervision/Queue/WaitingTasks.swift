@@ -22,7 +22,10 @@ struct WaitingTasks: Sendable {
         try await store.write { transaction in
             for id in ids {
                 do {
-                    _ = try transitions.apply(.conditionCleared, to: id, in: transaction)
+                    guard let record = try transitions.readable(id, in: transaction),
+                        try !transitions.postponedDefault(of: record, in: transaction)
+                    else { continue }
+                    _ = try transitions.apply(.conditionCleared, to: record, in: transaction)
                 } catch let error as TransferError
                     where error.code == .taskWrongState || error.code == .taskNotFound
                 {

@@ -29,12 +29,16 @@ final class RunRecorder: TransferObserver {
     private let keeper: CheckpointKeeper
     private let time: any TimeSource
     private let logger: Logger
+    /// Puts the head of an answer to the client, and calls back when its body may come.
+    private let ask: @Sendable (ResponseHead, @escaping @Sendable () -> Void) -> Void
     private let state: Guarded<State>
 
     init(
         record: TaskRecord, run: TransferRun, keepsAnswers: Bool, stream: BodyStream? = nil, patience: StorePatience,
-        keeper: CheckpointKeeper, time: any TimeSource, logger: Logger
+        keeper: CheckpointKeeper, time: any TimeSource, logger: Logger,
+        asking ask: @escaping @Sendable (ResponseHead, @escaping @Sendable () -> Void) -> Void = { $1() }
     ) {
+        self.ask = ask
         self.record = record
         self.run = run
         self.keepsAnswers = keepsAnswers
@@ -71,6 +75,7 @@ final class RunRecorder: TransferObserver {
         case .stop(.restart(let error)), .stop(.failure(let error, _)): "stopped: \(error.code.rawValue)"
         case .stop(.bareRange): "stopped: ask with a bare range"
         case .stop(.complete): "stopped: all of it is held"
+        case .stop(.redirect): "stopped: a client decides where to go"
         }
     }
 
@@ -99,6 +104,8 @@ final class RunRecorder: TransferObserver {
         let ticket = stream.map { stream -> @Sendable () -> Void in { stream.open() } }
         handle(.observed(.responded(head, verdict, ticket), isUrgent: stream != nil))
     }
+
+    func transferHeld(_ head: ResponseHead, proceed: @escaping @Sendable () -> Void) { ask(head, proceed) }
 
     func transferMeasured(_ metrics: ExchangeMetrics) { run.measured(metrics) }
 

@@ -18,6 +18,7 @@ final class Alarms: Sendable {
     private let clock: ClockKeeper
     private let deadlines: Deadlines
     private let waiting: WaitingTasks
+    private let held: HeldAnswers
     private let schedules: ScheduleKeeper
     private let endings: UploadEndings
     private let disks: DiskWaits
@@ -34,7 +35,7 @@ final class Alarms: Sendable {
     private let sweep = SingleFlight()
 
     init(
-        store: TransferStore, clock: ClockKeeper, deadlines: Deadlines, waiting: WaitingTasks,
+        store: TransferStore, clock: ClockKeeper, deadlines: Deadlines, waiting: WaitingTasks, held: HeldAnswers,
         schedules: ScheduleKeeper, endings: UploadEndings, disks: DiskWaits, leftParts: LeftParts,
         house: Housekeeping, dispatcher: Dispatcher, diskPollInterval: @escaping @Sendable () -> Seconds,
         time: any TimeSource, signal: SupervisionSignal, logger: Logger
@@ -43,6 +44,7 @@ final class Alarms: Sendable {
         self.clock = clock
         self.deadlines = deadlines
         self.waiting = waiting
+        self.held = held
         self.schedules = schedules
         self.endings = endings
         self.disks = disks
@@ -119,6 +121,7 @@ final class Alarms: Sendable {
         try await schedules.close(at: now)
         if woken == Self.batch { return .zero }
         var wait = Self.longestSleep.duration
+        if let next = try await held.pass(at: now) { wait = min(wait, .milliseconds(next)) }
         if let next = try await store.read({ try $0.nextTimes(after: now.wall).earliest }) {
             wait = min(wait, .milliseconds(max(0, next.rawValue - now.wall.rawValue)))
         }

@@ -30,7 +30,7 @@ final class CompletedRun: Sendable {
 
 /// Many tasks that change in one way together: one look at each, one append of all events, one look at the session.
 extension TaskTransitions {
-    /// Claims those of `ids` that are still queued and may run.
+    /// Claims those of `ids` that are still queued and may run. Those that a client is asked about first wait.
     func claim(
         _ ids: [TaskID], sessions: [SessionKey: SessionRecord], in transaction: StoreTransaction
     ) throws -> [TaskRecord] {
@@ -42,9 +42,19 @@ extension TaskTransitions {
             guard var record = try readable(id, in: transaction), record.status.state == .queued,
                 !paused.contains(record.session)
             else { continue }
-            if record.status.attempts > 0 { record.settled = try transaction.decision(of: id)?.settled }
-            decisions.append(
-                try decide(.claimed, of: record, in: transaction, session: sessions[record.session]?.configuration))
+            let session = sessions[record.session]?.configuration
+            let mayBeAsked = record.spec.earliestBeginAt != nil
+            let asks = Set(session?.asks ?? [])
+            if record.status.attempts > 0 || mayBeAsked || asks.contains(.challenge) {
+                record.settled = try settled(of: record, asks, in: transaction)
+            }
+            if mayBeAsked, record.status.attempts == 0, asks.contains(.begin),
+                let event = try questionBeforeBegin(of: record, record.settled, in: transaction)
+            {
+                decisions.append(try decide(event, of: record, in: transaction, session: session))
+                continue
+            }
+            decisions.append(try decide(.claimed, of: record, in: transaction, session: session))
         }
         try store(decisions, in: transaction)
         return decisions.map(\.outcome.record)

@@ -17,7 +17,44 @@ extension TaskTransitions {
             .daemonRestarted, .conditionCleared, .blocked, .asked, .deadlinePassed, .resourceTimeoutPassed:
             break
         }
-        if before.awaitsAnswer, !after.awaitsAnswer { try transaction.closeDecision(of: id) }
+        let mayHaveAsked = before.awaitsAnswer || before.state == .running && after.isBeyondQuestions
+        guard mayHaveAsked, !after.awaitsAnswer else { return }
+        if case .conditionCleared = event { try takeDefault(of: id, in: transaction) }
+        try transaction.closeDecision(of: id)
+    }
+
+    /// Nobody has answered in time: the open question of a task is closed, and settled as its default says.
+    func takeDefault(of id: TaskID, in transaction: StoreTransaction) throws {
+        if var open = try transaction.decision(of: id), open.state == .open,
+            let action = open.question.default.action
+        {
+            open.settled.answered(open.question, with: DecisionAnswer(action))
+            try transaction.closeDecision(of: id, settled: open.settled)
+        }
+    }
+
+    /// Whether the question of a waiting task has time left after all: the wall clock was set, the boot clock was not.
+    func postponedDefault(of record: TaskRecord, in transaction: StoreTransaction) throws -> Bool {
+        let now = time.reading()
+        guard record.status.reason == .decision, let open = try transaction.decision(of: record.id),
+            open.state == .open, let left = open.timeLeft(at: now), left > 0
+        else { return false }
+        var status = record.status
+        status.nextAttemptAt = now.wall.advanced(by: left)
+        return try transaction.update(record.id, from: .waiting, to: status)
+    }
+
+    /// What the questions of a task have settled, with what is known for all tasks of its session.
+    func settled(
+        of record: TaskRecord, _ asks: Set<DecisionKind>, in transaction: StoreTransaction
+    ) throws -> SettledDecisions? {
+        let own = try transaction.decision(of: record.id)?.settled
+        guard asks.contains(.challenge) else { return own }
+        let known = try transaction.credentials(of: record.session)
+        guard !known.isEmpty else { return own }
+        var settled = own ?? SettledDecisions()
+        settled.adopt(known)
+        return settled
     }
 
     /// What is asked in place of an attempt's end; nil if nobody is asked.
@@ -27,21 +64,78 @@ extension TaskTransitions {
     func question(
         inPlaceOf event: TaskEvent, of record: TaskRecord, _ policy: EffectivePolicy, in transaction: StoreTransaction
     ) throws -> TaskEvent? {
-        guard policy.asks.contains(.challenge), case .attemptFailed(let failure, _, _) = event,
-            failure.error.code == .authRequired, let response = record.response, let status = response.status,
+        guard case .attemptFailed(let failure, _, _) = event, var shown = record.response?.withoutSecrets else {
+            return nil
+        }
+        shown.body = nil
+        var settled = try settled(of: record, policy.asks, in: transaction) ?? SettledDecisions()
+        if let target = failure.redirect {
+            return try settled.redirected(to: target, response: shown).map {
+                try asked($0, of: record.id, settled, .decision, in: transaction)
+            }
+        }
+        guard policy.asks.contains(.challenge), failure.error.code == .authRequired, let status = shown.status,
             failure.error.details["status"] == .integer(Int64(status))
         else { return nil }
         let head = try transaction.wholeHead(of: record.id)
         let space = ProtectionSpace(
-            status: status, headers: head?.headers ?? response.headers, url: head?.url ?? response.url,
+            status: status, headers: head?.headers ?? shown.headers, url: head?.url ?? shown.url,
             proxy: policy.network.proxy)
         guard let space else { return nil }
-        var settled = try transaction.decision(of: record.id)?.settled ?? SettledDecisions()
-        var shown = response.withoutSecrets
-        shown.body = nil
+        if let refused = settled.credential(for: space) {
+            try transaction.forgetCredential(refused, of: record.session)
+        }
         let ownUser = Self.ownUser(of: record, for: space, policy)
         guard let question = settled.challenged(space, ownUser: ownUser, response: shown) else { return nil }
-        return try asked(question, of: record.id, settled, because: failure.error, in: transaction)
+        return try asked(question, of: record.id, settled, .authentication, because: failure.error, in: transaction)
+    }
+
+    /// Asks whether an answer is wanted, whose connection is held at its head. The task runs on.
+    /// - Returns: the open question, which may be that of an earlier attempt; nil if the answer is wanted.
+    func question(
+        about head: ResponseHead, of id: TaskID, in transaction: StoreTransaction
+    ) throws -> DecisionRecord? {
+        guard let record = try readable(id, in: transaction), record.status.state == .running else { return nil }
+        let known = try transaction.decision(of: id)
+        if let known, known.state == .open, known.settled.responded == head.mark { return known }
+        var settled = known?.settled ?? SettledDecisions()
+        let length = head.values("Content-Length").last.flatMap { Int64($0) }
+        let info = ResponseInfo(
+            head, requested: record.spec.url ?? "",
+            verdict: .accept(Acceptance(offset: .zero, total: length.map { ByteCount($0) })))
+        guard let question = settled.responded(with: head, response: info.withoutSecrets),
+            case .asked(_, _, _, let payload) = try asked(question, of: id, settled, .decision, in: transaction)
+        else { return nil }
+        _ = try transaction.append(
+            EventRecord(
+                time: time.reading().wall, type: .taskDecision, session: record.session, task: id, payload: payload))
+        return try transaction.decision(of: id)
+    }
+
+    /// A run ends while a client is asked about its answer: the task waits for the decision, then asks its server again.
+    /// nil if nothing is asked, or the end is final.
+    func wait(inPlaceOf event: TaskEvent, of id: TaskID, in transaction: StoreTransaction) throws -> TaskEvent? {
+        switch event {
+        case .attemptFailed(let failure, _, _):
+            guard failure.disposition != .permanent else { return nil }
+        case .preempted, .daemonRestarted: break
+        case .claimed, .integrityFailed, .completed, .pause, .resume, .cancel, .retry, .retargeted, .conditionCleared,
+            .blocked, .asked, .deadlinePassed, .resourceTimeoutPassed:
+            return nil
+        }
+        let now = time.reading()
+        guard let open = try transaction.decision(of: id), open.state == .open, let left = open.timeLeft(at: now)
+        else { return nil }
+        return .blocked(.decision, nil, nextAttemptAt: now.wall.advanced(by: left))
+    }
+
+    /// What is asked before a task begins that has waited for its time; nil if nobody is asked.
+    func questionBeforeBegin(
+        of record: TaskRecord, _ settled: SettledDecisions?, in transaction: StoreTransaction
+    ) throws -> TaskEvent? {
+        var settled = settled ?? SettledDecisions()
+        guard settled.hasBegun != true, let question = settled.begins(record.spec) else { return nil }
+        return try asked(question, of: record.id, settled, .decision, in: transaction)
     }
 
     /// User name of the task's own credentials, if they went to this place.
@@ -57,14 +151,32 @@ extension TaskTransitions {
     /// Stores a question.
     /// - Returns: the event that makes its task wait.
     private func asked(
-        _ question: Question, of id: TaskID, _ settled: SettledDecisions, because error: TransferError,
-        in transaction: StoreTransaction
+        _ question: Question, of id: TaskID, _ settled: SettledDecisions, _ reason: WaitReason,
+        because error: TransferError? = nil, in transaction: StoreTransaction
     ) throws -> TaskEvent {
-        let decision = try transaction.ask(question, of: id, at: time.reading().wall, settled: settled)
+        let now = time.reading()
+        var (question, settled) = (question, settled)
+        settled.askedAt = now.boot
+        question.deadline = question.default.patience.map { now.wall.advanced(by: $0) }
+        question.request = settled.proposed?.shown
+        let decision = try transaction.ask(question, of: id, at: now.wall, settled: settled)
         var payload = JSONMembers()
         payload.add("decision", decision.rawValue)
         let told = try WireCoding.encode(question)
         payload.add(try JSONMembers(stored: String(decoding: told, as: UTF8.self)))
-        return .asked(.authentication, error, payload: payload)
+        return .asked(reason, error, until: question.deadline, payload: payload)
+    }
+}
+
+extension TaskStatus {
+    /// Nothing that was asked matters to it any more.
+    fileprivate var isBeyondQuestions: Bool { state == .paused || state.isFinal }
+}
+
+extension StandingRequest {
+    /// As clients see it.
+    fileprivate var shown: TaskRequest {
+        let url = request.url.map { redirects > 0 ? URLRules.withoutSecrets($0) : URLRules.withoutCredentials($0) }
+        return TaskRequest(url: url, method: request.method, headers: request.headers?.map(\.masked))
     }
 }

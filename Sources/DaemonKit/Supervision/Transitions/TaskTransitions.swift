@@ -163,6 +163,7 @@ package struct TaskTransitions: Sendable {
         session.state = .invalidated
         session.pause = SessionPause()
         try transaction.updateSession(session)
+        try transaction.forgetCredentials(of: session.key)
         // None of its tasks counts its time any more.
         clocks.note(session)
         _ = try transaction.append(EventRecord(time: now, type: .sessionInvalidated, session: session.key))

@@ -172,6 +172,11 @@ extension StrategyRequest {
             upload: record.upload)
         acceptsAnyStatus = policy.acceptsAnyStatus
         asksChallenges = policy.asks.contains(.challenge)
+        redirects = policy.redirects
+        if policy.asks.contains(.response) {
+            hold = ResponseHold(acceptsAnyStatus: acceptsAnyStatus, asksChallenges: asksChallenges)
+        }
         codings = ContentDecoding.possible
+        if let standing = policy.request { ask(standing) }
     }
 }

@@ -1,0 +1,40 @@
+import CCurl
+import TransferCore
+import TransferModel
+
+/// Redirects: followed here, or handed back for a client to decide.
+extension Reactor {
+    /// Goes on to where a redirect points.
+    func follow(_ transfer: Transfer) {
+        guard let status = transfer.parser.status, let location = transfer.redirectTarget else {
+            return conclude(transfer, failure(CURLE_WEIRD_SERVER_REPLY, transfer))
+        }
+        takeHandle(transfer)
+        transfer.reportMetrics()
+        let before = transfer.request
+        do {
+            try transfer.request.follow(status: status, location: location)
+        } catch {
+            return conclude(transfer, .refusedRedirect(error))
+        }
+        guard transfer.exchange.redirects != .ask else { return ask(transfer, before) }
+        transfer.context.observer.transferRedirected(to: transfer.request.url.text, status: status)
+        transfer.prepareNextRequest()
+        send(transfer)
+    }
+
+    /// The exchange ends with the redirect, as an answer to the request `before` it.
+    private func ask(_ transfer: Transfer, _ before: RequestState) {
+        let target = transfer.request
+        transfer.request = before
+        let head = transfer.makeHead()
+        transfer.head = head
+        let reason = StopReason.redirect(
+            StandingRequest(
+                TaskRequest(url: target.url.text, method: target.effectiveMethod, headers: target.headers),
+                sendsOwnBody: target.sendsPayload, isForeign: target.isForeign, redirects: 1,
+                mayStepBack: before.isIdempotent))
+        transfer.context.observer.transferResponded(head, verdict: .stop(reason))
+        conclude(transfer, .stopped(reason))
+    }
+}

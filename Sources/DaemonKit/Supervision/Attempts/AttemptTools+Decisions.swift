@@ -1,0 +1,47 @@
+import TransferCore
+import TransferModel
+import TransferStore
+
+/// Answers that a client is asked about while the exchange holds them at their heads.
+extension AttemptTools {
+    /// - Parameter proceed: called once the body may come, on any thread; never if the run stops before.
+    func ask(
+        about head: ResponseHead, of record: TaskRecord, _ run: TransferRun, proceed: @escaping @Sendable () -> Void
+    ) {
+        let (transitions, id) = (transitions, record.id)
+        // Before the question is told: its answer may come at once.
+        run.decides(proceed)
+        checkpoints.store { [self] in
+            let open = try? await patience.persistently { transaction in
+                try transitions.question(about: head, of: id, in: transaction)
+            }
+            guard let open else { return run.isDecided() }
+            run.decides(open, at: time.reading())
+            asked(record.session)
+        }
+    }
+}
+
+/// Takes the defaults of questions about answers that are held.
+struct HeldAnswers: Sendable {
+    let store: TransferStore
+    let runs: RunTable
+    let transitions: TaskTransitions
+
+    /// - Returns: milliseconds until the next default; nil if none is waited for.
+    func pass(at now: ClockReading) async throws -> Int64? {
+        let transitions = transitions
+        var next: Int64?
+        for run in runs.all {
+            guard let deadline = run.decisionDeadline else { continue }
+            guard deadline <= now.boot else {
+                next = min(next ?? .max, deadline - now.boot)
+                continue
+            }
+            let id = run.task
+            try await store.write { try transitions.takeDefault(of: id, in: $0) }
+            run.isDecided()
+        }
+        return next
+    }
+}

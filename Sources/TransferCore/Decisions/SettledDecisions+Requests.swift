@@ -1,0 +1,188 @@
+import TransferModel
+
+/// Questions about the request itself: where a redirect leads, and what a task begins with.
+extension SettledDecisions {
+    /// A server redirects.
+    /// - Returns: the question; nil if nobody is asked any more.
+    package mutating func redirected(to target: StandingRequest, response: ResponseInfo?) -> Question? {
+        var target = target
+        if let standing {
+            target.isForeign = target.isForeign || standing.isForeign
+            target.redirects += standing.redirects
+            if target.sendsOwnBody {
+                target.request.body = standing.request.body
+                target.sendsOwnBody = standing.sendsOwnBody
+            }
+        }
+        return asks(.redirect, proposing: target, response: response)
+    }
+
+    /// The task may begin.
+    /// - Returns: the question; nil if nobody is asked any more.
+    package mutating func begins(_ spec: TaskSpec) -> Question? {
+        let method = RequestHeaders.method(spec.method, hasBody: spec.body != nil || spec.source != nil)
+        return asks(
+            .begin, proposing: StandingRequest(TaskRequest(url: spec.url, method: method, headers: spec.headers)))
+    }
+
+    private mutating func asks(
+        _ kind: DecisionKind, proposing request: StandingRequest, response: ResponseInfo? = nil
+    ) -> Question? {
+        guard asked < Bounds.decisions else { return nil }
+        asked += 1
+        proposed = request
+        var question = Question(kind)
+        question.response = response
+        return question
+    }
+
+    /// The head of an answer has come, and nothing of its body is taken.
+    /// - Returns: the question; nil if the answer is wanted, or nobody is asked any more.
+    package mutating func responded(with head: ResponseHead, response: ResponseInfo) -> Question? {
+        guard allowed != head.mark, asked < Bounds.decisions else { return nil }
+        asked += 1
+        proposed = nil
+        responded = head.mark
+        var question = Question(.response)
+        question.response = response
+        return question
+    }
+
+    /// What a client's answer settles.
+    package mutating func answered(_ question: Question, with answer: DecisionAnswer) {
+        switch question.kind {
+        case .challenge:
+            if let space = question.protectionSpace { answered(space, with: answer) }
+        case .redirect:
+            guard answer.action != .refuse else {
+                refusedStatus = question.response?.status ?? 0
+                isAnswered = proposed.map { !$0.mayStepBack }
+                break
+            }
+            standing = proposed?.changed(by: answer.request)
+        case .begin:
+            hasBegun = true
+            if answer.action == .newRequest { standing = proposed?.changed(by: answer.request) }
+        case .response: allowed = responded
+        case .cache: break
+        }
+        proposed = nil
+    }
+}
+
+extension StandingRequest {
+    /// With what a client wants otherwise.
+    fileprivate func changed(by change: TaskRequest?) -> StandingRequest {
+        guard let change else { return self }
+        var changed = self
+        if let url = change.url {
+            changed.request.url = url
+            let isElsewhere = Self.origin(url) != Self.origin(request.url ?? "")
+            changed.isForeign = isForeign || isElsewhere
+            // What was meant for another server stays there.
+            if isElsewhere {
+                changed.request.headers = request.headers?.filter { RequestHeaders.crossesOrigins($0.name) }
+            }
+        }
+        if let method = change.method { changed.request.method = method }
+        if let headers = change.headers { changed.request.headers = headers }
+        if change.body != nil || ["GET", "HEAD"].contains(change.method?.uppercased()) {
+            changed.request.body = change.body
+            changed.sendsOwnBody = false
+        }
+        return changed
+    }
+
+    private static func origin(_ url: String) -> String? { (try? URLRules.parse(url))?.hostKey }
+}
+
+extension ResponseHead {
+    /// What two answers have in common if they are one to those who decide about it: where it is from, its version, and
+    /// what it is.
+    package var mark: String {
+        let fields = [
+            "etag", "last-modified", "content-length", "content-type", "content-encoding", "content-disposition",
+        ]
+        let values = fields.map { self.values($0).joined(separator: ",") }
+        return ([url, status.map(String.init) ?? ""] + values).joined(separator: "\n")
+    }
+}
+
+extension DecisionDefault {
+    /// What it means that nobody answers; nil if an answer is waited for.
+    package var action: DecisionAction? {
+        switch self {
+        case .wait: nil
+        case .follow: .follow
+        case .allow: .allow
+        case .continue: .continue
+        }
+    }
+}
+
+extension DecisionRecord {
+    /// Until the default is taken, on the boot clock; nil if there is no such time. After a reboot only time that the new
+    /// clock proves has passed.
+    package func timeLeft(at now: ClockReading) -> Seconds? {
+        guard let patience = question.default.patience, let asked = settled.askedAt else { return nil }
+        let passed = now.boot >= asked ? now.boot - asked : max(0, now.boot)
+        return Seconds(max(0, patience.rawValue - Double(passed) / 1000))
+    }
+}
+
+extension TaskSpec {
+    /// Whether the request may be made once more for its answer.
+    /// - Parameter standing: what is asked in place of it.
+    package func mayBeAskedAgain(_ standing: StandingRequest?) -> Bool {
+        var hasBody = body != nil
+        if let standing, !standing.sendsOwnBody { hasBody = standing.request.body != nil }
+        let method = standing == nil ? method : standing?.request.method
+        return RepeatRules.isIdempotent(RequestHeaders.method(method, hasBody: hasBody))
+    }
+}
+
+extension StrategyRequest {
+    /// Asks for `standing` in place of the task's own.
+    package mutating func ask(_ standing: StandingRequest) {
+        if !standing.isForeign, network.username == nil, let own = spec.url.flatMap({ try? URLRules.parse($0) }),
+            let user = own.username
+        {
+            network.username = user
+            network.password = own.password
+        }
+        spec.url = standing.request.url ?? spec.url
+        spec.method = standing.request.method
+        spec.headers = standing.request.headers
+        guard !standing.sendsOwnBody else { return }
+        spec.body = standing.request.body
+        spec.contentType = nil
+        source = nil
+        upload = nil
+        // It sends no file: what is left of an upload is a request.
+        if spec.kind == .upload {
+            spec.kind = .data
+            spec.source = nil
+        }
+    }
+}
+
+/// A request whose redirect was refused, and which must not be made again: the redirect, which is stored, is its answer.
+struct AnsweredRequest: TransferStrategy {
+    let status: Int
+    let acceptsAnyStatus: Bool
+    var progress: Acceptance? { nil }
+
+    func next(after outcome: ExchangeOutcome?) -> Step<UploadResult> {
+        guard acceptsAnyStatus else { return .failed(Self.failure(status)) }
+        return .finished(UploadResult(head: nil, body: [], isBodyTruncated: false, total: .zero))
+    }
+
+    static func failure(_ status: Int) -> AttemptFailure {
+        AttemptFailure(
+            error: TransferError(
+                .httpStatus,
+                "The server redirected the request (\(status)), which was refused; a request like this is not made again "
+                    + "for the answer's body.",
+                retryable: false, details: ["status": .integer(Int64(status))]), disposition: .permanent)
+    }
+}

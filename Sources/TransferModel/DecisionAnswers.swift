@@ -1,0 +1,111 @@
+/// A request in place of the task's own. In an answer, what is absent stays as it was proposed.
+public struct TaskRequest: Hashable, Sendable, Codable {
+    public var url: String?
+    public var method: String?
+    public var headers: [HeaderField]?
+    /// Only in answers: text or base64.
+    public var body: RequestBody?
+
+    public init(url: String? = nil, method: String? = nil, headers: [HeaderField]? = nil, body: RequestBody? = nil) {
+        self.url = url
+        self.method = method
+        self.headers = headers
+        self.body = body
+    }
+
+    public enum CodingKeys: String, CodingKey, CaseIterable {
+        case url, method, headers, body
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let fields = try StrictFields(decoder, CodingKeys.self)
+        url = try fields.value(.url)
+        method = try fields.value(.method)
+        headers = try fields.value(.headers)
+        body = try fields.value(.body)
+    }
+}
+
+/// The request that a task makes from here on: where a redirect led, or what a client wants in its stead. Holds secrets.
+public struct StandingRequest: Hashable, Sendable, Codable {
+    public var request: TaskRequest
+    /// The body of the task's own request goes along.
+    public var sendsOwnBody: Bool
+    /// Of another origin than the task's own: nothing of the task's credentials goes along.
+    public var isForeign: Bool
+    /// Redirects that led here.
+    public var redirects: Int
+    /// The request before it may be made once more.
+    public var mayStepBack: Bool
+
+    public init(
+        _ request: TaskRequest, sendsOwnBody: Bool = true, isForeign: Bool = false, redirects: Int = 0,
+        mayStepBack: Bool = true
+    ) {
+        self.request = request
+        self.sendsOwnBody = sendsOwnBody
+        self.isForeign = isForeign
+        self.redirects = redirects
+        self.mayStepBack = mayStepBack
+    }
+}
+
+/// What a client decided. Holds secrets; never leaves the daemon.
+public struct DecisionAnswer: Hashable, Sendable, Codable {
+    public var action: DecisionAction
+    public var credential: DecisionCredential?
+    public var request: TaskRequest?
+    public var destination: Destination?
+
+    public init(
+        _ action: DecisionAction, credential: DecisionCredential? = nil, request: TaskRequest? = nil,
+        destination: Destination? = nil
+    ) {
+        self.action = action
+        self.credential = credential
+        self.request = request
+        self.destination = destination
+    }
+}
+
+/// What the questions of a task have settled so far. Holds secrets; never leaves the daemon.
+public struct SettledDecisions: Hashable, Sendable, Codable {
+    /// What was answered for one server or proxy.
+    public struct Space: Hashable, Sendable, Codable {
+        public var origin: String
+        public var isProxy: Bool
+        public var failures = 0
+        /// Refused ones are forgotten: none is sent again unasked.
+        public var username: String?
+        public var password: String?
+
+        public init(origin: String, isProxy: Bool) {
+            self.origin = origin
+            self.isProxy = isProxy
+        }
+    }
+
+    /// Questions asked.
+    public var asked = 0
+    /// When the last one was asked, in milliseconds of the boot clock.
+    public var askedAt: Int64?
+    public var spaces: [Space] = []
+    /// The client wants to hear of no further challenge.
+    public var declinesChallenges = false
+    /// In place of the task's own request; nil if that stands.
+    public var standing: StandingRequest?
+    /// What the open question proposes to make of it.
+    public var proposed: StandingRequest?
+    /// A redirect is the answer to the request that stands: the status of the one that was refused.
+    public var refusedStatus: Int?
+    /// The refused redirect is all of the answer: the request must not be made again.
+    public var isAnswered: Bool?
+    /// What identifies the answer that the open question, or the last one, is about.
+    public var responded: String?
+    /// Such an answer is wanted.
+    public var allowed: String?
+    /// The client has been asked whether the task may begin.
+    public var hasBegun: Bool?
+
+    public init() {}
+}

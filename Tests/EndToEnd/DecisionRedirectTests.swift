@@ -1,0 +1,217 @@
+import TestSupport
+import Testing
+import TransferModel
+
+extension EndToEnd.Serving {
+    /// Redirects that are put to the client.
+    struct DecisionRedirects {
+        private func scene(_ status: Int = 302) async throws -> Scene {
+            let scene = try await Scene.asking("redirect")
+            scene.origin.serve("/file", .redirect(to: "/there?token=S3cretS3cretS3cret1", status: status))
+            scene.origin.serve("/there", .good(.version(1, size: 5000)))
+            scene.origin.serve("/other", .good(.version(2, size: 6000)))
+            return scene
+        }
+
+        @Test(.timeLimit(.minutes(1))) func aRedirectIsAskedAboutAndFollowed() async throws {
+            var scene = try await scene()
+            let id = try await scene.add(session: "s")
+            let asked = try await scene.question(id)
+            let task = try await scene.probe.task(id)
+            #expect(task["state"] == "waiting" && task["reason"] == "decision", "\(task)")
+            #expect(asked["kind"] == "redirect" && asked["default"] == "follow" && asked["deadline"] != nil, "\(asked)")
+            #expect(asked["response", "status"] == 302)
+            #expect(asked["request", "url"] == .string(scene.origin.url("/there?token=***")), "\(asked)")
+            #expect(asked["request", "method"] == "GET")
+            #expect(scene.origin.requests("/there").isEmpty)
+            // It is the same question to the next daemon, and told once.
+            scene = try await scene.restarted()
+            #expect(try await scene.question(id) == asked)
+            #expect(try await scene.toldQuestions(id).map { $0["decision"] } == [asked["decision"]])
+            let wrong = try #require(try await scene.refusal(asked, "useCredential"))
+            #expect(wrong.code == "request.bad_field" && wrong.message.contains("follow, followWith, refuse"))
+            try await scene.answer(asked, "follow")
+            scene = try await scene.restarted()
+            try await scene.answer(asked, "follow")
+            #expect(try await scene.refusal(asked, "refuse")?.code == "decision.gone")
+            try await scene.probe.wait(for: id, "completed")
+            #expect(Resource.version(1, size: 5000).content.matches(scene.file()))
+            #expect(scene.origin.requests("/file").count == 1)
+        }
+
+        @Test(.timeLimit(.minutes(1)), arguments: ["data", "download"])
+        func aRefusedRedirectIsTheResponse(kind: String) async throws {
+            let scene = try await scene()
+            let any: [String: JSONValue] = ["acceptsAnyStatus": true]
+            let id =
+                kind == "data"
+                ? try await scene.request("/file", any) : try await scene.add("/file", to: "file", any, session: "s")
+            try await scene.answer(try await scene.question(id), "refuse")
+            let task = try await scene.probe.wait(for: id, "completed")
+            #expect(task["response", "status"] == 302, "\(task)")
+            #expect(scene.origin.requests("/there").isEmpty)
+            let plain = try await scene.request("/file")
+            try await scene.answer(try await scene.question(plain), "refuse")
+            let failed = try await scene.probe.wait(for: plain, "failed")
+            #expect(failed.errorCode == "http.status" && failed["error", "details", "status"] == 302, "\(failed)")
+        }
+
+        /// A POST is not made twice, whatever the answer to its redirect is.
+        @Test(.timeLimit(.minutes(1)), arguments: ["follow", "refuse"])
+        func aRequestThatMustNotBeRepeatedIsNot(action: String) async throws {
+            let scene = try await scene(303)
+            let id = try await scene.request(
+                "/file", ["method": "POST", "body": ["text": "order"], "acceptsAnyStatus": true])
+            let asked = try await scene.question(id)
+            #expect(asked["request", "method"] == "GET", "\(asked)")
+            try await scene.answer(asked, action)
+            let task = try await scene.probe.wait(for: id, "completed")
+            #expect(task["response", "status"] == .integer(action == "follow" ? 200 : 303), "\(task)")
+            #expect(scene.origin.requests("/file").count == 1)
+            #expect(scene.origin.requests("/there").count == (action == "follow" ? 1 : 0))
+        }
+
+        @Test(.timeLimit(.minutes(1))) func aBodyGoesAlongWith307() async throws {
+            let scene = try await scene(307)
+            let id = try await scene.request("/file", ["method": "PUT", "body": ["text": "all of it"]])
+            let asked = try await scene.question(id)
+            #expect(asked["request", "method"] == "PUT")
+            try await scene.answer(asked, "follow")
+            try await scene.probe.wait(for: id, "completed")
+            let last = try #require(scene.origin.requests("/there").last)
+            #expect(last.request.method == "PUT" && last.header("Content-Length") == "9")
+        }
+
+        @Test(.timeLimit(.minutes(1)), arguments: [301, 305, 306, 307, 308, 399])
+        func everyStatusWithAPlaceIsAskedAbout(status: Int) async throws {
+            let scene = try await scene(status)
+            let id = try await scene.add(session: "s")
+            #expect(try await scene.question(id)["response", "status"] == .integer(Int64(status)))
+        }
+
+        @Test(.timeLimit(.minutes(1)), arguments: [300, 304])
+        func someStatusesAreFinal(status: Int) async throws {
+            let scene = try await scene(status)
+            let id = try await scene.add(session: "s")
+            #expect(try await scene.probe.wait(for: id, "failed").errorCode == "http.status")
+            #expect(try await scene.toldQuestions(id).isEmpty)
+        }
+
+        @Test(.timeLimit(.minutes(1))) func headStaysHead() async throws {
+            let scene = try await scene(303)
+            let id = try await scene.request("/file", ["method": "HEAD"])
+            #expect(try await scene.question(id)["request", "method"] == "HEAD")
+        }
+
+        @Test(.timeLimit(.minutes(1))) func aClientGoesElsewhere() async throws {
+            let scene = try await scene()
+            let id = try await scene.add("/file", to: "file", ["headers": [["X-Own", "mine"]]], session: "s")
+            let asked = try await scene.question(id)
+            for (request, field) in [
+                (["url": "ftp://127.0.0.1/x"], "request.url"), (["headers": [["a b", "c"]]], "request.headers[0]"),
+                (["body": ["file": "/etc/passwd"]], "request.body.file"),
+            ] as [(JSONValue, String)] {
+                let refusal = try await scene.refusal(asked, "followWith", ["request": request])
+                #expect(refusal?.message.contains(field) == true, "\(String(describing: refusal))")
+            }
+            #expect(try await scene.refusal(asked, "followWith")?.code == "request.bad_field")
+            try await scene.answer(
+                asked, "followWith",
+                ["request": ["url": .string(scene.origin.url("/other")), "headers": [["X-New", "value"]]]])
+            try await scene.probe.wait(for: id, "completed")
+            #expect(Resource.version(2, size: 6000).content.matches(scene.file()))
+            let last = try #require(scene.origin.requests("/other").last)
+            #expect(last.header("X-New") == "value" && last.header("X-Own") == nil)
+        }
+
+        /// What identifies the caller stays with its server, however the redirect is answered.
+        @Test(.timeLimit(.minutes(1))) func anotherServerGetsNoCredentials() async throws {
+            let scene = try await Scene.asking("redirect")
+            let other = try MisbehavingOrigin()
+            other.serve("/there", .good(.version(1, size: 1000)))
+            scene.origin.serve("/file", .redirect(to: other.url("/there")))
+            let id = try await scene.add(
+                "/file", to: "file",
+                ["bearer": "t0ken", "headers": [["X-Api-Key", "secret"], ["Accept-Language", "de"]]], session: "s")
+            let asked = try await scene.question(id)
+            #expect(!"\(asked)".contains("t0ken") && !"\(asked)".contains("secret"), "\(asked)")
+            try await scene.answer(asked, "follow")
+            try await scene.probe.wait(for: id, "completed")
+            let last = try #require(other.requests("/there").last)
+            for name in ["Authorization", "X-Api-Key"] { #expect(last.header(name) == nil) }
+            #expect(last.header("Accept-Language") == "de")
+        }
+
+        @Test(.timeLimit(.minutes(1))) func eachRedirectIsAskedAboutUntilTheLimit() async throws {
+            let scene = try await Scene.asking("redirect")
+            scene.origin.serve("/file", .redirect(to: "/file"))
+            let id = try await scene.add(session: "s")
+            var last: JSONValue?
+            for _ in 0..<20 {
+                let asked = try await scene.question(id, after: last)
+                try await scene.answer(asked, "follow")
+                last = asked
+            }
+            #expect(try await scene.probe.wait(for: id, "failed").errorCode == "http.redirect_limit")
+        }
+    }
+
+    /// Tasks that ask before they begin.
+    struct DecisionBeginnings {
+        private func scene() async throws -> (Scene, Int64) {
+            let scene = try await Scene.asking("begin")
+            scene.origin.serve("/file", .good(.version(1, size: 5000)))
+            scene.origin.serve("/other", .good(.version(2, size: 6000)))
+            let begin: JSONValue = .string(Timestamp.now().advanced(by: 0.3).description)
+            return (scene, try await scene.add("/file", to: "file", ["earliestBeginAt": begin], session: "s"))
+        }
+
+        @Test(.timeLimit(.minutes(1))) func aTaskAsksWhenItsTimeHasCome() async throws {
+            var (scene, id) = try await scene()
+            let asked = try await scene.question(id)
+            let task = try await scene.probe.task(id)
+            #expect(task["state"] == "waiting" && task["reason"] == "decision" && task["attempts"] == 0, "\(task)")
+            #expect(asked["kind"] == "begin" && asked["default"] == "continue" && asked["deadline"] != nil, "\(asked)")
+            #expect(asked["request", "url"] == .string(scene.origin.url("/file")))
+            scene = try await scene.restarted()
+            #expect(try await scene.question(id) == asked)
+            #expect(scene.origin.requests("/file").isEmpty)
+            try await scene.answer(asked, "continue")
+            try await scene.probe.wait(for: id, "completed")
+            #expect(try await scene.toldQuestions(id).count == 1)
+        }
+
+        @Test(.timeLimit(.minutes(1))) func anotherRequestTakesItsPlace() async throws {
+            var (scene, id) = try await scene()
+            let asked = try await scene.question(id)
+            try await scene.answer(asked, "newRequest", ["request": ["url": .string(scene.origin.url("/other"))]])
+            scene = try await scene.restarted()
+            try await scene.probe.wait(for: id, "completed")
+            #expect(Resource.version(2, size: 6000).content.matches(scene.file()))
+            #expect(scene.origin.requests("/file").isEmpty)
+        }
+
+        @Test(.timeLimit(.minutes(1))) func cancelCancelsIt() async throws {
+            let (scene, id) = try await scene()
+            try await scene.answer(try await scene.question(id), "cancel")
+            try await scene.probe.wait(for: id, "cancelled")
+            #expect(scene.origin.requests("/file").isEmpty)
+        }
+
+        @Test(.timeLimit(.minutes(1))) func aPersonAnswers() async throws {
+            let (scene, id) = try await scene()
+            let asked = try await scene.question(id)["decision"]?.integerValue ?? 0
+            for words in [["decisions"], ["explain", "\(id)"]] {
+                let output = try await scene.daemon.dlctl(words).output
+                #expect(output.contains("dlctl answer \(asked) continue"), "\(output)")
+                #expect(output.contains("If nobody answers, dld takes continue at "), "\(output)")
+            }
+            let answered = try await scene.daemon.dlctl([
+                "answer", "\(asked)", "newRequest", "--url", scene.origin.url("/other"), "-H", "X-New: value",
+            ])
+            #expect(answered.status == 0, "\(answered)")
+            try await scene.probe.wait(for: id, "completed")
+            #expect(scene.origin.requests("/other").last?.header("X-New") == "value")
+        }
+    }
+}
