@@ -8,11 +8,16 @@ extension Client {
     func newTask() throws -> (TaskSpec, Known) {
         let name = "f\(made)"
         made += 1
+        var new: (spec: TaskSpec, known: Known)
         switch world.random.below(100) {
-        case 0..<60: return download(name, from: world.random.below(world.resources.count))
-        case 60..<88: return try upload(name)
-        default: return try request(name)
+        case 0..<60: new = download(name, from: world.random.below(world.resources.count))
+        case 60..<88: new = try upload(name)
+        default: new = try request(name)
         }
+        if world.random.chance(100) {
+            new.spec.earliestBeginAt = world.now.advanced(by: Seconds(Double(world.random.below(200))))
+        }
+        return new
     }
 
     func download(_ name: String, from resource: Int) -> (TaskSpec, Known) {

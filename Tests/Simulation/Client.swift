@@ -31,6 +31,8 @@ final class Client: @unchecked Sendable {
     var wanted: [String: Set<Int>] = [:]
     /// Stands among them for the empty body of a refusal, which a task may take for its answer.
     static let refusal = -1
+    /// What was acknowledged to be the answer to a question.
+    var answers: [DecisionID: DecisionAction] = [:]
     /// Of files that are sent.
     var sources: [Source] = []
     var made = 0
@@ -103,6 +105,7 @@ final class Client: @unchecked Sendable {
         if world.random.chance(world.odds.sessionPause) { return pauseSession(daemon) }
         if world.random.chance(world.odds.resumeData) { return handOver(daemon) }
         if world.random.chance(world.odds.update) { return update(daemon) }
+        if world.random.chance(world.odds.answer) { return answer(daemon) }
         let ids = tasks.keys.sorted()
         guard !ids.isEmpty else { return }
         let id = ids[world.random.below(ids.count)]

@@ -18,6 +18,8 @@ struct Odds {
     let sessionEnd: Int
     let sessionPause: Int
     let update: Int
+    /// Of 1,000 things that a client does, where it has looked for questions.
+    let answer: Int
 
     private static let range = 1600
 
@@ -39,6 +41,7 @@ struct Odds {
         sessionPause = often(60, [0, 300])
         traits = Traits(sick: often(50, [0, 400]), slow: often(50, [0, 700]))
         update = often(150, [0, 500])
+        answer = often(300, [0, 700])
     }
 
     /// nil: whatever is due.

@@ -114,6 +114,28 @@ final class ScriptedNetwork: ExchangePerforming, @unchecked Sendable {
         }
     }
 
+    private final class Gate: @unchecked Sendable {
+        var isOpen = false
+    }
+
+    /// Waits at the head of an answer for as long as a client decides about it.
+    /// - Parameter mayLose: the connection may be lost meanwhile.
+    /// - Returns: how the exchange ends instead; nil if the body may come.
+    func held(
+        _ exchange: Exchange, _ head: ResponseHead, at offset: ByteCount, _ context: TransferContext, mayLose: Bool
+    ) async -> ExchangeOutcome.End? {
+        guard let hold = exchange.hold, offset == .zero, hold.applies(to: head) else { return nil }
+        let gate = Gate()
+        context.observer.transferHeld(head) { gate.isOpen = true }
+        while !gate.isOpen {
+            guard await pass(atMost: 2000) else { return .aborted }
+            if mayLose, world.hazards.contains(.network), world.random.chance(20) {
+                return .transport(code: 56, message: "the connection was lost")
+            }
+        }
+        return nil
+    }
+
     private func exchanged(
         _ exchange: Exchange, _ part: PartFile?, _ segment: Segment?, _ context: TransferContext
     ) async -> ExchangeOutcome {
@@ -152,11 +174,21 @@ final class ScriptedNetwork: ExchangePerforming, @unchecked Sendable {
         case 17..<19: (head, body) = (refusal(429, "Retry-After", "5", exchange.url), [])
         default: break
         }
+        if exchange.redirects == .ask, world.random.chance(200) {
+            let target = TaskRequest(url: exchange.url, method: "GET", headers: exchange.headers)
+            let reason = StopReason.redirect(StandingRequest(target, redirects: 1))
+            let head = refusal(302, "Location", exchange.url, exchange.url)
+            context.observer.transferResponded(head, verdict: .stop(reason))
+            return ended(.stopped(reason), head)
+        }
         let verdict = exchange.judge.judge(head)
         context.observer.transferResponded(head, verdict: verdict)
         switch verdict {
         case .stop(let reason): return ended(.stopped(reason), head)
         case .accept(let acceptance):
+            if let end = await held(exchange, head, at: acceptance.offset, context, mayLose: true) {
+                return ended(end, head)
+            }
             let cut = (19..<45).contains(fault) ? world.random.below(body.count + 1) : nil
             let way = ScriptedBody(world, self, files, part, segment, acceptance, head, context)
             return await way.receive(body, cutAfter: cut)

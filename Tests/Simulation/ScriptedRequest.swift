@@ -175,6 +175,9 @@ final class ScriptedRequest {
             url: exchange.url, status: said.status, httpVersion: "1.1",
             headers: said.headers + [HeaderField("Content-Length", "\(said.body.count)")])
         context.observer.transferResponded(head, verdict: exchange.judge.judge(head))
+        if let end = await network.held(exchange, head, at: .zero, context, mayLose: false) {
+            return ending(delivery, end)
+        }
         let whole = await received(said.body, head, fault)
         if whole.end == .finished { delivery.wasHeard(head) }
         return whole

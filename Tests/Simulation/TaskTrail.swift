@@ -112,8 +112,8 @@ struct TaskTrail {
         switch type {
         case .taskAdded: return (.queued, [])
         case .taskStarted: return (.running, [.queued])
-        // One that is added for later waits from the beginning, and says so.
-        case .taskWaiting: return (.waiting, [.queued, .running, .waiting])
+        // One that is added for later waits from the beginning, and says so; one that is resumed before its time waits again.
+        case .taskWaiting: return (.waiting, [.queued, .running, .waiting, .paused])
         case .taskPaused: return (.paused, open)
         case .taskQueued: return (.queued, [.running, .waiting, .paused, .failed, .cancelled])
         case .taskCompleted: return (.completed, [.running])

@@ -26,7 +26,7 @@ package struct FuzzTarget: Sendable {
     package static let all: [FuzzTarget] = [
         FramingProbe.target, ParametersProbe.target, ListedTaskProbe.target,
         ContentDispositionProbe.target, ContentRangeProbe.target, RetryAfterProbe.target, LinkProbe.target,
-        ChallengeProbe.target,
+        ChallengeProbe.target, AnswerProbe.target,
         HeadProbe.target, URLProbe.target, UploadProbe.target,
         MetalinkProbe.target, ResumeDataProbe.target, PageCursorProbe.target, ConfigurationProbe.target,
         ListFileProbe.target, StoredMetricsProbe.target, CodingProbe.target,

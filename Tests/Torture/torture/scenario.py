@@ -14,6 +14,8 @@ SECRET = "hush-4f1c9b"
 KIB = 1 << 10
 WAIT = 40.0
 DISK_CODES = ("disk.full", "disk.quota", "disk.io")
+#: Sessions whose tasks ask, by the kind of question, and the answers.
+ASKING = {"redirect": "follow", "response": "allow"}
 RETRY = {"firstDelay": 0.05, "longestDelay": 0.2}
 
 
@@ -38,7 +40,7 @@ class Piece:
 
     @property
     def is_firm(self):
-        return self.session == "firm"
+        return self.session != "loose"
 
 
 #: What is under a final name before its task replaces it.
@@ -58,6 +60,9 @@ PIECES = [
     Piece("put", 1500 * KIB + 9, kind="upload", more={"uploadProtocol": "put"}),
     Piece("kept", 20 * KIB, kind="upload", more={"uploadProtocol": "put"}),
     Piece("tus", 2100 * KIB + 1, kind="upload", more={"uploadProtocol": "tus"}),
+    # Each asks one question.
+    Piece("led", 40 * KIB + 1, session="redirect"),
+    Piece("weighed", 150 * KIB + 1, session="response"),
     Piece("asked", 100, kind="data", more={"username": "somebody", "password": SECRET}),
 ]
 BY_NAME = {piece.name: piece for piece in PIECES}
@@ -100,6 +105,7 @@ class Scenario:
             self.pause()
             self.move()
             self.cancel()
+            self.decide()
             self.acknowledge()
             self.resume()
             self.finish()
@@ -130,6 +136,8 @@ class Scenario:
         for session, durability in (("firm", "full"), ("loose", "relaxed")):
             self.ask("session.open", id=session, configuration={
                 "durability": durability, "retry": RETRY, "directory": str(self.out)})
+        for kind in ASKING:
+            self.ask("session.open", id=kind, configuration={"asks": [kind], "retry": RETRY})
         known = self.ledger.began
         lowest, highest = self.ledger.acked, self.ledger.acked_at_most
         head = self.ask("events.subscribe", self.watcher, subscriber=SUBSCRIBER)["head"]
@@ -155,7 +163,8 @@ class Scenario:
             return {**spec, "url": f"{self.server.url}/{place}/{piece.name}", "source": {"path": str(self.sources / piece.name)}}
         if piece.kind == "data":
             return {**spec, "url": f"{self.server.url}/d/{piece.name}"}
-        return {**spec, "url": f"{self.server.url}/d/{piece.name}", "destination": {"path": str(self.out / piece.name)}}
+        place = "led" if piece.session == "redirect" else "d"
+        return {**spec, "url": f"{self.server.url}/{place}/{piece.name}", "destination": {"path": str(self.out / piece.name)}}
 
     def change(self, method, fact, name):
         """Asks once for a change, or again where nobody answered."""
@@ -190,6 +199,36 @@ class Scenario:
             self.until(lambda: self.server.sent.get("doomed", 0) >= BY_NAME["doomed"].hold, "the first half of doomed")
         for name in ("doomed", "never"):
             self.change("task.cancel", "cancelled", name)
+
+    def decide(self):
+        """Answers what tasks ask. What was acknowledged is durable: nobody is asked about it again."""
+        for piece in self.pieces:
+            action = ASKING.get(piece.session)
+            if action is None:
+                continue
+            identifier = self.ledger.ids[piece.name]
+
+            def question():
+                found = self.ask("decision.list", tasks=[identifier])["decisions"]
+                return found[0]["decision"] if found else None
+
+            if self.ledger.has("decided", piece.name):
+                if question() is not None:
+                    raise Violation(f"{piece.name} asks again, though it was answered", 1)
+                continue
+            # Its answer may have come through before, unacknowledged.
+            self.until(lambda: question() is not None or identifier in self.ledger.ended()
+                       or self.ledger.has_tried("decided", piece.name), f"the question of {piece.name}")
+            number = question()
+            self.ledger.asks("decided", piece.name)
+            if number is not None:
+                try:
+                    self.ask("decision.answer", id=number, action=action)
+                except Refused as refusal:
+                    if refusal.code != "decision.gone":
+                        raise
+            self.ledger.told("decided", piece.name)
+            self.look()
 
     def acknowledge(self):
         self.look()

@@ -63,6 +63,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self):
         name = self.path.rpartition("/")[2]
+        if self.path.startswith("/led/"):
+            return self.answer(302, [("Location", f"/d/{name}")])
         size = self.server.sizes.get(name)
         if size is None:
             return self.answer(404)

@@ -1,0 +1,59 @@
+import DaemonKit
+import TransferModel
+import TransferRPC
+
+/// Clients answer what tasks ask: late, twice, otherwise than before, or never.
+extension Client {
+    func answer(_ daemon: SimulatedDaemon) {
+        Task {
+            do {
+                let decisions = daemon.supervision.decisions
+                let open = try await decisions.list(owner: Self.user, session: nil, tasks: nil).decisions
+                for question in open where answers[question.decision] != nil {
+                    world.violate("question \(question.decision) is open, though its answer was acknowledged")
+                }
+                guard !open.isEmpty else { return }
+                let asked = open[world.random.below(open.count)]
+                if world.random.chance(200) { try await Task.sleep(for: .seconds(world.random.below(100))) }
+                guard try await answer(asked, action(asked), decisions) else { return }
+                // The same again is fine, as long as the task asks nothing else; another one never is.
+                if world.random.chance(300), let same = answers[asked.decision] {
+                    _ = try await answer(asked, same, decisions)
+                }
+                if world.random.chance(300) { _ = try await answer(asked, action(asked), decisions) }
+            } catch is CancellationError {
+            } catch {
+                refused("an answer", error)
+            }
+        }
+    }
+
+    private func action(_ asked: DecisionView) -> DecisionAction {
+        let actions = asked.question.actions.filter { ![.becomeDownload, .followWith, .newRequest].contains($0) }
+        return actions[world.random.below(actions.count)]
+    }
+
+    /// - Returns: whether it was taken.
+    private func answer(
+        _ asked: DecisionView, _ action: DecisionAction, _ decisions: any DecisionServing
+    ) async throws -> Bool {
+        let (id, task) = (asked.decision, asked.task)
+        let number = action == .cancel ? begin(.cancel(keepPartial: false), task) : nil
+        defer { if action == .cancel { end(task) } }
+        world.note("answer \(id) of \(task): \(action.rawValue)")
+        do {
+            let parameters = AnswerDecision.Parameters(id: id, action: action)
+            _ = try await decisions.answer(parameters, by: Self.peer)
+        } catch let error as TransferError where error.code == .decisionGone {
+            world.note("answer \(id) is gone")
+            return false
+        }
+        if let known = answers[id], known != action {
+            world.violate("question \(id) was answered \(known.rawValue), then \(action.rawValue), and both were taken")
+        }
+        answers[id] = action
+        if action == .cancel, promise(.cancelled, task, number) { gaveUp(task) }
+        world.note("answer \(id) is taken")
+        return true
+    }
+}
