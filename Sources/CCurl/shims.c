@@ -1,9 +1,7 @@
 #define _GNU_SOURCE
 #include "CCurl.h"
 
-#include <openssl/crypto.h>
 #include <openssl/ssl.h>
-#include <string.h>
 #include <sys/socket.h>
 
 // Error 0xFFFFFFFF came in 7.87.0 (CURL_WRITEFUNC_ERROR); any short count does the same on all versions.
@@ -177,19 +175,9 @@ int dld_easy_uses_proxy(CURL *easy) {
     return -1;
 }
 
-// What the pointer points to is the business of one version of OpenSSL.
-static bool shares_openssl(void) {
-    static const char prefix[] = "OpenSSL/";
-    const char *theirs = curl_version_info(CURLVERSION_NOW)->ssl_version;
-    return theirs && strncmp(theirs, prefix, sizeof prefix - 1) == 0
-        && strcmp(theirs + sizeof prefix - 1, OpenSSL_version(OPENSSL_VERSION_STRING)) == 0;
-}
-
 bool dld_easy_get_tls(CURL *easy, const char **version, const char **cipher) {
-    static _Atomic int is_shared = -1;
-    if (is_shared < 0) is_shared = shares_openssl();
     struct curl_tlssessioninfo *session = NULL;
-    if (!is_shared || curl_easy_getinfo(easy, CURLINFO_TLS_SSL_PTR, &session) != CURLE_OK || !session) return false;
+    if (!dld_curl_shares_openssl() || curl_easy_getinfo(easy, CURLINFO_TLS_SSL_PTR, &session) != CURLE_OK || !session) return false;
     if (session->backend != CURLSSLBACKEND_OPENSSL || !session->internals) return false;
     const SSL *ssl = session->internals;
     if (!SSL_get_current_cipher(ssl)) return false;

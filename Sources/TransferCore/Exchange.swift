@@ -103,6 +103,8 @@ package struct NetworkOptions: Sendable, Hashable {
     package var answered: [OriginCredential] = []
     /// The same for the proxy.
     package var proxyCredential: OriginCredential?
+    /// nil if nobody is asked of TLS servers and nobody has decided anything.
+    @BoxedOptional package var tls: TLSDecisions?
     /// The paths that task or session name; what they hold is in `certificates`.
     package var caFile: String?
     /// The daemon's own configuration names it, not whoever the task is of.
@@ -297,6 +299,8 @@ package struct ExchangeOutcome: Sendable {
     package var becameGET = false
     /// Scheme, name and port of the server that was asked last, if redirects led to another than the URL's.
     package var redirectedTo: String?
+    /// What ended a TLS handshake, if a client may be asked about it.
+    @BoxedOptional package var tls: TLSChallenge?
 
     package init(
         end: End, head: ResponseHead? = nil, trailers: [HeaderField] = [], offset: ByteCount = 0,
@@ -402,6 +406,8 @@ package struct AttemptFailure: Error, Sendable, Hashable {
     @BoxedOptional package var shortEnd: ShortEnd?
     /// Where the server redirects to, if a client is to decide that.
     @BoxedOptional package var redirect: StandingRequest?
+    /// A client may be asked about what ended a TLS handshake.
+    @BoxedOptional package var tls: TLSChallenge?
 
     package init(error: TransferError, disposition: Disposition, progressed: Bool = false) {
         self.error = error

@@ -232,6 +232,8 @@ extension SpecRules {
     /// - Throws: `request.bad_field`.
     package func check(_ credential: DecisionCredential) throws(TransferError) {
         try checkSecrets([("username", credential.username), ("password", credential.password)])
+        try checkFile(credential.certificate, "certificate")
+        try checkFile(credential.key, "key")
     }
 
     /// - Throws: `request.bad_field`, `destination.bad_path`.

@@ -94,8 +94,12 @@ package enum Bounds {
     package static let decisionSpaces = 8
     /// Credentials that one server may refuse before nobody is asked for another.
     package static let credentialFailures = 20
+    /// Servers whose keys one session trusts.
+    package static let trustedKeys = 1000
     /// Questions of one answer of `decision.list`.
     package static let listedDecisions = 1000
+    /// Bytes of certificates in it, as they are told.
+    package static let listedCertificates = 2 << 20
 
     // MARK: The wire
 

@@ -54,15 +54,18 @@ public struct StandingRequest: Hashable, Sendable, Codable {
 public struct DecisionAnswer: Hashable, Sendable, Codable {
     public var action: DecisionAction
     public var credential: DecisionCredential?
+    /// How long a key is trusted.
+    public var persistence: CredentialPersistence?
     public var request: TaskRequest?
     public var destination: Destination?
 
     public init(
-        _ action: DecisionAction, credential: DecisionCredential? = nil, request: TaskRequest? = nil,
-        destination: Destination? = nil
+        _ action: DecisionAction, credential: DecisionCredential? = nil, persistence: CredentialPersistence? = nil,
+        request: TaskRequest? = nil, destination: Destination? = nil
     ) {
         self.action = action
         self.credential = credential
+        self.persistence = persistence
         self.request = request
         self.destination = destination
     }
@@ -78,6 +81,14 @@ public struct SettledDecisions: Hashable, Sendable, Codable {
         /// Refused ones are forgotten: none is sent again unasked.
         public var username: String?
         public var password: String?
+        /// The key that is trusted there.
+        public var key: String?
+        /// The client trusts no key there.
+        public var declinesTrust: Bool?
+        /// What is shown there.
+        public var certificate: ClientCertificate?
+        /// The client shows no certificate there.
+        public var declinesCertificate: Bool?
 
         public init(origin: String, isProxy: Bool) {
             self.origin = origin

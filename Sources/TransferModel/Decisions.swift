@@ -16,16 +16,41 @@ public enum DecisionKind: String, Word {
 
 /// What a client may answer.
 public enum DecisionAction: String, Word {
-    case useCredential, performDefaultHandling, rejectProtectionSpace, cancel
+    case useCredential, performDefaultHandling, rejectProtectionSpace, trust, cancel
     case follow, followWith, refuse
     case allow, becomeDownload
     case `continue`, newRequest
+}
+
+extension Question {
+    /// What may be answered.
+    public var actions: [DecisionAction] {
+        switch kind {
+        case .challenge: protectionSpace?.method.actions ?? []
+        case .redirect: [.follow, .followWith, .refuse]
+        case .response: [.allow, .cancel, .becomeDownload]
+        case .begin: [.continue, .newRequest, .cancel]
+        case .cache: []
+        }
+    }
+}
+
+extension AuthenticationMethod {
+    fileprivate var actions: [DecisionAction] {
+        switch self {
+        case .httpBasic, .httpDigest: [.useCredential, .performDefaultHandling, .rejectProtectionSpace, .cancel]
+        case .serverTrust: [.trust, .performDefaultHandling, .cancel]
+        case .clientCertificate: [.useCredential, .performDefaultHandling, .cancel]
+        }
+    }
 }
 
 /// What happens if nobody answers.
 public enum DecisionDefault: String, Word {
     /// The task waits for an answer until its time for the resource is over.
     case wait
+    /// The same, and then it fails with `tls.untrusted`.
+    case reject
     case follow, allow, `continue`
 }
 
@@ -44,18 +69,22 @@ extension DecisionDefault {
     /// How long an answer is waited for; nil without end.
     public var patience: Seconds? {
         switch self {
-        case .wait: nil
+        case .wait, .reject: nil
         case .follow, .allow, .continue: Seconds(60)
         }
     }
 }
 
-/// How a server, or a proxy, wants to be given credentials (RFC 7617, RFC 7616).
+/// How a server, or a proxy, wants to be given credentials (RFC 7617, RFC 7616), or what a TLS server wants.
 public enum AuthenticationMethod: String, Word {
     case httpBasic, httpDigest
+    /// To be trusted although its certificate is not.
+    case serverTrust
+    /// A certificate of the client (RFC 8446 section 4.3.2).
+    case clientCertificate
 }
 
-/// Whom credentials are for (RFC 9110 section 11.5).
+/// Whom credentials are for (RFC 9110 section 11.5), or which TLS server is meant.
 public struct ProtectionSpace: Hashable, Sendable, Codable {
     public var host: String
     public var port: Int
@@ -92,10 +121,15 @@ public enum CredentialPersistence: String, Word {
     case session, permanent
 }
 
-/// A user name and a password that a client gives in an answer.
+/// What a client gives in an answer: a user name and a password, or a certificate with its key.
 public struct DecisionCredential: Hashable, Sendable, Codable {
-    public var username: String
-    public var password: String
+    public var username: String?
+    /// Of the user, or the pass phrase of the key.
+    public var password: String?
+    /// Path of a PEM certificate (chain).
+    public var certificate: String?
+    /// Path of the PEM key where it is not in `certificate`.
+    public var key: String?
     public var persistence: CredentialPersistence?
 
     public init(username: String, password: String, persistence: CredentialPersistence? = nil) {
@@ -104,15 +138,33 @@ public struct DecisionCredential: Hashable, Sendable, Codable {
         self.persistence = persistence
     }
 
+    public init(_ certificate: ClientCertificate) {
+        self.certificate = certificate.certificate
+        key = certificate.key
+        password = certificate.password
+    }
+
     public enum CodingKeys: String, CodingKey, CaseIterable {
-        case username, password, persistence
+        case username, password, certificate, key, persistence
     }
 
     public init(from decoder: any Decoder) throws {
         let fields = try StrictFields(decoder, CodingKeys.self)
-        username = try fields.required(.username)
-        password = try fields.required(.password)
+        username = try fields.value(.username)
+        password = try fields.value(.password)
+        certificate = try fields.value(.certificate)
+        key = try fields.value(.key)
         persistence = try fields.value(.persistence)
+    }
+
+    /// nil if it is a user name.
+    public var clientCertificate: ClientCertificate? {
+        certificate.map {
+            var client = ClientCertificate(certificate: $0)
+            client.key = key
+            client.password = password
+            return client
+        }
     }
 }
 
@@ -131,21 +183,33 @@ public struct Question: Hashable, Sendable, Codable {
     public var response: ResponseInfo?
     /// The request that is proposed, masked as events are.
     public var request: TaskRequest?
+    /// What a TLS server showed: DER in Base64, its own certificate first.
+    public var certificates: [String]?
+    /// Its public key, as CURLOPT_PINNEDPUBLICKEY(3) takes it: what `trust` trusts.
+    public var key: String?
+    /// The verifier's words.
+    public var reason: String?
+    /// A client trusts another key of this server.
+    public var keyChanged: Bool?
+    /// Authorities whose certificates a TLS server takes, as it names them: DER in Base64.
+    public var distinguishedNames: [String]?
 
     public init(_ kind: DecisionKind, default: DecisionDefault? = nil) {
         self.kind = kind
         self.default = `default` ?? kind.default
     }
+}
 
-    /// What may be answered.
-    public var actions: [DecisionAction] {
-        switch kind {
-        case .challenge: [.useCredential, .performDefaultHandling, .rejectProtectionSpace, .cancel]
-        case .redirect: [.follow, .followWith, .refuse]
-        case .response: [.allow, .cancel, .becomeDownload]
-        case .begin: [.continue, .newRequest, .cancel]
-        case .cache: []
-        }
+/// A key that a session trusts.
+public struct TrustedKey: Hashable, Sendable {
+    /// As `https://example.org:443`.
+    public var origin: String
+    /// As CURLOPT_PINNEDPUBLICKEY(3) takes it.
+    public var key: String
+
+    public init(origin: String, key: String) {
+        self.origin = origin
+        self.key = key
     }
 }
 

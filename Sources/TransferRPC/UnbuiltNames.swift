@@ -83,6 +83,8 @@ public enum Feature: String, CaseIterable, Sendable {
     case decisionsRedirect = "decisions.redirect"
     case decisionsResponse = "decisions.response"
     case decisionsBegin = "decisions.begin"
+    case decisionsServerTrust = "decisions.challenge.serverTrust"
+    case decisionsClientCertificate = "decisions.challenge.clientCertificate"
     case sessionsBackground = "sessions.background"
     case sessionsDefault = "sessions.default"
     case sessionsEphemeral = "sessions.ephemeral"

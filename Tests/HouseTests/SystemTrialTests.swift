@@ -7,7 +7,11 @@ import Testing
     /// Members of requests that the rules check as paths, with the method that takes them.
     static func checkedMembers(in rules: String) -> [String] {
         rules.matches(of: #/checkFile\((\w+)[^"]*"([\w.]+)"/#).map { call in
-            "\(call.2) \(call.1 == "configuration" ? "session.open" : "task.add")"
+            switch call.1 {
+            case "configuration": "\(call.2) session.open"
+            case "credential": "credential.\(call.2) decision.answer"
+            default: "\(call.2) task.add"
+            }
         }
     }
 
@@ -60,7 +64,8 @@ import Testing
         ("TaskSpec", "task.add", ""), ("RequestBody", "task.add", "body."), ("Destination", "task.add", "destination."),
         ("Source", "task.add", "source."), ("ClientCertificate", "task.add", "clientCertificate."),
         ("ClientCertificate", "session.open", "clientCertificate."), ("SessionConfiguration", "session.open", ""),
-        ("task.update", "task.update", ""), ("Destination", "task.update", "destination."),
+        ("Credential", "decision.answer", "credential."), ("task.update", "task.update", ""),
+        ("Destination", "task.update", "destination."),
     ])
     func everyMemberThatTheReferenceCallsAPathIsTried(section: String, method: String, prefix: String) throws {
         let documented = Self.documentedMembers(in: try Checkout.text("docs/protocol.md"), of: section)

@@ -56,6 +56,15 @@ class Daemon:
             time.sleep(0.02)
 
 
+    def asked(self, task):
+        """The question of the task; None if it asks nothing for a minute."""
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            for question in self.call("decision.list", tasks=[task])["decisions"]:
+                return question["decision"]
+            time.sleep(0.02)
+
+
 def rows():
     with open(TABLE) as table:
         for number, line in enumerate(line for line in table if line.strip() and not line.startswith("#")):
@@ -66,6 +75,7 @@ def rows():
 def holder(parameters, method, member):
     """What has the member, and the member's name in it."""
     value = {"task.add": lambda: parameters["tasks"][0], "task.update": lambda: parameters,
+             "decision.answer": lambda: parameters,
              "session.open": lambda: parameters["configuration"]}[method]()
     *path, last = member.split(".")
     for name in path:
@@ -82,6 +92,13 @@ def run(daemon, number, method, text, change=lambda parameters: None):
     if method == "session.open":
         daemon.call(method, id="%s-%d" % (NAME, number), **parameters)
         task = daemon.add({"url": "https://localhost:8771/session.bin"}, session="%s-%d" % (NAME, number))
+        return daemon.ended(task)
+    if method == "decision.answer":
+        session = "%s-%d" % (NAME, number)
+        daemon.call("session.open", id=session, configuration={
+            "asks": ["challenge"], "directory": FOLDER + "/asked-%d" % number, "caFile": FOLDER + "/ca.pem"})
+        task = daemon.add({"url": "https://localhost:8771/asked.bin"}, session=session)
+        daemon.call(method, **{**parameters, "id": daemon.asked(task)})
         return daemon.ended(task)
     task = daemon.add({
         "url": "https://localhost:8771/login/x", "destination": {"path": FOLDER + "/paused-%d" % number},

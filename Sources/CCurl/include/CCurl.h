@@ -92,6 +92,42 @@ int dld_easy_uses_proxy(CURL *easy);
 /// ever. False if there is no TLS, or libcurl has another TLS library than this program.
 bool dld_easy_get_tls(CURL *easy, const char **version, const char **cipher);
 
+/// Whether libcurl has the very OpenSSL that this program has.
+bool dld_curl_shares_openssl(void);
+
+/// What a TLS server shows and wants in a handshake. It is kept until the next handshake; connections keep the watch under
+/// which they were made, so that a server that speaks up later finds it there.
+typedef struct dld_tls_watch dld_tls_watch;
+
+typedef enum { DLD_TLS_CERTIFICATES, DLD_TLS_AUTHORITIES } dld_tls_list;
+
+enum {
+    /// Of a list no more is kept.
+    DLD_TLS_MOST_ITEMS = 64,
+    DLD_TLS_MOST_BYTES = 32 << 10,
+    DLD_TLS_KEY_LENGTH = 32,
+};
+
+/// A watch with one reference; NULL without memory.
+/// `stops_for_certificate`: end the handshake, before a byte of a request, if the server wants a certificate and none is set.
+dld_tls_watch *dld_tls_watch_new(bool stops_for_certificate);
+void dld_tls_watch_release(dld_tls_watch *watch);
+
+/// Has the connections that are made for the handle watched. `watch` must live as long as the handle has it.
+/// CURLE_NOT_BUILT_IN if libcurl has another TLS library.
+CURLcode dld_easy_set_tls_watch(CURL *easy, dld_tls_watch *watch);
+
+/// The certificates that the server showed, its own first (DER, RFC 5280), or the names of authorities whose certificates
+/// it takes (DER, RFC 5280 section 4.1.2.4).
+size_t dld_tls_watch_count(const dld_tls_watch *watch, dld_tls_list list);
+const uint8_t *dld_tls_watch_item(const dld_tls_watch *watch, dld_tls_list list, size_t index, size_t *length);
+/// SHA-256 of the server's SubjectPublicKeyInfo; NULL if it showed no certificate.
+const uint8_t *dld_tls_watch_key(const dld_tls_watch *watch);
+/// The handshake was ended because of it.
+bool dld_tls_watch_wants_certificate(const dld_tls_watch *watch);
+/// What OpenSSL's verification found (X509_verify_cert_error_string(3)); NULL if nothing. It compares no names.
+const char *dld_tls_watch_fault(const dld_tls_watch *watch);
+
 CURLMcode dld_multi_set_long(CURLM *multi, CURLMoption option, long value);
 CURLMcode dld_multi_set_callbacks(
     CURLM *multi, dld_socket_callback on_socket, dld_timer_callback on_timer, void *context);

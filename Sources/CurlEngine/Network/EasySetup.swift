@@ -115,12 +115,20 @@ struct EasySetup {
     }
 
     /// Nothing here changes the environment.
-    private static let environmentHasProxies = ["http", "https", "ftp", "all"].contains { scheme in
-        getenv("\(scheme)_proxy") != nil || getenv("\(scheme.uppercased())_PROXY") != nil
+    private static let environmentProxies = ["http", "https", "ftp", "all"].flatMap { scheme in
+        let names: [String] = ["\(scheme)_proxy", "\(scheme.uppercased())_PROXY"]
+        return names.compactMap { name in getenv(name).map { String(cString: $0) } }
     }
+    private static var environmentHasProxies: Bool { !environmentProxies.isEmpty }
 
     static func mayUseProxy(_ network: NetworkOptions) -> Bool {
         network.proxy.map { !$0.isEmpty } ?? environmentHasProxies
+    }
+
+    /// Whether the way may lead through a proxy that is reached over TLS itself.
+    static func mayUseSecureProxy(_ network: NetworkOptions) -> Bool {
+        let named = network.proxy.map { [$0] } ?? environmentProxies
+        return named.contains { $0.lowercased().hasPrefix("https:") }
     }
 
     private mutating func proxy(_ network: NetworkOptions) {
@@ -145,11 +153,15 @@ struct EasySetup {
                 set(CURLOPT_PROXY_CAINFO_BLOB, authorities)
             }
         }
-        if let certificate = texts.certificate, !transfer.request.isForeign {
-            set(CURLOPT_SSLCERT_BLOB, certificate)
-            set(CURLOPT_SSLKEY_BLOB, texts.key ?? certificate)
-            set(CURLOPT_KEYPASSWD, network.clientCertificate?.password)
+        let place = network.tls?.place(of: transfer.request.url)
+        if let place, place.certificate != nil {
+            show(place.texts, password: place.certificate?.password)
+        } else if !transfer.request.isForeign {
+            show(texts, password: network.clientCertificate?.password)
         }
+        transfer.watch = TLSWatch(transfer)
+        if let watch = transfer.watch, result == CURLE_OK { result = dld_easy_set_tls_watch(easy, watch.watch) }
+        if let key = place?.key { trust(key) }
         guard let minimum = network.tlsMinimumVersion else { return }
         let version =
             switch minimum {
@@ -159,6 +171,21 @@ struct EasySetup {
             case .v13: CURL_SSLVERSION_TLSv1_3
             }
         set(CURLOPT_SSLVERSION, Int(version))
+    }
+
+    private mutating func show(_ texts: CertificateTexts, password: String?) {
+        guard let certificate = texts.certificate else { return }
+        set(CURLOPT_SSLCERT_BLOB, certificate)
+        set(CURLOPT_SSLKEY_BLOB, texts.key ?? certificate)
+        set(CURLOPT_KEYPASSWD, password)
+    }
+
+    /// A key that is trusted takes the place of verification, at that server alone: libcurl compares it before it sends
+    /// anything, and uses no connection again that was made under other conditions.
+    private mutating func trust(_ key: String) {
+        set(CURLOPT_PINNEDPUBLICKEY, key)
+        set(CURLOPT_SSL_VERIFYPEER, 0)
+        set(CURLOPT_SSL_VERIFYHOST, 0)
     }
 
     private mutating func http(_ transfer: Transfer) {

@@ -74,6 +74,8 @@ final class Transfer: @unchecked Sendable {
     /// The body is read from the socket, without libcurl.
     var readsItself = false
     var lastWords: LastWords?
+    /// Of the current request; as long as `easy` is there.
+    var watch: TLSWatch?
     /// libcurl has ended the request without an error: the handle may serve another transfer.
     var isHandleClean = false
     var headerLines: HeaderLines?
@@ -248,6 +250,9 @@ final class Transfer: @unchecked Sendable {
         outcome.isSentWhole = !isSending || sent >= feed?.length ?? 0
         outcome.becameGET = request.becameGET
         if request.isForeign { outcome.redirectedTo = request.origin }
+        if case .transport(let code, let message) = end {
+            outcome.tls = watch?.challenge(after: code, message, origin: request.origin)
+        }
         if case .gather = use {
             if isWhole(end) { return conclude(gathered: outcome, recycling: buffers) }
             if let reactor, (buffer?.count ?? 0) > 0 { moveToFile(reactor) }

@@ -16,8 +16,7 @@ extension SettledDecisions {
             place.failures = max(place.failures, 1)
         }
         (place.username, place.password) = (nil, nil)
-        spaces.append(place)
-        if spaces.count > Bounds.decisionSpaces { spaces.removeFirst() }
+        keep(place)
         guard place.failures < Bounds.credentialFailures else { return nil }
         asked += 1
         proposed = nil
@@ -47,7 +46,16 @@ extension SettledDecisions {
     }
 
     /// A client's answer to a challenge.
-    package mutating func answered(_ space: ProtectionSpace, with answer: DecisionAnswer) {
+    mutating func answeredChallenge(_ question: Question, with answer: DecisionAnswer) {
+        guard let space = question.protectionSpace else { return }
+        switch space.method {
+        case .httpBasic, .httpDigest: answered(space, with: answer)
+        case .serverTrust: answeredTrust(space, key: question.key, with: answer)
+        case .clientCertificate: answeredCertificate(space, with: answer)
+        }
+    }
+
+    mutating func answered(_ space: ProtectionSpace, with answer: DecisionAnswer) {
         guard answer.action == .useCredential, let credential = answer.credential else {
             declinesChallenges = true
             return
@@ -55,13 +63,18 @@ extension SettledDecisions {
         var place = take(space)
         place.username = credential.username
         place.password = credential.password
-        spaces.append(place)
+        keep(place)
     }
 
     /// What is known of a place; those used last stand at the end.
-    private mutating func take(_ space: ProtectionSpace) -> Space {
+    mutating func take(_ space: ProtectionSpace) -> Space {
         let known = spaces.firstIndex { $0.origin == space.origin && $0.isProxy == space.isProxy }
         return known.map { spaces.remove(at: $0) } ?? Space(origin: space.origin, isProxy: space.isProxy)
+    }
+
+    mutating func keep(_ place: Space) {
+        spaces.append(place)
+        if spaces.count > Bounds.decisionSpaces { spaces.removeFirst() }
     }
 }
 
@@ -95,9 +108,18 @@ extension EffectivePolicy {
 
     /// With the credentials that clients have given in answers.
     package mutating func apply(_ settled: SettledDecisions) {
-        if settled.declinesChallenges { asks.remove(.challenge) }
+        if settled.declinesChallenges {
+            asks.remove(.challenge)
+            network.tls?.isAsked = false
+        }
         if settled.asked >= Bounds.decisions { asks = [] }
         apply(requestOf: settled)
+        let places = settled.spaces.compactMap(TLSDecisions.Place.init)
+        if !places.isEmpty {
+            var tls = network.tls ?? TLSDecisions(isAsked: false)
+            tls.places = places
+            network.tls = tls
+        }
         let known = settled.spaces.filter { $0.username != nil }
         let servers = known.filter { !$0.isProxy }.map {
             NetworkOptions.OriginCredential(origin: $0.origin, username: $0.username ?? "", password: $0.password ?? "")

@@ -51,8 +51,7 @@ extension SettledDecisions {
     /// What a client's answer settles.
     package mutating func answered(_ question: Question, with answer: DecisionAnswer) {
         switch question.kind {
-        case .challenge:
-            if let space = question.protectionSpace { answered(space, with: answer) }
+        case .challenge: answeredChallenge(question, with: answer)
         case .redirect:
             guard answer.action != .refuse else {
                 refusedStatus = question.response?.status ?? 0
@@ -112,7 +111,7 @@ extension DecisionDefault {
     /// What it means that nobody answers; nil if an answer is waited for.
     package var action: DecisionAction? {
         switch self {
-        case .wait: nil
+        case .wait, .reject: nil
         case .follow: .follow
         case .allow: .allow
         case .continue: .continue

@@ -81,6 +81,10 @@ package struct TaskMachine: Sendable {
         case .resourceTimeoutPassed:
             // Paused time does not count, so this cannot happen to a paused task.
             try require([.queued, .running, .waiting], event)
+            // Nobody has said that the server is to be trusted.
+            if status.reason == .authentication, let cause = status.error, cause.code == .tlsUntrusted {
+                return fail(cause, now)
+            }
             return deadlinePassed(
                 "The task took longer than its timeoutIntervalForResource; task.retry gives it the whole time again.",
                 now)

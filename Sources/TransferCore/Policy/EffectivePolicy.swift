@@ -62,6 +62,7 @@ package struct EffectivePolicy: Sendable {
         network.caFile = spec.caFile ?? session.caFile
         network.clientCertificate = spec.clientCertificate ?? session.clientCertificate
         network.tlsMinimumVersion = spec.tlsMinimumVersion ?? session.tlsMinimumVersion
+        if session.asks?.contains(.challenge) == true { network.tls = TLSDecisions(isAsked: true) }
         network.httpVersion = spec.httpVersion
         network.stallTimeout =
             spec.timeoutIntervalForRequest ?? session.timeoutIntervalForRequest ?? defaultRequestTimeout

@@ -30,7 +30,10 @@ package enum FailureClassifier {
         case .stopped(let reason): return stopped(reason)
         case .transport(let code, let message):
             if let status = outcome.proxyStatus, status >= 400 { return proxyRefused(status, outcome.proxy) }
-            return TransportFailures.classify(code: code, message: message, host: host(of: url), proxy: outcome.proxy)
+            var failure = TransportFailures.classify(
+                code: code, message: message, host: host(of: url), proxy: outcome.proxy)
+            if let challenge = outcome.tls { failure.meet(challenge, of: host(of: url)) }
+            return failure
         case .local(let errno, let operation): return LocalFailures.classify(errno: errno, operation: operation)
         case .stalled:
             let way = outcome.proxy.map { " through the proxy \($0)" } ?? ""

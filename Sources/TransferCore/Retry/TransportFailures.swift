@@ -70,7 +70,12 @@ enum TransportFailures {
     private static func secure(_ code: Int, _ message: String, _ host: String) -> AttemptFailure? {
         switch code {
         case 35: FailureClassifier.transient(.tlsFailed, "The encrypted connection to \(host) failed: \(message)")
-        case 51, 60, 83, 90, 91: CertificateFailures.classify(message, host: host)
+        case 90:
+            FailureClassifier.permanent(
+                .tlsUntrusted,
+                "\(host) shows another key than the one that was trusted: it was replaced, or somebody else answers in "
+                    + "its place. Ask its operator; then task.retry.")
+        case 51, 60, 83, 91: CertificateFailures.classify(message, host: host)
         case 77, 82:
             FailureClassifier.permanent(.tlsUntrusted, "The caFile cannot be used (\(message)); check its path.")
         case 58, 98:
@@ -143,6 +148,17 @@ enum TransportFailures {
 }
 
 extension AttemptFailure {
+    /// The handshake was ended by what a client may be asked about.
+    mutating func meet(_ challenge: TLSChallenge, of host: String) {
+        tls = challenge
+        guard case .certificate = challenge.wish else { return }
+        error = TransferError(
+            .authRequired,
+            "\(host) wants a certificate; name one (task.update, clientCertificate), then task.retry.",
+            details: error.details)
+        disposition = .permanent
+    }
+
     fileprivate func withDetails(code: Int, message: String, proxy: String?) -> AttemptFailure {
         var copy = self
         copy.error.details["curl"] = .integer(Int64(code))

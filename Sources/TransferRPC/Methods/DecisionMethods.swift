@@ -62,7 +62,7 @@ public enum AnswerDecision: RPCMethod {
         """
         Answers a question; durable when it returns. The first answer counts. The same answer again is fine, until the task \
         asks its next question; another one is refused with `decision.gone`, as is an answer to a question that was closed. \
-        Administrators may answer for others, but give no credential, request or destination.
+        Administrators may answer for others, but give no credential, request or destination, and trust no server.
         """
     public static let errors: [ErrorCode] = [.decisionGone, .badField, .unsupported, .permissionDenied]
 
@@ -70,22 +70,24 @@ public enum AnswerDecision: RPCMethod {
         public var id: DecisionID
         public var action: DecisionAction
         public var credential: DecisionCredential?
+        public var persistence: CredentialPersistence?
         public var request: TaskRequest?
         public var destination: Destination?
 
         public init(
             id: DecisionID, action: DecisionAction, credential: DecisionCredential? = nil,
-            request: TaskRequest? = nil, destination: Destination? = nil
+            persistence: CredentialPersistence? = nil, request: TaskRequest? = nil, destination: Destination? = nil
         ) {
             self.id = id
             self.action = action
             self.credential = credential
+            self.persistence = persistence
             self.request = request
             self.destination = destination
         }
 
         public enum CodingKeys: String, CodingKey, CaseIterable {
-            case id, action, credential, request, destination
+            case id, action, credential, persistence, request, destination
         }
 
         public static let wireName = "AnswerDecision"
@@ -95,9 +97,14 @@ public enum AnswerDecision: RPCMethod {
             case .action:
                 .required(
                     .oneOf(DecisionAction.self),
-                    "`challenge`: `useCredential`; `performDefaultHandling` or `rejectProtectionSpace` (the request is made once more with what the task itself has, and its answer is final); `cancel` (the task). `redirect`: `follow`, `followWith` (`request` in place of the proposed one), `refuse` (the redirect is the final response). `response`: `allow`, `cancel`, `becomeDownload` (of a data task whose request may be made again: the answer is asked for once more, into the file `destination`). `begin`: `continue`, `newRequest` (`request` in place of the task's own), `cancel`."
+                    "`challenge`: `useCredential`; `performDefaultHandling` or `rejectProtectionSpace` (the request is made once more with what the task itself has, and its answer is final); `cancel` (the task). Method `serverTrust`: `trust` (`key` of the question, from the owner alone); `performDefaultHandling` (the task fails with `tls.untrusted`); `cancel`. Method `clientCertificate`: `useCredential` (a certificate); `performDefaultHandling` (none is shown); `cancel`. `redirect`: `follow`, `followWith` (`request` in place of the proposed one), `refuse` (the redirect is the final response). `response`: `allow`, `cancel`, `becomeDownload` (of a data task whose request may be made again: the answer is asked for once more, into the file `destination`). `begin`: `continue`, `newRequest` (`request` in place of the task's own), `cancel`."
                 )
             case .credential: .optional(.object(DecisionCredential.self), "With `useCredential`, from the owner alone.")
+            case .persistence:
+                .optional(
+                    .oneOf(CredentialPersistence.self),
+                    "With `trust`: how long the key is trusted. Built: `session` (default), by all tasks of the session that asks, until it ends; `none`, by this task alone."
+                )
             case .request:
                 .optional(.object(TaskRequest.self), "With `followWith` and `newRequest`, from the owner alone.")
             case .destination:

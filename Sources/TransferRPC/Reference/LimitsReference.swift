@@ -29,6 +29,10 @@ enum LimitsReference {
                 "servers and proxies that one task remembers credentials for; answer of decision.list",
                 "\(Bounds.decisionSpaces); \(Bounds.listedDecisions) questions",
             ],
+            [
+                "servers whose keys one session trusts; certificates of one question, and of one answer of decision.list (Base64)",
+                "\(Bounds.trustedKeys); 32 KiB; \(size(Bounds.listedCertificates))",
+            ],
             ["`metrics` of a task; older entries go, and `metricsDropped` counts them", "\(Bounds.metrics)"],
             ["a piece of task.body", size(Int(ReadBody.largestPiece))],
             ["a piece of a stream", size(Bounds.streamPiece)],

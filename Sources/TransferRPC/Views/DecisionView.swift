@@ -23,6 +23,7 @@ extension DecisionView: WireObject {
     public enum CodingKeys: String, CodingKey, CaseIterable {
         case decision, task, session, owner, time
         case kind, `default`, deadline, protectionSpace, previousFailureCount, proposedUser, response, request
+        case certificates, key, reason, keyChanged, distinguishedNames
     }
 
     public init(from decoder: any Decoder) throws {
@@ -50,6 +51,11 @@ extension DecisionView: WireObject {
         try fields.encodeIfPresent(question.proposedUser, forKey: .proposedUser)
         try fields.encodeIfPresent(question.response, forKey: .response)
         try fields.encodeIfPresent(question.request, forKey: .request)
+        try fields.encodeIfPresent(question.certificates, forKey: .certificates)
+        try fields.encodeIfPresent(question.key, forKey: .key)
+        try fields.encodeIfPresent(question.reason, forKey: .reason)
+        try fields.encodeIfPresent(question.keyChanged, forKey: .keyChanged)
+        try fields.encodeIfPresent(question.distinguishedNames, forKey: .distinguishedNames)
     }
 
     public static let wireName = "Decision"
@@ -64,12 +70,12 @@ extension DecisionView: WireObject {
         case .default:
             .required(
                 .oneOf(DecisionDefault.self),
-                "What happens if nobody answers: the task waits until its `timeoutIntervalForResource` is over (`wait`), or the action of this name is taken at `deadline`."
+                "What happens if nobody answers: the task waits until its `timeoutIntervalForResource` is over (`wait`), and fails with `deadline.exceeded`; or it does so with `tls.untrusted` (`reject`); or the action of this name is taken at `deadline`."
             )
         case .deadline:
             .optional(
-                .time, "When the default is taken: 60 s after the question, on the boot clock. Absent with `wait`.")
-        case .protectionSpace: .optional(.object(ProtectionSpace.self), "`challenge`: whom credentials are for.")
+                .time, "When the default is taken: 60 s after the question, on the boot clock. Absent with `wait` and `reject`.")
+        case .protectionSpace: .optional(.object(ProtectionSpace.self), "`challenge`: whom credentials are for, or which server asks for trust.")
         case .previousFailureCount:
             .optional(
                 .integer,
@@ -85,6 +91,23 @@ extension DecisionView: WireObject {
             .optional(
                 .object(TaskRequest.self),
                 "`redirect`: the request that would follow. `begin`: the task's own. Masked as in events; what an answer does not name stays as it is, unmasked."
+            )
+        case .certificates:
+            .optional(
+                .list(.string),
+                "`serverTrust`: what the server showed, its own certificate first: DER in Base64, up to 32 KiB.")
+        case .key:
+            .optional(
+                .string,
+                "`serverTrust`: its public key, which `trust` trusts: `sha256//` and the SHA-256 of the SubjectPublicKeyInfo in Base64, as CURLOPT_PINNEDPUBLICKEY(3) has it."
+            )
+        case .reason: .optional(.string, "`serverTrust`: why the certificate is not trusted, in the verifier's words.")
+        case .keyChanged:
+            .optional(.boolean, "`serverTrust`: true if a client trusts another key of this server.")
+        case .distinguishedNames:
+            .optional(
+                .list(.string),
+                "`clientCertificate`: authorities whose certificates the server takes, as it names them: DER in Base64, up to 32 KiB. It need not name any."
             )
         }
     }
@@ -120,7 +143,11 @@ extension ProtectionSpace: WireObject {
                 .string,
                 "What the server calls it: up to \(Bounds.realm) characters, without control characters. A server may say anything."
             )
-        case .method: .required(.oneOf(AuthenticationMethod.self), "How the credentials are sent.")
+        case .method:
+            .required(
+                .oneOf(AuthenticationMethod.self),
+                "How the credentials are sent; `serverTrust`: a TLS server's certificate is not trusted; `clientCertificate`: a TLS server wants a certificate of the client."
+            )
         case .isProxy: .required(.boolean, "True: a proxy asks (407).")
         }
     }
@@ -130,8 +157,13 @@ extension DecisionCredential: WireObject {
     public static let wireName = "Credential"
     public static func field(_ key: CodingKeys) -> Field {
         switch key {
-        case .username: .required(.string, "User name.")
-        case .password: .required(.string, "Password; never shown again.")
+        case .username: .optional(.string, "User name; required with a password, unless a certificate is wanted.")
+        case .password: .optional(.string, "Password, or pass phrase of the key; never shown again.")
+        case .certificate:
+            .optional(
+                .string,
+                "`clientCertificate`: absolute path of a PEM certificate (chain), read with the owner's rights.")
+        case .key: .optional(.string, "Path of its PEM key, if that is not in the file of the certificate.")
         case .persistence:
             .optional(
                 .oneOf(CredentialPersistence.self),

@@ -58,6 +58,16 @@ extension StoreSnapshot {
         ).map(Self.decision)
     }
 
+    /// Keys that a session trusts.
+    package func trustedKeys(_ session: SessionKey) throws -> [TrustedKey] {
+        try rows(
+            """
+            SELECT origin, key FROM trusted_key \
+            WHERE session = (SELECT id FROM session WHERE owner = ? AND identifier = ?)
+            """, session.owner.rawValue, session.identifier
+        ).map { TrustedKey(origin: $0[0], key: $0[1]) }
+    }
+
     private static func decision(_ row: Row) throws -> DecisionRecord {
         DecisionRecord(
             id: DecisionID(row[0] as Int64), task: TaskID(row[1] as Int64),

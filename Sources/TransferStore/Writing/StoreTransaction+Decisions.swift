@@ -20,6 +20,31 @@ extension StoreTransaction {
             try JSONColumn.encode(answer), try JSONColumn.encode(settled), id.rawValue)
     }
 
+    /// All tasks of the session trust the key from now on, in place of another one of the same server.
+    /// - Throws: `limit.reached`.
+    package func trust(_ trusted: TrustedKey, in session: SessionKey, at now: Timestamp) throws {
+        let row = try existingSession(session)
+        try execute(
+            """
+            INSERT INTO trusted_key (session, origin, key, trusted_at) VALUES (?, ?, ?, ?) \
+            ON CONFLICT (session, origin) DO UPDATE SET key = excluded.key, trusted_at = excluded.trusted_at
+            """, row, trusted.origin, trusted.key, now.rawValue)
+        let count = try integer("SELECT count(*) FROM trusted_key WHERE session = ?", row) ?? 0
+        guard count <= Bounds.trustedKeys else {
+            throw TransferError(
+                .limitReached,
+                "The session trusts the keys of \(Bounds.trustedKeys) servers, which is the most; say persistence `none`."
+            )
+        }
+    }
+
+    /// The session is over.
+    package func forgetTrust(in session: SessionKey) throws {
+        try execute(
+            "DELETE FROM trusted_key WHERE session = (SELECT id FROM session WHERE owner = ? AND identifier = ?)",
+            session.owner.rawValue, session.identifier)
+    }
+
     /// The task goes another way: nobody can answer its question any more.
     package func closeDecision(of task: TaskID) throws {
         try execute("UPDATE decision SET state = 'closed' WHERE task = ? AND state = 'open'", task.rawValue)

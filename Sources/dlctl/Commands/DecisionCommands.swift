@@ -49,6 +49,16 @@ struct AnswerCommand: DaemonCommand {
               rejectProtectionSpace   give none; the server's refusal is final
               cancel                  cancel the task
 
+            ACTIONS if a server's certificate is not trusted:
+              trust                   trust the key that 'decisions' shows, for this server
+              performDefaultHandling  trust nothing; the task fails
+              cancel                  cancel the task
+
+            ACTIONS of a server that wants a certificate:
+              useCredential           show that of --certificate
+              performDefaultHandling  show none
+              cancel                  cancel the task
+
             ACTIONS of a redirect:
               follow                  go where the server says
               followWith              request --url, --method or --header in place of that
@@ -75,6 +85,19 @@ struct AnswerCommand: DaemonCommand {
         name: [.customShort("u", allowingJoined: true), .long],
         help: ArgumentHelp("User name; dlctl asks for the password, or see below.", valueName: "name"))
     var user: String?
+
+    @Option(
+        help: ArgumentHelp("PEM certificate to show; dlctl asks for the pass phrase of its key.", valueName: "file"),
+        completion: .file())
+    var certificate: String?
+
+    @Option(
+        help: ArgumentHelp("PEM key of --certificate, if it has a file of its own.", valueName: "file"),
+        completion: .file())
+    var key: String?
+
+    @Option(help: ArgumentHelp("How long 'trust' lasts: session or none (this task).", valueName: "time"))
+    var persistence: CredentialPersistence?
 
     @Flag(help: "Read the password from standard input.")
     var passwordStdin = false
@@ -121,22 +144,36 @@ struct AnswerCommand: DaemonCommand {
         for text in header where !HeaderArgument.isAcceptable(text) {
             throw ValidationError(HeaderArgument.complaint(text))
         }
-        guard (user != nil) == (action == .useCredential) else {
+        let given = [user, certificate].compactMap { $0 }.count
+        guard given == (action == .useCredential ? 1 : 0) else {
             throw ValidationError(
-                user == nil ? "useCredential needs --user." : "--user goes with useCredential.")
+                action == .useCredential
+                    ? "useCredential needs either --user or --certificate."
+                    : "--user and --certificate go with useCredential.")
         }
-        if user == nil, passwordStdin || passwordFile != nil || forSession {
-            throw ValidationError("A password, and --for-session, need --user.")
+        if certificate == nil, key != nil { throw ValidationError("--key goes with --certificate.") }
+        if persistence != nil, action != .trust { throw ValidationError("--persistence goes with trust.") }
+        if given == 0, passwordStdin || passwordFile != nil {
+            throw ValidationError("A password needs --user or --certificate.")
         }
+        if forSession, user == nil { throw ValidationError("--for-session goes with --user.") }
         if passwordStdin, passwordFile != nil {
             throw ValidationError("Use only one of --password-stdin and --password-file.")
         }
     }
 
     func run(_ session: CommandSession) async throws {
-        var parameters = AnswerDecision.Parameters(id: DecisionID(id), action: action)
+        var parameters = AnswerDecision.Parameters(id: DecisionID(id), action: action, persistence: persistence)
+        let secrets = Secrets(session: session)
+        if let certificate {
+            var client = ClientCertificate(certificate: session.absolute(certificate))
+            client.key = key.map(session.absolute)
+            client.password = try secrets.passPhrase(
+                of: client.key ?? client.certificate, fromStdin: passwordStdin, fromFile: passwordFile)
+            parameters.credential = DecisionCredential(client)
+        }
         if let user {
-            let given = try Secrets(session: session).login(user, fromStdin: passwordStdin, fromFile: passwordFile)
+            let given = try secrets.login(user, fromStdin: passwordStdin, fromFile: passwordFile)
             parameters.credential = DecisionCredential(
                 username: given.user, password: given.password, persistence: forSession ? .session : nil)
         }
@@ -144,7 +181,7 @@ struct AnswerCommand: DaemonCommand {
             parameters.destination = output.map { Destination(path: session.absolute($0)) }
         }
         if namesRequest {
-            let headers = try Secrets(session: session).headers(header)
+            let headers = try secrets.headers(header)
             parameters.request = TaskRequest(url: url, method: method, headers: headers.isEmpty ? nil : headers)
         }
         let result = try await session.call(AnswerDecision.self, parameters)

@@ -101,3 +101,4 @@ extension TLSVersion: ExpressibleByArgument {}
 extension HTTPVersion: ExpressibleByArgument {}
 extension EventType: ExpressibleByArgument {}
 extension DecisionAction: ExpressibleByArgument {}
+extension CredentialPersistence: ExpressibleByArgument {}

@@ -77,6 +77,13 @@ struct Secrets {
         return (user, try PasswordPrompt.ask("Password of \(Printable.text(user, limit: 60)): "))
     }
 
+    /// Pass phrase of a key, as `login` has its password; nil if the key needs none (RFC 7468 section 11, RFC 1421).
+    func passPhrase(of key: String, fromStdin: Bool, fromFile path: String?) throws -> String? {
+        if let path = fromStdin ? "-" : path { return try firstLine(path) }
+        guard try text(of: key).contains("ENCRYPTED") else { return nil }
+        return try PasswordPrompt.ask("Pass phrase of \(Printable.text(key, limit: 60)): ")
+    }
+
     private func text(of path: String) throws -> String {
         String(decoding: try InputFile.read(path), as: UTF8.self)
     }

@@ -51,6 +51,25 @@ enum DecisionLines {
     }
 
     private static func challenge(_ question: Question, _ space: ProtectionSpace) -> String {
+        switch space.method {
+        case .httpBasic, .httpDigest: password(question, space)
+        case .serverTrust: trust(question, space)
+        case .clientCertificate: "\(Printable.text(space.origin)) wants a certificate of yours."
+        }
+    }
+
+    private static func trust(_ question: Question, _ space: ProtectionSpace) -> String {
+        let origin = Printable.text(space.origin)
+        var text =
+            question.keyChanged == true
+            ? "\(origin) shows another key than the one that you trusted"
+            : "The certificate of \(origin) is not trusted"
+        if let reason = question.reason { text += ": \(Printable.text(reason, limit: 200))" }
+        text += ". Its key is \(question.key ?? "unknown"); trust it only if its operator tells you the same."
+        return text
+    }
+
+    private static func password(_ question: Question, _ space: ProtectionSpace) -> String {
         var text =
             "\(space.isProxy ? "The proxy " : "")\(Printable.text(space.origin)) wants a user name and a password"
         text += " (\(word(space.method)))"
@@ -67,17 +86,18 @@ enum DecisionLines {
 
     /// How it is answered.
     static func commands(_ decision: DecisionView) -> [String] {
-        decision.question.actions.filter { $0 != .performDefaultHandling }.map { action in
-            "dlctl answer \(decision.decision) \(action.rawValue)" + options(action)
+        let isCertificate = decision.question.protectionSpace?.method == .clientCertificate
+        return decision.question.actions.filter { isCertificate || $0 != .performDefaultHandling }.map { action in
+            "dlctl answer \(decision.decision) \(action.rawValue)" + options(action, isCertificate: isCertificate)
         }
     }
 
-    private static func options(_ action: DecisionAction) -> String {
+    private static func options(_ action: DecisionAction, isCertificate: Bool) -> String {
         switch action {
-        case .useCredential: " --user NAME"
+        case .useCredential: isCertificate ? " --certificate FILE" : " --user NAME"
         case .followWith, .newRequest: " --url URL"
         case .becomeDownload: " --output FILE"
-        case .performDefaultHandling, .rejectProtectionSpace, .cancel, .follow, .refuse, .allow, .continue: ""
+        case .performDefaultHandling, .rejectProtectionSpace, .trust, .cancel, .follow, .refuse, .allow, .continue: ""
         }
     }
 
@@ -85,6 +105,8 @@ enum DecisionLines {
         switch method {
         case .httpBasic: "Basic"
         case .httpDigest: "Digest"
+        case .serverTrust: "trust"
+        case .clientCertificate: "certificate"
         }
     }
 }

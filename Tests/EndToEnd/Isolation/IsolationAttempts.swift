@@ -46,6 +46,7 @@ extension IsolationAttempt {
         case AnswerDecision.name:
             [
                 .likeUnknown { ["id": .integer($0.decision), "action": "cancel"] },
+                .likeUnknown { ["id": .integer($0.decision), "action": "trust", "persistence": "none"] },
                 .likeUnknown {
                     [
                         "id": .integer($0.decision), "action": "useCredential",

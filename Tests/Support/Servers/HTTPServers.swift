@@ -11,8 +11,19 @@ package final class Nginx: ServerProcess, @unchecked Sendable {
     package static func start(tls: Bool = false, http: String = "", extra: String = "") async throws -> Nginx {
         let server = try Nginx()
         try await server.configure(tls: tls, http: http, extra: extra)
-        try await server.startServer(["nginx", "-c", server.folder.file("nginx.conf"), "-p", server.folder.path])
+        try await server.start()
         return server
+    }
+
+    private func start() async throws {
+        try await startServer(["nginx", "-c", folder.file("nginx.conf"), "-p", folder.path])
+    }
+
+    /// Ends it and begins anew at the same ports, with other keys and certificates in the same files.
+    package func renewCertificates() async throws {
+        stopServer()
+        certificates = try await TestCertificates(in: folder)
+        try await start()
     }
 
     package func url(_ name: String) -> String { "http://127.0.0.1:\(port)/\(name)" }

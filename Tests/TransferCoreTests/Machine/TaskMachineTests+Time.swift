@@ -24,6 +24,22 @@ extension TaskMachineTests {
         #expect(running.status.error?.details == [:])
     }
 
+    /// Nobody has answered the question whether a server is to be trusted.
+    @Test func aServerThatNobodyTrustsIsRejectedWhenTimeIsOver() throws {
+        func ended(_ event: TaskEvent, _ code: ErrorCode, _ reason: WaitReason = .authentication) throws -> ErrorCode? {
+            var machine = machine(.waiting) {
+                $0.reason = reason
+                $0.error = TransferError(code, "It is not.")
+            }
+            _ = try machine.handle(event, at: reading())
+            return machine.status.error?.code
+        }
+        #expect(try ended(.resourceTimeoutPassed, .tlsUntrusted) == .tlsUntrusted)
+        #expect(try ended(.resourceTimeoutPassed, .authRequired) == .deadlineExceeded)
+        #expect(try ended(.resourceTimeoutPassed, .tlsUntrusted, .retry) == .deadlineExceeded)
+        #expect(try ended(.deadlinePassed, .tlsUntrusted) == .deadlineExceeded)
+    }
+
     /// As for a new task: a date may lie further away than a task has time.
     @Test func budgetExcludesWhatAResumedTaskWaitsForItsDate() throws {
         var machine = TaskMachine(TaskMachine.added(startPaused: false, earliestBeginAt: nil, at: reading(0)).0)

@@ -60,6 +60,31 @@ import TransferModel
         #expect(try await store.read { try $0.decision(id) }?.state == .closed)
     }
 
+    @Test func aSessionTrustsOneKeyOfEachServerUntilItEnds() async throws {
+        var store = try fixture.open()
+        let (key, other) = (SessionKey.shared(of: alice), SessionKey.shared(of: bob))
+        for (origin, word) in [("https://a:443", "1"), ("https://b:443", "2"), ("https://a:443", "3")] {
+            try await store.write { try $0.trust(TrustedKey(origin: origin, key: word), in: key, at: epoch) }
+        }
+        store.close()
+        store = try fixture.open()
+        let trusted = try await store.read { try $0.trustedKeys(key) }
+        #expect(trusted.map(\.key) == ["3", "2"])
+        #expect(try await store.read { try $0.trustedKeys(other).isEmpty })
+        try await store.write { try $0.forgetTrust(in: other) }
+        #expect(try await store.read { try $0.trustedKeys(key).count } == 2)
+        let refused = try await #require(throws: TransferError.self) {
+            try await store.write {
+                for number in 0..<Bounds.trustedKeys {
+                    try $0.trust(TrustedKey(origin: "https://h\(number):443", key: "k"), in: key, at: epoch)
+                }
+            }
+        }
+        #expect(refused.code == .limitReached)
+        try await store.write { try $0.forgetTrust(in: key) }
+        #expect(try await store.read { try $0.trustedKeys(key).isEmpty })
+    }
+
     @Test func whoHasNotSeenAnOpenQuestionIsCalled() async throws {
         let store = try fixture.open()
         let task = try await store.add(newTask())

@@ -5,6 +5,42 @@ import TransferRPC
 @testable import dlctl
 
 @Suite struct DecisionLinesTests {
+    private func lines(_ question: Question) -> [String] {
+        let record = DecisionRecord(
+            id: DecisionID(3), task: TaskID(12), session: .shared(of: UserID(1000)), state: .open, question: question,
+            askedAt: Timestamp(milliseconds: 0), answer: nil, settled: SettledDecisions())
+        return DecisionLines.render(DecisionView(record)).map(\.plain)
+    }
+
+    private func question(_ method: AuthenticationMethod) -> Question {
+        var question = Question(.challenge, default: .wait)
+        question.protectionSpace = ProtectionSpace(
+            host: "h", port: 443, protocol: "https", realm: nil, method: method, isProxy: false)
+        return question
+    }
+
+    @Test func whoIsToBeTrustedIsShownByTheKey() {
+        var asked = question(.serverTrust)
+        (asked.key, asked.reason, asked.keyChanged) = ("sha256//abc=", "self-signed \u{1B}", false)
+        #expect(
+            lines(asked) == [
+                "3  task 12  challenge  The certificate of https://h:443 is not trusted: self-signed \u{FFFD}. Its key is "
+                    + "sha256//abc=; trust it only if its operator tells you the same.",
+                "    dlctl answer 3 trust", "    dlctl answer 3 cancel",
+            ])
+        asked.keyChanged = true
+        #expect(lines(asked)[0].contains("https://h:443 shows another key than the one that you trusted: self-signed"))
+    }
+
+    @Test func whoWantsACertificateIsShown() {
+        #expect(
+            lines(question(.clientCertificate)) == [
+                "3  task 12  challenge  https://h:443 wants a certificate of yours.",
+                "    dlctl answer 3 useCredential --certificate FILE", "    dlctl answer 3 performDefaultHandling",
+                "    dlctl answer 3 cancel",
+            ])
+    }
+
     @Test func aQuestionSaysWhoAsksAndHowToAnswer() {
         var question = Question(.challenge, default: .wait)
         question.protectionSpace = ProtectionSpace(

@@ -33,6 +33,7 @@ struct PinnedFiles: Sendable {
     /// Whether there is something to read.
     static func namesFiles(_ network: NetworkOptions) -> Bool {
         network.caFile != nil || network.netrcPath != nil || network.clientCertificate != nil
+            || network.tls?.places.contains { $0.certificate != nil } == true
     }
 
     /// Whether a URL is of a file here.
@@ -45,7 +46,8 @@ struct PinnedFiles: Sendable {
     /// The files that are opened.
     static func paths(_ network: NetworkOptions, _ url: String) -> [String] {
         let certificate = network.clientCertificate
-        let named = [network.caFile, certificate?.certificate, certificate?.key, network.netrcPath]
+        let answered = network.tls?.places.flatMap { [$0.certificate?.certificate, $0.certificate?.key] } ?? []
+        let named = [network.caFile, certificate?.certificate, certificate?.key, network.netrcPath] + answered
         return (named + [(try? URLRules.parse(url))?.filePath]).compactMap { $0 }
     }
 
@@ -55,15 +57,27 @@ struct PinnedFiles: Sendable {
             network.certificates.authorities = try Self.read(path, access, owner)
         }
         if let certificate = network.clientCertificate {
-            // PEM begins where it says BEGIN (RFC 7468 section 2). What stands before keeps the connections of one user
-            // apart from those of another, who has the certificate, which is no secret, and not its key.
-            network.certificates.certificate =
-                Array("dld: \(owner)\n".utf8) + (try Self.read(certificate.certificate, access, owner))
-            if let path = certificate.key { network.certificates.key = try Self.read(path, access, owner) }
+            try Self.read(certificate, into: &network.certificates, access, owner)
+        }
+        if var tls = network.tls {
+            for index in tls.places.indices {
+                guard let certificate = tls.places[index].certificate else { continue }
+                try Self.read(certificate, into: &tls.places[index].texts, access, owner)
+            }
+            network.tls = tls
         }
         if let path = network.netrcPath {
             network.netrcPath = try copy(try Self.read(path, access, owner), of: path)
         }
+    }
+
+    private static func read(
+        _ client: ClientCertificate, into texts: inout CertificateTexts, _ access: FileAccess, _ owner: UserID
+    ) throws(TransferError) {
+        // PEM begins where it says BEGIN (RFC 7468 section 2). What stands before keeps the connections of one user
+        // apart from those of another, who has the certificate, which is no secret, and not its key.
+        texts.certificate = Array("dld: \(owner)\n".utf8) + (try read(client.certificate, access, owner))
+        if let path = client.key { texts.key = try read(path, access, owner) }
     }
 
     private static func read(_ path: String, _ access: FileAccess, _ owner: UserID) throws(TransferError) -> [UInt8] {

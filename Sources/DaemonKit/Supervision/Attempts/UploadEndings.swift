@@ -74,8 +74,12 @@ final class UploadEndings: Sendable {
 
     private func perform(_ ending: UploadEnding) async {
         do {
-            let session = try await patience.store.read { try $0.session(ending.session) }
-            let policy = policy(ending.spec, session?.configuration ?? SessionConfiguration())
+            let (session, trusted) = try await patience.store.read {
+                (try $0.session(ending.session), try $0.trustedKeys(ending.session))
+            }
+            var policy = policy(ending.spec, session?.configuration ?? SessionConfiguration())
+            policy.network.tls?.isAsked = false
+            policy.apply(SettledDecisions().adding(trusted))
             let outcome = try await request(ending, policy)
             try await record(ending, outcome, policy)
         } catch {

@@ -25,7 +25,12 @@ struct DecisionService: DecisionServing {
         let found = try await store.read { snapshot in
             try snapshot.openDecisions(owner: owner, session: session, tasks: tasks, limit: limit + 1)
         }
-        return (found.prefix(limit).map { DecisionView($0) }, found.count > limit)
+        var room = Bounds.listedCertificates
+        let listed = found.prefix(limit).prefix {
+            room -= ($0.question.certificates ?? []).reduce(0) { $0 + $1.utf8.count }
+            return room >= 0
+        }
+        return (listed.map { DecisionView($0) }, found.count > listed.count)
     }
 
     func answer(_ parameters: AnswerDecision.Parameters, by peer: Peer) async throws -> AnswerDecision.Result {
@@ -111,6 +116,7 @@ struct DecisionService: DecisionServing {
         also body: @escaping @Sendable (StoreTransaction) throws -> Void = { _ in }
     ) async throws -> TaskTransitions.Outcome? {
         let transitions = transitions
+        let now = transitions.time.reading().wall
         return try await store.write { transaction -> TaskTransitions.Outcome? in
             guard let decision = try transaction.decision(id) else { throw TransferError.gone(id) }
             guard decision.state == .open, let record = try transitions.readable(decision.task, in: transaction)
@@ -126,6 +132,9 @@ struct DecisionService: DecisionServing {
             {
                 try transaction.keep(known, for: decision.session)
             }
+            if answer.persistence == .session, let trusted = decision.question.trusted {
+                try transaction.trust(trusted, in: decision.session, at: now)
+            }
             try transaction.note(left)
             try body(transaction)
             guard record.status.state == .running else {
@@ -135,11 +144,19 @@ struct DecisionService: DecisionServing {
             switch answer.action {
             case .cancel: return try transitions.apply(.cancel(keepPartial: false), to: record, in: transaction)
             case .becomeDownload: return try transitions.apply(.preempted(), to: decision.task, in: transaction)
-            case .useCredential, .performDefaultHandling, .rejectProtectionSpace, .follow, .followWith, .refuse,
+            case .useCredential, .performDefaultHandling, .rejectProtectionSpace, .trust, .follow, .followWith, .refuse,
                 .allow, .continue, .newRequest:
                 return nil  // It runs on.
             }
         }
+    }
+}
+
+extension Question {
+    /// What `trust` trusts.
+    fileprivate var trusted: TrustedKey? {
+        guard let origin = protectionSpace?.origin, let key else { return nil }
+        return TrustedKey(origin: origin, key: key)
     }
 }
 
@@ -161,12 +178,12 @@ extension AnswerDecision.Parameters {
             throw Self.bad("action", "say one of \(actions.map(\.rawValue).joined(separator: ", ")).")
         }
         if credential != nil || request != nil || destination != nil
-            || [.useCredential, .followWith, .newRequest, .becomeDownload].contains(action)
+            || [.useCredential, .trust, .followWith, .newRequest, .becomeDownload].contains(action)
         {
             guard decision.session.owner == peer.uid else {
                 throw TransferError(
                     .permissionDenied,
-                    "action: only the owner of task \(decision.task) gives credentials, requests and destinations.",
+                    "action: only the owner of task \(decision.task) gives credentials, requests and destinations, and trusts servers.",
                     details: ["field": "action"])
             }
         }
@@ -186,6 +203,18 @@ extension AnswerDecision.Parameters {
             guard credential == nil else { throw Self.bad("credential", "goes with useCredential.") }
             return DecisionAnswer(action, request: request)
         }
+        guard persistence == nil || action == .trust else {
+            throw Self.bad("persistence", "goes with trust; that of a credential is credential.persistence.")
+        }
+        if action == .trust {
+            guard persistence != .permanent else {
+                throw TransferError(
+                    .unsupported, "persistence: `none` and `session` are built; daemon.info.features lists what is.",
+                    details: ["field": "persistence"])
+            }
+            guard credential == nil else { throw Self.bad("credential", "goes with useCredential.") }
+            return DecisionAnswer(action, persistence: persistence ?? .session)
+        }
         guard (credential != nil) == (action == .useCredential) else {
             throw Self.bad(
                 "credential", action == .useCredential ? "missing; it is required." : "goes with useCredential.")
@@ -198,10 +227,20 @@ extension AnswerDecision.Parameters {
                 details: ["field": "credential.persistence"])
         }
         try SpecRules(path: "credential").check(credential)
+        if decision.question.protectionSpace?.method == .clientCertificate {
+            guard let certificate = credential.clientCertificate, credential.username == nil else {
+                throw Self.bad(
+                    "credential", "give the path of a certificate, and of its key if that has a file of its own.")
+            }
+            return DecisionAnswer(action, credential: DecisionCredential(certificate))
+        }
+        guard let username = credential.username, let password = credential.password, credential.certificate == nil,
+            credential.key == nil
+        else { throw Self.bad("credential", "give username and password.") }
         return DecisionAnswer(
             action,
             credential: DecisionCredential(
-                username: credential.username, password: credential.password,
+                username: username, password: password,
                 persistence: credential.persistence == .session ? .session : nil))
     }
 

@@ -51,10 +51,11 @@ extension TaskTransitions {
         let own = try transaction.decision(of: record.id)?.settled
         guard asks.contains(.challenge) else { return own }
         let known = try transaction.credentials(of: record.session)
-        guard !known.isEmpty else { return own }
+        let trusted = try transaction.trustedKeys(record.session)
+        guard !known.isEmpty || !trusted.isEmpty else { return own }
         var settled = own ?? SettledDecisions()
         settled.adopt(known)
-        return settled
+        return settled.adding(trusted)
     }
 
     /// What is asked in place of an attempt's end; nil if nobody is asked.
@@ -64,9 +65,14 @@ extension TaskTransitions {
     func question(
         inPlaceOf event: TaskEvent, of record: TaskRecord, _ policy: EffectivePolicy, in transaction: StoreTransaction
     ) throws -> TaskEvent? {
-        guard case .attemptFailed(let failure, _, _) = event, var shown = record.response?.withoutSecrets else {
-            return nil
+        guard case .attemptFailed(let failure, _, _) = event else { return nil }
+        if policy.asks.contains(.challenge), let challenge = failure.tls {
+            var settled = try settled(of: record, policy.asks, in: transaction) ?? SettledDecisions()
+            return try settled.challenged(challenge).map {
+                try asked($0, of: record.id, settled, .authentication, because: failure.error, in: transaction)
+            }
         }
+        guard var shown = record.response?.withoutSecrets else { return nil }
         shown.body = nil
         var settled = try settled(of: record, policy.asks, in: transaction) ?? SettledDecisions()
         if let target = failure.redirect {

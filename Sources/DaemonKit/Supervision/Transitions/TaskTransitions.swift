@@ -164,6 +164,7 @@ package struct TaskTransitions: Sendable {
         session.pause = SessionPause()
         try transaction.updateSession(session)
         try transaction.forgetCredentials(of: session.key)
+        try transaction.forgetTrust(in: session.key)
         // None of its tasks counts its time any more.
         clocks.note(session)
         _ = try transaction.append(EventRecord(time: now, type: .sessionInvalidated, session: session.key))
