@@ -112,7 +112,7 @@ let package = Package(
             name: "TestSupport",
             dependencies: ["FileKit", "TransferModel", "Threading", "CLinux"],
             path: "Tests/Support",
-            exclude: ["requirements.txt", "Servers/presign.py", "Servers/tus.py"],
+            exclude: ["requirements.txt", "Servers/ntlm.py", "Servers/presign.py", "Servers/tus.py"],
             swiftSettings: strict
         ),
         .testTarget(name: "ThreadingTests", dependencies: ["Threading"], swiftSettings: strict),

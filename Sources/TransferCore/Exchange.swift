@@ -127,6 +127,8 @@ package struct NetworkOptions: Sendable, Hashable {
         package var origin: String
         package var username: String
         package var password: String
+        /// The server wants them by NTLM, which is sent over HTTP/1.1 only.
+        package var isNTLM = false
 
         package init(origin: String, username: String, password: String) {
             self.origin = origin

@@ -81,6 +81,8 @@ public struct SettledDecisions: Hashable, Sendable, Codable {
         /// Refused ones are forgotten: none is sent again unasked.
         public var username: String?
         public var password: String?
+        /// How they are sent, if by NTLM.
+        public var method: AuthenticationMethod?
         /// The key that is trusted there.
         public var key: String?
         /// The client trusts no key there.

@@ -38,7 +38,7 @@ extension Question {
 extension AuthenticationMethod {
     fileprivate var actions: [DecisionAction] {
         switch self {
-        case .httpBasic, .httpDigest: [.useCredential, .performDefaultHandling, .rejectProtectionSpace, .cancel]
+        case .httpBasic, .httpDigest, .ntlm: [.useCredential, .performDefaultHandling, .rejectProtectionSpace, .cancel]
         case .serverTrust: [.trust, .performDefaultHandling, .cancel]
         case .clientCertificate: [.useCredential, .performDefaultHandling, .cancel]
         }
@@ -78,6 +78,8 @@ extension DecisionDefault {
 /// How a server, or a proxy, wants to be given credentials (RFC 7617, RFC 7616), or what a TLS server wants.
 public enum AuthenticationMethod: String, Word {
     case httpBasic, httpDigest
+    /// [MS-NLMP], as RFC 4559 has it in fields.
+    case ntlm
     /// To be trusted although its certificate is not.
     case serverTrust
     /// A certificate of the client (RFC 8446 section 4.3.2).

@@ -83,6 +83,7 @@ public enum Feature: String, CaseIterable, Sendable {
     case decisionsRedirect = "decisions.redirect"
     case decisionsResponse = "decisions.response"
     case decisionsBegin = "decisions.begin"
+    case decisionsNTLM = "decisions.challenge.ntlm"
     case decisionsServerTrust = "decisions.challenge.serverTrust"
     case decisionsClientCertificate = "decisions.challenge.clientCertificate"
     case sessionsBackground = "sessions.background"

@@ -143,6 +143,7 @@ CURLcode dld_curl_global_init(void);
 
 // Bit sets whose macros carry casts that Swift does not import.
 extern const long DLD_AUTH_BASIC_DIGEST;
+extern const long DLD_AUTH_NTLM;
 extern const long DLD_SSH_AUTH_ALL;
 extern const size_t DLD_WRITE_PAUSE;
 extern const size_t DLD_READ_PAUSE;

@@ -134,7 +134,7 @@ struct EasySetup {
     private mutating func proxy(_ network: NetworkOptions) {
         // libcurl would look for six variables in vain.
         if let proxy = network.proxy ?? (Self.environmentHasProxies ? nil : "") { set(CURLOPT_PROXY, proxy) }
-        set(CURLOPT_PROXYAUTH, DLD_AUTH_BASIC_DIGEST)
+        set(CURLOPT_PROXYAUTH, network.proxyCredential?.isNTLM == true ? DLD_AUTH_NTLM : DLD_AUTH_BASIC_DIGEST)
         if let credential = network.proxyCredential {
             set(CURLOPT_PROXYUSERNAME, credential.username)
             set(CURLOPT_PROXYPASSWORD, credential.password)
@@ -190,7 +190,7 @@ struct EasySetup {
 
     private mutating func http(_ transfer: Transfer) {
         let request = transfer.request
-        set(CURLOPT_HTTPAUTH, DLD_AUTH_BASIC_DIGEST)
+        set(CURLOPT_HTTPAUTH, request.credentials?.isNTLM == true ? DLD_AUTH_NTLM : DLD_AUTH_BASIC_DIGEST)
         let version = httpVersion(transfer)
         set(CURLOPT_HTTP_VERSION, version)
         // Whoever may share a connection waits to learn whether the one that is being made can be shared.
@@ -241,7 +241,8 @@ struct EasySetup {
     private func httpVersion(_ transfer: Transfer) -> Int {
         // A paused stream holds up its neighbours and a rate limit overshoots; uploads spin on old versions.
         let mustBe11 =
-            !transfer.limits.isEmpty || transfer.exchange.network.httpVersion == .v11
+            transfer.request.credentials?.isNTLM == true || !transfer.limits.isEmpty
+            || transfer.exchange.network.httpVersion == .v11
             || !transfer.sendLimits.isEmpty && transfer.isSending
             || transfer.request.sendsPayload && !CurlVersion.current.uploadsSafelyOverHTTP2
         return Int(mustBe11 ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS)

@@ -8,6 +8,7 @@ struct RequestState: Sendable {
     struct Credentials: Sendable, Hashable {
         var user: String
         var password: String
+        var isNTLM = false
     }
 
     private(set) var url: CurlURL
@@ -114,7 +115,7 @@ struct RequestState: Sendable {
             let known = answered.first(where: { CurlURL($0.origin)?.hasSameOrigin(as: url) == true })
         else { return false }
         headers.removeAll { $0.isNamed("authorization") }
-        credentials = Credentials(user: known.username, password: known.password)
+        credentials = Credentials(user: known.username, password: known.password, isNTLM: known.isNTLM)
         netrcPath = nil
         return true
     }

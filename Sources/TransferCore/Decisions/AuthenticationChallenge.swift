@@ -79,7 +79,7 @@ package struct AuthenticationChallenge: Hashable, Sendable {
 
 extension ProtectionSpace {
     /// What the head of a 401 or 407 asks for, if it is something that libcurl can answer with a user name and a
-    /// password: Digest, which libcurl prefers, or Basic.
+    /// password: Digest, NTLM or Basic, the first of them that is offered.
     /// - Parameters:
     ///   - url: that answered.
     ///   - proxy: URL of the proxy; nil if none is known.
@@ -107,6 +107,7 @@ extension ProtectionSpace {
         let name = isProxy ? "proxy-authenticate" : "www-authenticate"
         let challenges = headers.lazy.filter { $0.isNamed(name) }.flatMap { AuthenticationChallenge.parse($0.value) }
         if let digest = challenges.first(where: { $0.scheme == "digest" }) { return (.httpDigest, digest.realm) }
+        if challenges.contains(where: { $0.scheme == "ntlm" }) { return (.ntlm, nil) }
         return challenges.first { $0.scheme == "basic" }.map { (.httpBasic, $0.realm) }
     }
 

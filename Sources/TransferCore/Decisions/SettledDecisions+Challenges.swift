@@ -37,6 +37,7 @@ extension SettledDecisions {
             }
             guard spaces[place].username == nil else { continue }
             (spaces[place].username, spaces[place].password) = (credential.username, credential.password)
+            spaces[place].method = credential.method
         }
     }
 
@@ -49,7 +50,7 @@ extension SettledDecisions {
     mutating func answeredChallenge(_ question: Question, with answer: DecisionAnswer) {
         guard let space = question.protectionSpace else { return }
         switch space.method {
-        case .httpBasic, .httpDigest: answered(space, with: answer)
+        case .httpBasic, .httpDigest, .ntlm: answered(space, with: answer)
         case .serverTrust: answeredTrust(space, key: question.key, with: answer)
         case .clientCertificate: answeredCertificate(space, with: answer)
         }
@@ -63,6 +64,7 @@ extension SettledDecisions {
         var place = take(space)
         place.username = credential.username
         place.password = credential.password
+        place.method = space.method == .ntlm ? .ntlm : nil
         keep(place)
     }
 
@@ -122,14 +124,20 @@ extension EffectivePolicy {
         }
         let known = settled.spaces.filter { $0.username != nil }
         let servers = known.filter { !$0.isProxy }.map {
-            NetworkOptions.OriginCredential(origin: $0.origin, username: $0.username ?? "", password: $0.password ?? "")
+            NetworkOptions.OriginCredential($0)
         }
         if !servers.isEmpty { network.answered = servers }
         guard let proxy = network.proxy, let parsed = ProtectionSpace.place(ofProxy: proxy) else { return }
         for place in known where place.isProxy && place.origin == parsed.hostKey {
             network.proxy = URLRules.withoutUserInfo(proxy)
-            network.proxyCredential = NetworkOptions.OriginCredential(
-                origin: place.origin, username: place.username ?? "", password: place.password ?? "")
+            network.proxyCredential = NetworkOptions.OriginCredential(place)
         }
+    }
+}
+
+extension NetworkOptions.OriginCredential {
+    fileprivate init(_ space: SettledDecisions.Space) {
+        self.init(origin: space.origin, username: space.username ?? "", password: space.password ?? "")
+        isNTLM = space.method == .ntlm
     }
 }

@@ -146,7 +146,7 @@ extension ProtectionSpace: WireObject {
         case .method:
             .required(
                 .oneOf(AuthenticationMethod.self),
-                "How the credentials are sent; `serverTrust`: a TLS server's certificate is not trusted; `clientCertificate`: a TLS server wants a certificate of the client."
+                "How the credentials are sent, of what is offered the first of `httpDigest`, `ntlm` and `httpBasic`; `serverTrust`: a TLS server's certificate is not trusted; `clientCertificate`: a TLS server wants a certificate of the client."
             )
         case .isProxy: .required(.boolean, "True: a proxy asks (407).")
         }

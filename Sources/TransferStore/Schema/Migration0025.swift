@@ -10,6 +10,7 @@ enum Migration0025 {
             is_proxy INTEGER NOT NULL CHECK (is_proxy IN (0, 1)),
             username TEXT NOT NULL,
             password TEXT NOT NULL,
+            method TEXT,
             PRIMARY KEY (session, origin, is_proxy)
         ) STRICT, WITHOUT ROWID;
         """

@@ -61,9 +61,9 @@ extension StoreTransaction {
         guard let row = try sessionRow(session), let username = space.username else { return }
         try execute(
             """
-            INSERT OR REPLACE INTO session_credential (session, origin, is_proxy, username, password) \
-            VALUES (?, ?, ?, ?, ?)
-            """, row, space.origin, space.isProxy ? 1 : 0, username, space.password ?? "")
+            INSERT OR REPLACE INTO session_credential (session, origin, is_proxy, username, password, method) \
+            VALUES (?, ?, ?, ?, ?, ?)
+            """, row, space.origin, space.isProxy ? 1 : 0, username, space.password ?? "", space.method?.rawValue)
     }
 
     /// The server or proxy has refused it: it is not sent again unasked.

@@ -52,7 +52,7 @@ enum DecisionLines {
 
     private static func challenge(_ question: Question, _ space: ProtectionSpace) -> String {
         switch space.method {
-        case .httpBasic, .httpDigest: password(question, space)
+        case .httpBasic, .httpDigest, .ntlm: password(question, space)
         case .serverTrust: trust(question, space)
         case .clientCertificate: "\(Printable.text(space.origin)) wants a certificate of yours."
         }
@@ -105,6 +105,7 @@ enum DecisionLines {
         switch method {
         case .httpBasic: "Basic"
         case .httpDigest: "Digest"
+        case .ntlm: "NTLM"
         case .serverTrust: "trust"
         case .clientCertificate: "certificate"
         }

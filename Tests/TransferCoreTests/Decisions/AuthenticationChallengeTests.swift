@@ -41,6 +41,15 @@ import TransferModel
         #expect(found?.origin == "https://a.example:443" && found?.isProxy == false)
     }
 
+    @Test func ntlmGoesBeforeBasic() {
+        let offered = [
+            ("WWW-Authenticate", "Negotiate"), ("WWW-Authenticate", "Basic realm=b"), ("WWW-Authenticate", "NTLM"),
+        ]
+        #expect(space(offered)?.method == .ntlm && space(offered)?.realm == nil)
+        #expect(space(offered + [("WWW-Authenticate", "Digest realm=d")])?.method == .httpDigest)
+        #expect(space([("WWW-Authenticate", "Negotiate")]) == nil)
+    }
+
     @Test func whatCannotBeAnsweredIsNotAsked() {
         #expect(space([("WWW-Authenticate", "Bearer realm=b")]) == nil)
         #expect(space([]) == nil)
