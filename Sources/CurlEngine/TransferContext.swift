@@ -82,7 +82,7 @@ package protocol TransferObserver: Sendable {
     /// The exchange has lasted for a second and goes on; called again now and then.
     func transferLingers()
     /// Bytes before the checkpoint's offset are synced: soon after the first bytes, every 1 s or 64 MiB while bytes
-    /// flow, and at the end of the exchange.
+    /// reach the file, and at the end of the exchange.
     func transferCheckpointed(_ checkpoint: Checkpoint)
     /// The part file is about to be emptied for another version, so the stored checkpoint must be replaced by this
     /// one first: `proceed` is called, from any thread, when that is durable. No byte is written before.

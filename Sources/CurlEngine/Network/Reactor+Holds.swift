@@ -21,6 +21,7 @@ extension Reactor {
             return conclude(transfer, .local(errno: failure.errno, operation: failure.operation))
         }
         release(transfer, .writer)
+        noteFilled(transfer)
     }
 
     func goOn(_ transfer: Transfer, after hold: Transfer.Hold) {

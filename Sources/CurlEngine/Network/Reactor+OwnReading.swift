@@ -96,8 +96,9 @@ extension Transfer {
 
     /// Bodies that have so much to come are read without libcurl; a new connection for the next transfer costs less.
     static let longBody: Int64 = 16 << 20
-    /// A transfer that lasted so long (nanoseconds) with so few bytes a second is slow.
+    /// A transfer that lasted so long (nanoseconds) with so few bytes a second is slow; a younger one if most is to come.
     private static let slowAge: Int64 = 2_000_000_000
+    private static let youngAge: Int64 = 700_000_000
     private static let slowRate: Int64 = 256 << 10
     /// A connection that is free again soon is worth more than what is saved.
     private static let slowRemainder: Int64 = 32 << 10
@@ -118,9 +119,17 @@ extension Transfer {
 
     /// Whether the transfer, one of a crowd, is so slow that little is lost with its connection.
     func isSlow(at now: Int64) -> Bool {
-        let age = now - began
-        guard age >= Self.slowAge, remaining ?? 0 > Self.slowRemainder else { return false }
-        return received < age / 1_000_000_000 * Self.slowRate
+        Self.isSlow(age: now - began, received: received, remaining: remaining ?? 0)
+    }
+
+    /// - Parameters:
+    ///   - age: nanoseconds since the exchange began.
+    ///   - received: bytes of the body that came in them.
+    ///   - remaining: bytes of it that are to come.
+    static func isSlow(age: Int64, received: Int64, remaining: Int64) -> Bool {
+        guard age >= youngAge, remaining > slowRemainder, age >= slowAge || remaining > 4 * received
+        else { return false }
+        return received < age / 1_000_000 * slowRate / 1000
     }
 
     /// Reads once from the socket, which does not block, into the buffer.

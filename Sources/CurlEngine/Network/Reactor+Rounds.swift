@@ -9,24 +9,57 @@ extension Reactor {
     private static let roundInterval: Int64 = 950_000_000
     /// Transfers that a round comes to before others have their turn.
     private static let slice = 64
+    /// With more bytes in buffers a round waits so long (nanoseconds) before it goes on: writers are slower than reading.
+    private static let plenty = 4 << 20
+    private static let pause: Int64 = 2_000_000
+    /// So many bytes are worth a write of their own.
+    private static let worthWriting = 4 << 10
 
     /// Begins a round where one is due; called at each tick.
     func beginRoundIfDue() {
         if crowd.note(transfers.count), !crowd.isCrowded {
             round = []
-            for transfer in transfers.all { transfer.leaveCrowd() }
+            for transfer in transfers.all {
+                transfers.leave(transfer, toRounds: false)
+                transfer.setLowWater(isCrowded: false)
+            }
         }
         guard crowd.isCrowded, round.isEmpty, now >= nextRound else { return }
         nextRound = now + Self.roundInterval
-        round = transfers.all
+        roundNumber += 1
+        let patient = transfers.resting.filter { transfer in
+            !transfer.readsItself || Crowd.comes(to: transfer.isOdd, round: roundNumber, of: transfers.count)
+        }
+        round = transfers.restless + patient
+        if round.isEmpty { files.lanes.beginRounds() }
     }
 
     /// Comes to the next transfers of the round; after the last one, what was read is synced.
     func continueRound() {
-        guard !round.isEmpty else { return }
+        guard !round.isEmpty, now >= roundPause else { return }
         for transfer in round.suffix(Self.slice) { visit(transfer) }
         round.removeLast(min(Self.slice, round.count))
         if round.isEmpty { files.lanes.beginRounds() }
+        if buffers.lentBytes > Self.plenty { roundPause = now + Self.pause }
+    }
+
+    /// Has the buffer handed over at the end of this turn, once there is something worth a write in it: a thousand that
+    /// wait for the round would take more memory than all that is known of their transfers.
+    func noteFilled(_ transfer: Transfer) {
+        guard crowd.isCrowded, !transfer.isFilled, transfer.sink != nil, let buffer = transfer.buffer,
+            buffer.count >= Self.worthWriting, buffer.capacity <= BufferPool.smallSize
+        else { return }
+        transfer.isFilled = true
+        filled.append(transfer)
+    }
+
+    /// Hands over what came in this turn.
+    func handOverFilled() {
+        for transfer in filled {
+            transfer.isFilled = false
+            if transfers.contains(transfer), let sink = transfer.sink { transfer.flush(sink, now: now, age: 0) }
+        }
+        filled.removeAll(keepingCapacity: true)
     }
 
     private func visit(_ transfer: Transfer) {
@@ -35,13 +68,16 @@ extension Reactor {
         if transfer.lowWater > 1, transfer.holds.isEmpty { read(transfer) }
         if transfer.isSlow(at: now), transfer.mayReadItself, !transfer.isPaused { takeOver(transfer) }
         transfer.flush(sink, now: now, age: 0)
-        transfer.isInRounds = transfer.mayRestBetweenRounds
+        transfers.leave(transfer, toRounds: transfer.mayRestBetweenRounds)
         endIfStalled(transfer)
     }
 
     /// Reads what is there, though it is less than the socket waits for.
     private func read(_ transfer: Transfer) {
-        if transfer.readsItself { return receive(transfer) }
+        if transfer.readsItself {
+            // Who finds nothing would keep an empty buffer. An end or a reset is reported whatever the socket waits for.
+            return dld_readable_bytes(transfer.socket) > 0 ? receive(transfer) : ()
+        }
         var running: Int32 = 0
         curl_multi_socket_action(multi, transfer.socket, CURL_CSELECT_IN, &running)
     }
@@ -54,7 +90,7 @@ extension Transfer {
     }
 
     /// Bytes that a socket of a crowd gathers before it wakes anybody.
-    private static let gatheredInSocket: Int64 = 16 << 10
+    private static let gatheredInSocket: Int64 = 32 << 10
     /// Of what comes through TLS, libcurl may hold an unfinished record; near the end nothing may be waited for.
     private static let tlsMargin: Int64 = 64 << 10
 
@@ -74,11 +110,5 @@ extension Transfer {
         guard let remaining, parser.httpVersion?.hasPrefix("1") ?? false else { return 1 }
         if request.url.scheme != "http" { return remaining > Self.tlsMargin ? Int32(Self.gatheredInSocket) : 1 }
         return Int32(max(1, min(Self.gatheredInSocket, remaining)))
-    }
-
-    /// Each by itself again.
-    func leaveCrowd() {
-        isInRounds = false
-        setLowWater(isCrowded: false)
     }
 }

@@ -63,9 +63,11 @@ final class Reactor: @unchecked Sendable {
     /// What libcurl has in place of a socket that was taken from it.
     let deadSocket = socket(
         AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
-    /// Transfers that the present round has not come to, and when the next one begins.
+    /// Transfers that the present round has not come to, when it goes on, when the next one begins, and its number.
     var round: [Transfer] = []
-    var nextRound: Int64 = 0
+    var (roundPause, nextRound, roundNumber): (Int64, Int64, Int) = (0, 0, 0)
+    /// Transfers of a crowd whose buffers are handed over at the end of this turn of the loop.
+    var filled: [Transfer] = []
 
     static let tick: Int64 = 100_000_000
 
@@ -114,6 +116,7 @@ final class Reactor: @unchecked Sendable {
             for index in 0..<max(0, Int(count)) { handle(ready[index]) }
             runTimers()
             continueRound()
+            handOverFilled()
             collectFinished()
             takeOverWaiting()
         }
@@ -189,8 +192,8 @@ final class Reactor: @unchecked Sendable {
         } else if tickDeadline == nil {
             tickDeadline = now + Self.tick
         }
-        guard round.isEmpty else { return false }
-        let next = min(curlDeadline ?? .max, tickDeadline ?? .max, rateDeadline ?? .max)
+        let roundDeadline = round.isEmpty ? .max : roundPause
+        let next = min(curlDeadline ?? .max, tickDeadline ?? .max, rateDeadline ?? .max, roundDeadline)
         guard next < .max else { return true }
         guard next > now else { return false }
         if armed == 0 || next < armed {
@@ -214,7 +217,7 @@ final class Reactor: @unchecked Sendable {
         if let deadline = tickDeadline, deadline <= now {
             tickDeadline = now + Self.tick
             beginRoundIfDue()
-            let restless = transfers.all.filter { !$0.isInRounds }
+            let restless = transfers.restless
             for transfer in restless { inspect(transfer) }
             stepMissedEvents(of: restless)
         }
@@ -282,6 +285,7 @@ final class Reactor: @unchecked Sendable {
 
     private func abort(_ transfer: Transfer) {
         transfer.isAborted = true
+        if transfer.readsItself, !transfer.isPaused { receive(transfer) }
         guard transfers.contains(transfer) else { return }
         conclude(transfer, .aborted)
     }

@@ -138,6 +138,8 @@ extension Transfer {
     private func beginBody(_ part: PartFile, _ acceptance: Acceptance, _ reactor: Reactor) {
         use = .store(reactor.makeSink(self, part, acceptance))
         if reactor.transfers.count >= Crowd.begins { bufferSize = .scrap }
+        // The first round comes soon: until then what follows the head stays where it is.
+        if reactor.crowd.isCrowded { setLowWater(isCrowded: true) }
         if remaining ?? 0 >= Self.longBody { reactor.takeovers.append(self) }
         guard let segment, let head else { return }
         permittedEnd = nextOffset
@@ -267,6 +269,7 @@ extension Transfer {
         received += Int64(count)
         remaining = remaining.map { $0 - Int64(count) }
         if lowWater > 1 { setLowWater(isCrowded: true) }
+        reactor?.noteFilled(self)
         if endsSegment(count, of: announced) { ending = .finished }
     }
 

@@ -142,6 +142,8 @@ final class Transfer: @unchecked Sendable {
     var continueRefused = false
     /// When the first byte in `buffer` arrived.
     var bufferedSince: Int64 = 0
+    /// The buffer is handed over at the end of the reactor's turn.
+    var isFilled = false
     var discardingSince: Int64?
     /// Of the next buffer: the faster bytes come, the larger.
     var bufferSize = BufferPool.Size.small
@@ -150,8 +152,10 @@ final class Transfer: @unchecked Sendable {
     /// Since when libcurl has not come back, and in which turn of the loop: its `now`.
     var waitingSince: Int64 = 0
     var waitingIn: Int64 = 0
-    /// Rounds look after it; the tick needs not.
+    /// Rounds look after it; the tick needs not. The table's.
     var isInRounds = false
+    /// In which half of a large crowd it is.
+    var isOdd = false
 
     init(
         exchange: Exchange, part: PartFile?, context: TransferContext, request: RequestState,

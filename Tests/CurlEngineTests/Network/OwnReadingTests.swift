@@ -54,6 +54,21 @@ import TransferModel
         await bench.engine.shutdown()
     }
 
+    @Test func slowIsWhoWillLastLonger() {
+        let second: Int64 = 1_000_000_000
+        func isSlow(_ age: Int64, _ received: Int64, _ remaining: Int64) -> Bool {
+            Transfer.isSlow(age: age, received: received, remaining: remaining)
+        }
+        #expect(isSlow(2 * second, 500_000, 40_000))
+        #expect(!isSlow(2 * second, 525_000, 40_000))
+        #expect(!isSlow(2 * second, 0, 32 << 10))
+        // A younger one may still become fast, or be over soon.
+        #expect(isSlow(second, 20_000, 380_000))
+        #expect(!isSlow(second, 80_000, 320_000))
+        #expect(!isSlow(second, 300_000, 10_000_000))
+        #expect(!isSlow(second / 2, 0, 10_000_000))
+    }
+
     @Test func anEarlyEndIsToldAsLibcurlTellsIt() async throws {
         let bench = try Bench()
         let origin = try origin(sending: 3, then: .close)

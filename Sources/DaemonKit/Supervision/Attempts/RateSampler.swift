@@ -1,9 +1,12 @@
 import Threading
 import TransferModel
 
-/// Samples the rates of what runs, twice a second, while anything does; a host that sends bytes is not silent.
+/// Samples the rates of what runs, twice a second, while anything does; a host that sends bytes is not silent. Figures of
+/// many change once a second (`Crowd`), and are sampled as often.
 final class RateSampler: Sendable {
-    private static let interval = Duration.milliseconds(500)
+    private static let many = 64
+
+    static func interval(of runs: Int) -> Duration { runs >= many ? .seconds(1) : .milliseconds(500) }
 
     private let runs: RunTable
     private let gates: Gatekeeper
@@ -31,7 +34,7 @@ final class RateSampler: Sendable {
         while runs.count > 0, !signal.isStopped {
             let boot = time.reading().boot
             for run in runs.all where run.sample(at: boot) { gates.hostSends(run.host) }
-            try? await Task.sleep(for: Self.interval)
+            try? await Task.sleep(for: Self.interval(of: runs.count))
         }
         isTicking.withLock { $0 = false }
         // One may have begun since the last look.

@@ -280,7 +280,7 @@ final class TransferRun: Sendable {
     /// The exchanges of this run that are over.
     var metrics: TaskMetrics { state.withLock { $0.metrics } }
 
-    /// Takes a sample for the rate; called twice a second.
+    /// Takes a sample for the rate; called once or twice a second.
     /// - Returns: whether the host sent bytes of late. What an upload sends may only have gone into a buffer.
     @discardableResult
     func sample(at milliseconds: Int64) -> Bool {

@@ -1,0 +1,12 @@
+import Testing
+
+@testable import DaemonKit
+
+@Suite struct RateSamplerTests {
+    /// As often as figures change: those of a crowd do so once a second.
+    @Test func manyAreSampledOnceASecond() {
+        #expect(RateSampler.interval(of: 1) == .milliseconds(500))
+        #expect(RateSampler.interval(of: 63) == .milliseconds(500))
+        #expect(RateSampler.interval(of: 64) == .seconds(1))
+    }
+}
