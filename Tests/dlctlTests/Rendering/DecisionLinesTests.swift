@@ -9,7 +9,7 @@ import TransferRPC
         let record = DecisionRecord(
             id: DecisionID(3), task: TaskID(12), session: .shared(of: UserID(1000)), state: .open, question: question,
             askedAt: Timestamp(milliseconds: 0), answer: nil, settled: SettledDecisions())
-        return DecisionLines.render(DecisionView(record)).map(\.plain)
+        return DecisionLines.render(DecisionView(record), now: Timestamp(milliseconds: 0)).map(\.plain)
     }
 
     private func question(_ method: AuthenticationMethod) -> Question {

@@ -43,7 +43,8 @@ struct DecisionService: DecisionServing {
         switch answer.action {
         case .cancel: outcome = try await cancelled(known, by: answer)
         case .becomeDownload: outcome = try await becameDownload(known, by: answer)
-        case .useCredential, .performDefaultHandling, .rejectProtectionSpace, .follow, .followWith, .refuse, .allow,
+        case .useCredential, .trust, .performDefaultHandling, .rejectProtectionSpace, .follow, .followWith, .refuse,
+            .allow,
             .continue, .newRequest:
             outcome = try await store(answer, to: id)
             // Its answer is held.
